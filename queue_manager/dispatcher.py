@@ -60,7 +60,7 @@ class Sender:
             raise BrokerFault(f"cannot send to the broker: {_line(error)}") from error
 
     def epoch(self) -> str:
-        """Changes when the broker was started anew, and so may have lost its messages."""
+        """Changes when the broker was restarted, and so may have lost its messages."""
         try:
             return str(self._client.info("server")["run_id"])
         except _ERRORS as error:
@@ -146,10 +146,10 @@ class Outage:
 
 
 class Commons:
-    """What the dispatchers of one queue manager, each in a thread, tell one another: how many tasks they want out.
+    """Shares among the dispatchers of one queue manager, each in a thread, how many tasks each wants out.
 
-    Where several queue managers are active, each for another database, they do not know of one another: then each
-    database's window is what it would be alone, and more messages wait at the broker, which the slots empty in turn.
+    Several active queue managers, each for another database, do not know of one another. Then the window of each
+    database is as large as it would be alone, and more messages wait at the broker, which the slots empty in turn.
     """
 
     def __init__(self) -> None:
@@ -163,14 +163,14 @@ class Commons:
             return fair_share(database, self._wants, window)
 
     def forget(self, database: str) -> None:
-        """Its dispatcher is gone; it wants nothing until it says so again."""
+        """Its dispatcher has ended: the database wants nothing until `share` is called again."""
         with self._lock:
             self._wants.pop(database, None)
 
 
 def fair_share(name: str, wants: Mapping[str, int], window: int) -> int:
-    """The part of `window` that falls to `name`: nobody gets more than it wants, and what one leaves is divided
-    among the others equally. Each that wants anything gets at least 1, and what does not divide goes by name."""
+    """The part of `window` that falls to `name`: none gets more than it wants, and what one leaves is divided
+    among the others equally. Each that wants anything gets at least 1; the remainder is assigned by name."""
     left = window
     waiting = sorted((want, other) for other, want in wants.items() if want > 0)
     for number, (want, other) in enumerate(waiting):
@@ -387,7 +387,7 @@ class Dispatcher:
         return len(tasks)
 
     def _check_broker(self, now: float) -> None:
-        """A broker that was started anew has lost its messages: do not wait for their deadlines."""
+        """Forget the messages of a broker that was restarted: it has lost them, so do not wait for their deadlines."""
         if now < self._next_epoch or not self._broker.due(now):
             return
         self._next_epoch = now + EPOCH_SECONDS
@@ -414,6 +414,6 @@ def _wanted(demands: Sequence[Demand]) -> int:
 
 
 def turns(by_job: Sequence[Sequence[_T]]) -> list[list[_T]]:
-    """The n-th task of every job, for each n: so that no job's messages lie behind all of another's."""
+    """The n-th task of every job, for each n, so that no job's messages wait until all of another's are sent."""
     longest = max(map(len, by_job), default=0)
     return [[tasks[n] for tasks in by_job if n < len(tasks)] for n in range(longest)]

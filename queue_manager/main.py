@@ -1,7 +1,7 @@
 """`python -m queue_manager`: one manager for each database of the environment, until SIGTERM or SIGINT.
 
-It also collects the call records that workers send to the broker, because it is the part that runs beside every
-database whenever workers do.
+It also collects the call records that workers send to the broker, because it runs for every database whenever
+workers do.
 """
 
 from __future__ import annotations

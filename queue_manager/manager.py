@@ -53,7 +53,7 @@ class Runs:
                     with self._home.transaction() as conn:
                         marks = {mark.run: mark for mark in marked_runs(conn)}
                 except DatabaseFault:
-                    continue  # its own manager reports that, and a run goes on meanwhile
+                    continue  # its own manager reports that, and a run continues meanwhile
                 self._follow(marks)
         finally:
             self._follow({})
@@ -92,7 +92,7 @@ def forget_messages(settings: Settings) -> None:
 
 
 EVERY_SECONDS = 1.0
-COUNTED_A_SECOND = 60_000  # rows, at 0.3 to 0.5 µs each: a kind of look may take a thirtieth of a processor
+COUNTED_A_SECOND = 60_000  # rows, at 0.3 to 0.5 µs each: a kind of look may take a thirtieth of a CPU
 WAITS = 3  # times as long as the last look took, at least: where the server itself is slow
 _SIZE_SECONDS = 30.0  # how often the database is asked for its size
 _TIMEOUT_MS = 20_000
@@ -106,7 +106,7 @@ def _faults() -> tuple[type[Exception], ...]:
 class Paced:
     """Something that is done once a second, or less often when it has much to count.
 
-    It goes by rows and not by time: on a machine whose processors are all busy a look that costs nothing takes long.
+    It is paced by rows and not by time: where all CPUs are busy, even a look that costs nothing takes long.
     """
 
     def __init__(
@@ -131,7 +131,7 @@ class Paced:
 
 
 class Observer:
-    """The looks at one database. `numbers` get what Prometheus is told of it."""
+    """Observes one database. `numbers` receive the values for Prometheus."""
 
     def __init__(self, database: Database, numbers: DatabaseNumbers) -> None:
         self._database = database
@@ -142,9 +142,9 @@ class Observer:
         self._open: set[uuid.UUID] = set()  # jobs that were not at rest when they were looked at last
 
     def look(self) -> None:
-        """Once, if a job is not at rest, or has only just come to it: its last state is observed too.
+        """Observe once if a job is not at rest, or has only just come to rest: its last state is observed too.
 
-        A fault of the database is told once, and tried again at the next look.
+        A fault of the database is logged once, and the look is retried next time.
         """
         try:
             with self._database.transaction() as conn:
@@ -248,7 +248,7 @@ IDLE_SECONDS = 0.5
 def pause_after(look: Look, before: float) -> float:
     """Seconds until the next look, unless a notification comes; `before` is the pause before this look.
 
-    While looks find nothing to do the pauses double, so that waiting for long tasks costs no processor.
+    While looks find nothing to do the pauses double, so that waiting for long tasks costs no CPU time.
     """
     if look.changed or (look.sent and look.sent >= look.slots):
         return 0.0

@@ -9,9 +9,9 @@ from collections.abc import Sequence
 from core.records import Priority
 from sql.states import Demand
 
-LEAST_FACTOR = 2  # beside the task a slot works on, one waits for it in the broker
+LEAST_FACTOR = 2  # a slot works on one task, and another waits for it in the broker
 MOST_FACTOR = 8
-AHEAD_SECONDS = 0.1  # work to lie ready at the broker, where tasks are short
+AHEAD_SECONDS = 0.1  # work to be ready at the broker, where tasks are short
 _MEMORY_SECONDS = 1.0  # how far back the rate of sending looks
 WEIGHTS = {Priority.LOW: 1, Priority.NORMAL: 4, Priority.HIGH: 16}  # tasks out of jobs that all have enough to do
 
@@ -19,7 +19,7 @@ WEIGHTS = {Priority.LOW: 1, Priority.NORMAL: 4, Priority.HIGH: 16}  # tasks out 
 class Window:
     """The number of tasks that may be dispatched or running: slots × a factor.
 
-    The factor is 2 for tasks that take long; for short ones it grows so that about 0.1 s of them lie ready, and
+    The factor is 2 for tasks that take long; for short ones it grows so that about 0.1 s of them are ready, and
     a slot does not wait for the queue manager's next look.
     """
 

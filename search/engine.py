@@ -32,7 +32,7 @@ class IndexDocument:
     custodian: str = ""
     type: str = ""  # media type
     kind: str = ""
-    name: str = ""  # without what `path` has of where it stands
+    name: str = ""  # without the location that `path` includes
     path: str = ""  # container path, " / " between the elements
     subject: str = ""
     sender: str = ""
@@ -41,8 +41,8 @@ class IndexDocument:
     author: str = ""
 
 
-# Of every engine: a JSON object that names the files of a shard's state, and is published last. What stands under
-# SEGMENTS in those of several writers of one engine may stand in one: then it names the files of all of them.
+# Of every engine: a JSON object that names the files of a shard's state, and is published last. The lists under
+# SEGMENTS of several writers of one engine may be joined in one: then it names the files of all of them.
 META = "meta.json"
 SEGMENTS = "segments"
 
@@ -64,7 +64,7 @@ QUERY_FIELDS = [
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Built:
-    """What a writer left in its directory, beside the meta file."""
+    """The files that a writer left in its directory, in addition to the meta file."""
 
     files: tuple[str, ...]  # every file a reader needs, meta file excluded
     documents: int
@@ -94,7 +94,7 @@ SIGN = 1 << 63
 
 
 def owner_mark(owner: str) -> int:
-    """64 bits with a sign that tell owners apart: short enough for a column of numbers."""
+    """64 bits with a sign that distinguish owners: short enough for a column of numbers."""
     digest = hashlib.blake2b(owner.encode("utf-8", "replace"), digest_size=8).digest()
     return int.from_bytes(digest, "big", signed=True)
 
@@ -179,7 +179,7 @@ def new_writer(engine: str, directory: Path) -> IndexWriter:
 def open_reader(engine: str, directory: Path, view: Path) -> IndexReader:
     """A reader of the shard published in `directory`; `view` is a private local directory it may fill.
 
-    A slot may publish the shard anew at the same time (the job runs, or the slot does not know yet that it was taken
+    A slot may publish the shard again at the same time (the job runs, or the slot does not know yet that it was taken
     over). The files of the state before stay, but another host may see a directory or a meta file as it was, so what
     cannot be opened is opened again if the meta file has changed. Raises StorageFault.
     """

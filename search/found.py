@@ -40,6 +40,6 @@ def found_of(documents: Iterable[tuple[uuid.UUID, str]]) -> Found:
 
 
 def found_in_columns(high: Sequence[object], low: Sequence[object], owners: Sequence[object]) -> Found:
-    """Documents as an engine's columns tell of them: halves with a sign, so less by SIGN."""
+    """Documents from the values of an engine's columns: halves with a sign, so less by SIGN."""
     halves = np.stack([np.array(each, dtype=np.int64) for each in (high, low)], axis=1)
     return Found(items=halves.view(np.uint64) ^ np.uint64(SIGN), owners=np.array(owners, dtype=np.int64))

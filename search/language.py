@@ -7,10 +7,10 @@
     part      = [ field ":" ] ( "(" query ")" | range | quoted [ "~" number ] | word [ "~" [ "1" | "2" ] ] | "*" )
     range     = ( "[" | "{" ) end "TO" end ( "]" | "}" )      "*": without that end
     quoted    = '"' … '"' | "'" … "'"                         a backslash before a quote or a backslash
-    word      = what has no blank, quote or bracket; `*` (letters or none) and `?` (a letter) behind its first letter
+    word      = what has no blank, quote or bracket; `*` (letters or none) and `?` (a letter) after its first letter
 
-A recursive descent: luqum, which read the queries of one engine before, knows no `w/5` and tells no places. What the words
-mean stands in docs/search.md.
+A recursive descent parser: luqum, which parsed the queries of one engine before, knows no `w/5` and reports no places.
+docs/search.md defines the meaning of the words.
 """
 
 from __future__ import annotations
@@ -99,14 +99,14 @@ def checked(field: str, op: str, value: str, *, quoted: bool = False) -> tuple[s
 
 MOST_APART = 50  # words of w/, pre/ and ~; an index keeps readings of a text so far apart (`search.words`)
 MOST_ROWS = 1_000  # that one of them is written out to
-_SHOWN = 60  # characters of a phrase that are told again
+_SHOWN = 60  # characters of a phrase that are repeated
 _WILD = re.compile(r"\w\*|\*\w|\w\?\w")  # in quotes; a question mark behind a word is one
 _FUZZY = re.compile(r"(.+)~(\d{0,9})", re.DOTALL)
 
 
 def phrase(fields: tuple[str, ...], text: str) -> Row:
-    """The words of a text, as they follow each other. Its signs only separate words, so that one who meant a wildcard would
-    find nothing and not be told."""
+    """The words of a text, as they follow each other. Signs only separate words. Raises UsageError for a wildcard,
+    which would be ignored without notice."""
     if (sign := _WILD.search(text)) is not None:
         meant = "*" if "*" in sign[0] else "?"
         raise UsageError(f"in quotes {meant} is not a wildcard; {_unquoted(text)}, or remove it")
@@ -159,7 +159,7 @@ def _patterns(text: str) -> list[tuple[int, Pattern]]:
             out.append((place, Word(part)))
         elif part[0] not in "*?":
             out.append((place, Wild(part)))
-        elif part != "*" or not out or not is_alone(out[-1][1].text):  # a phrase of letters goes on anyhow
+        elif part != "*" or not out or not is_alone(out[-1][1].text):  # a phrase of letters continues anyhow
             raise UsageError("a word cannot begin with * or ?: every word of the index would have to be compared")
     return out
 
@@ -175,7 +175,7 @@ def end_of_range(text: str) -> str | None:
 
 
 def loose(row: Row, between: int) -> Node:
-    """A phrase whose words stand in this order, with so many others between each two at most."""
+    """A phrase whose words are in this order, with at most so many others between each two."""
     if between >= MOST_APART:
         raise UsageError(f"after a phrase use ~0 to ~{MOST_APART - 1}: the number of words in between")
     if between == 0 or len(row.places) < 2:
@@ -331,7 +331,7 @@ class _Reading:
         return wanted[0] if len(wanted) == 1 and not excluded else All(tuple(wanted), tuple(excluded))
 
     def _signs(self) -> bool:
-        """Whether NOT and - stand before what follows, and not twice."""
+        """Take the signs NOT, - and + before an operand; whether they negate it: two negations cancel out."""
         negative = False
         while True:
             signed = self._next("-") or self._next("+")
@@ -399,7 +399,7 @@ class _Reading:
         return self._word(fields, match[0], begin)
 
     def _quoted(self) -> str | None:
-        """What stands in quotes here; None where there are none. An apostrophe without its like begins a word."""
+        """The text in quotes here; None where there are none. An apostrophe without a second one begins a word."""
         if not (self._next('"') or self._next("'")):
             return None
         match = self._taken(_QUOTED)

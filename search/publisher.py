@@ -36,7 +36,7 @@ class OpenShard:
     location: bytes
     local: Path  # for the writer of the task that is under way
     writer: IndexWriter | None = None
-    segments: list[Any] = field(default_factory=list)  # published, as the engine's meta file tells of them
+    segments: list[Any] = field(default_factory=list)  # published, as the engine's meta file lists them
     documents: int = 0
     size: int = 0  # bytes of the files that the meta file names, itself left out
     begun: bool = False  # something was published, or tried to be
@@ -51,8 +51,8 @@ class OpenShard:
         return self.writer
 
     def publish(self, storage: Storage, root: bytes, alive: Callable[[], None] | None = None) -> tuple[Shard, int]:
-        """Publish what was added; gives the shard's row and the bytes written. `alive` is told now and then that it goes
-        on. Raises StorageFault; then the shard is to be abandoned."""
+        """Publish what was added; gives the shard's row and the bytes written. `alive` is called from time to time
+        while it runs. Raises StorageFault; then the shard is to be abandoned."""
         built = self._writing().finish()
         meta = self._joined()
         reached("publish")
@@ -123,8 +123,8 @@ class OpenShards:
         return OpenShard(id=shard, engine=engine, location=index_location(job, shard), local=local)
 
     def abandon(self, job: uuid.UUID) -> None:
-        """Never go on with the job's shard after a task that was not written down: documents must not ride along with
-        the next publication, and what was published last may have no row, so that phase finalise takes it away."""
+        """Never continue the job's shard after a task that was not recorded: its documents must not be included in the
+        next publication. What was published last may have no row, so phase finalise removes it."""
         shard = self._open.pop(job, None)
         if shard is not None:
             shard.close()

@@ -38,7 +38,7 @@ class Everything:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """Words at these places, counted from any one, in one of `fields`. One that is Fuzzy stands alone."""
+    """Words at these places, counted from any one, in one of `fields`. A Fuzzy word is alone in its row."""
 
     fields: tuple[str, ...]
     places: tuple[tuple[int, Pattern], ...]
@@ -46,7 +46,7 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class Near:
-    """What stands near each other, written out: at least one of these rows."""
+    """A proximity condition, written out: at least one of these rows."""
 
     rows: tuple[Row, ...]
 
@@ -121,7 +121,7 @@ def values_of(node: Node, field: str) -> Iterator[str]:
 
 
 def excluded_by(node: Node, field: str) -> Iterator[Node]:
-    """What the query excludes that asks for this field."""
+    """The exclusions of the query that name this field."""
     match node:
         case All(wanted, excluded):
             yield from (each for each in excluded if any(values_of(each, field)))

@@ -28,7 +28,7 @@ def marks(text: str, patterns: Collection[Pattern], begin: int = 0, end: int | N
 
 
 class _Meaning:
-    """Whether a pattern means a word in any of its forms; remembered, for most words stand in a text many times."""
+    """Whether a pattern means a word in any of its forms; remembered, for most words occur in a text many times."""
 
     def __init__(self, matches: Callable[[str], bool]) -> None:
         self._matches = matches
@@ -75,8 +75,8 @@ _BEFORE = 40  # of them before the first match
 
 
 def snippet(text: str, patterns: Collection[Pattern]) -> str:
-    """About WIDTH characters of `text` with \\x02 and \\x03 around each word that a pattern means; where none does as it
-    stands, of a part that is read otherwise; its beginning without one."""
+    """About WIDTH characters of `text` with \\x02 and \\x03 around each word that a pattern means. Where none matches
+    the text itself, characters of a part that is read otherwise; where none matches at all, the beginning."""
     if patterns:
         matches = like(patterns)
         for reading in map(apart, readings(text)):

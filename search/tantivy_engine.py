@@ -159,7 +159,7 @@ class TantivyWriter:
 
     @contextmanager
     def _on_scratch(self) -> Iterator[None]:
-        """The engine tells what is wrong with its disk by ValueError."""
+        """Raise StorageFault for faults of the scratch disk, which the engine reports by ValueError."""
         try:
             yield
         except (OSError, ValueError) as e:
@@ -174,8 +174,8 @@ class TantivyWriter:
 
 class TantivyReader:
     """One published shard. `view` is a local directory that gets links to the shard's files, because the engine
-    wants to put lock files beside them and the filer is only to be read; and the meta file itself, so that the reader
-    stays with what it says now."""
+    creates lock files next to them and the filer is only to be read. It also gets a copy of the meta file, so that
+    the reader keeps its present state."""
 
     def __init__(self, directory: Path, view: Path) -> None:
         view.mkdir(parents=True, exist_ok=True)
@@ -309,7 +309,7 @@ def _without_surrogates(text: str) -> str:
 
 
 def _snippet(maker: tantivy.SnippetGenerator, values: list[str]) -> str:
-    """Of the text; where nothing in it matches as it stands, of the parts that are read otherwise; else its beginning."""
+    """Snippet of the text; where nothing in it matches, of the parts that are read otherwise; else its beginning."""
     for some in (values[:1], values[1:]):
         snippet = maker.snippet_from_doc(tantivy.Document(body=some)) if some else None
         if snippet is not None and snippet.highlighted():

@@ -112,7 +112,7 @@ def _scoring(node: Node) -> Iterator[tuple[str, str]]:
 
 
 class _Exactly(Query):  # type: ignore[misc]
-    """A parsed query as one list of documents: Whoosh's own matchers lose some where exclusions stand inside each other,
+    """A parsed query as one list of documents. Whoosh's own matchers lose some documents where exclusions are nested,
     and keep a reader open for each word that a pattern means."""
 
     def __init__(self, node: Node) -> None:
@@ -157,7 +157,7 @@ def _any_of(reader: IndexReader, field: str, pattern: Pattern | Between) -> set[
 
 
 def _in_a_row(reader: IndexReader, field: str, row: Row) -> set[int]:
-    """Documents in which the words of a row stand at their places."""
+    """Documents in which the words of a row are at their places."""
     if len(row.places) == 1:
         return _any_of(reader, field, row.places[0][1])
     begins: dict[int, set[int]] | None = None  # by document, where a row may begin
@@ -218,7 +218,7 @@ disarm()
 
 
 class _Words(analysis.Tokenizer):  # type: ignore[misc]
-    """The words of each of the text's readings, at their places; only what indexing asks for."""
+    """The words of each of the text's readings, at their places; sets only the attributes that indexing needs."""
 
     def __call__(self, value: str, **kwargs: Any) -> Iterator[analysis.Token]:
         token = analysis.Token(positions=True, mode="index")
@@ -290,7 +290,7 @@ class WhooshWriter:
 
 
 class WhooshReader:
-    """One published shard, read where it lies; nothing is written beside it, so `view` stays unused."""
+    """One published shard, read in its directory; nothing is written next to it, so `view` stays unused."""
 
     def __init__(self, directory: Path, view: Path) -> None:
         try:
@@ -317,7 +317,7 @@ class WhooshReader:
 
     def best(self, query: Node, limit: int) -> tuple[int, list[Best]]:
         with self._on_filer():
-            # Told to find only some, the engine passes over documents as good as those, and better ones.
+            # Given a limit, the engine passes over documents as good as those, and better ones.
             every = self._searcher.search(whoosh_query(query), limit=None).top_n  # score and number, best first
             least = every[limit - 1][0] if len(every) > limit else 0.0
             worth = itertools.takewhile(lambda each: each[0] >= least, every)

@@ -77,7 +77,7 @@ def _read(part: str) -> str:
 
 
 def cuts(text: str, letters: Set[str] | None = None) -> Iterator[tuple[int, int]]:
-    """Where what stands between two halves of a word begins and ends. `letters`: the set of the text's, where it is known."""
+    """Start and end of each separator between halves of a word. `letters`: the set of the text's, where known."""
     special = not text.isascii() and not _SPECIAL.isdisjoint(set(text) if letters is None else letters)
     for found in (_CUT if special else _PLAIN_CUT).finditer(text):
         start, end = found.span()
@@ -133,17 +133,17 @@ _TOKENIZER = (
     .filter(tantivy.Filter.lowercase())
     .build()
 )
-# For patterns, whose `*` and `?` are letters of several bytes meanwhile: what is too long is told without these.
+# For patterns, whose `*` and `?` are letters of several bytes meanwhile: what is too long is detected without these.
 _ANY_LENGTH = tantivy.TextAnalyzerBuilder(tantivy.Tokenizer.simple()).filter(tantivy.Filter.lowercase()).build()
 # What looks like words, where it need not be exact: snippets.
 WORD = re.compile(r"[^\W_]+")
 # Scripts without blanks between words (Thai, Lao, Burmese, Khmer, Japanese, Chinese): each letter is a word, so that a word
-# of several is found as a phrase wherever it stands.
+# of several is found as a phrase wherever it is.
 _ALONE = re.compile(
     "[\u0e01-\u0e5b\u0e81-\u0edf\u1000-\u109f\u1780-\u17ff\u3041-\u30ff\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003134f]"
 )
 _APART = "\ufdd0"  # between them; Unicode keeps it for such uses, and no text has it
-# Letters that stand for `*` and `?` while a pattern is cut into words: of scripts that nobody writes, with no other case.
+# Letters that stand for `*` and `?` while a pattern is cut into words: of dead scripts, with no other case.
 _STANDINS = ("\u16a0\u16a1", "\U00012000\U00012001", "\U00010380\U00010381")
 
 
@@ -205,8 +205,8 @@ def like(patterns: Iterable[Pattern]) -> Callable[[str], bool]:
 
 
 def wild(text: str) -> re.Pattern[str]:
-    """A pattern of letters, digits, `*` and `?` as a regular expression. What stands between two `*` is taken where it comes
-    first, and no other place of it is tried (that is what `(?>` says): with several `*` these would be very many."""
+    """A pattern of letters, digits, `*` and `?` as a regular expression. The part between two `*` is matched where it
+    first occurs, and no other place is tried (`(?>` does that): with several `*` these would be very many."""
     first, *rest = re.escape(text).replace(r"\?", ".").split(r"\*")
     between = "".join(f"(?>.*?{piece})" for piece in rest[:-1] if piece)
     return re.compile(first + between + "".join(f".*{last}" for last in rest[-1:]), re.DOTALL)

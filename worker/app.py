@@ -23,8 +23,8 @@ from redis.exceptions import RedisError, ResponseError
 from core.celery_app import TASK_NAME, make_app
 from monitoring.broker import connect
 
-# For how long a slot without work asks the broker, which tells it at once of a message. Asking anew is the most of what
-# such a slot costs; one that is to stop has the broker answer (`_Asking.no_more`).
+# How long an idle slot waits for the broker's answer, which comes at once with a message. Repeated requests are most of
+# an idle slot's cost; for a slot that is to stop, the broker is made to answer (`_Asking.no_more`).
 _ASK_SECONDS = 2.0
 # Between attempts to reach a broker that is away: at once, then up to a second.
 _RETRY = {"interval_start": 0.1, "interval_step": 0.2, "interval_max": 1.0}
@@ -47,7 +47,7 @@ log = logging.getLogger(__name__)
 
 
 def preload() -> None:
-    """Before slots are forked: import what each would import by itself, a tenth of a second of a processor."""
+    """Before slots are forked: import what each would import by itself, which takes a tenth of a second of CPU time."""
     for module in _LATER:
         import_module(module)
 
@@ -64,7 +64,7 @@ def _drain(consumer: Any, connection: Any, task_consumer: Any, blueprint: Any, _
         if qos.prev != qos.value:
             qos.update()
         consumer.perform_pending_operations()
-        # Not `drain_events`: that asks anew by itself until its time is over.
+        # Not `drain_events`: that repeats the request by itself until its time is over.
         with contextlib.suppress(Empty):
             transport.cycle.get(transport._deliver, timeout=_ASK_SECONDS)
 
@@ -88,7 +88,7 @@ _asking = _Asking()
 
 
 def _number(channel: Any) -> int:
-    """Of the connection that messages are asked for on; 0 where the broker tells none."""
+    """ID of the connection on which messages are requested; 0 where the broker reports none."""
     client = channel.client
     if client.connection is None:  # as kombu does at the first question
         client.connection = client.connection_pool.get_connection()
@@ -120,7 +120,7 @@ class SlotConsumer(Consumer):  # type: ignore[misc]
 
 
 def quiet_celery(level: str) -> None:
-    """Celery's and kombu's own chatter only where somebody asked for it: the outages are told above."""
+    """Silence the logs of Celery and kombu unless `level` is DEBUG or INFO: this module reports outages itself."""
     if logging.getLevelName(level) not in (logging.DEBUG, logging.INFO):
         logging.getLogger("celery").setLevel(logging.ERROR)
         logging.getLogger("kombu").setLevel(logging.ERROR)
@@ -139,7 +139,7 @@ def make_slot_app(broker_url: str, run: Callable[[str, str, str], None]) -> Cele
         worker_hijack_root_logger=False,
         worker_redirect_stdouts=False,
         # Otherwise kombu copies each message into a hash on the broker until it is acknowledged, two transactions a
-        # message, for a redelivery that is the ledger's business: 1.06 ms of processor a message against 0.37.
+        # message, for a redelivery that is the ledger's business: 1.06 ms of CPU time a message against 0.37.
         broker_transport_options={**app.conf.broker_transport_options, "ack_emulation": False},
     )
     app.task(name=TASK_NAME, ignore_result=True)(run)

@@ -1,11 +1,12 @@
-"""The workers of one member of a crew, forked from one process that has loaded everything: they share its memory and are up at once.
+"""The workers of one member of a crew, forked from one process that has loaded everything.
 
-Each is a whole worker: a supervisor with slots, a reporter and leases of its own, which may die without the others. They order
-their boxes from one nursery. It has no thread and no connection to anything, so that it can fork at any time; its workers
-die with it. When the nursery ends, it ends too, and whoever keeps it running starts it again.
+They share its memory and start at once. Each is a whole worker: a supervisor with slots, a reporter and leases of its
+own, which may die without the others. They order their sandboxes from one fork server. The process has no thread and
+no connection to anything, so that it can fork at any time; its workers die with it. When the fork server ends, the
+process ends too, and what keeps it running starts it again.
 
-The member's agent (worker.member.agent), another child of it, takes orders from the controller and has it end the workers that
-there are and fork others, for a run of an experiment and back.
+The member's agent (worker.member.agent), another child of it, takes orders from the controller. It has the process end
+the present workers and fork others, for a run of an experiment and back.
 """
 
 from __future__ import annotations
@@ -50,8 +51,9 @@ class Crowd:
         agent: Agent | None = None,
         like: WorkerPlan | None = None,
     ) -> None:
-        """`plans` differ in their names; `become` is what a forked process does with its own. `agent`: None where nobody may
-        give orders; `like`: what the workers have that it orders, and these may be none then. Raises OSError."""
+        """`plans` differ in their names; `become` is what a forked process does with its own. `agent`: None where the
+        controller may not give orders; `like`: the plan of the workers that it orders, with which `plans` may be empty.
+        Raises OSError."""
         self._plans, self._become, self._now = plans, become, monotonic
         self._like = like or plans[0]
         self._agent, self._agent_pid, self._agent_due = agent, 0, 0.0
@@ -87,7 +89,7 @@ class Crowd:
             self._reap()
         self._dismiss_agent()
         if self._nursery is not None:
-            self._nursery.close()  # nobody is left who might order: it ends, or with us
+            self._nursery.close()  # no process is left that might order: it ends, or with us
         return _ENDED_EARLY if self._failed else 0
 
     def _on_stop(self, _signum: int, _frame: FrameType | None) -> None:

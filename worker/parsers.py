@@ -1,7 +1,7 @@
-"""The parsers of this process, as the tasks that it does say by whom they were done (docs/custody.md).
+"""The parsers of this process, as recorded for the tasks that they did (docs/custody.md).
 
-Where there are boxes, the nursery finds out what it has loaded, and its boxes tell: an installation that is replaced while a
-worker runs changes nothing of what that worker says of itself.
+Where there are sandboxes, the fork server determines what it has loaded, and its sandboxes report it: an installation
+that is replaced while a worker runs does not change that worker's record of itself.
 """
 
 from __future__ import annotations

@@ -16,7 +16,7 @@ from pathlib import Path
 
 _PR_SET_PDEATHSIG = 1
 _M_TRIM_THRESHOLD, _M_MMAP_THRESHOLD, _M_ARENA_MAX = -1, -3, -8
-_ARENAS = 2  # one for the slot's work, one for the engine's writers and what else runs beside
+_ARENAS = 2  # one for the slot's work, one for the engine's writers and what else runs alongside
 _LARGE_BLOCK = 4 << 20  # more than the chunks that files are read in, which come and go all the time
 NEW_OBJECTS = 10_000
 _OOM_SCORE = 500  # the kernel is to take a slot before its supervisor, the database or the broker
@@ -37,12 +37,12 @@ def die_with_parent(parent: int) -> None:
 
 
 def give_memory_back() -> None:
-    """Memory that is freed goes back to the kernel (mallopt(3)); nothing where libc cannot do that.
+    """Return freed memory to the kernel (mallopt(3)); does nothing where libc cannot do that.
 
-    By itself glibc gives a large block back only until the first one is freed: from then on it takes blocks of that size,
-    up to 32 MB, from its heap, where a small object behind each keeps it, and a process stays as large as the large items
-    that it has met. And it has a heap for each of up to eight threads a processor: writers of the index, a task's each with
-    threads of its own, would leave holes in all of them.
+    By itself glibc returns a large block only until the first one is freed: from then on it takes blocks of that size,
+    up to 32 MB, from its heap, where a small object after each keeps it, and a process stays as large as the large
+    items that it has met. And it has a heap for each of up to eight threads a core: writers of the index, a task's each
+    with threads of its own, would leave holes in all of them.
     """
     with contextlib.suppress(AttributeError):  # another libc than glibc
         mallopt = ctypes.CDLL(None).mallopt
@@ -103,7 +103,7 @@ def _state(process: int | str) -> str | None:
 
 
 def waits_in(pid: int) -> str:
-    """Where in the kernel the process waits, if it says; for people."""
+    """Where in the kernel the process waits, if the kernel reports it; for people."""
     waiting = _waiting_thread(pid)
     try:
         function = _read(f"{_PROC}/{waiting}/wchan").strip()
@@ -157,7 +157,7 @@ class CpuTime:
 
 
 def cpu_time(cpus: Collection[int], stat: Path = _PROC / "stat") -> CpuTime | None:
-    """Of these CPUs, whoever used them (proc(5), /proc/stat); None where the kernel does not report them."""
+    """Time used on these CPUs by any process (proc(5), /proc/stat); None where the kernel does not report them."""
     try:
         lines = stat.read_text(errors="replace").splitlines()
     except OSError:
@@ -181,7 +181,7 @@ def children_of(pid: int) -> list[int]:
 
 
 class RunQueueMeter:
-    """Seconds that the threads of some processes waited for a processor (schedstat's second number).
+    """Seconds that the threads of some processes waited for a CPU (schedstat's second number).
 
     Processes and threads come and go; what one waited between the last look and its end is not counted.
     """
@@ -225,14 +225,15 @@ def thread_count() -> int:
 
 
 def oom_kills() -> int | None:
-    """Processes of this control group that the kernel killed for want of memory; None where it does not say."""
+    """Processes of this control group that the kernel killed when memory ran out; None where it does not report
+    that."""
     file = _oom_file()
     return None if file is None else _oom_count(file)
 
 
 @functools.cache
 def _oom_file() -> Path | None:
-    """The first that says it; looked for once, because a supervisor asks four times a second."""
+    """The first file that reports it; determined once, because a supervisor asks four times a second."""
     return next((file for file in _oom_files() if _oom_count(file) is not None), None)
 
 

@@ -79,7 +79,7 @@ def handle(context: SlotContext, database: str, job: uuid.UUID, task: uuid.UUID)
     context.storage.let_go()
     context.tracer.flush()  # of a task that was not finished
     context.tally.end(claimed.phase, outcome, result)
-    context.crumb.end_task()  # not in a `finally`: what escapes ends the slot, and the crumb must still say where
+    context.crumb.end_task()  # not in a `finally`: what escapes ends the slot, and the breadcrumb must still show where
 
 
 def _claim(context: SlotContext, db: Database, job: uuid.UUID, task: uuid.UUID) -> ClaimedTask | None:
@@ -212,9 +212,9 @@ def _finish(context: SlotContext, db: Database, claimed: ClaimedTask, result: Ta
 
 
 def _give_back(db: Database, claimed: ClaimedTask, fault: SystemFault) -> None:
-    """The system failed: the task is pending again, and the job suspended unless the fault is a passing one. A claim that
-    does not hold the task has nothing to say about the job: what it missed may have been swept away meanwhile. Nor has
-    one that the job was resumed under: what it met may have been mended, so that counts against the task and no more."""
+    """The system failed: the task is pending again, and the job suspended unless the fault is a passing one. A claim
+    that does not hold the task cannot change the job: what it missed may have been swept away meanwhile. Nor can one
+    that the job was resumed under: its fault may have been fixed meanwhile, so that counts only against the task."""
     log.error("task %s (%s): %s", claimed.id, claimed.phase, fault)
     try:
         with db.transaction(durable=True) as conn:
@@ -229,7 +229,7 @@ def _give_back(db: Database, claimed: ClaimedTask, fault: SystemFault) -> None:
 
 
 def _failed(db: Database, claimed: ClaimedTask, error: Exception) -> None:
-    """An unforeseen error of ours: counted against the task, so that it cannot go round for ever."""
+    """An unforeseen error of ours: counted against the task, so that it cannot be repeated for ever."""
     try:
         with db.transaction(durable=True) as conn:
             ledger.fail(conn, claimed.id, claimed.token, f"{type(error).__name__}: {error}"[:500])

@@ -1,7 +1,7 @@
-"""The supervisor of one worker: forks the slots, enforces the deadline of whatever they do, tells why a slot died.
+"""The supervisor of one worker: forks the slots, enforces the deadlines of their work, reports why a slot died.
 
-It has one thread and no connection to anything, so that it can fork at any time; what it has to tell the
-databases goes through the reporter (worker.host.reporter). Slots and reporter die with it.
+It has one thread and no connection to anything, so that it can fork at any time; it writes to the databases through
+the reporter (worker.host.reporter). Slots and reporter die with it.
 """
 
 from __future__ import annotations
@@ -78,7 +78,7 @@ class Supervisor:
         self._scratch = WorkerScratch(plan.settings.scratch, self._incarnation)
         self._parts = worker_parts(plan.settings.scratch, self._incarnation, plan.settings.storage)
         self._stops = 0  # how often we were asked to stop
-        self._stop_at = 0.0  # when the grace is over; 0: nobody asked
+        self._stop_at = 0.0  # when the grace is over; 0: no stop was requested
         self._reports: dict[int, Report] = {}  # that the ledger has not got yet
         self._reports_made = 0
         self._reporter = 0
@@ -122,7 +122,7 @@ class Supervisor:
         self._stops += 1
 
     def _wait(self, seconds: float) -> None:
-        """Until a signal arrives, the reporter says something, or the time is over."""
+        """Wait until a signal arrives, the reporter sends something, or the time is over."""
         pipes: list[int] = [self._wake_read, *([self._pipe.fileno()] if self._pipe is not None else [])]
         ready, _, _ = select.select(pipes, [], [], seconds)
         if self._wake_read in ready:
@@ -251,7 +251,7 @@ class Supervisor:
                 continue
             if watched.worth_telling(row, now):
                 log.warning("%s", doing(watched.slot, row, now))
-            # Without a deadline nothing can be over: the kernel is asked of no others, four times a second.
+            # Without a deadline nothing can be over: the kernel is not queried about such slots, four times a second.
             stopped = gap > HELD_UP_SECONDS or (row.deadline > 0 and process_state(watched.pid) in STOPPED_STATES)
             if watched.clock.overdue(row, now, stopped_for=gap if stopped else 0.0) and not stopped:
                 log.warning("%s, until its deadline; killing it", doing(watched.slot, row, now))
@@ -286,7 +286,8 @@ class Supervisor:
                 self._kill(watched, now)
 
     def _tend_nursery(self, now: float) -> None:
-        """Start it, or another one when it died, and the boxes with it: their slots die of that, and are forked anew."""
+        """Start the fork server, or another when it died, and the sandboxes with it: their slots die of that, and are
+        forked again."""
         settings = self._plan.settings
         if self._plan.nursery is not None:
             self._nursery = self._plan.nursery
@@ -298,7 +299,7 @@ class Supervisor:
                 log.error("the fork server of the sandboxes cannot be started: %s; retrying", error)
 
     def _finish_nursery(self) -> None:
-        """It ends when nobody is left who might order a box."""
+        """End the fork server: it ends when no process is left that might order a sandbox."""
         nursery = self._nursery
         if nursery is None:
             return

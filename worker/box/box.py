@@ -1,7 +1,7 @@
-"""The slot's side of its box: asks, serves the reads that the box asks for meanwhile, and dies as the box died.
+"""The slot's side of its sandbox: sends requests, serves the sandbox's reads meanwhile, and dies as the sandbox died.
 
-One request is under way at a time. A box that says what it cannot say (no message, not what was asked for, a key that
-is not its own) is ended, and the slot with it: whatever made it do so is the item that the slot's row names.
+One request is under way at a time. A sandbox that breaks the protocol (no message, not the requested answer, a key
+that is not its own) is ended, and the slot with it: the item that the slot's row names is the cause.
 """
 
 from __future__ import annotations
@@ -61,14 +61,14 @@ from worker.ocr import pages
 from worker.ocr.page import Page as PagePicture
 from worker.ocr.pages import Rendering
 
-PID = struct.Struct("<i")  # of the box, the first thing that the nursery tells
-STATUS = struct.Struct("<i?")  # a wait status, and whether the kernel had killed for want of memory
+PID = struct.Struct("<i")  # of the sandbox, the first thing that the fork server sends
+STATUS = struct.Struct("<i?")  # a wait status, and whether the kernel had killed because memory ran out
 EXIT_MEMORY, EXIT_BROKEN = 71, 70  # as worker.slots.slot has them
 _WAIT_MS = 10_000
 
 
 def die_alike(descriptor: int) -> NoReturn:
-    """End this process as the box ended, whose status the nursery tells on `descriptor`."""
+    """End this process as the sandbox ended, whose status the fork server sends on `descriptor`."""
     status, out_of_memory = _told(descriptor)
     if out_of_memory:
         os._exit(EXIT_MEMORY)
@@ -84,7 +84,7 @@ def die_alike(descriptor: int) -> NoReturn:
 
 
 def _told(descriptor: int) -> tuple[int, bool]:
-    """What the nursery says; SIGKILL where it says nothing, because it is gone itself and took its boxes along."""
+    """The status that the fork server sends; SIGKILL where it sends none, because it died and its sandboxes with it."""
     poll = select.poll()
     poll.register(descriptor, select.POLLIN)
     if poll.poll(_WAIT_MS):
@@ -113,7 +113,7 @@ class Files:
         self._holders[key] = 1
 
     def hold(self, key: int) -> None:
-        """Somebody else reads it, too; nothing for what is no file."""
+        """Add another holder of the source; nothing for a key without one."""
         if key in self._sources:
             self._holders[key] += 1
 
@@ -164,7 +164,7 @@ class Box:
 
     pipe: Pipe
     status: int
-    pid: int = 0  # as the nursery says
+    pid: int = 0  # as the fork server reports it
     _known: dict[tuple[int, bytes], tuple[int, bytes]] = field(default_factory=dict)  # id of bytes, name → key, bytes
     _files: Files = field(default_factory=Files)
     _latest: tuple[int, Source] | None = None  # the source that was sent last
@@ -194,7 +194,7 @@ class Box:
             answer = self._exchange(request)
             self._files.close(answer.closed)
         except MemoryError:
-            os._exit(EXIT_MEMORY)  # half a message may be on its way, so there is no going on
+            os._exit(EXIT_MEMORY)  # half a message may be on its way, so it cannot continue
         except Ended:
             die_alike(self.status)
         except (Nonsense, msgspec.DecodeError, struct.error, ValueError, KeyError) as error:
@@ -204,7 +204,7 @@ class Box:
         return self._unfolded(answer, wanted)
 
     def introduced(self) -> list[Introduction]:
-        """The handlers it has, once the nursery has loaded them and the box is there."""
+        """The sandbox's handlers, once the fork server has loaded them and the sandbox is running."""
         return self.ask(Introduce(), Introduced).handlers
 
     def parsers(self) -> ParserSet:
@@ -239,7 +239,7 @@ class Box:
         return error.raised()
 
     def _reply(self, question: Question) -> Reply:
-        """Serve a read; what goes wrong is kept, and told as far as the handler has to know."""
+        """Serve a read. An error is kept, and reported to the sandbox as far as the handler has to know it."""
         try:
             match question:
                 case Head():
@@ -261,7 +261,7 @@ class Box:
             return Reply(fault=True)
 
     def broken(self, why: object) -> NoReturn:
-        """The box speaks nonsense: nothing it says can be used, and nothing it was given is kept."""
+        """End the process: the sandbox broke the protocol, so its answers cannot be used and its inputs are dropped."""
         log.error("a sandbox broke its protocol (%s); its slot ends", str(why)[:300])
         os._exit(EXIT_BROKEN)
 
@@ -309,7 +309,7 @@ class Box:
         return self._generators
 
     def end_generator(self, number: int, ref: Ref, settle: Asked) -> None:
-        """It is told with the next request, at once where files of ours are open for it."""
+        """End the generator with the next request, at once where files of ours are open for it."""
         self._close.append(number)
         self._files.release(ref.key)
         if self._files.open_of(ref.key) and not self._busy:

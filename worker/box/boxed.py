@@ -1,4 +1,4 @@
-"""The handlers as a process sees them whose parsing is done in a box: same names and types, no parsing here."""
+"""The handlers in a process whose parsing is done in its sandbox: same names and types, no parsing here."""
 
 from __future__ import annotations
 
@@ -41,8 +41,8 @@ if TYPE_CHECKING:
 
 
 def install(box: Box) -> None:
-    """From now on this process identifies and parses nothing itself: whoever asks for a handler gets one that asks
-    the box. Waits until the box is there: while an item's time runs, it would be charged with what the nursery loads."""
+    """From now on this process identifies and parses nothing itself: every handler it gets forwards to the sandbox.
+    Waits until the sandbox is running: otherwise the fork server's loading would be charged to an item's time."""
     registry.replace(boxed(handler, box) for handler in box.introduced())
     identify_by(lambda source, declared: box.ask(Identify(box.ref(source), declared), Type).media_type)
     render_by(boxed_rendering(box))

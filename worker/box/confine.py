@@ -17,7 +17,7 @@ if __name__ == "__main__":
 from worker.box.lockdown import lock_down_program
 
 CANNOT_START = 126  # exit status, as core.services.launch has it
-# Where programs, libraries and what these read lie; nobody's evidence and no configuration with a password in it.
+# Directories of programs, libraries and what these read; they hold no evidence and no configuration with a password.
 SYSTEM = (
     "/usr",
     "/lib",

@@ -68,9 +68,9 @@ def abi() -> int:
 
 
 def confine(readable: Iterable[str] = (), work: str = "", sockets: str = "") -> str | None:
-    """Take everything away from this thread and all it starts, but reading and running what lies in `readable` (files
-    and directories; passed over where they are not there), files in the directory `work` and making sockets in `sockets`;
-    no_new_privs must be set. None when that is so, else why not."""
+    """Remove every right of this thread and all it starts, except reading and running what is in `readable` (files and
+    directories; missing ones are passed over), files in the directory `work` and making sockets in `sockets`.
+    no_new_privs must be set. None when this has succeeded, else the reason."""
     version = abi()
     if not version:
         return "the kernel has none"
@@ -108,10 +108,10 @@ def _allow(ruleset: int, path: str, rights: int) -> None:
 
 _PR_SET_DUMPABLE, _PR_SET_NO_NEW_PRIVS = 4, 38
 _CAPABILITY_VERSION = 0x20080522
-OWN_UIDS = 1_610_612_736  # a process gets this and its own number: nobody else's
+OWN_UIDS = 1_610_612_736  # a process gets this and its own number: no other process has it
 _NOBODY = 65_534  # where the namespace has no such number
 _OPEN_FILES = 64
-OFFICE_SOCKETS = "/tmp"  # where LibreOffice makes its socket, whatever TMPDIR says
+OFFICE_SOCKETS = "/tmp"  # where LibreOffice makes its socket, whatever TMPDIR is
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -145,7 +145,7 @@ def lock_down(*, parent: int | None = None) -> Powers:
     resource.setrlimit(resource.RLIMIT_NOFILE, (_OPEN_FILES, _OPEN_FILES))
     if parent is not None:  # now: the kernel forgets it with a change of user
         die_with_parent(parent)
-    libc.prctl(_PR_SET_DUMPABLE, 0, 0, 0, 0)  # nobody of the same user looks into it
+    libc.prctl(_PR_SET_DUMPABLE, 0, 0, 0, 0)  # no process of the same user can inspect it
     if libc.prctl(_PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0:
         raise OSError(ctypes.get_errno(), "prctl(PR_SET_NO_NEW_PRIVS)")
     land = confine()
@@ -154,9 +154,9 @@ def lock_down(*, parent: int | None = None) -> Powers:
 
 
 def lock_down_program(parent: int, readable: Sequence[str], work: str = "") -> None:
-    """The same for a program that this process is about to become: it may read and run what lies in `readable`, of which
-    it needs the first. With `work`, a directory that is its own, it is an office suite: it may do with files there what it
-    likes, and make the one socket that it cannot do without."""
+    """The same for a program that this process is about to become: it may read and run what is in `readable`, of which
+    it needs the first. With `work`, a directory of its own, the program is an office suite: it may do anything with
+    files there, and make the one socket that it requires."""
     libc = ctypes.CDLL(None, use_errno=True)
     _be_somebody_else(needs=readable[0])
     _drop_capabilities(libc)

@@ -1,4 +1,4 @@
-"""`python -m worker.box SOCKET`: the nursery, on an inherited socket; `python -m worker.box`: what a box can have here."""
+"""`python -m worker.box SOCKET` runs the fork server on an inherited socket; without SOCKET it probes the lockdown."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from worker.processes import die_with_parent, limit_slot
 
 
 def run() -> int:
-    """The nursery, or the probe; the exit status."""
+    """Run the fork server, or the probe; the exit status."""
     parser = argparse.ArgumentParser(
         prog="python -m worker.box", description="Run the fork server of the parsers' sandboxes."
     )
@@ -42,7 +42,7 @@ def run() -> int:
         print(json.dumps(asdict(lock_down())))  # noqa: T201
         return 0
     die_with_parent(arguments.parent)
-    for number in (signal.SIGINT, signal.SIGHUP, signal.SIGTERM):  # it ends when nobody is left who might order
+    for number in (signal.SIGINT, signal.SIGHUP, signal.SIGTERM):  # it ends when no process is left that might order
         signal.signal(number, signal.SIG_IGN)
     load_everything(tuple(filter(None, arguments.plugins.split(","))))
     own_set()  # boxes cannot read it any more

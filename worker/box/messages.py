@@ -68,7 +68,7 @@ def range_of(part: Part) -> Range:
     return Range(part.start, part.stop, counted(part.announced), packed(part.known))
 
 
-# What the slot asks for. `handler` is a name in the registry.
+# The requests of the slot. `handler` is a name in the registry.
 
 
 class Identify(Struct, array_like=True, tag=0):
@@ -130,7 +130,7 @@ class Page(Struct, array_like=True, tag=9):
 
 
 class Settle(Struct, array_like=True, tag=10):
-    """Nothing but what the envelope says, and perhaps to let go of the open item."""
+    """Carries nothing but its envelope, and possibly the release of the open item."""
 
     pages: bool = False
 
@@ -147,7 +147,7 @@ Asked = (
 
 
 class Request(Struct, array_like=True):
-    """What the slot asks for, and what it has to say besides."""
+    """A request of the slot, with its other notices."""
 
     what: Asked
     forget: list[int] = []  # keys of sources
@@ -161,7 +161,7 @@ class Request(Struct, array_like=True):
 
 class Failed(Struct, array_like=True, tag=0):
     error: Err
-    closed: list[int] = []  # files of the slot's that nobody needs any more
+    closed: list[int] = []  # files of the slot's that are no longer needed
 
 
 class Fault(Struct, array_like=True, tag=1):
@@ -289,7 +289,7 @@ class ParsersTold(Struct, array_like=True, tag=11):
     closed: list[int] = []
 
 
-# What the box asks for while it works.
+# The requests of the sandbox while it works.
 
 
 class Head(Struct, array_like=True, tag=20):
@@ -365,7 +365,7 @@ def _check_depth(value: Any, left: int) -> None:
 
 
 def plain(text: str) -> str:
-    """Text that can be told as UTF-8."""
+    """The text with characters replaced that UTF-8 cannot encode."""
     return text if text.isascii() else text.encode("utf-8", "replace").decode()
 
 
@@ -375,7 +375,7 @@ def err(error: DocumentError) -> Err:
 
 
 def counted(value: int | None, most: int = _MOST_COUNTED) -> int | None:
-    """A number that a file claims, as far as it can be told."""
+    """A number that a file claims, limited to the range 0 to `most`."""
     return None if value is None else max(0, min(value, most))
 
 

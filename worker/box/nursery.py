@@ -1,9 +1,9 @@
-"""The nursery: a process that has every parser loaded and never held a secret; boxes are forked from it.
+"""The fork server: a process that has every parser loaded and never held a secret; sandboxes are forked from it.
 
 It is started by exec with an environment of its own, so that neither a database's URL nor anything that was opened is
-in its memory or in that of a box. Whoever holds the other end of its socket may order a box by sending two ends of
-socket pairs: one to speak with the box, one on which the nursery tells how the box ended. Boxes share its memory; they
-die with it, and each with the process that ordered it.
+in its memory or in that of a sandbox. A process that holds the other end of its socket orders a sandbox by sending two
+ends of socket pairs: one to exchange messages with the sandbox, one on which the fork server reports how the sandbox
+ended. Sandboxes share its memory; they die with it, and each with the process that ordered it.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ from worker.processes import freeze, oom_kills
 
 ORDER = b"box"
 _SAID_BYTES = 1 << 16  # of what a box writes to standard error
-_DESCRIPTORS = 4_096  # more than a nursery ever has open
+_DESCRIPTORS = 4_096  # more than a fork server ever has open
 
 
 @dataclass(slots=True)
 class _Child:
-    """A box that lives: where to tell of its end, and what it may still write to our standard error."""
+    """A running sandbox: where to report its end, and what it may still write to our standard error."""
 
     status: socket.socket
     said: int  # the pipe from its standard error
@@ -47,7 +47,7 @@ class Nursery:
     _oom_kills: int | None = None
 
     def run(self) -> int:
-        """Until nobody is left who might order."""
+        """Serve orders until no process is left that might order."""
         freeze()
         read, write = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
         signal.set_wakeup_fd(write, warn_on_full_buffer=False)
@@ -70,7 +70,7 @@ class Nursery:
                     _pass_on(child)
                 if child.status.fileno() in ready:
                     with contextlib.suppress(ProcessLookupError):
-                        os.kill(pid, signal.SIGKILL)  # whoever it worked for is gone
+                        os.kill(pid, signal.SIGKILL)  # the process that it worked for is gone
             if self.orders.fileno() in ready and not self._take_order():
                 return self._end()
 
@@ -106,7 +106,7 @@ class Nursery:
         return True
 
     def _become_box(self, parent: int, talk: int, said: int) -> None:
-        """In the child: nothing of the nursery's stays open but the socket to the slot."""
+        """In the child: nothing of the fork server's stays open but the socket to the slot."""
         code = 70
         try:
             signal.set_wakeup_fd(-1)
@@ -162,25 +162,26 @@ def _pass_on(child: _Child) -> None:
 
 _PASSED_ON = ("PATH", "LANG", "LC_ALL", "PYTHONPATH", "PYTHONHOME", "VIRTUAL_ENV", "LD_LIBRARY_PATH", "TZ")
 
-_ONE_THREAD = {"OPENBLAS_NUM_THREADS": "1"}  # of numpy's library: a nursery forks
+_ONE_THREAD = {"OPENBLAS_NUM_THREADS": "1"}  # of numpy's library: a fork server forks
 
 
 @dataclass(frozen=True, slots=True)
 class NurseryAddress:
-    """The nursery of a worker, as its slots inherit it."""
+    """The fork server of a worker, as its slots inherit it."""
 
     orders: socket.socket
     pid: int
 
     def close(self) -> None:
-        """Let go of it; it ends when everybody has."""
+        """Close our end; the fork server ends when all processes have closed theirs."""
         self.orders.close()
 
 
 def start_nursery(memory_mb: int, plugins: Sequence[str], env: Mapping[str, str]) -> NurseryAddress:
-    """A nursery that dies with this process, of whose environment it gets what a Python needs. Raises OSError."""
+    """Start a fork server that dies with this process, with only those variables of `env` that Python needs.
+    Raises OSError."""
     ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-    with theirs:  # whoever calls waits for the process, as for its other children
+    with theirs:  # the caller waits for the process, as for its other children
         command = [sys.executable, "-m", "worker.box", str(theirs.fileno())]
         command += ["--memory-mb", str(memory_mb), "--plugins", ",".join(plugins), "--parent", str(os.getpid())]
         process = subprocess.Popen(
@@ -193,11 +194,11 @@ def start_nursery(memory_mb: int, plugins: Sequence[str], env: Mapping[str, str]
 
 
 def order_box(nursery: NurseryAddress) -> Box:
-    """A box of one's own. Raises OSError when the nursery is gone."""
+    """Order a sandbox for this process. Raises OSError when the fork server is gone."""
     ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
     status, its_status = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
     with theirs, its_status:
         socket.send_fds(nursery.orders, [ORDER], [theirs.fileno(), its_status.fileno()])
-    answer = status.recv(PID.size, socket.MSG_WAITALL)  # nothing where the nursery ended: the first question says so
+    answer = status.recv(PID.size, socket.MSG_WAITALL)  # nothing where the fork server ended: the first request fails
     pid = PID.unpack(answer)[0] if len(answer) == PID.size else 0
     return Box(Pipe(ours.detach()), status.detach(), pid)

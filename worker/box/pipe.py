@@ -59,7 +59,8 @@ class Pipe:
         return whole
 
     def _into(self, view: memoryview, least: int) -> int:
-        """At least so many bytes, and no more than fit; how many. Nobody speaks twice in a row, so none is of the next."""
+        """Read at least `least` bytes, and no more than fit; how many. Neither side sends twice in a row, so none
+        belong to the next message."""
         got = 0
         while got < least:
             try:

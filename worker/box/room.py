@@ -1,6 +1,7 @@
-"""In the box: takes what the slot asks for to the handlers, and the answers back. Keeps sources and generators by number.
+"""In the sandbox: passes the slot's requests to the handlers, and the answers back. Keeps sources and generators by
+number.
 
-Knows nothing of jobs and tasks, and holds nothing but what it was given to read and the passwords to try on it.
+It has no notion of jobs and tasks, and holds only what it was given to read and the passwords to try on it.
 """
 
 from __future__ import annotations
@@ -80,7 +81,7 @@ class SlotFault(SystemFault):
 
 
 def checked(reply: Reply) -> Reply:
-    """The reply, where it brings something; raises what it says otherwise."""
+    """The reply, where it carries a result; raises the error that it reports otherwise."""
     if reply.fault:
         raise SlotFault("the slot could not read")
     if reply.error is None:
@@ -188,7 +189,7 @@ class Room:
     passwords: Passwords = NO_PASSWORDS
     sources: dict[int, Source] = field(default_factory=dict)
     generators: dict[int, _Opened] = field(default_factory=dict)
-    closed: list[int] = field(default_factory=list)  # files, to be told with the next message
+    closed: list[int] = field(default_factory=list)  # files, to be reported with the next message
     pages: PageRoom = field(default_factory=PageRoom)
     _keys: int = 0
 
@@ -319,7 +320,7 @@ class Room:
 
     def _text(self, what: TakeText) -> Answer:
         taken = self.handlers[what.handler].text(self._source(what.source), self.limits)
-        text = taken.text[: self.limits.text_characters + 1]  # one more tells the slot that there was more
+        text = taken.text[: self.limits.text_characters + 1]  # one more shows the slot that there was more
         return FarText(
             text=text.encode("utf-8", "surrogatepass"),
             state=taken.state,

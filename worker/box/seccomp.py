@@ -1,7 +1,7 @@
 """Which system calls a parser may make: a fixed list, as the program that seccomp(2) runs at each call.
 
-A call that is not on it fails with EPERM, so that a library that tries something says so instead of dying of it. The
-list is for processes that hold their files already and get everything else over one socket.
+A call that is not on it fails with EPERM, so that a library that tries one reports an error instead of dying of it.
+The list is for processes that hold their files already and get everything else over one socket.
 """
 
 from __future__ import annotations
@@ -159,8 +159,8 @@ def forbidding(machine: str, pid: int) -> bytes | None:
 
 
 def office(machine: str, pid: int) -> bytes | None:
-    """As `forbidding`, and no other processes; but one kind of socket, which can be made and listened on and connects to
-    nothing: LibreOffice ends where it cannot tell others that it runs."""
+    """As `forbidding`, and no other processes; but one kind of socket, which can be made and listened on and connects
+    to nothing: LibreOffice ends where it cannot announce to other instances that it is running."""
     rest = forbidding(machine, pid)
     if rest is None:
         return None
@@ -175,7 +175,7 @@ def office(machine: str, pid: int) -> bytes | None:
     thread = (_argument(0), _jump(_SET, _CLONE_THREAD, 0, 1), _statement(_RETURN, _ALLOW))
     code = _if(_SOCKET[column], stream) + _if(_CLONE[column], thread)
     code += (_jump(_EQUAL, _BIND[column], 0, 1), _statement(_RETURN, _ALLOW))
-    # glibc asks for clone3 first, and for clone where the kernel is too old to have it.
+    # glibc calls clone3 first, and clone where the kernel is too old to have it.
     code += (_jump(_EQUAL, _CLONE3[column], 0, 1), _statement(_RETURN, _ERRNO | errno.ENOSYS))
     for numbers in _FORKS:
         if (number := numbers[column]) is not None:

@@ -22,13 +22,13 @@ _box_clock: int | None = None
 
 
 def count_box(pid: int) -> None:
-    """From now on the processor time of this process, a box, counts as ours. 0: there is none."""
+    """From now on the CPU time of this process, a sandbox, counts as ours. 0: there is none."""
     global _box_clock
     _box_clock = clock_of(pid) if pid else None
 
 
 def clock_of(pid: int) -> int:
-    """What clock_gettime(2) calls the processor time of a process. The kernel lets anybody read it."""
+    """The clock ID of clock_gettime(2) for the CPU time of a process. The kernel lets every user read it."""
     return (~pid << 3) | 2  # clock_getcpuclockid(3) as glibc works it out
 
 
@@ -46,7 +46,7 @@ def processor_seconds() -> float:
 if TYPE_CHECKING:
     from sql.costs import Around, Death
 
-_MORE_DEATHS = 4  # of slots on their way to the last place of a death, then nobody goes there any more
+_MORE_DEATHS = 4  # of slots on their way to the last place of a death, then no slot goes there any more
 _MORE_SECONDS = 2.0  # times what was allowed; likewise
 
 
@@ -65,7 +65,7 @@ class Stop:
 
     @property
     def error(self) -> DocumentError:
-        """What is told of it."""
+        """The exception to record for it."""
         return DocumentError(self.code, self.detail)
 
     def check(self) -> None:
@@ -124,8 +124,8 @@ class Charges:
         return self._seconds[ident] + self.spent.get(ident, 0.0)
 
     def passed(self, item: uuid.UUID) -> tuple[ExceptionCode, str] | None:
-        """The task has come to this item. What is said against it where a slot died at it in something that is stopped:
-        one death is enough there."""
+        """Mark this item as reached by the task. Returns the charge against it where a slot died at it inside a
+        stopped container or loose file: one death is enough there."""
         verdict = None
         for stop in self._stops.values():
             if stop is not None and item in stop.places:
@@ -146,7 +146,7 @@ class Charges:
 
 
 def of_expand(limits: Limits, task: uuid.UUID, deaths: Sequence[Death], spent: Mapping[uuid.UUID, float]) -> Charges:
-    """As the slots told where they were: an item, the one directly around it, and the loose file."""
+    """Charges by the positions that the slots recorded: an item, the one directly around it, and the loose file."""
     charges = Charges(limits, task, spent)
     for death in deaths:
         charges.charge(death, death.loose, (death.parent, death.loose))
@@ -155,7 +155,7 @@ def of_expand(limits: Limits, task: uuid.UUID, deaths: Sequence[Death], spent: M
 
 @dataclass(slots=True)
 class ItemCharges:
-    """The same for tasks that read items which have rows: the rows tell everything around an item."""
+    """The same for tasks that read items which have rows: the rows record everything around an item."""
 
     charges: Charges
     around: Mapping[uuid.UUID, Sequence[Around]]  # of the task's items, innermost first
@@ -221,7 +221,7 @@ class Budget:
         *,
         loose: uuid.UUID = _NOBODY,
         allowance: Allowance | None = None,  # None: this task has all of the loose file
-        seconds: float | None = None,  # None: nobody has spent any yet
+        seconds: float | None = None,  # None: none are spent yet
         room: int | None = None,  # items that fit into memory, where they once did not
         stop: Stop | None = None,  # the loose file's
         clock: Callable[[], float] = processor_seconds,
@@ -244,11 +244,11 @@ class Budget:
 
     @property
     def seconds(self) -> float:
-        """Processor time of this slot and its box from when the budget was made until it was ended."""
+        """CPU time of this slot and its sandbox from when the budget was made until it was ended."""
         return (self._clock() if self._ended is None else self._ended) - self._begun
 
     def end(self) -> None:
-        """The task goes on with another loose file, or part."""
+        """The task continues with another loose file, or part."""
         self._ended = self._clock()
 
     def check(self) -> None:

@@ -1,1 +1,1 @@
-"""What a worker tells the others: who it is, its leases, its observations."""
+"""What a worker reports: who it is, its leases, its observations."""

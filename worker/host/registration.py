@@ -113,14 +113,14 @@ class Used:
     """What a worker's processes have used so far, and hold."""
 
     cpu_s: float
-    run_queue_s: float  # waiting for a processor
+    run_queue_s: float  # waiting for a CPU
     rss_bytes: int  # pages that processes share count for each
     waits: Mapping[int, float] = field(default_factory=dict)  # of it `run_queue_s` by process
 
 
 class Effort:
-    """What a worker's processes use: its supervisor, the caller, the slots, and the nursery with their boxes
-    (worker.box). Safe for several threads."""
+    """CPU time and memory of a worker's processes: its supervisor, the caller, the slots, and the fork server with
+    their sandboxes (worker.box). Safe for several threads."""
 
     def __init__(self, supervisor: int) -> None:
         self._supervisor = supervisor

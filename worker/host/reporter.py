@@ -121,7 +121,7 @@ class Deliveries:
             self._over = over_among(conn, jobs)
 
     def step(self) -> None:
-        """Deliver a part; what fails is told once and tried again after the next look."""
+        """Deliver a part; a failure is logged once, and the delivery is retried after the next look."""
         if not self._over:
             return
         job, when = next(iter(self._over.items()))
@@ -229,9 +229,9 @@ class DatabaseReporter(threading.Thread):
         self._wake.set()
 
     def run(self) -> None:
-        """Until `finish` and all is written; a fault is told once and tried again. What nobody foresaw ends the whole reporter,
-        and the supervisor starts another: without this thread alone leases would run out and the worker would seem gone, and
-        nobody would know why."""
+        """Report until `finish` is called and all is written; a fault is logged once and retried. An unforeseen error
+        ends the whole reporter, and the supervisor starts another: without this thread alone leases would expire and
+        the worker would seem gone for no visible reason."""
         try:
             self._report_on()
         except BaseException:
@@ -272,7 +272,7 @@ class DatabaseReporter(threading.Thread):
             self._reports.popleft()
         now = time.monotonic()
         rows = self._plan.table.read_all()
-        # Of those that have a task: the kernel is asked of no others.
+        # Of those that have a task: the kernel is not queried about others.
         lost = self._leases.renew((row for row in rows if row.at is not None and is_running(row.pid)), now)
         for task, token in lost:
             log.info("task %s: claim %s does not hold it any more", task, token)
@@ -317,8 +317,8 @@ class DatabaseReporter(threading.Thread):
 
 
 class FrameWriter:
-    """What the slots' live recorders counted, and what is observed beside, once a second, to the broker; the first
-    to Prometheus too."""
+    """Sends to the broker, once a second, the counts of the slots' live recorders and the other observations; the
+    counts also to Prometheus."""
 
     def __init__(self, plan: ReporterPlan, effort: Effort) -> None:
         assert plan.settings.broker is not None  # the supervisor has checked
@@ -386,9 +386,9 @@ def _serve(plan: ReporterPlan, pipe: Connection) -> None:
 
 
 def run_reporter(plan: ReporterPlan, pipe: Connection, parent: int) -> int:
-    """In the forked child: report until told to finish; the exit status."""
+    """In the forked child: report until ordered to finish; the exit status."""
     die_with_parent(parent)
-    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):  # it leaves last, when the supervisor says so
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):  # it leaves last, when the supervisor orders it
         signal.signal(number, signal.SIG_IGN)
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
     signal.pthread_sigmask(signal.SIG_SETMASK, ())

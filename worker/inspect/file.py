@@ -1,7 +1,7 @@
-"""Unpacks loose files without any database, for `edbench inspect`: the same engine, other places to put things.
+"""Unpacks loose files without any database, for `edbench inspect`: the same engine, with other places for the results.
 
-Runs in a process of its own that may die: what was found before is in the spool file already, and the trace says which
-file and which item it was at (worker.inspect.file).
+Runs in a process of its own that may die: what was found before is in the spool file already, and the trace records
+which file and which item it was reading (worker.inspect.file).
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ def new_trace(path: Path) -> None:
 
 
 def read_trace(path: Path) -> Trace:
-    """What stands in the file."""
+    """Read the trace that a process left in the file."""
     data = path.read_bytes()
     position, spooled = _FILE.unpack_from(data, _ID)
     return Trace(None if data[:_ID] == _NO_ITEM else uuid.UUID(bytes=data[:_ID]), position, spooled)
@@ -75,7 +75,7 @@ def read_trace(path: Path) -> Trace:
 
 class Deadline(NoBreadcrumb):
     """Ends this process (SIGALRM, not caught) when one item takes longer than it may. With `trace`, a file made by
-    `new_trace`, the file and item being read stand in it at every moment, so that a death can be attributed."""
+    `new_trace`, the trace holds the file and the item being read at every moment, so that a death can be attributed."""
 
     def __init__(self, trace: Path | None = None) -> None:
         self._trace: mmap.mmap | None = None
@@ -164,7 +164,7 @@ class SpillStore:
 
 
 def spill_directory(spool: Path) -> Path:
-    """Where the children lie that do not fit into memory."""
+    """The directory of children that do not fit into memory."""
     return spool.with_name(f"{spool.name}-children")
 
 
@@ -183,10 +183,10 @@ def inspect_files(
     trace: Path | None = None,
     convicted: Convicted | None = None,
 ) -> dict[str, str]:
-    """Append one JSON line for each item found to `spool`, a file's after the other's; children come before what they
-    lie in. Gives the titles of formats by the media types that were met: whoever counts these need load no reader.
+    """Append one JSON line for each item found to `spool`, file by file; children come before the items that they are
+    in. Gives the titles of formats by the media types that were found, so that counting them requires no reader.
 
-    `trace` (worker.inspect.file) always says which file and item is being read; the `convicted` are items at which
+    `trace` (worker.inspect.file) always records which file and item is being read; the `convicted` are items at which
     earlier processes died, and they are not read again.
     """
     storage = Storage(NullRecorder())

@@ -1,7 +1,7 @@
 """Processes of `edbench inspect`, forked from the command itself, so that nothing is imported twice.
 
-The command has one thread: whoever asks for a result does what there is to do meanwhile. A process that dies costs what
-it was at; another one is forked when there is work for it.
+The command has one thread: the caller that waits for a result does pending work meanwhile. A process that dies loses
+only its current work; another one is forked when there is work for it.
 """
 
 from __future__ import annotations
@@ -87,7 +87,7 @@ class _Process:
 class InspectPool:
     """At most `most` processes, each of which does `begin` first. Close it, or use it as a context.
 
-    `meanwhile`: something to be done once, here, while the first processes are at work."""
+    `meanwhile`: something to be done once, here, while the first processes are busy."""
 
     most: int
     begin: Callable[[], None]
@@ -109,7 +109,7 @@ class InspectPool:
         return work
 
     def go_on(self) -> None:
-        """Wait until some process has said something, and hand out what waits. Only while there is work."""
+        """Wait until some process has sent something, and distribute the waiting work. Only while there is work."""
         if self.meanwhile is not None:
             self.meanwhile()
             self.meanwhile = None
@@ -151,7 +151,7 @@ class InspectPool:
         pid = os.fork()
         if not pid:
             ours.close()
-            for process in self._processes:  # else nobody would see the others end
+            for process in self._processes:  # else the end of the others would go unnoticed
                 process.close()
             self._serve(theirs, parent)
         theirs.close()
@@ -183,13 +183,13 @@ def _outcome(function: Callable[..., Any], *args: Any, **kwargs: Any) -> tuple[E
     """What it raised, to be raised where the call was ordered, and what it gave."""
     try:
         return None, function(*args, **kwargs)
-    except Exception as error:  # noqa: BLE001 — it is told
+    except Exception as error:  # noqa: BLE001 — it is reported
         error.add_note(traceback.format_exc())
         return error, None
 
 
 def _told(error: Exception | None, value: Any) -> bytes:
-    """As it goes over; an exception that cannot is told as its text."""
+    """The result as it is sent; an exception that cannot be pickled is sent as its text."""
     try:
         data = pickle.dumps((error, value))
         pickle.loads(data)

@@ -1,4 +1,4 @@
-"""`edbench inspect` over many files, on all cores; a file that kills its parser costs nobody else anything."""
+"""`edbench inspect` over many files, on all cores; a file that kills its parser does not affect the others."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ from worker.processes import NEW_OBJECTS, limit_slot
 _MOST_DEATHS = 20  # a file at which more processes died is given up
 TOGETHER = 16  # files that a process is given at a time …
 _TOGETHER_BYTES = 1_000_000  # … or that many bytes of them
-_SLOWLY = 4  # a quarter of those under way have one file each, the next quarter two …: whoever has few files has them side by side
+_SLOWLY = 4  # a quarter of those under way have one file each, the next quarter two …: few files are read in parallel
 
 Line = dict[str, object]
 
@@ -78,8 +78,8 @@ class Batches:
     options: JobOptions
     storage: Storage
     scratch: Path
-    ahead: int  # batches under way: so many may be read behind one that takes long, and no processor is idle
-    together: int = TOGETHER  # 1 where a file may take minutes, so that none waits behind it while a processor is idle
+    ahead: int  # batches under way: so many may be read after one that takes long, and no core is idle
+    together: int = TOGETHER  # 1 where a file may take minutes, so that none waits for it while a core is idle
     titles: dict[str, str] = field(default_factory=dict)  # of formats, by the media types of lines that were given
     _numbers: Iterator[int] = field(default_factory=itertools.count)
 
@@ -94,7 +94,7 @@ class Batches:
             yield from self._collect(pending.popleft())
 
     def _batches(self, files: Iterator[Loose]) -> Iterator[_Batch]:
-        """Started, at first a file at a time: whoever has few of them has them read side by side."""
+        """Start the batches, at first with one file each, so that a few files are read in parallel."""
         taken = size = 0
         held: list[Loose] = []
         for loose in files:
@@ -188,7 +188,7 @@ class Batches:
 
 
 def _size(storage: Storage, loose: Loose) -> int:
-    """Bytes, as far as one can tell; whoever reads it says what is wrong."""
+    """Bytes, as far as known; an error is reported when the file is read."""
     try:
         return storage.stat(loose.path).st_size
     except SourceFileError:
@@ -203,8 +203,8 @@ def _failed(loose: Loose, error: DocumentError | None = None) -> Line:
 
 
 def _found(batch: _Batch, start: int = 0) -> Iterator[bytes]:
-    """Every item once: what only a process that died has found (a container may die at its end), then what the last
-    one says."""
+    """Every item once: first those that only a process that died has found (a container may die at its end), then those
+    of the last process."""
     known = {_id_of(line) for line in _lines(batch.spool, start)} if batch.died else set()
     for spool, begin in batch.died:
         for line in _lines(spool, begin):
@@ -311,8 +311,8 @@ def _load_readers(plugins: tuple[str, ...]) -> None:
 
 
 def _load_likely(files: Sequence[Loose]) -> None:
-    """The readers of endings that several of the files have, which every process would load. Whatever else one meets it loads itself:
-    the others are at work meanwhile."""
+    """Load the readers of endings that several of the files have: every process would load these. A process loads any
+    other reader itself, while the others are busy."""
     endings = Counter(extension_of(os.path.basename(loose.relative)).decode("latin-1") for loose in files)
     likely = {media_type for ending, media_type in LIKELY.items() if endings[ending] >= _SEVERAL}
     for media_type in sorted(likely):
@@ -338,7 +338,7 @@ def inspect_paths(
     storage = Storage(NullRecorder())
     for argument in arguments:
         storage_check = find_loose(storage, argument)
-        next(storage_check, None)  # says at once that a PATH does not exist, before anything is printed
+        next(storage_check, None)  # reports at once that a PATH does not exist, before anything is printed
     files = (loose for argument in arguments for loose in find_loose(storage, argument))
     first = list(itertools.islice(files, _MANY))
     if len(first) == _MANY and processes > _FEW:

@@ -28,7 +28,7 @@ class Findings:
     spent: dict[uuid.UUID, float] = field(default_factory=dict)  # seconds by loose file
     raw_bytes: int = 0
     extracted_bytes: int = 0
-    known: set[tuple[uuid.UUID, ExceptionCode]] = field(default_factory=set)  # item-level, so none is said twice
+    known: set[tuple[uuid.UUID, ExceptionCode]] = field(default_factory=set)  # item-level: none is recorded twice
     written: int = 0  # items that portions had
     characters: int = 0  # of metadata gathered now
 
@@ -149,7 +149,7 @@ class ChildCounts:
         )
 
     def _lost_with_the_cut(self, failed: int) -> tuple[int, bool]:
-        """How many children the cut cost, and whether that number is only a stand-in for an unknown one."""
+        """How many children the cut cost, and whether that number only replaces an unknown one."""
         missing = self.cut.missing if self.cut is not None else None
         if self.announced is not None:
             return max(0, self._difference(failed), missing or 0), False

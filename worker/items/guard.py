@@ -11,9 +11,9 @@ from readers.errors import DocumentError, ExceptionCode
 class Guarded:
     """Context manager around handler code.
 
-    Document errors and faults of the system pass as they are. Everything else is a parser that failed in a way
-    nobody foresaw: it becomes DocumentError(handler_error) with the cause chained, so that one document never
-    stops a job. KeyboardInterrupt and SystemExit pass.
+    Document errors and faults of the system pass as they are. Everything else is a parser that failed in an unforeseen
+    way: it becomes DocumentError(handler_error) with the cause chained, so that one document never stops a job.
+    KeyboardInterrupt and SystemExit pass.
     """
 
     __slots__ = ()

@@ -1,6 +1,6 @@
-"""What a load file says of a loose file: its metadata, its family, and whether its bytes are those that it should have.
+"""The load file's record of a loose file: its metadata, its family, and whether the file has the right bytes.
 
-Read from beside the file, twice: for its family when it gets its row, for everything else when its text is taken."""
+Read twice from the source: for the family when the file gets its row, for everything else when its text is taken."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ if TYPE_CHECKING:
 
 MOST_BYTES = 32_000_000  # of a record; one of a load file has 16 million characters at most
 VALUE_CHARACTERS = 100_000
-# Of a record without a native nothing else says these.
+# Of a record without a native no other source has these.
 _OWN = ("from", "to", "cc", "bcc", "subject", "date", "title", "author")
 _RECORDS = os.fsencode(f"{BESIDE}/{RECORDS}")
 
 
 def note_record(work: TaskWork, item: Item, out: Findings) -> None:
-    """Book what the load file says of this loose file as what its surroundings tell, and what is wrong with it."""
+    """Book the fields of this loose file's record as notes of its surroundings, and what is wrong with the file."""
     record = _record(work, item.ordinal, out, item.id)
     if record is None:
         return

@@ -14,9 +14,9 @@ from sql.findings import Item
 
 
 def own_name(name: bytes, shown: str, kind: Kind) -> str:
-    """What an item is called where it stands, as people see it: without directories, folders of a mail store or an archive, and
-    the number of siblings of one name. `shown` is its part of the container path: of names that are no UTF-8 it may be more
-    than `name` says. An attachment's name is as its message has it: a slash in it is a letter."""
+    """An item's own name as people see it: without directories, folders of a mail store or an archive, and the number
+    of siblings of one name. `shown` is its part of the container path: of names that are no UTF-8 it may have more than
+    `name`. An attachment's name is as its message has it: a slash in it is a letter."""
     own = display_name(name)
     if kind is Kind.LOOSE_FILE or shown.startswith(own):
         shown = own

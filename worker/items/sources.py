@@ -1,4 +1,4 @@
-"""Sources that lie on the filer; see `readers.base.Source`."""
+"""Sources that are stored on the filer; see `readers.base.Source`."""
 
 from __future__ import annotations
 

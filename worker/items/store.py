@@ -80,7 +80,7 @@ class Intake:
         self.error: DocumentError | None = None
 
     def begin(self) -> None:
-        """Read the first bytes; raises DocumentError when there are none to be had."""
+        """Read the first bytes; raises DocumentError when none are available."""
         if self._child.data is not None:
             self._first = self._child.data
         elif self._child.stream is not None:

@@ -29,8 +29,8 @@ _DATES = tuple(name for name, key in KEYS.items() if key.kind == DATE)
 
 
 def without_unread_dates(metadata: dict[str, Any]) -> tuple[dict[str, Any], FieldUnread | None]:
-    """The metadata without values of dates that are no dates (`2024-13-45`, `3/5/24`), which stay as the original beside, and the
-    exception that says so: sorting and filters go by dates, and one that cannot be read for sure is absent."""
+    """The metadata without date values that are no dates (`2024-13-45`, `3/5/24`), whose originals are kept in a field
+    of their own, and the exception that reports them: sorting and filters use dates, so an uncertain one is absent."""
     wrong = [name for name in _DATES if name in metadata and not is_date(str(metadata[name]))]
     if not wrong:
         return metadata, None
@@ -42,8 +42,9 @@ def without_unread_dates(metadata: dict[str, Any]) -> tuple[dict[str, Any], Fiel
 
 
 def with_dates_in_utc(metadata: dict[str, Any], zone: str) -> dict[str, Any]:
-    """The metadata with its dates in UTC; `zone` is the name of that of times that note none. What a date was is beside, as
-    `created_original` is beside `created`, unless it was in UTC. Raises SystemFault for a zone that this host lacks."""
+    """The metadata with its dates in UTC; `zone` is the name of the zone of times that note none. The original of a
+    date is kept next to it, as `created_original` for `created`, unless it was in UTC. Raises SystemFault for a zone
+    that this host lacks."""
     told = [name for name in _DATES if name in metadata and str(metadata[name])[-1:] != "Z"]
     if not told:
         return metadata
@@ -71,7 +72,7 @@ UNREAD_SHARE = 0.02  # of a text's characters: with more of them replaced it is 
 # Who a message is from and for, in the index.
 _SENDERS = ("from", "sent_by", "reply_to", "resent_from")
 _RECIPIENTS = ("to", "cc", "bcc", "resent_to", "delivered_to")
-# What becomes of a state where a child's notes tell one.
+# What becomes of a state where a child's notes have one.
 _AT_BEST: dict[tuple[str | None, TextState], TextState] = {
     (TextState.GUESSED, TextState.OK): TextState.GUESSED,
     (TextState.PARTIAL, TextState.OK): TextState.PARTIAL,
@@ -94,9 +95,9 @@ def take_text(
     *,
     ocr: bool = False,
 ) -> tuple[str, ItemText]:
-    """The item's text and its row, with the notes that what lies around it gave; what goes wrong is booked as an
-    item-level exception. Dates are in UTC; `time_zone` is the zone of those that note none. With `ocr`, pages without text of
-    what OCR reads are no exception: OCR says what came of them.
+    """The item's text and its row, with the notes from the items around it; what goes wrong is booked as an item-level
+    exception. Dates are in UTC; `time_zone` is the zone of those that note none. With `ocr`, pages without text in
+    formats that OCR reads are no exception: OCR reports their result.
 
     Containers have no text of their own: their content is their children's. They may have metadata.
     """
@@ -131,7 +132,7 @@ def _taken(
 
 
 def _unread(text: str) -> DocumentError | None:
-    """What is said of a text with so many replacement characters that words are missing."""
+    """The exception for a text with so many replacement characters that words are missing."""
     lost = text.count("\ufffd")
     if lost <= UNREAD_SHARE * len(text):
         return None
@@ -151,7 +152,7 @@ def _of_text(error: DocumentError | None) -> DocumentError | None:
 
 
 def _annotated(row: ItemText, notes: dict[str, Any] | None) -> ItemText:
-    """With what lies around the item tells of it: further metadata, and that its text is not as good as its bytes look."""
+    """The row with the notes from around the item: further metadata, and a text state worse than its bytes suggest."""
     if not notes:
         return row
     told = {key: value for key, value in notes.items() if key != TEXT_STATE}
@@ -160,7 +161,7 @@ def _annotated(row: ItemText, notes: dict[str, Any] | None) -> ItemText:
 
 
 def _about(source: Source | None, handler: Handler, limits: Limits) -> dict[str, Any]:
-    """What a container says of itself; nothing when it is damaged, which its children say."""
+    """A container's own metadata; none when it is damaged, which its children report."""
     if source is None or source.size == 0:
         return {}
     try:
@@ -200,7 +201,7 @@ class Indexing:
     pictures: list[tuple[Item, ItemText]] = field(default_factory=list)  # for phase ocr
 
     def take(self, item: Item, source: Source | None, handler: Handler) -> None:
-        """Text of one item; its bytes may be None when they could not be had."""
+        """Take the text of one item; its bytes may be None when they were not available."""
         options = self.work.job.options
         asked = options.ocr.asked
         if loaded := options.load_file and item.parent is None:

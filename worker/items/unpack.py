@@ -142,7 +142,7 @@ class Unpacker:
                 parts = handler.parts(source, self.options.split_bytes)
                 announced = handler.announced(source)
         except DocumentError:
-            return False  # too damaged for ranges; reading it in order says what is wrong
+            return False  # too damaged for ranges; reading it in order reports what is wrong
         if len(parts) < 2 or not budget.hand_on(len(parts)):
             return False
         self.out.containers.append(ContainerCount(item=item.id, announced=announced, emitted=0, failed=0))
@@ -238,7 +238,7 @@ class Unpacker:
     def _take(
         self, inside: _Inside, ident: uuid.UUID, child: Child
     ) -> tuple[Item, Source | None, Handler, DocumentError | None] | None:
-        """Bytes to the store and everything the row says; None when the child has no row."""
+        """Store the bytes and fill all fields of the row; None when the child has no row."""
         try:
             inside.budget.count_child()
         except DocumentError as e:
@@ -325,7 +325,7 @@ class Unpacker:
 
 
 def _tally(part: Part | None) -> ChildCounts:
-    """Of a whole item, whose handler says what it announces, or of a range, which has that with it."""
+    """Counts for a whole item, whose handler reports what it announces, or for a range, which carries that number."""
     return ChildCounts(None) if part is None else ChildCounts(part.announced, of_range=True)
 
 

@@ -1,8 +1,8 @@
-"""The agent of a member: reports once a second that the member is there, and carries out what the controller orders.
+"""The agent of a member: reports once a second that the member is there, and executes the controller's orders.
 
-It is a process of its own below the crowd (worker.crowd), which has no connection to anything and forks the workers: the agent
-tells it which. A member that works for a run goes back to the system's own jobs when it is told to, when the command that
-leased it is gone, and when the broker does not answer for as long.
+It is a process of its own below the crowd (worker.crowd), which has no connection to anything and forks the workers:
+the agent sends it the plans. A member that works for a run returns to the system's own jobs when it is ordered to, when
+the command that leased it is gone, and when the broker does not answer for as long.
 """
 
 from __future__ import annotations
@@ -164,7 +164,7 @@ log = logging.getLogger("member")
 
 
 class Agent:
-    """`plan`: of a worker of the system's own jobs, whose settings a run's workers have but for what a lease says."""
+    """`plan`: of a worker of the system's own jobs, whose settings a run's workers have except for those of a lease."""
 
     def __init__(self, plan: WorkerPlan, env: Mapping[str, str], workers: int, pipe: Connection, crowd: int) -> None:
         settings = plan.settings
@@ -211,7 +211,7 @@ class Agent:
         return 0
 
     def _part(self) -> None:
-        """Nobody has to wait until it is noticed."""
+        """Delete the member's record at the broker, so that its departure is noticed at once."""
         try:
             self._beats.delete(f"{MEMBER}{self._hello.id}")
         except redis.RedisError:

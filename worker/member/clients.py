@@ -20,7 +20,7 @@ from monitoring.machine import processors
 
 
 class Clients:
-    """As many processes as processors. Raises UsageError for a place that is not theirs, SystemFault."""
+    """As many processes as cores. Raises UsageError for a place that is not theirs, SystemFault."""
 
     def __init__(self, order: ClientsOrder, roots: Mapping[str, Path]) -> None:
         if find_spec(CLIENTS_MODULE.partition(".")[0]) is None:

@@ -14,7 +14,7 @@ PDF = "application/pdf"
 _WITH_TEXT = (TextState.OK, TextState.PARTIAL)
 LEAST_PIXELS = 16  # on either side: no word fits into less (spacers and beacons in mail)
 PAGES_A_TASK = 8
-_PAGE_WEIGHT = 1_000_000  # a page takes about a second of a processor, as a few megabytes of an index task do
+_PAGE_WEIGHT = 1_000_000  # a page takes about a second of CPU time, as a few megabytes of an index task do
 
 
 def is_candidate(item: Item, row: ItemText) -> bool:

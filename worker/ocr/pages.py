@@ -18,7 +18,7 @@ from worker.ocr.candidates import PDF
 from worker.ocr.page import Page
 from worker.ocr.tesseract import held
 
-# As Leptonica tells them apart: these are taken for pictures in every release, whatever comes behind.
+# As Leptonica distinguishes them: these are taken for pictures in every release, whatever follows.
 _PICTURES = (b"\x89PNG\r\n\x1a\n", b"\xff\xd8\xff", b"GIF87a", b"GIF89a", b"BM", b"II*\0", b"MM\0*", b"II+\0", b"MM\0+")
 
 
@@ -89,14 +89,14 @@ _RENDER: list[Render] = [rendered]
 
 
 def render_by(render: Render) -> None:
-    """Have somebody else open items, for the rest of this process (worker.box)."""
+    """Have `render` open items, for the rest of this process (worker.box)."""
     _RENDER[:] = [render]
 
 
 def rendering_of(
     source: Source, media_type: str, limits: Limits, choice: OcrChoice
 ) -> AbstractContextManager[Rendering]:
-    """An item opened by whoever opens items in this process; DocumentError when it cannot be."""
+    """An item opened by the function that opens items in this process; DocumentError when it cannot be opened."""
     return _RENDER[0](source, media_type, limits, choice)
 
 
@@ -106,7 +106,7 @@ class Picture:
 
     file: int
     frame: int = 0
-    dpi: int | None = None  # None: the picture says, or tesseract guesses
+    dpi: int | None = None  # None: the picture's own, or tesseract guesses
 
 
 class Pages(Protocol):

@@ -98,13 +98,13 @@ def _read(
 
 
 def _leave(row: ItemText, indexing: Indexing) -> None:
-    """Bare pages that nobody reads: until now the item was `ok` for all that its other pages say."""
+    """Mark as partial an item whose bare pages are not read: until now it was `ok` by the text of its other pages."""
     if row.state is TextState.OK and bare_pages(row):
         indexing.out.texts.append(replace(row, state=TextState.PARTIAL))
 
 
 def _own(item: Item, row: ItemText, source: Source, reader: Reader) -> str:
-    """The text of an item that has text beside bare pages, or a caption, taken again: its new index document holds both."""
+    """The text of an item that has text as well as bare pages, or a caption, taken again for its new index document."""
     if not (bare_pages(row) or row.characters):
         return ""
     return take_text(item, source, handler_for(item.media_type), reader.limits, Findings())[0]

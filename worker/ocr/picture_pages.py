@@ -40,7 +40,7 @@ _PLUGINS = (
 )
 _FORMATS = ("PNG", "JPEG", "TIFF", "BMP", "WEBP", "GIF")
 _LEAST_DPI, _MOST_DPI = 72, 1_200  # that a picture is believed
-_LONGEST_INCHES = 11.0  # of one that says nothing
+_LONGEST_INCHES = 11.0  # of one without a resolution
 
 
 @dataclass(slots=True)

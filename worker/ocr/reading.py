@@ -22,13 +22,13 @@ from worker.ocr.candidates import bare_pages
 from worker.ocr.pages import Pages, pages_of
 from worker.ocr.tesseract import Engine, Recognised, recognise
 
-_SLACK_SECONDS = 30.0  # of a page's deadline in its slot, beside tesseract's own: to render it
+_SLACK_SECONDS = 30.0  # of a page's deadline in its slot, added to tesseract's own: to render it
 _DAMAGE = frozenset((ExceptionCode.CORRUPT, ExceptionCode.TRUNCATED))
 
 
 @dataclass(frozen=True, slots=True)
 class Reader:
-    """What reads pages in this process. `enter` is told of each page, with the seconds that it may take."""
+    """Reads pages in this process. `enter` is called for each page, with the seconds that it may take."""
 
     engine: Engine
     choice: OcrChoice
@@ -122,7 +122,7 @@ class Reading:
         return self.collector.text()
 
     def row(self, before: ItemText, choice: OcrChoice, engine: Engine) -> ItemText:
-        """The item's row, which says that its text was recognised and not stored in it. Where nothing was found, and
+        """The item's row, with a note that its text was recognised and not stored in it. Where nothing was found, and
         nothing went wrong, the item has no text layer, as before."""
         about: dict[str, Any] = {
             "ocr": True,
@@ -142,5 +142,5 @@ class Reading:
             if self.found or self.wanted:  # words of other pages
                 return TextState.PARTIAL
             return before.state if self.own else TextState.FAILED
-        found = self.found and before.state is TextState.NO_TEXT_LAYER  # a caption is not what the picture says
+        found = self.found and before.state is TextState.NO_TEXT_LAYER  # a caption is not the text of the picture
         return TextState.OK if found else before.state

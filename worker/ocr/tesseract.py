@@ -1,8 +1,8 @@
 """One picture through tesseract, in a process of its own under limits.
 
-The picture goes in as standard input and the text comes back as standard output, both anonymous files in memory: no name
-is handed over, nothing is written to any disk, and no pipe can stall. Whoever calls has looked at the picture's first bytes
-(`pages`): what tesseract does not know as a picture it takes for a list of file names, and opens them.
+The picture goes in as standard input and the text comes back as standard output, both anonymous files in memory: no
+name is passed, nothing is written to any disk, and no pipe can stall. The caller has checked the picture's first bytes
+(`pages`): tesseract takes anything that it does not recognise as a picture for a list of file names, and opens them.
 """
 
 from __future__ import annotations
@@ -32,7 +32,8 @@ _VERSION = re.compile(r"tesseract v?((\d+)[\w.\-]*)")
 
 
 class OcrUnavailable(EdbenchError):
-    """OCR cannot be done here. `what` is missing, and `fix` is how to get it: whoever tells a person adds for what."""
+    """OCR cannot be done here. `what` is missing, and `fix` is how to get it; the caller that reports it adds for
+    what."""
 
     def __init__(self, what: str, fix: str) -> None:
         super().__init__(f"{what}; {fix}")
@@ -71,7 +72,8 @@ def find_engine() -> Engine:
 
 @lru_cache(maxsize=8)
 def _asked(program: str) -> Engine:
-    """What it says of itself; asked once a process. Failures are not remembered: they may be mended meanwhile."""
+    """The program's own version and languages; queried once a process. Failures are not remembered: they may be fixed
+    meanwhile."""
     version, major = parse_version(_said(program, "--version"))
     if major < OLDEST:
         raise OcrUnavailable(f"tesseract {version} is too old", f"install version {OLDEST} or newer")
@@ -154,7 +156,7 @@ def _words(table: bytes) -> Iterator[_Word]:
 
 
 def _between(before: tuple[str, ...], now: tuple[str, ...]) -> str:
-    """What stands before a word: of the same line a blank, of another paragraph an empty line."""
+    """The separator before a word: a blank in the same line, an empty line before another paragraph."""
     if not before:
         return ""
     if before == now:
@@ -207,7 +209,7 @@ def recognise(engine: Engine, picture: int, choice: OcrChoice, *, frame: int = 0
 
 
 def _run(engine: Engine, arguments: list[str], picture: int, out: int, err: int, choice: OcrChoice) -> int:
-    """Its exit status; minus SIGALRM when it was still at it when its time was over."""
+    """Run tesseract; its exit status, or minus SIGALRM when it was still running at the end of its time."""
     os.lseek(picture, 0, os.SEEK_SET)
     seconds = choice.page_seconds
     limits = {
@@ -243,7 +245,7 @@ def _confined(command: list[str]) -> list[str]:
 
 
 def _environment() -> dict[str, str]:
-    """Nothing but what it needs; one thread, for the slots share out the processors among them."""
+    """Only the variables that it needs; one thread, because the slots share the cores among them."""
     out = {"OMP_THREAD_LIMIT": "1", "LC_ALL": "C.UTF-8", "PATH": os.environ.get("PATH", os.defpath)}
     if data := os.environ.get("TESSDATA_PREFIX"):
         out["TESSDATA_PREFIX"] = data
@@ -269,12 +271,12 @@ def fault_of(status: int, said: bytes) -> DocumentError:
 
 
 def _lacked_memory(said: bytes) -> bool:
-    """Leptonica may go on without what it had no memory for, and end as if nothing were wrong."""
+    """Whether memory ran out: Leptonica may continue without what did not fit, and end as if nothing were wrong."""
     return any(words in said.lower() for words in _WORDS_OF_MEMORY)
 
 
 def _last(said: bytes) -> str:
-    """The last line that says more than that there was an error."""
+    """The last line with more than the statement that there was an error."""
     lines = [line.strip() for line in said.decode("utf-8", "replace").splitlines() if line.strip()]
     telling = [line for line in lines if line != "Error during processing."] or lines or ["no output"]
     return "".join(c if c.isprintable() else "?" for c in telling[-1])[:200]

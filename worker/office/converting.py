@@ -41,7 +41,7 @@ class Form:
     """What documents are made into."""
 
     media_type: str
-    ending: str  # of the files, and what LibreOffice is told
+    ending: str  # of the files, and LibreOffice's argument
     part: str  # of LibreOffice that writes it; "" where that is the one that reads
     begins: bytes  # a whole file …
     ends: bytes  # … has this in its last bytes
@@ -121,7 +121,7 @@ Verdict = bytes | DocumentError
 
 @dataclass(slots=True)
 class Converter:
-    """Converts documents in a directory below `scratch`; `alive` is told time and again that it goes on."""
+    """Converts documents in a directory below `scratch`; `alive` is called regularly while it runs."""
 
     office: Office
     scratch: Path
@@ -213,8 +213,8 @@ class Converter:
 
 
 def _refuse_bomb(file: BinaryIO, size: int, limits: Limits) -> None:
-    """LibreOffice draws a nearly empty page of a document whose parts are too large, and says nothing. Raises DocumentError
-    `expansion_limit`; `truncated` or `corrupt` where the archive's directory is."""
+    """Raise DocumentError `expansion_limit` for a document whose parts are too large: LibreOffice draws a nearly empty
+    page of it without any error. `truncated` or `corrupt` where the archive's directory is."""
     # Here: every command that reads files imports this module, and few files are handed over.
     from readers.archives.compressed import skippable
     from readers.archives.zip.directory import find_directory, iter_entries
@@ -258,7 +258,7 @@ def _fault(ended: Ended, bounds: Bounds) -> DocumentError:
     return DocumentError(ExceptionCode.CORRUPT, "LibreOffice cannot load it")
 
 
-_SHARE = 0.4  # of an item's seconds, for each of two starts: its slot must not be at it when its deadline comes
+_SHARE = 0.4  # of an item's seconds, for each of two starts: its slot must be done when its deadline comes
 
 
 class OfficeTexts(LeafHandler):

@@ -1,6 +1,6 @@
 """One LibreOffice over a few documents: a process with a profile of its own, confined, watched, and gone at the end.
 
-Its directory is on scratch, where no other user may go: it is entered before the process becomes somebody else, and named
+Its directory is on scratch, where no other user may go: it is entered before the process changes its user, and named
 by way of /proc from then on.
 """
 
@@ -36,8 +36,8 @@ def remove_socket(pid: int, place: Path, directory: str = OFFICE_SOCKETS) -> Non
 
 
 def remove_stale_sockets(directory: str = OFFICE_SOCKETS) -> None:
-    """Those of processes that ended with the slot that ran them. One whose owner does not tell its process, as without
-    root, stays."""
+    """Remove the sockets of processes that ended with the slot that ran them. A socket whose owner does not identify
+    its process, as without root, stays."""
     with contextlib.suppress(OSError), os.scandir(directory) as entries:
         for entry in entries:
             if entry.name.startswith(_NAME):
@@ -60,7 +60,7 @@ INSTALL = (
 
 
 class OfficeUnavailable(Exception):
-    """There is none here that can be used; the text says why."""
+    """No usable LibreOffice is installed here; the text is the reason."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,8 +90,8 @@ def find_office() -> Office:
 
 HERE = "/proc/self/cwd"  # the process's own directory, as it names it
 _LOOK_SECONDS = 0.1
-_LEAST_CPU = 10  # seconds of a processor, should nobody look for so long
-# What it reads beside programs and libraries: its own configuration, extensions that a distribution brings, fonts.
+_LEAST_CPU = 10  # CPU seconds, should no check come for so long
+# What it reads in addition to programs and libraries: its own configuration, a distribution's extensions, fonts.
 _READABLE = (
     "/etc/libreoffice",
     "/var/lib/libreoffice",
@@ -115,16 +115,16 @@ _SETTINGS = """<?xml version="1.0" encoding="UTF-8"?>
 class Bounds:
     """What one process may take."""
 
-    seconds: float = 120.0  # of a processor, for one document …
-    patience: float = 10.0  # … and times as long by the clock: a machine that has others' work to do convicts nobody
+    seconds: float = 120.0  # of CPU time, for one document …
+    patience: float = 10.0  # … and times as long by the clock: on a busy machine no document is to be convicted
     memory_mb: int = 1_500  # private
     scratch_bytes: int = 1_000_000_000  # of all that it writes
 
 
 @dataclass(frozen=True, slots=True)
 class Ended:
-    """How it ended: an exit status, negative for a signal (SIGALRM: a document's time was over; SIGXFSZ: it wrote too much),
-    and what it said."""
+    """How it ended: an exit status, negative for a signal (SIGALRM: a document's time was over; SIGXFSZ: it wrote too
+    much), and what it printed."""
 
     status: int
     said: str
@@ -133,8 +133,8 @@ class Ended:
 def convert(
     office: Office, names: Sequence[str], place: Path, bounds: Bounds, alive: Callable[[], None], ending: str = "pdf"
 ) -> Ended:
-    """Have it make `out/NAME.ENDING` of every `in/NAME.SUFFIX` below `place`, in that order, as far as it gets. `alive` is told
-    time and again that it goes on."""
+    """Have it make `out/NAME.ENDING` of every `in/NAME.SUFFIX` below `place`, in that order, as far as it gets. `alive`
+    is called regularly while it runs."""
     profile = place / "profile"
     (profile / "user").mkdir(parents=True)
     (profile / "user" / "registrymodifications.xcu").write_text(_SETTINGS)
@@ -146,7 +146,8 @@ def convert(
 
 
 def _open_to_all(place: Path) -> None:
-    """All of it is for whoever the process becomes, who is somebody else each time; others do not come that far."""
+    """Give every user access to all of it, because the process gets another user each time; other users cannot reach
+    it."""
     for path in (place, *place.rglob("*")):
         path.chmod(0o777 if path.is_dir() else 0o666)
 

@@ -205,7 +205,7 @@ class _Expand:
             self.unpacker.open(item, source, handler, budget)
 
     def _pause(self) -> None:
-        """Write what has been found once it is much; what is still open goes on."""
+        """Write what has been found once it is much; what is still open continues."""
         if self.out.rows + len(self.deferred) < self.work.portions.rows:
             return
         self._hand_on(more=True)

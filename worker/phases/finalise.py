@@ -1,12 +1,12 @@
 """Phase finalise: remove files that no row names, then force everything to stable storage (design §3.10).
 
 A task has a share of the fan-out folders and of the index's shards, by the first digit of their names; the one that has
-FINALISE_REST among them sees to what is named otherwise and to the sync. Where there are several, they need no order: what
-a sweep removes is nobody's.
+FINALISE_REST among them sees to what is named otherwise and to the sync. Where there are several, they need no order:
+what a sweep removes belongs to no other task.
 
 Files without a row come from claims that were taken over, lost by a crash of the database, or killed. A slot that was
-stopped for longer than its lease and wakes up after this phase removes its own (worker.phases.finalise). Limit: not when it
-is killed before it comes to that.
+stopped for longer than its lease and wakes up after this phase removes its own (worker.phases.finalise). Limit: not
+when it is killed before it comes to that.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def remove_leftovers(work: TaskWork, result: TaskResult) -> None:
     written = {item.id: item.location for item in result.items if item.location is not None}
     try:
         with work.database.transaction() as conn:
-            if states.hold_phase(conn, job) is not Phase.FINALISE:  # held: nobody requeues it meanwhile
+            if states.hold_phase(conn, job) is not Phase.FINALISE:  # held: it is not requeued meanwhile
                 return
             known = locations(conn, list(written))
             for item, location in written.items():
@@ -81,7 +81,7 @@ def _folders(work: TaskWork, digits: bytes) -> Iterator[bytes]:
 
 
 def _directories(work: TaskWork, relative: bytes) -> list[bytes]:
-    """Names of the directories in one; none when it was never made (the job's own folder is known to stand)."""
+    """Names of the directories in one; none when it was never made (the job's own folder is known to exist)."""
     work.context.crumb.doing(Activity.LISTING, os.path.join(work.root, relative))
     try:
         entries = work.storage.scan(os.path.join(work.root, relative))
@@ -115,7 +115,7 @@ def _sweep(work: TaskWork, places: Sequence[bytes]) -> None:
         known = locations(conn, [i for i in ids if i is not None])
     for place, ident in zip(places, ids, strict=True):
         if ident is None or known.get(ident) != place:
-            # Somebody else may have been at it: a claim that was taken over and does not know it yet.
+            # Another claim may have written here: one that was taken over and does not know it yet.
             work.storage.remove(os.path.join(work.root, place), missing_ok=True)
 
 

@@ -42,7 +42,7 @@ def run(work: TaskWork) -> TaskResult:
 
 
 def _notes(payload: dict[str, Any]) -> dict[uuid.UUID, dict[str, Any]]:
-    """What phase expand learned of these items and no reading of them alone would tell."""
+    """What phase expand learned of these items and reading them alone would not show."""
     return {uuid.UUID(item): about for item, about in payload.get("notes", {}).items()}
 
 

@@ -113,8 +113,8 @@ class TaskWork:
         return identity[0]
 
     def source_parts(self) -> Parts:
-        """What its client says of the parts of the source's file system. Raises StorageFault when one of them is away: its files
-        would be in no listing, and would not exist."""
+        """The parts of the source's file system as its client reports them. Raises StorageFault when one of them is
+        away: its files would be in no listing, and would not exist."""
         return WHOLE if self.source_device is None else _whole(self.job.source, self.source_device)
 
 

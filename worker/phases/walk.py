@@ -26,14 +26,14 @@ from worker.phases.task import TaskWork, path_bytes, path_text
 from worker.slots.breadcrumb import Activity
 
 _T = TypeVar("_T")
-DIRECTORIES_A_TASK = 64  # listed by one task; what lies deeper becomes follow-on tasks
+DIRECTORIES_A_TASK = 64  # listed by one task; deeper ones become follow-on tasks
 DIRECTORIES_A_FOLLOW_ON = 16
 _PATHS_AN_ITEM = 5  # what the row of a loose file takes, in lengths of its path: three times, of these twice in hex
 LOOK_EVERY = 500  # entries: whether there is enough for a portion, and a sign of life
 
 
 def run(work: TaskWork) -> TaskResult:
-    """List this task's directories and what lies under them, breadth first, within bounds."""
+    """List this task's directories and what is in them, breadth first, within bounds."""
     return _Walk(work).run()
 
 
@@ -44,10 +44,10 @@ class _Walk:
     files: list[list[Any]] = field(default_factory=list)  # [path text, bytes, mtime_ns]
     batch_bytes: int = 0
     todo: deque[bytes] = field(default_factory=deque)  # directories that this task will list …
-    beyond: list[bytes] = field(default_factory=list)  # … and those that lie beyond its bounds
+    beyond: list[bytes] = field(default_factory=list)  # … and those beyond its bounds
     listed: int = 0
     noted: int = 0  # in rows of ordinary size: what follow-on tasks are for, since the last portion
-    deeper: bool = True  # whether it lists what lies below its directories
+    deeper: bool = True  # whether it lists what is below its directories
     parts: Parts = WHOLE  # of the source's file system, when it began
 
     def run(self) -> TaskResult:

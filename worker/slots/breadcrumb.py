@@ -9,7 +9,7 @@ from typing import Protocol
 from core.names import display_name
 from core.records import Phase
 
-TELL_SECONDS = 20.0  # what lasts longer is said, in the log and by `edbench job show`
+TELL_SECONDS = 20.0  # what lasts longer is reported, in the log and by `edbench job show`
 DETAIL_BYTES = 160  # of a path that fit into a slot's row
 
 
@@ -62,7 +62,7 @@ _PATIENCE = {
 
 
 def patience(activity: Activity, seconds: float) -> float:
-    """How long it may go on without a sign, where a slot's setting is `seconds`; 0: for ever."""
+    """How long it may continue without a sign, where a slot's setting is `seconds`; 0: for ever."""
     return _PATIENCE.get(activity, 1.0) * seconds
 
 
@@ -83,15 +83,15 @@ class Breadcrumb(Protocol):
 
     def begin_loose(self, loose: uuid.UUID | None, taken: int = 0) -> None:
         """From now on, until the next one or the end of the task, the slot works on this loose file (None: on none) and
-        what lies in it, of which it has taken out so many items: whatever it dies of there is charged to the loose file.
-        `enter` or `leave` makes it known."""
+        its contents, of which it has taken out so many items: any death there is charged to the loose file. `enter` or
+        `leave` makes it known."""
 
     def within(self, parent: uuid.UUID | None, taken: int) -> None:
-        """The item entered next lies directly in `parent` (None: it is the loose file), and so many items were taken
-        out of the loose file."""
+        """The item entered next is directly in `parent` (None: it is the loose file), and so many items were taken out
+        of the loose file."""
 
     def leave(self) -> None:
-        """The slot reads no item now; dying here convicts nobody."""
+        """The slot reads no item now; a death here convicts none."""
 
     def doing(self, activity: Activity, detail: bytes = b"") -> None:
         """The slot reads no item now but does this, to a path perhaps; it must say something again in a while."""

@@ -29,7 +29,7 @@ from worker.slots.tracing import NoTracer, Tracer
 
 
 class Banks:
-    """The bank read last; a slot goes on with one job for a while."""
+    """The bank read last; a slot stays with one job for a while."""
 
     def __init__(self) -> None:
         self._read: tuple[bytes, Passwords] | None = None
@@ -58,7 +58,7 @@ def _bank(storage: Storage, path: bytes, digest: str) -> Passwords:
 
 
 class Custodians:
-    """Names by number of the job asked for last; a slot goes on with one job for a while."""
+    """Names by number of the last job; a slot stays with one job for a while."""
 
     def __init__(self) -> None:
         self._read: tuple[uuid.UUID, Mapping[int, str]] | None = None

@@ -1,4 +1,4 @@
-"""Writes down which parsers a slot has, once for each database, before a task says that it was done by them."""
+"""Records which parsers a slot has, once for each database, before a task refers to them."""
 
 from __future__ import annotations
 

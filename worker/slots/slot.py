@@ -42,7 +42,7 @@ from worker.slots.table import RowWriter, SlotTable
 from worker.slots.tracing import SpoolTracer
 
 # Exit statuses that mean something to the supervisor (worker.slots.watch).
-EXIT_MEMORY = 71  # a MemoryError that nobody caught
+EXIT_MEMORY = 71  # an uncaught MemoryError
 EXIT_BROKEN = 70  # an unforeseen error in the middle of a task, or the slot could not start
 
 Handle = Callable[[SlotContext, str, uuid.UUID, uuid.UUID], None]  # of a database, a job and a task
@@ -67,7 +67,7 @@ class SlotPlan:
 
 def preload(settings: Settings) -> None:
     """Import what every slot needs, so that slots share its memory and a new one is up in milliseconds; and keep the
-    garbage collector's hands off pages that they share. Where there are boxes, the nursery loads the parsers."""
+    garbage collector away from pages that they share. Where there are sandboxes, the fork server loads the parsers."""
     load_engine(settings.index_engine)
     app.preload()
     zone_named(DEFAULT_ZONE)  # what knows zones comes when the first is asked for
@@ -148,10 +148,11 @@ def _guarded(plan: SlotPlan, context: SlotContext) -> Callable[[str, str, str], 
 
 
 def _warm(context: SlotContext) -> None:
-    """Connect, and ask for a task that nobody has: what a first claim costs is paid before the worker counts as there."""
+    """Connect, and claim a task that does not exist: the cost of a first claim is paid before the worker is
+    announced."""
     nobody = uuid.UUID(int=0)
     for database in context.databases.values():
-        with contextlib.suppress(DatabaseFault):  # its first claim will say it
+        with contextlib.suppress(DatabaseFault):  # its first claim will report it
             if context.parsers is not None:
                 note_parsers(context, database)
             with database.transaction() as conn:

@@ -1,9 +1,9 @@
 """The slot table: memory that a worker's slots share with the processes that watch over them (design §3.8).
 
-One row a slot says what the slot is doing; only the slot writes it, and only its supervisor once the slot is dead.
+One row a slot records what the slot is doing; only the slot writes it, and only its supervisor once the slot is dead.
 A row has two copies and a sequence number; an update fills the copy that is not current, then makes it current by
 one aligned 8-byte store of the sequence. So the row of a slot that was killed at any instruction is whole, and a
-reader that sees the same sequence before and after has not read a torn one. Behind the rows lie, for each slot,
+reader that sees the same sequence before and after has not read a torn one. The rows are followed, for each slot, by
 the region of its live recorder and its tally.
 
 The memory is anonymous and made before the first fork: it outlives every slot and leaves nothing behind.
@@ -54,7 +54,7 @@ class TaskAt:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Whereabouts:
-    """What lies around the item that a slot reads."""
+    """The surroundings of the item that a slot reads."""
 
     loose: uuid.UUID | None = None  # the loose file, in phase expand; the rows of later phases know it
     parent: uuid.UUID | None = None  # the item directly around it
@@ -67,14 +67,14 @@ NOWHERE = Whereabouts()
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SlotRow:
-    """What a slot said last."""
+    """The state that a slot recorded last."""
 
     sequence: int  # changes with every update
     pid: int  # 0: no slot has this row
     incarnation: uuid.UUID
     at: TaskAt | None
     item: uuid.UUID | None  # that it reads
-    deadline: float  # monotonic seconds by which it has to say something again; 0: it need not
+    deadline: float  # monotonic seconds by which it has to update the row again; 0: it need not
     activity: Activity = Activity.IDLE
     since: float = 0.0  # monotonic seconds
     detail: bytes = b""  # what it is done to: a path, or the beginning of one
@@ -114,7 +114,7 @@ class SlotTable:
         return self._databases
 
     def clear(self, slot: int) -> None:
-        """Nobody has the row any more; only for a slot that is dead."""
+        """Clear the row: no slot has it any more. Only for a slot that is dead."""
         RowWriter(self, slot, 0, uuid.UUID(bytes=_NONE)).publish()
         self.give_up(slot, 0)
 
@@ -130,7 +130,7 @@ class SlotTable:
             if latest is not None and latest[:2] == (sequence, given_up):  # most slots say nothing for a while
                 return latest[2]
             fields = _FIELDS.unpack_from(self._memory, _copy_at(slot, sequence))
-            # The copy's own number guards against processors that reorder another one's stores.
+            # The copy's own number guards against CPUs that reorder another one's stores.
             if fields[0] == sequence == self._words[at >> 3]:
                 row = self._row(fields, given_up)
                 self._latest[slot] = sequence, given_up, row

@@ -1,4 +1,4 @@
-"""A slot's calls kept for the trace of their job, where the job asks for one (docs/dev/trace-format.md).
+"""A slot's calls kept for the trace of their job, where the job requests one (docs/dev/trace-format.md).
 
 They go to scratch, never to the filer. A call costs an append to a list; packing and writing come at the end of the
 task, or after very many calls. Calls of jobs that want no trace do not pass here at all.
@@ -86,9 +86,9 @@ class SpoolTracer:
             self.flush()
 
     def flush(self) -> None:
-        """Calls that cannot be written are missing from the trace, which says how many are."""
+        """Write the kept calls. Those that cannot be written are missing from the trace, which records how many are."""
         if self._rows and self._job is not None:
-            self._rows.sort(key=_BEGAN)  # a call beside others is told when it is over (`core.storage.sync`)
+            self._rows.sort(key=_BEGAN)  # a call alongside others is recorded when it is over (`core.storage.sync`)
             try:
                 self._part(self._job).write(self._rows, self._phase)
             except OSError as error:
@@ -109,7 +109,7 @@ class SpoolTracer:
     def _part(self, job: uuid.UUID) -> SpoolWriter:
         """The part that is being written, or a new one. Raises OSError."""
         part = self._open.pop(job, None)
-        if part is not None and part.gone:  # delivered: the job was over, and goes on
+        if part is not None and part.gone:  # delivered: the job was over, and continues
             part.close()
             part = None
         if part is None:

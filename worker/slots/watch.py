@@ -48,7 +48,7 @@ class WorkerScratch:
         self.directory = self._all / incarnation.hex
         try:
             self._all.mkdir(parents=True, exist_ok=True, mode=0o700)
-            with _locked(self._all):  # nobody cleans up between the next two steps
+            with _locked(self._all):  # no other worker cleans up between the next two steps
                 self.directory.mkdir(mode=0o700)
                 self._lock = _open_directory(self.directory)
                 fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -60,7 +60,7 @@ class WorkerScratch:
             ) from error
 
     def remove_stale(self) -> None:
-        """Remove the directories of workers that nobody belongs to any more."""
+        """Remove the directories of workers that have no process left."""
         with _locked(self._all):
             for directory in self._all.iterdir():
                 descriptor = _open_directory(directory)
@@ -80,7 +80,7 @@ class WorkerScratch:
         return path
 
     def remove(self, path: Path) -> None:
-        """Remove what a dead slot left; a failure is told and leaves it for the next worker."""
+        """Remove what a dead slot left; a failure is logged, and the next worker removes it."""
         try:
             shutil.rmtree(path)
         except OSError as error:
@@ -101,7 +101,7 @@ _FROM_OUTSIDE = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 class Circumstances:
     """What the supervisor knows about a death besides the wait status."""
 
-    asked: bool = False  # it was told to stop
+    asked: bool = False  # it was ordered to stop
     killed: bool = False  # the supervisor itself sent SIGKILL, because the grace was over
     overdue: bool = False  # the supervisor sent SIGKILL at the item's deadline
     out_of_memory: bool = False  # the control group's count of OOM kills has grown
@@ -110,15 +110,15 @@ class Circumstances:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Report:
-    """What the ledger has to be told about one dead slot."""
+    """What has to be recorded in the ledger about one dead slot."""
 
     at: TaskAt
-    item: uuid.UUID | None  # convicted; None: nobody is
+    item: uuid.UUID | None  # convicted; None: no item is
     cause: ExceptionCode
     detail: str
     failed: bool  # it counts against the task
-    suspend: bool = False  # the system is to blame: its job waits until somebody has mended that
-    around: Whereabouts = NOWHERE  # what is charged beside the item, or without one
+    suspend: bool = False  # the system is to blame: its job waits until that is fixed
+    around: Whereabouts = NOWHERE  # what is charged in addition to the item, or without one
     seconds: float = 0.0
 
     def write(self, conn: Connection, worker: str) -> None:
@@ -167,10 +167,10 @@ def _cause(row: SlotRow, status: int, how: Circumstances) -> tuple[ExceptionCode
 def judge(row: SlotRow, status: int, how: Circumstances) -> Report | None:
     """The report on a dead slot with this last row; None when it had no task.
 
-    An item is convicted only by a death that reading it can have caused: not by a stop, whoever asked for it. A
-    crash between two items convicts nobody but counts against the task, lest it comes again for ever. Memory that ran
-    out in our own code (a parser's is caught) was filled by all that the loose file gave so far, not by the item that
-    happened to be read: the loose file is charged.
+    An item is convicted only by a death that reading it can have caused: not by a stop, from any source. A crash
+    between two items convicts none but counts against the task, lest it be repeated for ever. Memory that ran out in
+    our own code (a parser's is caught) was filled by all that the loose file gave so far, not by the item that happened
+    to be read: the loose file is charged.
     """
     if row.at is None:
         return None
@@ -180,8 +180,8 @@ def judge(row: SlotRow, status: int, how: Circumstances) -> Report | None:
     if stopped:
         return Report(at=row.at, item=None, cause=cause, detail="the worker was stopped", failed=False)
     if by_signal == signal.SIGKILL and cause is ExceptionCode.KILLED_PARSER:
-        # No parser sends itself SIGKILL, and it was neither the deadline nor the kernel: somebody did. Charged to
-        # the task all the same, because something outside that kills at every claim must not go round for ever.
+        # No parser sends itself SIGKILL, and neither the deadline nor the kernel sent it: another process did. Charged
+        # to the task all the same, because an outside process that kills at every claim must not cause endless repeats.
         return Report(at=row.at, item=None, cause=cause, detail="killed by another process with SIGKILL", failed=True)
     around, item = row.around, row.item
     if around.loose is not None and os.WIFEXITED(status) and os.WEXITSTATUS(status) == EXIT_MEMORY:
@@ -194,7 +194,8 @@ def judge(row: SlotRow, status: int, how: Circumstances) -> Report | None:
 
 
 def stuck(row: SlotRow, why: str) -> Report | None:
-    """The report on a slot that cannot be ended, in a task: nobody is convicted, and no other slot is to follow it."""
+    """The report on a slot that cannot be ended, in a task: no item is convicted, and no other slot may take the
+    task."""
     if row.at is None:
         return None
     return Report(at=row.at, item=None, cause=ExceptionCode.TIMEOUT, detail=why, failed=False, suspend=True)
@@ -206,7 +207,7 @@ _PAUSES = (0.0, 0.2, 0.5, 1.0, 2.0, 5.0)  # before the next fork, after so many 
 
 @dataclass(slots=True)
 class RowClock:
-    """How long the slot has been at what its row says, not counting the time it was stopped."""
+    """How long the slot has been doing what its row records, not counting the time it was stopped."""
 
     sequence: int = -1
     stopped: float = 0.0
@@ -237,7 +238,7 @@ class Watched:
     overdue: bool = False  # got SIGKILL from us at the deadline of what it did
     killed_at: float = 0.0  # when it got either
     given_up: bool = False  # and did not end
-    say_after: float = TELL_SECONDS  # that it is to be at one thing before that is said the next time
+    say_after: float = TELL_SECONDS  # that one activity is to last before it is reported the next time
     clock: RowClock = field(default_factory=RowClock)
 
     def begin(self, pid: int, now: float) -> None:
@@ -249,7 +250,7 @@ class Watched:
         self.clock = RowClock()
 
     def worth_telling(self, row: SlotRow, now: float) -> bool:
-        """Whether it has been at one thing for so long that it is to be said; after that, each time it has been twice
+        """Whether one activity has lasted so long that it is to be reported; after that, each time it has lasted twice
         as long."""
         lasts = now - row.since if row.deadline > 0 else 0.0
         if lasts < TELL_SECONDS:
