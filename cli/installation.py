@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from controller.databases import Jobs
     from sql.session import Database
 
-# Slots that a command without workers makes room for, so that a `discover` beside it finds connections too.
+# Slots that a command without workers makes room for, so that a concurrent `discover` finds connections too.
 SLOTS_BESIDE = 16
 
 

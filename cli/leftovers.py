@@ -67,7 +67,7 @@ def clean(
 
 
 def _confirm(question: str) -> None:
-    """Raises UsageError for any answer but yes, and where nobody can answer."""
+    """Raises UsageError for any answer but yes, and where no user can answer."""
     if not sys.stdin.isatty():
         raise UsageError("standard input is no terminal; confirm with --yes")
     print(question, end="", file=sys.stderr, flush=True)

@@ -88,7 +88,7 @@ def simulate(
 
 
 def show(console: Console, answer: Answer, *, brief: bool) -> None:
-    """First line, tables, facts, what is said of them."""
+    """Print the first line, tables, facts and the lines below them."""
     from simulate import report
     from simulate.answer import lines, point_rows
 

@@ -57,7 +57,7 @@ def _filer_rows(filer: FilerFigures | None) -> list[tuple[str, str]]:
 
 
 def _filer_ops_rows(filer: FilerFigures) -> list[tuple[str, str]]:
-    """What the calls came to there, over the time in which there were calls; older results do not tell."""
+    """Filer ops of the calls, and their rate over the time in which there were calls; older results have none."""
     ops = sum(of.filer_ops or 0.0 for of in (filer.stations or {}).values())
     return [("filer ops", f"{ops:,.0f}, {ops / filer.seconds:,.0f} a second")] if ops and filer.seconds else []
 

@@ -20,9 +20,9 @@ def configuration_hash(config: Mapping[str, Any]) -> str:
 
 
 def database_places(directories: Mapping[str, Path], storage: Path, *, emulated: bool = False) -> list[dict[str, Any]]:
-    """Where the databases' files lie, and whether that is the storage under test; None where we may not look.
+    """Where the databases' files are, and whether that is the storage under test; None where this process may not look.
 
-    An emulated filer is no file system: what databases do is neither delayed nor counted by it, wherever their files lie.
+    An emulated filer is no file system: it neither delays nor counts what databases do, wherever their files are.
     """
     under_test = os.stat(storage).st_dev
     out: list[dict[str, Any]] = []
@@ -72,7 +72,7 @@ def emulated(filer: FilerModel | None) -> dict[str, Any] | None:
 
 
 def assumptions(filer: FilerModel) -> list[str]:
-    """What of an emulated filer nobody measured on the one that it stands for, in sentences."""
+    """List in sentences what was not measured on the filer that an emulated filer stands for."""
     protocol, client = filer.protocol, filer.client
     said = []
     if protocol is None:

@@ -1,4 +1,4 @@
-"""What of an emulated filer was the limit, in words for the first line of a study."""
+"""Which part of an emulated filer was the limit, in words for the first line of an experiment."""
 
 from __future__ import annotations
 

@@ -18,11 +18,11 @@ from core.options.tuning import MOST_SECONDS, MOST_SEED
 from core.settings import numbers
 from experiments.result.steady import MIN_SECONDS
 
-# Of what may be asked of a discovery, what a study may vary nothing of.
+# Options of a discovery that an experiment may not vary.
 ALIKE = ("single_pass", "index_streams", "time_zone", "fsync", "layout", "index_engine", "filer")
 DEFAULT_REPEATS = 5
 _NUMBERS = Metavar("N,N,…")
-_LEAST_SECONDS = 1.0  # of measurements that tell of kinds of work beside each other, not of a storage
+_LEAST_SECONDS = 1.0  # of measurements that compare kinds of work with each other, not storage
 
 Points = Annotated[str, Field(max_length=200, pattern=TEXT, description="Measure at these points."), _NUMBERS]
 Repeats = Annotated[int, Field(ge=1, le=100, description="Run each point N times; 5 or more are recommended.")]
@@ -53,7 +53,7 @@ FilerCache = Annotated[
 
 
 class StudyOrder(Order):
-    """What every study of discoveries may be told."""
+    """Options of every experiment of discoveries."""
 
     slots: Slots = None
     repeats: Repeats = DEFAULT_REPEATS

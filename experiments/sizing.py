@@ -1,4 +1,4 @@
-"""How much data, time and room a study needs that is to be a result: `edbench bench plan`."""
+"""How much data, time and space an experiment needs that is to be a result: `edbench bench plan`."""
 
 from __future__ import annotations
 
@@ -39,8 +39,8 @@ class Rate:
 
     workers: int
     gb_per_hour: float  # discovered
-    cpu: float  # share of the host's processors that the workers used, 0…1
-    null_share: float | None  # time on null storage ÷ time on the storage; None: no pair
+    cpu: float  # share of the host's CPUs that the workers used, 0…1
+    null_share: float | None  # time on null storage ÷ time on the storage; None: no null baseline
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,11 +56,11 @@ class Rates:
     discovered_bytes: int
     index_bytes: int
     files_written: int
-    store_bytes: int  # found beneath its largest loose file; 0: not told
+    store_bytes: int  # found beneath its largest loose file; 0: not reported
     copy_s: float  # to read all loose files
     write_s: float  # to write what was written
     remove_s: float  # to remove it again: a rename's time a file, both change a directory
-    around_s: float  # between two runs: services, workers, what nobody's clock counts
+    around_s: float  # between two runs: services, workers, what no clock counts
 
     def least(self, workers: int) -> float:
         """GB/hour discovered that so many workers reach: measured, on the line between two that are, in proportion below
@@ -75,8 +75,8 @@ class Rates:
         return last.gb_per_hour
 
     def most(self, workers: int) -> float:
-        """GB/hour discovered that so many workers do not pass: as measured, in proportion above, never beyond what all
-        processors would bring at the processor seconds a GB that were measured."""
+        """GB/hour discovered that so many workers do not exceed: as measured, in proportion above, never beyond what
+        all CPUs would bring at the CPU seconds a GB that were measured."""
         bounds = [
             rate.gb_per_hour * max(1.0, workers / rate.workers) for rate in self.measured if rate.workers <= workers
         ]
@@ -85,12 +85,12 @@ class Rates:
 
     @property
     def null_share(self) -> float | None:
-        """The most that a pair takes of its run; None where none was made."""
+        """The largest ratio of a null baseline's time to its run's; None where there is no null baseline."""
         return max((rate.null_share for rate in self.measured if rate.null_share is not None), default=None)
 
 
 def rates_of(result: Result, source: str) -> Rates:
-    """Read it; `source` is what to call it. Raises UsageError in one line where it tells too little."""
+    """Read the rates; `source`: the result's name. Raises UsageError in one line where it contains too little."""
     points = _points(result, source)
     runs = [run for point in points for run in point.repeats]
     one = runs[0]
@@ -162,7 +162,7 @@ def _mean_s(uses: Iterable[CallUse]) -> float:
 
 
 def _around(runs: Iterable[Run]) -> float:
-    """Median over consecutive runs of what lay between them beside the run and its pair; 0 of a single run."""
+    """Median time between consecutive runs, without the run and its null baseline, in seconds; 0 of a single run."""
     ordered = sorted(runs, key=lambda run: run.order)
     gaps = [
         after.started_at - before.started_at - before.elapsed_s - (before.null_elapsed_s or 0.0)
@@ -183,7 +183,7 @@ _STORES = ("pst", "store")  # a custodian's mail in one file
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Wish:
-    """What is asked. `workers` None: powers of two up to the processors, the fewest left out where time is short."""
+    """What is requested. `workers` None: powers of two up to the CPUs, without the fewest where time is short."""
 
     client_memory: int  # bytes, of all clients
     filer_cache: int
@@ -264,7 +264,7 @@ def _choices(wish: Wish, rates: Rates) -> Iterator[tuple[tuple[int, ...], int]]:
 
 
 def ranges(processors: int) -> list[tuple[int, ...]]:
-    """Powers of two up to the processors, two at least; then without the fewest, which take longest."""
+    """Powers of two up to the number of CPUs, at least to 2; then without the fewest, which take longest."""
     every = tuple(2**n for n in range(max(2, processors).bit_length()))
     return [every[first:] for first in range(len(every) - 1)]
 
@@ -334,7 +334,7 @@ def _notes(wish: Wish, rates: Rates, profile: Profile, raw: int, workers: Sequen
 
 
 def _largest_store(rates: Rates, profile: Profile, raw: int) -> float:
-    """Bytes of the largest mail store and of what lies beneath it."""
+    """Bytes of the largest mail store and of everything in it."""
     weights = sum(custodian.weight for custodian in profile.custodians)
     own = max(
         (c.weight / weights * share for c, share in zip(profile.custodians, profile.mail_shares(), strict=True) if c.mail in _STORES),

@@ -1,6 +1,6 @@
-"""Carries out a study from the first look to the written result: points, repeats, pairs, interruption.
+"""Conducts an experiment from the first look to the written result: points, repeats, null baselines, interruption.
 
-It knows no workload: what is run and what is measured is the `Workload`'s, which points are measured is the `Kind`'s.
+It knows no workload: the `Workload` determines what is run and what is measured, the `Kind` which points are measured.
 """
 
 from __future__ import annotations
@@ -29,14 +29,16 @@ ATTEMPTS = 3  # at a run that something disturbs
 def conduct(
     workload: Workload, kind: Kind, min_seconds: float = MIN_SECONDS, begun: Begun | None = None
 ) -> tuple[Result, Path]:
-    """Run it and write `result.json` and what it was told from; the result and its directory, `<storage>/results/<run>`.
+    """Run it, and write `result.json` and the observations that it is computed from.
+
+    Returns the result and its directory, `<storage>/results/<run>`.
 
     `min_seconds`: how long a run has to be; of a shorter one nothing is called a result.
 
-    What is observed lies in a temporary directory of this host meanwhile, or in that of `begun`, whose runs are not made again:
-    nothing is written to the storage under test.
+    Meanwhile observations are in a temporary directory of this host, or in that of `begun`, whose runs are not
+    repeated: nothing is written to the storage under test.
 
-    Raises UsageError when it cannot be done as asked, SystemFault, RunFailed, Interrupted; nothing is written then.
+    Raises UsageError when it cannot be done as requested, SystemFault, RunFailed, Interrupted; nothing is written then.
     """
     points = kind.points()
     run_id = new_id(workload.about.titled(kind.name), workload.clock.now()) if begun is None else begun.run_id
@@ -62,13 +64,13 @@ def conduct(
 
 
 def new_id(title: str, now: float) -> str:
-    """Of a study that begins now."""
+    """The id of an experiment that begins now."""
     began = time.strftime("%Y%m%d-%H%M%S", time.gmtime(now))
     return f"{title.replace(' ', '-')}-{began}-{uuid.uuid4().hex[:6]}"
 
 
 def _deliver(kept: Path, directory: Path) -> None:
-    """Whole, also where an earlier delivery of the same study broke off."""
+    """Copy all observations, also where an earlier delivery of the same experiment was interrupted."""
     shutil.rmtree(directory / RAW, ignore_errors=True)
     try:
         shutil.copytree(kept, directory / RAW, copy_function=shutil.copyfile)
@@ -78,7 +80,7 @@ def _deliver(kept: Path, directory: Path) -> None:
 
 
 class _Measured:
-    """A `Measure`: runs one after another, each that nothing disturbed, with its pair."""
+    """A `Measure`: runs one after another, each of them undisturbed, with its null baseline."""
 
     def __init__(self, workload: Workload, run_id: str, records: Records) -> None:
         self._workload, self._id, self._records = workload, run_id, records

@@ -1,6 +1,6 @@
 """The summary of `edbench bench storage all`: one page over the packages of all tests that were run, a package itself.
 
-`summary.json` says which tests there were; every word of the page is told from the packages below `packages/`.
+`summary.json` lists the tests; every word in the page is computed from the packages below `packages/`.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class Entry:
 
     name: str  # a profile, or "discovery"
     report: str  # whose it is: "R2"; empty: ours
-    why_not: str | None = None  # it was not measured; None: its package lies under its name below `packages/`
+    why_not: str | None = None  # it was not measured; None: its package is under its name below `packages/`
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,7 +77,7 @@ def read_summary(directory: Path) -> Summary:
 
 
 def package_of(directory: Path, entry: Entry) -> Path:
-    """Where it lies."""
+    """The directory of an entry's package."""
     return directory / PACKAGES / entry.name
 
 
@@ -125,7 +125,7 @@ def _headline(result: Result, best: Point) -> str:
 
 
 def _found(result: Result) -> str:
-    """Without its labels, its name and its place, which stand in other columns."""
+    """The verdict without its labels, its name and its place, which have columns of their own."""
     said = result.verdict.removeprefix("; ".join(result.labels)).removeprefix("; ")
     said = said.removeprefix(f"{about(result.workload).titled(result.kind)} ")
     return said.removeprefix(f"on {where(result)}: ")
@@ -138,7 +138,8 @@ def where(result: Result) -> str:
 
 
 def limit_of(result: Result, best: Point) -> str:
-    """As the first line has it; else this host where the point says so; else how far it is from this host's own ceiling."""
+    """The limit in the first line; else this host, where it limits the point; else the storage share, or the share of
+    this host's ceiling."""
     named = next((clause for clause in result.verdict.split("; ") if clause.startswith("limit: ")), None)
     if named is not None:
         return named.removeprefix("limit: ")
@@ -223,7 +224,7 @@ def _host(results: Mapping[str, Result]) -> str:
 
 
 def _storage(summary: Summary, results: Mapping[str, Result]) -> Html:
-    """The paths as they were mounted, and what was said of them."""
+    """The paths as they were mounted, with their labels."""
     places = {
         str(place["path"]): place for result in results.values() for place in result.conditions.get("targets") or []
     }
@@ -250,7 +251,10 @@ def _advice(results: Mapping[str, Result]) -> Html:
 
 
 def finish(summary: Summary, directory: Path) -> Path:
-    """Its page over the packages that lie there, and the manifest over all; the page's path. Raises RunFailed, UsageError."""
+    """Write its page over the packages in the directory, and the manifest over all; the page's path.
+
+    Raises RunFailed, UsageError.
+    """
     write_summary(summary, directory)
     page = directory / REPORT
     try:
@@ -262,7 +266,7 @@ def finish(summary: Summary, directory: Path) -> Path:
 
 
 def check(directory: Path, signers: Path | None = None) -> Checked:
-    """Of a result's package or of a summary's, whose packages are all told again. Raises UsageError."""
+    """Check a result's package, or a summary's, whose packages are all recomputed. Raises UsageError."""
     if not (directory / FILE).is_file():
         return one_package.check(directory, signers)
     differences, signed = broken(directory), None
@@ -289,7 +293,7 @@ def check(directory: Path, signers: Path | None = None) -> Checked:
 
 
 def _against_files(directory: Path, summary: Summary) -> Iterator[str]:
-    """The page is made again; beside it there is nothing but the packages."""
+    """Make the page again and compare it. Any file outside the packages is a difference."""
     if (directory / REPORT).read_text(encoding="utf-8") != summary_html(summary, results_of(directory, summary)):
         yield f"{REPORT}: not what the packages give"
     own = {FILE, REPORT}

@@ -1,6 +1,6 @@
-"""What is said of a study beside its figures: conditions, labels, warnings, from what was observed and nothing else.
+"""What is reported of an experiment with its figures: conditions, labels, warnings, from what was observed alone.
 
-Whoever measured tells with it, and whoever checks a package tells again: it asks neither the machine nor the clock.
+A measurement and the check of a package both compute it: it queries neither the machine nor the clock.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from controller.labels.rules import FilerCache
 
 
 class Telling:
-    """`surroundings`: what the workload observed beside the runs. A workload's own overrides what it has to say."""
+    """`surroundings`: what the workload observed outside the runs. A workload's own class overrides what it reports."""
 
     def __init__(self, surroundings: dict[str, Any]) -> None:
         self.surroundings = surroundings
@@ -22,13 +22,13 @@ class Telling:
 
     @property
     def no_pair(self) -> str | None:
-        """Why no run has a pair on null storage."""
+        """Why no run has a null baseline."""
         reason: str | None = self.surroundings.get("null_storage", {}).get("why_not")
         return reason
 
     @property
     def pairs(self) -> bool:
-        """Whether runs ought to have pairs on null storage."""
+        """Whether runs should have null baselines."""
         return True
 
     @property
@@ -54,7 +54,7 @@ class Telling:
         return False
 
     def undeclared(self) -> bool:
-        """Whether the storage may have a cache of a size that nobody told, so that `cached` does not know of it."""
+        """Whether the storage may have a cache of undeclared size, so that `cached` does not know of it."""
         return False
 
     def sentence(self, points: Sequence[Any]) -> str:
@@ -62,11 +62,11 @@ class Telling:
         return ""
 
     def pace(self) -> str:
-        """What the first line says of how it was run; empty where there is nothing to say."""
+        """How it was run, for the first line; empty where there is nothing to report."""
         return ""
 
     def beside(self, points: Sequence[Any]) -> Mapping[str, Any]:
-        """Fields of the result beside those that every result has."""
+        """Fields of the result in addition to those that every result has."""
         return {}
 
     def remarks(self, result: Any) -> Sequence[str]:
@@ -74,5 +74,5 @@ class Telling:
         return ()
 
     def warnings(self, points: Sequence[Any]) -> Sequence[str]:
-        """What a reader must know before using the figures, beside what is said of every study."""
+        """What a reader must know before using the figures, in addition to the warnings of every experiment."""
         return ()

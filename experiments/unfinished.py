@@ -1,4 +1,4 @@
-"""Studies that take a night: what they observed lies on scratch until they end, and an interrupted one can be gone on with."""
+"""Experiments that take a night: their observations are on scratch until they end, so that they can be resumed."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _FILE, _RAW = "begun.json", "raw"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Begun:
-    """A study that has begun; its runs are below `raw`."""
+    """An experiment that has begun; its runs are below `raw`."""
 
     run_id: str
     seed: int
@@ -30,10 +30,10 @@ class Begun:
 
 @contextlib.contextmanager
 def begun(below: Path, what: Mapping[str, Any], *, run_id: str, seed: int, now: float, resume: bool) -> Iterator[Begun]:
-    """The study of these settings, alone in its directory below scratch while the block lasts; removed when that ends well.
+    """The experiment with these settings, alone in its directory below scratch during the block; removed on success.
 
-    `what`: everything that must be the same to go on; `run_id`, `seed`: of a new one. Raises UsageError where there is nothing
-    to resume or another command works on it, RunFailed.
+    `what`: everything that must be the same to resume; `run_id`, `seed`: of a new one. Raises UsageError where there is
+    nothing to resume or another command works on it, RunFailed.
     """
     directory = _directory(below, what)
     try:
@@ -52,7 +52,7 @@ def begun(below: Path, what: Mapping[str, Any], *, run_id: str, seed: int, now: 
 
 
 def was_begun(below: Path, what: Mapping[str, Any]) -> bool:
-    """Whether a study of these settings was interrupted, or goes on just now."""
+    """Whether an experiment with these settings was interrupted, or is running."""
     return (_directory(below, what) / _FILE).is_file()
 
 

@@ -1,9 +1,9 @@
-"""What a workload is: something that can be run under a load, and measured. The study knows no more of it.
+"""The interface of a workload: something that can be run under a load, and measured. An experiment uses no more of it.
 
-`About` is what is known of it without running it: reports, `compare` and the page need only that. `Workload` runs it:
-`prepared` is prepare and clean up around a whole study, `started` is start and stop around one run, and what `started`
-gives is called to observe the run to its end. What is observed is kept as it is; everything else is told from that
-(`About.run_of`, `experiments.telling`), by whoever measures and by whoever checks alike.
+`About` is what is known of it without running it: reports, `compare` and the web UI need only that. `Workload` runs it:
+`prepared` prepares and cleans up around a whole experiment, `started` starts and stops around one run, and what
+`started` yields is called to observe the run to its end. Observations are kept as they are; everything else is computed
+from them (`About.run_of`, `experiments.telling`), in a measurement and in a check alike.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class Figure:
     of: Callable[[Any], float | None]  # of one run; None: it has none
     headline: bool = False  # in the first line and by `compare`; the first of them is the rate that a knee looks for
     write: Callable[[float], str] = one_decimal
-    unit: str = ""  # of the bare number, where the title does not tell it
+    unit: str = ""  # of the bare number, where the title does not contain it
     once: bool = False  # measured once for all repeats: they have the same, and no interval
     missing: str = "–"  # in place of a point's, where its runs have none
     aside: bool = False  # in the result, but no column of the table of points
@@ -67,7 +67,7 @@ class About:
     """A workload without running it."""
 
     name: str
-    title: str  # what a study of it is called, for instance "{kind}" or "replay {kind}"
+    title: str  # what an experiment of it is called, for instance "{kind}" or "replay {kind}"
     result: type[Result]
     point: type[Point]
     figures: tuple[Figure, ...]
@@ -76,11 +76,11 @@ class About:
     same: tuple[Same, ...] = ()
     aside: tuple[
         str, ...
-    ] = ()  # fields of `at` that may differ between two results while each has but one value beside 0
+    ] = ()  # fields of `at` that may differ between two results while each has but one value besides 0
     makers: str = "workers"  # who makes the load
     in_calls: Callable[[Any], float | None] = lambda _run: None  # of the time that slots were in tasks
     near_null: Callable[[Sequence[Any]], str | None] = lambda _runs: None  # why the storage hardly mattered
-    pair_decides: bool = False  # where runs have pairs `near_null` alone says who was the limit
+    pair_decides: bool = False  # where runs have null baselines `near_null` alone decides what was the limit
     rule: str = ""  # when that is so, for the report
     doubt: Callable[[Any], bool] = lambda _result: False  # whether the first line is marked besides its labels
     offered: Callable[[Any], float | None] = lambda _run: None  # what a run was asked for, in units of the rate
@@ -88,10 +88,10 @@ class About:
     raw: Callable[[], type[Any]] | None = None  # what is observed of a run; None: its runs are that themselves
     run_of: Callable[[Any], Any] = lambda raw: raw  # a run out of what was observed of it, and nothing else
     telling: Callable[[dict[str, Any]], Telling] = Telling
-    trusted: tuple[str, ...] = ()  # what of a result cannot be told anew from what was observed
+    trusted: tuple[str, ...] = ()  # what of a result cannot be recomputed from what was observed
 
     def titled(self, kind: str) -> str:
-        """What a study of this kind is called."""
+        """The title of an experiment of this kind."""
         return self.title.format(kind=kind)
 
     @property
@@ -180,9 +180,9 @@ class Workload(ABC):
         """Start one run, stop it at the end; what it gives observes it. Raises UsageError, SystemFault."""
 
     def on_null(self, turn: Turn) -> Mapping[str, Any]:
-        """The same load on null storage: fields of what was observed; nothing where there is no pair."""
+        """Run the same load on null storage: fields of what was observed; empty where there is no null baseline."""
         return {}
 
     @abstractmethod
     def surroundings(self) -> dict[str, Any]:
-        """What was observed beside the runs, in plain data, at the end of all: what its `Telling` tells from."""
+        """Return what was observed outside the runs, in plain data, after all of them: the input of `About.telling`."""

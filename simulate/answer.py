@@ -171,7 +171,7 @@ def point_rows(answer: Answer) -> list[tuple[str, ...]]:
 
 
 def lines(answer: Answer) -> list[str]:
-    """What is said below the tables."""
+    """The lines below the tables."""
     document = answer.document
     out = [
         f"calibrated by {document.calibration}; {document.items:,} items of profile {document.profile} at scale {document.scale:g}"

@@ -155,7 +155,8 @@ def _pooled(counts: Array, took: Array, lasted: Array) -> Array:
 
 def _by_kind(counts: Array, took: Array, name: str) -> Array:
     """So much an item and so much a byte of each kind; most calls come with items alone, bytes read with bytes alone, and
-    what a container takes with its bytes. What jobs do not tell apart is drawn to what all kinds of that place take on average."""
+    what a container takes with its bytes. Kinds that jobs do not distinguish are drawn to the average of all kinds of
+    that place."""
     scale = np.array([1.0, 1e-5])  # bytes by 100 kB: columns of like size
     used = np.tile(scale * np.array([name != READ_BYTES, name not in _WITH_ITEMS]), (KINDS, 1))
     used[_CONTAINERS, 0] = 0.0

@@ -1,8 +1,8 @@
 """The data set of a simulation: every item of a corpus with its kind and size, planned and not written.
 
-Loose files are those that `corpus generate` plans for the profile, scale and seed. What lies in them is drawn: so many
-children a file or a byte, of kinds and sizes as generated corpora of the same formats hold them (`Contents`). The generator levels
-its corpus with what it wrote; here it levels with what `Contents` says would be written.
+Loose files are those that `corpus generate` plans for the profile, scale and seed. Their contents are drawn: so many
+children a file or a byte, of kinds and sizes as generated corpora of the same formats hold them (`Contents`). The
+generator levels its corpus with what it wrote; here it levels with what `Contents` predicts that it would write.
 """
 
 from __future__ import annotations

@@ -82,7 +82,7 @@ class Site:
     database_io_per_row: float
     database_on_filer: bool
     protocol: Protocol
-    ops_per_call: Mapping[str, float]  # times the filer ops that the protocol says, by phase
+    ops_per_call: Mapping[str, float]  # times the filer ops of the protocol, by phase
     fsa: Unit
     fsb: Unit
     bytes_per_s: float  # of the network between workers and filer; 0: no limit

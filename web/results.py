@@ -236,7 +236,7 @@ def runs(storage: Path) -> dict[str, Path]:
 
 
 def _is_result(directory: Path) -> bool:
-    """One that this process may not look into counts: whoever asks for it is told so."""
+    """Whether it holds a result. One that this process may not read counts: a request for it reports that error."""
     try:
         return (directory / FILE).is_file()
     except PermissionError:

@@ -20,7 +20,7 @@ from core.errors import DatabaseFault, EdbenchError, UsageError
 from web.errors import line_of, one_line
 
 NOTHING_NEW = ": nothing new\n\n"
-KEEP_SECONDS = 10.0  # without an event, a comment tells proxies and the browser that the stream is alive
+KEEP_SECONDS = 10.0  # without an event, a comment shows proxies and the browser that the stream is alive
 SILENT_SECONDS = 5.0  # that a look at a job may take
 _SILENCE = DatabaseFault(f"no answer for {SILENT_SECONDS:.0f} s", transient=True)
 QUEUED = 64  # events that a slow listener may lag before it is disconnected; browsers connect again by themselves

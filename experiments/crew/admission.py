@@ -160,7 +160,7 @@ def seats(members: Sequence[Hello], workers: int) -> list[Seat]:
 
 
 def cache_of(member: Hello) -> tuple[Any, Any]:
-    """What tells one client cache from another: members of one kernel share the pages of a mount that they have in common."""
+    """Identify a member's client cache: members of one kernel share the pages of a mount that they have in common."""
     return member.host.get("boot_id"), member.storage.get("device")
 
 
@@ -170,5 +170,5 @@ def described(members: Sequence[Hello]) -> list[dict[str, Any]]:
 
 
 def usable(members: Sequence[Hello], what: str) -> float:
-    """Processors or memory_bytes that the members may use together."""
+    """CPUs or bytes of memory (`what`) that the members may use together."""
     return sum(capacities((member.host for member in members), what, "boot_id").values())

@@ -51,7 +51,7 @@ class Leased:
         return labels if len(labels) > 1 else []
 
     def used(self) -> tuple[float, float, float]:
-        """When, by the members' clocks, and the workers' processor and run-queue seconds so far. Raises BrokerFault."""
+        """Time by the members' clocks, and the workers' CPU and run-queue seconds so far. Raises BrokerFault."""
         here = {hello.id: hello for hello in self._crew.present()}
         for member in self._members:
             hello = here.get(member.id)

@@ -36,7 +36,7 @@ from experiments.workload import HostLost
 from monitoring.broker import connect
 
 ASK_SECONDS, LONG_SECONDS = 120.0, 3_600.0  # that an answer may take; to an order that is work
-_SLACK_SECONDS = 30.0  # of a broker on a machine whose processors are all busy
+_SLACK_SECONDS = 30.0  # of a broker on a machine whose CPUs are all busy
 _WAIT_SECONDS = 1.0  # for an answer, between two looks whether the member is still there
 _HOLD_SECONDS = ALIVE_SECONDS / 5
 _AWAY = "the broker does not answer"
@@ -180,7 +180,7 @@ def _answer(text: bytes, who: str) -> Mapping[str, Any]:
 
 
 def _hello(identity: str, text: bytes) -> Hello:
-    """Also of a member of another version, so far as it can be read: it is told apart by that."""
+    """Decode a member's hello, as far as possible also one of another version: its `version` shows that it is one."""
     try:
         return msgspec.json.decode(text, type=Hello)
     except msgspec.MsgspecError:

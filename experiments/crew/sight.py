@@ -88,8 +88,8 @@ def mounted(storage: Place) -> str:
 
 
 def refuse_other_mount(path: Path, first: tuple[str, Place], second: tuple[str, Place]) -> None:
-    """Raises UsageError where two hosts, by name, mount the same storage in different ways: that is another client, and
-    `compare` would refuse to hold one against the other."""
+    """Raise UsageError where two hosts, by name, mount the same storage in different ways: that is another client, and
+    `compare` would refuse to compare the two."""
     (one, ours), (two, theirs) = first, second
     if mounted(ours) != mounted(theirs):
         raise UsageError(

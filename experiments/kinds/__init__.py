@@ -1,1 +1,1 @@
-"""Kinds of study: which points are measured, and in what order."""
+"""Kinds of experiment: which points are measured, and in what order."""

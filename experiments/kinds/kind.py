@@ -1,4 +1,4 @@
-"""What a kind of study is, and what it gives."""
+"""The interface of a kind of experiment: its plan, its points and its findings."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from experiments.result.schema import At, Knee, Run
 
 
 class Measure(Protocol):
-    """Runs one point once, with its pair; raises SystemFault, RunFailed, Interrupted."""
+    """Runs one point once, with its null baseline; raises SystemFault, RunFailed, Interrupted."""
 
     def __call__(self, at: At, repeat: int) -> Run:
         """`repeat` counts from 0."""
@@ -49,7 +49,7 @@ class Plan:
     most: int | None = None  # the highest load of a search
     bounds_us: dict[str, float] | None = None  # on the p99 of ops
     levels: int | None = None  # of load, up to the peak
-    peak: int | None = None  # that was told; None: it is looked for
+    peak: int | None = None  # as given; None: it is looked for
     search: Search | None = None  # of a profile, after its points
 
 

@@ -1,8 +1,8 @@
-"""Load: what is achieved, and at which response time, when so much is offered: levels up to the peak (SPECstorage's way).
+"""Load: achieved load and response time at each offered load, at levels up to the peak (SPECstorage's way).
 
-The peak is found first, from runs as fast as they go, or it is taken from whoever knows it. Then each level offers its part of
-it, at intended start times, so that what the storage is behind with counts as response time. SPEC wants ten levels or more,
-evenly spread (SPEC SFS 2014 SP2 Run and Reporting Rules 1.1, §5.3).
+The peak is found first, from runs as fast as they go, or the user gives it. Then each level offers its part of it, at
+intended start times, so that a delay of the storage counts as response time. SPEC wants ten levels or more, evenly
+spread (SPEC SFS 2014 SP2 Run and Reporting Rules 1.1, §5.3).
 """
 
 from __future__ import annotations
@@ -41,13 +41,13 @@ class LoadLevels:
         self._peak = peak
 
     def plan(self) -> Plan:
-        """How many levels, and the peak where it was told."""
+        """The number of levels, and the peak where it was given."""
         points: tuple[dict[str, Any], ...] = (self._base.values(),)
         return Plan(kind=self.name, axis=self.axis, points=points, repeats=self._repeats, seed=self._seed,
                     levels=self._levels, peak=self._peak)  # fmt: skip
 
     def points(self) -> Sequence[At]:
-        """The one that the peak is found at, or all levels of a peak that was told."""
+        """The point that the peak is found at, or all levels of a given peak."""
         if not LEAST_LEVELS <= self._levels <= MOST_LEVELS:
             raise UsageError(f"--levels can be from {LEAST_LEVELS} to {MOST_LEVELS}")
         if self._peak is None:

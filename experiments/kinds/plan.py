@@ -1,4 +1,4 @@
-"""A kind out of its plan: what a package says was asked for, gone through again."""
+"""Restores a kind from the plan in a package, to go through its points again."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""Result packages: what was observed, what is told from it, the hashes of both, and whether they fit each other."""
+"""Result packages: what was observed, what is computed from it, the hashes of both, and whether they fit each other."""

@@ -1,4 +1,4 @@
-"""Whether a package is whole and true to what was observed: its hashes, then everything told anew and held against it.
+"""Checks that a package is whole and true to what was observed: its hashes, then everything recomputed and compared.
 
 Nothing is computed here: `experiments.evaluation` makes the result again, `experiments.report.page` the report, as they did
 when it was measured.
@@ -45,8 +45,8 @@ class Checked:
     """What came of it."""
 
     differences: tuple[str, ...]  # one line each; none: it is what was observed
-    trusted: tuple[str, ...]  # what could not be told anew
-    signed: str | None  # by which key; None: by nobody
+    trusted: tuple[str, ...]  # what could not be recomputed
+    signed: str | None  # by which key; None: not signed
     made_by: str | None  # another version of edbench, whose figures may differ for that
 
 
@@ -120,7 +120,7 @@ def _short(value: Any) -> str:
 
 
 def _against_files(directory: Path, result: Result) -> Iterator[str]:
-    """The report and its series are made again; whatever else lies there is nobody's."""
+    """Make the report and its series again and compare them with the files. Any other file is a difference."""
     from experiments.report.page import build_sections, figure_name, plots, texts  # draws: matplotlib is slow to come
     from experiments.report.sheet import FILE as SHEET
     from experiments.report.sheet import sheet_in
@@ -140,8 +140,8 @@ def _against_files(directory: Path, result: Result) -> Iterator[str]:
 
 
 def same_text(name: str, one: bytes, other: str) -> bool:
-    """To the byte, but for the last of six decimals of what a report draws, and the names that drawings make of it: processors
-    differ in how they round it."""
+    """Compare byte for byte, except the last of six decimals of what a report draws, and the names that drawings make
+    of it: CPUs differ in how they round it."""
     if one == other.encode() or not name.endswith(".html"):
         return one == other.encode()
     text, other = _numbered(one.decode("utf-8", "replace")), _numbered(other)

@@ -11,7 +11,7 @@ from experiments.result.schema import Result
 
 
 def finish(result: Result, directory: Path) -> Path:
-    """Report, series and figures beside the result, then the manifest; the report's path. Raises RunFailed."""
+    """Write report, series and figures next to the result, then the manifest; the report's path. Raises RunFailed."""
     from experiments.report.page import write_report  # draws: matplotlib is slow to come
 
     page = write_report(result, directory)

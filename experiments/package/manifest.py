@@ -18,7 +18,7 @@ _LINE = re.compile(r"([0-9a-f]{64})  (.+)")
 
 
 def seal(directory: Path) -> Path:
-    """Write the manifest anew over everything that lies there; a signature over the one before is removed.
+    """Write the manifest over all files of the directory; a signature over the previous manifest is removed.
 
     Raises RunFailed.
     """

@@ -1,7 +1,7 @@
-"""What was observed of each run, kept one file a run as it comes, and read again one at a time.
+"""What was observed of each run: one file a run, written as the run ends, and read again one at a time.
 
-`raw/study.json` has what was asked for and what was observed beside the runs; `raw/runs/000.json.gz` the first run, its
-load and number with it. A run of an hour has some megabytes: they are not held in memory.
+`raw/study.json` has what was requested and what was observed outside the runs; `raw/runs/000.json.gz` has the first
+run with its load and number. A run of an hour has some megabytes: they are not held in memory.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ RESULTS = "results"  # below the storage root: a directory for each result
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Study:
-    """A study without its runs."""
+    """An experiment without its runs."""
 
     schema: Literal["edbench-raw/1"] = SCHEMA
     workload: str
@@ -49,12 +49,12 @@ class Records:
         self._runs, self._about = directory / RUNS, about
 
     def keep(self, turn: Turn, observed: Any) -> Any:
-        """Write it, and give it as it will be read: what is told of a run is told from its file. Raises RunFailed."""
+        """Write it and return it as it will be read: a run's figures are computed from its file. Raises RunFailed."""
         data = {"order": turn.order, "repeat": turn.repeat, "at": turn.at.values(), "observed": observed}
         file = self._file(turn.order)
         draft = self._runs.with_name(
             "part"
-        )  # killed meanwhile, the study may be resumed: a file is there whole or not at all
+        )  # killed meanwhile, the experiment may be resumed: a file is there whole or not at all
         try:
             self._runs.mkdir(parents=True, exist_ok=True)
             draft.write_bytes(gzip.compress(msgspec.json.encode(data), 6, mtime=0))

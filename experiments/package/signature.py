@@ -26,8 +26,8 @@ def sign(directory: Path, key: Path) -> Path:
 
 
 def signed_by(directory: Path, signers: Path | None) -> str:
-    """Who signed it, as ssh-keygen says it. Raises RunFailed when nobody did, or nobody of the signers', or something else
-    was signed, UsageError when there is no ssh-keygen."""
+    """Who signed it, as ssh-keygen prints it. Raises RunFailed when it is not signed, when none of the signers signed
+    it or when something else was signed, UsageError when there is no ssh-keygen."""
     signature = directory / SIGNATURE
     if not signature.is_file():
         raise RunFailed(f"{SIGNATURE}: missing; the package is not signed")

@@ -30,7 +30,7 @@ def take(paths: Sequence[Path], *, unchecked: bool) -> tuple[list[Result], list[
 
 
 def unsealed(directory: Path) -> str | None:
-    """Why a directory is no package whose files are those of its manifest; None when it is. Nothing is told again."""
+    """Why a directory is no package whose files are those of its manifest; None when it is. Nothing is recomputed."""
     try:
         differences = broken(directory)
     except UsageError as error:

@@ -19,8 +19,8 @@ R = TypeVar("R")
 class Column(Generic[R]):
     """One column of a table whose rows are R."""
 
-    name: str  # in the CSV, with the unit; empty: on the page only
-    title: str | None  # on the page; None: in the CSV only
+    name: str  # in the CSV, with the unit; empty: in the report only
+    title: str | None  # in the report; None: in the CSV only
     of: Callable[[R], Cell | Estimate]  # the value; of an estimate the CSV has the median
     write: Callable[[Any], object] = str  # the value as it is shown
     text: bool = False  # set flush left
@@ -55,7 +55,7 @@ def tabled(
     caption: str | None = None,
     mark: Callable[[R], bool] = lambda _row: False,
 ) -> Tabled:
-    """The table of these rows with its CSV, or the CSV of `kept`; rows that `mark` holds for stand out."""
+    """The table of these rows with its CSV, or the CSV of `kept`; rows for which `mark` is true are highlighted."""
     shown = [column for column in columns if column.title is not None]
     html = table(
         [column.title for column in shown],

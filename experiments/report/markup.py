@@ -56,7 +56,7 @@ def table(
     text_columns: frozenset[int] = frozenset({0}),
     marked: frozenset[int] = frozenset(),
 ) -> Html:
-    """A table; columns not in `text_columns` are set flush right, rows in `marked` (by number) stand out."""
+    """A table; columns not in `text_columns` are set flush right, rows in `marked` (by number) are highlighted."""
 
     def row(cells: Sequence[object], element: str, number: int | None = None) -> Html:
         kind = "marked" if number in marked else None

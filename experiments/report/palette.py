@@ -1,9 +1,9 @@
 """The report's colours, in light and dark, and how a figure's colours become the page's.
 
-A figure is drawn once in the light colours (the PNG keeps them); in the page each colour is a CSS variable, so that
-one figure serves light, dark and print. The first six series colours follow Okabe and Ito (Color Universal Design, 2008):
-people with any of the three kinds of colour blindness can tell them apart. Six more follow for charts with many series.
-Line styles differ as well.
+A figure is drawn once in the light colours (the PNG keeps them); in the page each colour is a CSS variable, so that one
+figure serves light, dark and print. The first six series colours follow Okabe and Ito (Color Universal Design, 2008):
+people with any of the three kinds of colour blindness can distinguish them. Six more follow for charts with many
+series. Line styles differ as well.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Colour:
-    """One colour of the page under its CSS variable."""
+    """A colour of the report under its CSS variable."""
 
     variable: str
     light: str

@@ -28,7 +28,7 @@ class Series:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plot:
-    """A figure, the series it shows, and the sentence under it that says what it shows with its numbers."""
+    """A figure, the series it shows, and the sentence under it that describes it with its numbers."""
 
     name: str
     figure: Figure
@@ -57,7 +57,7 @@ class Section:
 
 
 def missing(anchor: str, title: str, reason: str) -> Section:
-    """A section that says why it has nothing to show."""
+    """A section that gives the reason why it has nothing to show."""
     return Section(anchor=anchor, title=title, parts=(tag("p", f"Not shown: {reason}", class_="missing"),))
 
 

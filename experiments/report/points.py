@@ -1,4 +1,4 @@
-"""The points of a study in one table."""
+"""The points of an experiment in one table."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def _of_load(name: str, *, text: bool) -> tuple[Column[Point], ...]:
 
 
 def _of_figure(one: Figure) -> tuple[Column[Point], ...]:
-    """Its median with the interval on the page; three columns of the CSV."""
+    """Its median with the interval in the report; three columns in the CSV."""
     title = None if one.aside else one.title
     return (
         Column(one.name, title, lambda point: point.figures.get(one.name), one.write, missing=one.missing),

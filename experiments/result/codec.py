@@ -61,7 +61,7 @@ def write_result(result: Result, directory: Path) -> Path:
 
 
 def read_result(path: Path) -> Result:
-    """A result by its file, or by the directory it lies in; raises UsageError when it is none."""
+    """Read a result from its file, or from the directory that contains it; raises UsageError when it is none."""
     file = path / FILE if path.is_dir() else path
     try:
         data = unambiguous(file.read_text(encoding="utf-8"))

@@ -1,4 +1,4 @@
-"""Results side by side: only those that may stand side by side, with their intervals."""
+"""Results side by side: only those that may be compared, with their intervals."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class Cell:
     figures: dict[str, Estimate]
     limited: bool
     marks: tuple[str, ...]  # labels of this point alone
-    against_first: dict[str, str]  # of each figure that is told, in words; empty for the first result
+    against_first: dict[str, str]  # of each figure that is reported, in words; empty for the first result
     ratios: dict[str, Ratio | None]  # of the same; None: too few repeats
 
 
@@ -45,7 +45,7 @@ class Overall:
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """The first result is what the others are held against."""
+    """Compares results with the first of them."""
 
     about: About
     results: tuple[Result, ...]
@@ -59,8 +59,9 @@ class Comparison:
 def compare(
     results: Sequence[Result], *, force: bool, allow: Collection[str] = (), unchecked: Sequence[str] = ()
 ) -> Comparison:
-    """Raises UsageError naming what differs, unless `force`; then `differences` has it. Results of different workloads
-    have no figure in common and are always refused. `allow`: grounds (`experiments.result.grounds`) that may differ; `unchecked`: what is to be said of results taken all the same."""
+    """Raise UsageError naming what differs, unless `force`; then `differences` has it. Results of different workloads
+    have no figure in common and are always refused. `allow`: grounds (`experiments.result.grounds`) that may differ;
+    `unchecked`: what to print of results that are compared without a check."""
     if len(results) < 2:
         raise UsageError("give at least two results to compare")
     first, about = results[0], about_of(results[0].workload)
@@ -134,7 +135,7 @@ def _differences(about: About, first: Result, other: Result, number: int, allow:
 
 
 def _disclosed(first: Result, other: Result, number: int) -> list[str]:
-    """What else differs and the reader must see beside the figures."""
+    """Other differences that the reader must see next to the figures."""
     out = []
     for name, path in (
         ("storage", ("storage", "label")),

@@ -1,16 +1,17 @@
 """Whether a series of figures drifts: a trend, or a change at one place. By ranks, so that nothing is assumed of the noise.
 
-Trend: the test of Mann and Kendall (M. G. Kendall, Rank Correlation Methods, 4th ed., 1975) with the line of Theil and Sen.
-Change: Pettitt's test (A. N. Pettitt, Applied Statistics 28, 1979) at the place that it finds. Neighbours that are alike make
-both see drift where there is none; their variance is raised by the correlation of neighbours, of what is left when a curve
-or the change is taken away (S. Yue and C. Y. Wang, Water Resources Management 18, 2004), and both are judged as of so few values
-as there are independent ones: the trend by Student's t with that many less two degrees of freedom, since the correlation
-itself is only estimated (B. D. Santer et al., Journal of Geophysical Research 105, 2000). The two are judged together by
-Holm's procedure at 5 %. Less than RELEVANT is told and not called drift: of figures that hardly vary anything is significant.
+Trend: the test of Mann and Kendall (M. G. Kendall, Rank Correlation Methods, 4th ed., 1975) with the line of Theil and
+Sen. Change: Pettitt's test (A. N. Pettitt, Applied Statistics 28, 1979) at the place that it finds. Neighbours that are
+alike make both see drift where there is none; their variance is raised by the correlation of neighbours, of what is
+left when a curve or the change is taken away (S. Yue and C. Y. Wang, Water Resources Management 18, 2004), and both are
+judged as of so few values as there are independent ones: the trend by Student's t with that many less two degrees of
+freedom, since the correlation itself is only estimated (B. D. Santer et al., Journal of Geophysical Research 105,
+2000). The two are judged together by Holm's procedure at 5 %. Less than RELEVANT is reported and not called drift: of
+figures that hardly vary anything is significant.
 
-Limits: under LEAST values nothing is said, and under about 20 only a steep line is found. One place of change is looked for. What
-returns (humps) is no drift. A series that wanders slowly is called drifting more often than 5 %: with neighbours correlated by
-0.9, 13 of 200 with 20 values were, and of 60.
+Limits: under LEAST values nothing is reported, and under about 20 only a steep line is found. One place of change is
+looked for. What returns (humps) is no drift. A series that wanders slowly is called drifting more often than 5 %: with
+neighbours correlated by 0.9, 13 of 200 with 20 values were, and of 60.
 """
 
 from __future__ import annotations
@@ -48,7 +49,7 @@ class Drift:
 
     @property
     def found(self) -> bool:
-        """Whether there is drift, of either kind, that anybody would notice."""
+        """Whether there is drift, of either kind, that is large enough to matter."""
         kinds = ((self.trend_p, self.trend), (self.change_p, self.change))
         return any(p <= 1 - LEVEL and abs(share) >= RELEVANT for p, share in kinds)
 

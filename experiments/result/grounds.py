@@ -1,7 +1,7 @@
-"""What two measurements stand on beside their configuration: differences that nobody may overlook, only ask for by name.
+"""Conditions of two measurements apart from their configuration. One that differs has to be allowed by name.
 
-Another storage is the point of a comparison, and with it another type of file system. Where the databases lay, how the
-storage was mounted and whether caches were cold is not: it moves figures as much as a storage does.
+Another storage is the point of a comparison, and with it another type of file system. Where the databases were, how
+the storage was mounted and whether caches were cold is not: it moves figures as much as a storage does.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Any
 
 from core.errors import UsageError
 
-# Options of mount(8) that every type of file system has: the others of two types cannot be held against each other.
+# Options of mount(8) that every type of file system has: the others of two types cannot be compared.
 _COMMON = re.compile(
     r"ro|rw|(no)?(sync|dirsync|lazytime|mand|nosymfollow)|async|(no|rel|strict)?atime|(no)?diratime|(no)?(dev|exec|suid)"
 )

@@ -42,6 +42,6 @@ def call_time_of(job: Mapping[str, Any]) -> CallTime | None:
 
 
 def marked(latencies: Mapping[str, Latency], time: CallTime | None) -> dict[str, Latency]:
-    """With the percentiles that waiting for a processor dominates."""
+    """Mark the percentiles that waiting for a CPU dominates."""
     dominated = {} if time is None else time.dominated
     return {op: dataclasses.replace(one, processor=dominated.get(op, ())) for op, one in latencies.items()}

@@ -1,11 +1,11 @@
 """Offered against achieved load, and the one figure of it: the overall response time.
 
-It is SPEC's figure (SPEC SFS 2014 SP2 Run and Reporting Rules 1.1, §5.4, overall response time): the area under the curve of mean
-response time against achieved load, divided by the highest achieved load. Ours to choose were: trapezoids between the levels,
-the lowest level's response time for all loads down to zero, and TOLERANCE.
+It is SPEC's figure (SPEC SFS 2014 SP2 Run and Reporting Rules 1.1, §5.4, overall response time): the area under the
+curve of mean response time against achieved load, divided by the highest achieved load. Ours to choose were: trapezoids
+between the levels, the lowest level's response time for all loads down to zero, and TOLERANCE.
 
-Unlike SPEC's, whose runs fail then, a level that was not reached is shown; its response time grows with the length of the run,
-so the curve ends at the last level before it, and the figure says where.
+Unlike SPEC's, whose runs fail then, a level that was not reached is shown; its response time grows with the length of
+the run, so the curve ends at the last level before it, and the figure states where.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""The result of a study: `result.json`, schema `edbench-result/2`. Reports, `compare` and the page read only this.
+"""The result of an experiment: `result.json`, schema `edbench-result/2`. Reports, `compare`, the web UI read only this.
 
-Every workload has a `Run` of its own with what it measures beside, a `Point` and a `Result` over it, and an `At` that
+Every workload has a `Run` of its own with what else it measures, a `Point` and a `Result` over it, and an `At` that
 names the loads that it can be put under; these here are what all have in common.
 """
 
@@ -45,7 +45,7 @@ class Latency:
     p95_us: float
     p99_us: float
     max_us: float
-    processor: tuple[str, ...] = ()  # of p50, p95 and p99 those of which waiting for a processor is more than half
+    processor: tuple[str, ...] = ()  # of p50, p95 and p99 those of which waiting for a CPU is more than half
     sizes: dict[str, SizedLatency] = field(default_factory=dict)  # by class; empty in results of older versions
 
 
@@ -55,8 +55,8 @@ class CallTime:
 
     call_s: float
     service_s: float  # the rest; of real storage with its own queues
-    queue_s: float | None  # in the queues of an emulated filer; None: real storage, whose queues nobody sees
-    processor_s: float  # waiting for a processor
+    queue_s: float | None  # in the queues of an emulated filer; None: real storage, whose queues are not visible
+    processor_s: float  # waiting for a CPU
     exact: bool  # measured at each call; else estimated from the run-queue delay of slots (docs/labels.md)
     dominated: dict[str, tuple[str, ...]]  # op label → percentiles, as `Latency.processor` has them
 
@@ -103,13 +103,13 @@ class Run:
     """One run of a point on the storage under test."""
 
     repeat: int  # 0, 1, …
-    order: int  # position in the order in which the whole study was run, 0, 1, …
+    order: int  # position in the order in which the whole experiment was run, 0, 1, …
     started_at: float  # wall clock, seconds since the epoch
     elapsed_s: float
-    worker_cpu: float  # CPU seconds of those who make the load ÷ (elapsed × processors of the host), 0…1
-    run_queue_share: float | None  # seconds they waited for a processor ÷ seconds inside calls; None without call time
-    null_elapsed_s: float | None  # the paired run on null storage; None where there is no pair
-    latency: dict[str, Latency]  # over the whole run, by op label: what bounds on p99 are held against
+    worker_cpu: float  # CPU seconds of those who make the load ÷ (elapsed × CPUs of the host), 0…1
+    run_queue_share: float | None  # seconds they waited for a CPU ÷ seconds inside calls; None without call time
+    null_elapsed_s: float | None  # the run on null storage; None where there is no null baseline
+    latency: dict[str, Latency]  # over the whole run, by op label: what bounds on p99 are compared with
     call_time: CallTime | None = None  # None: not known, and in results of older versions
     steady: tuple[Steady, ...] = ()  # by interval; empty where none is long enough, and in results of older versions
 
@@ -150,7 +150,7 @@ class Knee:
     """Of kind `knee`: indexes into `Result.points`, which are then in order of load."""
 
     bounds_us: dict[str, float]  # op label → bound on its p99
-    peak: int  # the point of the highest rate; the load goes on past a broken bound until no more is gained
+    peak: int  # the point of the highest rate; the load is raised past a broken bound until no more is gained
     knee: int | None  # the last point that keeps every bound; None when not even the first does
     broken: str | None  # what broke first: "write p99 41.20 ms over 40.00 ms at 4 workers"; None: nothing did
 

@@ -1,13 +1,14 @@
 """Whether two sets of repeats differ, and by what factor: exact permutation tests on ranks, for a whole result at once.
 
 The test is Wilcoxon's rank-sum test, two-sided, from its exact permutation distribution (W. J. Conover, Practical
-Nonparametric Statistics, 3rd ed., §5.1); the interval on the ratio is the one that belongs to it, of all ratios of a value
-of the one to a value of the other (Hodges and Lehmann 1963). All comparisons of a result are judged together by Holm's
-procedure (S. Holm, Scandinavian Journal of Statistics 6, 1979), so that a difference that is none is found in at most 5 %
-of *results*, not of points. Nothing is assumed but independent repeats of positive figures.
+Nonparametric Statistics, 3rd ed., §5.1); the interval on the ratio is the one that belongs to it, of all ratios of a
+value of the one to a value of the other (Hodges and Lehmann 1963). All comparisons of a result are judged together by
+Holm's procedure (S. Holm, Scandinavian Journal of Statistics 6, 1979), so that a difference that is none is found in at
+most 5 % of *results*, not of points. Nothing is assumed but independent repeats of positive figures.
 
-Limits: fewer than five repeats allow no statement at all; five against five can carry six comparisons (their least
-p is 2/252). Of more nothing could be found however far apart they were, so that "no difference" is not said of them either.
+Limits: fewer than five repeats allow no statement at all; five against five can carry six comparisons (their least p is
+2/252). Of more nothing could be found however far apart they were, so that "no difference" is not reported of them
+either.
 """
 
 from __future__ import annotations

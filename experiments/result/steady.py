@@ -1,12 +1,13 @@
 """Whether a run is long enough, and went evenly enough, to be called a result of the storage.
 
-Even is what SNIA calls steady state (Solid State Storage Performance Test Specification 2.0.2, definition of Steady State):
-over five rounds the largest and the smallest rate are within 20 % of the mean, and the line of least squares through them
-changes by no more than 10 % of the mean. A round here is a fifth of what is judged: the interval without its first and its last
-tenth, in which clients come and go. SNIA's rounds follow each other until five of them pass; a run here ends when its work is
-done, so the five are all of it.
+Even is what SNIA calls steady state (Solid State Storage Performance Test Specification 2.0.2, definition of Steady
+State): over five rounds the largest and the smallest rate are within 20 % of the mean, and the line of least squares
+through them changes by no more than 10 % of the mean. A round here is a fifth of what is judged: the interval without
+its first and its last tenth, in which clients come and go. SNIA's rounds follow each other until five of them pass; a
+run here ends when its work is done, so the five are all of it.
 
-Limits: what swings within a round is not seen; the rule is a bound and no test, the interval of the drift stands beside it.
+Limits: what swings within a round is not seen; the rule is a bound and no test, the interval of the drift is reported
+next to it.
 """
 
 from __future__ import annotations
@@ -34,8 +35,8 @@ BySecond = Sequence[tuple[float, float]]  # begin of a second since the run's st
 
 
 def judged(what: str, per_second: BySecond, start: float, end: float, *, due: BySecond = ()) -> Steady | None:
-    """`start`, `end`: of the interval, seconds since the run's start; `due`: what was asked for, where that was told: then
-    each round counts by the share of it that was done, or a load that was to change would be called unsteady for it.
+    """`start`, `end`: of the interval, seconds since the run's start; `due`: the requested load, where there was one:
+    then each round counts by the share of it that was done, or a load that was to change would be called unsteady.
 
     None where the interval is too short to be judged, or nothing was done in it.
     """

@@ -44,10 +44,10 @@ def _estimate(figure: Figure, runs: Sequence[Run]) -> Estimate | None:
 
 
 def limits_of(about: About, runs: Sequence[Run]) -> tuple[str, ...]:
-    """Why a point says nothing about the storage; empty when it may. Medians over its repeats.
+    """Why a point allows no conclusion about the storage; empty when it does. Medians over its repeats.
 
-    Processors and waits for them tell of the generator alone. A pair tells what the storage took of the time beside it:
-    slots that wait for a processor now and then may still wait for the storage most of the time.
+    CPU use and waits for a CPU characterise the generator alone. A null baseline shows what part of the time the
+    storage took: slots that wait for a CPU now and then may still wait for the storage most of the time.
     """
     near = about.near_null(runs)
     out = [] if near is None else [near]
@@ -76,8 +76,8 @@ def labels_of(
     least_s: float = MIN_SECONDS,
     paired: bool = True,
 ) -> tuple[str, ...]:
-    """Labels that must stand before any figure. `emulated`: of each point the emulated filer's own label; `least_s`: how
-    long its runs had to be; `paired`: whether they ought to have pairs on null storage."""
+    """Labels that must precede any figure. `emulated`: of each point the emulated filer's own label; `least_s`: how
+    long its runs had to be; `paired`: whether they should have null baselines."""
     return study_labels(
         emulated,
         cached=cached,
@@ -94,7 +94,7 @@ def sentence(
     about: About, kind: str, axis: str, points: Sequence[Point], *, where: str, pace: str, knee: Knee | None,
     levels: Levels | None = None,
 ) -> str:  # fmt: skip
-    """What was found. Points that differ in more than the axis are told group by group."""
+    """State what was found. Points that differ in more than the axis are reported group by group."""
     what = f"{about.titled(kind)}{pace and ' '}{pace}"
     if knee is not None:
         return f"{what} on {where}: {_knee(about, axis, points, knee)}"
@@ -113,7 +113,7 @@ def sentence(
 
 
 def _beside(point: Point, axis: str) -> list[tuple[str, Any]]:
-    """What it was run with beside the axis."""
+    """Its load without the axis."""
     return [(name, value) for name, value in point.at.values().items() if name != axis]
 
 
@@ -151,7 +151,7 @@ def _knee(about: About, axis: str, points: Sequence[Point], knee: Knee) -> str:
 
 
 def warnings_of(points: Sequence[Point], *, no_pair: str | None, least_s: float = MIN_SECONDS) -> list[str]:
-    """What a reader must know of any study before using the figures."""
+    """What a reader of any experiment must know before using the figures."""
     out = []
     fewest = min(len(point.repeats) for point in points)
     if fewest < LEAST_REPEATS:

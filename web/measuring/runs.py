@@ -83,7 +83,7 @@ class Measurements:
                 self._log(gone).unlink(missing_ok=True)
                 del self._all[gone]
             begun = threading.Event()
-            # Whoever starts a child has to live as long as it: the kernel ends it with the thread.
+            # The thread that starts a child has to live as long as it: the kernel ends the child with the thread.
             self._thread = threading.Thread(
                 target=self._follow, args=(made, held, begun), name=f"measurement {kind}", daemon=True
             )

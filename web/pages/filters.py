@@ -37,7 +37,7 @@ MEANINGS = {
 
 @dataclass(frozen=True, slots=True)
 class Label:
-    """A label of a table: its name, its place on the page, and the sentences about it."""
+    """A label of a table: its name, its anchor, and the sentences about it."""
 
     name: str
     meaning: str

@@ -24,7 +24,7 @@ from web.pages.items import Chosen, filter_of
 from web.pages.render import page
 from web.pages.search import HITS
 
-CHILDREN_SHOWN = 100  # of each parent; the item of the page is always one of them
+CHILDREN_SHOWN = 100  # of each parent; the item shown is always one of them
 
 
 @dataclass(slots=True)

@@ -1,10 +1,10 @@
-"""`--cold`: drops what this process may drop, checks what stayed, and says so.
+"""`--cold`: drops what this process may drop, checks what stayed, and reports it.
 
-Before a run the corpus is dropped; at the barrier into the index phase, which reads every loose file and every item that
-is no container again, the corpus and every file written so far. The job is held there: no slot reads while pages go, and
-the time that it stands is taken off its elapsed. Dirty pages cannot be dropped, so everything is synced before: that is
-part of the condition. What the filer itself, its controllers and other hosts keep cannot be dropped from here, and every
-result says so.
+Before a run the corpus is dropped; at the barrier into the index phase, which reads every loose file and every item
+that is no container again, the corpus and every file written so far. The job is held there: no slot reads while pages
+are dropped, and the time that the job is held is subtracted from its elapsed. Dirty pages cannot be dropped, so
+everything is synced before: that is part of the condition. What the filer itself, its controllers and other hosts keep
+cannot be dropped from here, and every result states this.
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
-"""What the files of a corpus hold, before the first run and after the last: that a result names the data it was found on.
+"""What the files of a corpus hold, before the first run and after the last, so that a result identifies its data.
 
-Up to SAMPLED bytes are read. A corpus of more is sampled: files in the order of the hashes of their paths, so that
-nobody chooses them and two results over the same data chose the same, and of a file over WHOLE bytes so many blocks at
-even distances. A generated corpus is held against its manifest file by file.
+Up to SAMPLED bytes are read. A corpus of more is sampled: files in the order of the hashes of their paths, so that no
+user chooses them and two results over the same data chose the same, and of a file over WHOLE bytes so many blocks at
+even distances. A generated corpus is compared with its manifest file by file.
 
-Limits: what is not in the sample may differ; how much is in it stands in the result.
+Limits: what is not in the sample may differ; the result states how much is in it.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class Content:
 
 
 def content_of(corpus: Corpus, *, most: int = SAMPLED) -> Content:
-    """Read it. Raises UsageError for a generated corpus one of whose files is not what its manifest says."""
+    """Read it. Raises UsageError for a generated corpus with a file that differs from its manifest."""
     data = os.fsdecode(corpus.source.path)
     sizes = {os.fsencode(file.relative_to(data)): file.lstat().st_size for file in regular_files(Path(data))}
     known = _known(corpus)

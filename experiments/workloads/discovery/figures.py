@@ -1,4 +1,4 @@
-"""What of a job's figures follows from the ledger's rows: told anew from them, whatever the figures said."""
+"""Recomputes the figures of a job that follow from the ledger's rows, whatever the job reported."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Jobs that are held at a barrier (`JobOptions.hold_before`): what is done while all of them stand, and their going on."""
+"""Jobs held at a barrier (`JobOptions.hold_before`): what is done while all of them are held, and their release."""
 
 from __future__ import annotations
 
@@ -14,21 +14,21 @@ from sql.session import Database
 
 
 class Hold:
-    """`meanwhile` is called once, when every job is held; then they go on, whatever came of it.
+    """`meanwhile` is called once, when every job is held; then they are released, even if it failed.
 
-    Where one of them never comes to the barrier, because it is over, paused or suspended, the others go on without it:
-    that run is not counted, and nobody may wait for ever.
+    Where one of them never comes to the barrier, because it is over, paused or suspended, the others continue without
+    it: that run is not counted, and no process may wait for ever.
     """
 
     def __init__(self, jobs: Sequence[tuple[Database, uuid.UUID]], meanwhile: Callable[[], None]) -> None:
         self._jobs = jobs
         self._meanwhile: Callable[[], None] | None = meanwhile
         self._failure: Exception | None = None
-        self.over = False  # they went on
+        self.over = False  # they were released
 
     def look(self) -> None:
         """Do what is due; a database that does not answer is asked again at the next look. Raises what `meanwhile`
-        raised, once the jobs go on."""
+        raised, once the jobs are released."""
         try:
             self._look()
         except DatabaseFault:

@@ -33,13 +33,13 @@ class OnNull:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Observed:
-    """One run. Times are seconds since the epoch; counters stand as they stood."""
+    """One run. Times are seconds since the epoch; counters are as they were read."""
 
     repeat: int
     order: int
     started_at: float
     processors: float  # of the workers' host, or hosts
-    result: dict[str, Any]  # as `discover --json` writes it; what follows from the rows is told anew (`figures`)
+    result: dict[str, Any]  # as `discover --json` writes it; what follows from the rows is recomputed (`figures`)
     jobs: tuple[JobTables, ...]
     samples: Samples
     containers: tuple[dict[str, Any], ...]
@@ -49,7 +49,7 @@ class Observed:
     databases: tuple[dict[str, Any], ...]  # where each server kept its files
     hosts: OfHosts | None = None  # of an experiment on several
     array: tuple[tuple[str, str, tuple[tuple[float, float], ...]], ...] = ()  # name, unit, values over time
-    null: tuple[OnNull, ...] = ()  # its portions in order; empty: there is no pair
+    null: tuple[OnNull, ...] = ()  # its portions in order; empty: there is no null baseline
 
 
 def observed(

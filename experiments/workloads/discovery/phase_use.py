@@ -1,4 +1,4 @@
-"""What each phase of a run took: its calls, its tasks and its processors. The capacity model is calibrated on this."""
+"""What each phase of a run took: its calls, its tasks and its CPU time. The capacity model is calibrated on this."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class PhaseUse:
     busy_s: float  # from claim to finish, summed over its tasks
     task_s: tuple[float, ...]  # of each task, shortest first; of many, MOST_TASKS of them evenly spread
     calls: dict[str, CallUse]  # by op label
-    # Processor seconds while the phase lasted, by who used them: WORKERS, SERVERS, and others by name (queue manager,
+    # CPU seconds while the phase lasted, by who used them: WORKERS, SERVERS, and others by name (queue manager,
     # broker, this command). What is not known is absent. Of several jobs at once each has what all of them used.
     cpu_s: dict[str, float]
     # Of expand, which cannot divide a loose file among tasks: items and bytes found under the heaviest of them.
@@ -55,7 +55,7 @@ class PhaseUse:
 
 def phases_used(job: JobTables, since: float, between: Between) -> tuple[PhaseUse, ...]:
     """The job's phases in order; `since`: the run's first claim, seconds since the epoch on the database's clock;
-    `between`: processor seconds by user between two such moments."""
+    `between`: CPU seconds by user between two such moments."""
     tasks, calls = job.rows("task_spans"), job.rows("call_seconds")
     files = tuple((row.items, row.bytes) for row in job.rows("heaviest_files"))
     return tuple(

@@ -1,4 +1,4 @@
-"""What a discovery adds to the result of a study: jobs, phases, series, what containers used."""
+"""What a discovery adds to the result of an experiment: jobs, phases, series, what containers used."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Series:
     calls_per_second: tuple[CallSecond, ...]  # op label → calls in that second, all workers together
     database_activity: tuple[DatabaseSecond, ...]  # database → {"commits": n, "rows": n} since the sample before
     queue_depth: tuple[QueueSecond, ...]
-    worker_cpu: tuple[tuple[float, float], ...]  # seconds, share 0…1 of all the host's processors
+    worker_cpu: tuple[tuple[float, float], ...]  # seconds, share 0…1 of all the host's CPUs
     latency_stages: tuple[dict[str, Latency], ...]  # three thirds of the run's elapsed time, by op label
     tasks: tuple[TaskSpan, ...]
     filer: tuple[FilerSecond, ...] = ()  # empty without an emulated filer
@@ -51,11 +51,11 @@ class ContainerUse:
     service: str
     cpu_s: float
     memory_peak_bytes: int  # of samples, without page cache
-    block_read_bytes: int | None  # None where nobody tells; I/O on a network filer is in it from "processes" only
+    block_read_bytes: int | None  # None where it is not known; I/O on a network filer is in it from "processes" only
     block_write_bytes: int | None
     network_received_bytes: int
     network_sent_bytes: int
-    block_source: str | None = None  # who tells: the engine, the control group, or the processes' own accounts
+    block_source: str | None = None  # who reports it: the engine, the control group, or the processes' own accounts
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -103,20 +103,23 @@ class Run(schema.Run):
     ]  # as `discover --json` writes it (controller.jobs.results; with several databases the group's)
     gb_per_hour_raw: float
     gb_per_hour_discovered: float
-    run_queue_s: float  # seconds that worker threads waited for a processor (schedstat), summed
+    run_queue_s: float  # seconds that worker threads waited for a CPU (schedstat), summed
     call_time_s: float  # seconds spent inside storage calls, summed over slots
     first_done_s: float | None  # when the first slot had ended its last task (finalise aside), since the first claim
     last_done_s: float | None  # when the last slot had
     series: Series
-    host_cpu: float | None = None  # share of all the host's processors that were busy, with whatever, 0…1; None: remote
+    host_cpu: float | None = None  # share of all the host's CPUs that were busy, with whatever, 0…1; None: remote
     containers: tuple[ContainerUse, ...] = ()  # of the run; empty where the workers ran as processes
     array: tuple[ArrayUse, ...] = ()  # the array's own counters; empty where none were given
     phases: tuple[PhaseUse, ...] = ()  # of every job in order; empty in results of older versions
-    null: NullUse | None = None  # None: no pair, or a result of an older version
+    null: NullUse | None = None  # None: no null baseline, or a result of an older version
 
     @property
     def storage_share(self) -> float | None:
-        """1 − null ÷ elapsed: what of its time the storage took; under 0 where null storage was slower. None: no pair."""
+        """1 − null ÷ elapsed: the part of its time that the storage took; under 0 where null storage was slower.
+
+        None without a null baseline.
+        """
         if self.null_elapsed_s is None or not self.elapsed_s:
             return None
         return 1 - self.null_elapsed_s / self.elapsed_s
@@ -133,7 +136,7 @@ class Run(schema.Run):
 
 
 def in_calls(run: Run) -> float | None:
-    """What of the time that slots were in tasks they were inside storage calls and not waiting for a processor."""
+    """The part of slots' time in tasks that they were inside storage calls and not waiting for a CPU."""
     busy = sum(end - start for *_, start, end in run.series.tasks)
     if run.call_time is None:  # of an older version: all that any thread waited is taken off
         inside = run.call_time_s - run.run_queue_s
@@ -181,12 +184,12 @@ class Point(schema.Point):
 
     @property
     def null_elapsed_s(self) -> Estimate | None:
-        """None where no run has a pair."""
+        """None where no run has a null baseline."""
         return self.figures.get(NULL)
 
     @property
     def storage_share(self) -> Estimate | None:
-        """None where no run has a pair, and in results of older versions."""
+        """None where no run has a null baseline, and in results of older versions."""
         return self.figures.get(SHARE)
 
 

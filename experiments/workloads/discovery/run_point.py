@@ -39,7 +39,7 @@ from sql.session import Database
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Load:
-    """What every run of a study does alike."""
+    """What all runs of an experiment have in common."""
 
     options: JobOptions
     passwords: PasswordBank | None = None  # tried on encrypted items

@@ -1,4 +1,4 @@
-"""Looks at databases, task queue and worker processes once a second while a run goes on."""
+"""Samples databases, task queue and worker processes once a second during a run."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ if TYPE_CHECKING:
     from experiments.workloads.discovery.site import Meter
 
 SAMPLE_SECONDS = 1.0
-_HELD_SECONDS = 0.05  # whether all jobs are held is looked for this often, if somebody waits for it
+_HELD_SECONDS = 0.05  # whether all jobs are held is looked for this often, if a caller waits for it
 
 
 @dataclass(slots=True)
 class Samples:
-    """What was seen, by time; times are seconds since the epoch, counters as they stood then."""
+    """Samples by time; times are seconds since the epoch, counters are as they were read then."""
 
     activity: dict[str, list[tuple[float, int, int]]] = field(default_factory=dict)  # database → (at, commits, rows)
     queue: list[tuple[float, int, int, int]] = field(default_factory=list)  # at, pending, dispatched, running

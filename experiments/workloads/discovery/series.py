@@ -15,7 +15,7 @@ from experiments.workloads.discovery.sampler import Samples
 from experiments.workloads.discovery.tables import JobTables
 from monitoring.aggregate import CallSum
 
-Readings = Sequence[tuple[float, float, float]]  # by this host's clock, two counters as they stood
+Readings = Sequence[tuple[float, float, float]]  # by this host's clock, two counters as they were read
 
 STAGES = 3
 _SPANS = 1_000  # a slot's tasks of one phase with less than this share of the run between them make one span
@@ -134,7 +134,7 @@ def queue_depth(samples: Samples, times: Times, offset: float) -> tuple[QueueSec
 
 
 def worker_cpu(samples: Samples, times: Times, offset: float, processors: float) -> tuple[tuple[float, float], ...]:
-    """Share of all processors that the workers used between each sample and the one before."""
+    """Share of all CPUs that the workers used between each sample and the one before."""
     out = []
     for before, now in itertools.pairwise(samples.workers):
         if times.start <= now[0] + offset and before[0] + offset <= times.end and now[0] > before[0]:

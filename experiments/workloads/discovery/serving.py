@@ -1,4 +1,4 @@
-"""Processor time of those who serve the workers: database servers, broker, queue manager, and this command itself."""
+"""CPU time of the processes that serve the workers: database servers, broker, queue manager, this command itself."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def _of_all_below(pid: int) -> float:
 
 
 def processors_between(samples: Samples, offset: float) -> Callable[[float, float], dict[str, float]]:
-    """Processor seconds by user between two moments of the database's clock, between samples by proportion.
+    """CPU seconds by user between two moments of the database's clock, between samples by proportion.
 
     `offset`: the database's clock less this host's, seconds.
     """

@@ -49,15 +49,15 @@ class Meter:
     here: bool
 
     def workers(self) -> tuple[float, float, float]:
-        """When (seconds since the epoch), and the workers' processor and run-queue seconds so far."""
+        """When (seconds since the epoch), and the workers' CPU and run-queue seconds so far."""
         return self.leased.used()
 
     def host(self) -> tuple[float, float] | None:
-        """Processor seconds that the workers' host was busy, and those that passed; None where it is another host."""
+        """CPU seconds that the workers' host was busy, and CPU seconds in all; None where it is another host."""
         return host_seconds() if self.here else None
 
     def serving(self) -> Mapping[str, float]:
-        """Processor seconds so far of those who serve the workers, by name; of a system that others run, none."""
+        """CPU seconds so far of the processes that serve the workers, by name; empty for a system that others run."""
         return {} if self.served is None else self.served.read()
 
 

@@ -1,4 +1,4 @@
-"""Rows of the ledger as they were read when a job was over: what is told of a run is told from these."""
+"""Rows of the ledger as they were read when a job was over: a run's figures are computed from these."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is said of discoveries beside their figures."""
+"""What is reported of discoveries with their figures."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ class DiscoveryTelling(Telling):
         return cached(points, self.surroundings["cache"]["client_memory_bytes"] + self.filer_cache.bytes)
 
     def undeclared(self) -> bool:
-        """Whether there may be a filer whose cache nobody told of."""
+        """Whether there may be a filer with an undeclared cache."""
         return self.filer_cache.undeclared
 
     def remarks(self, result: Result) -> Sequence[str]:

@@ -75,7 +75,7 @@ def over_longest_job(point: Point) -> tuple[Estimate, Estimate]:
 
 
 def total(run: Run, field: str) -> int:
-    """A whole number summed over the run's jobs; what a job does not tell counts as 0."""
+    """A whole number summed over the run's jobs; what a job does not report counts as 0."""
     return sum(int(job.get(field) or 0) for job in jobs_of(run))
 
 

@@ -1,4 +1,4 @@
-"""Runs discoveries for a study: what all runs share, one run, its pair on null storage, and what is disclosed."""
+"""Runs discoveries for an experiment: what all runs share, one run, its null baseline, and what is disclosed."""
 
 from __future__ import annotations
 
@@ -35,8 +35,8 @@ _WRITES = "in memory until the portion is done, where a task reads it again; ind
 
 
 class Discovery(Workload):
-    """`filer_cache`: bytes that the filer itself can cache, as declared; None: nobody said. `null_cap`: bytes of memory
-    that null storage may hold; None: a share of what is free. `baseline`: whether to run on null storage at all.
+    """`filer_cache`: bytes that the filer itself can cache, as declared; None: not declared. `null_cap`: bytes of
+    memory that null storage may hold; None: a share of what is free. `baseline`: whether to run on null storage at all.
     `array`: where the counters of the array are, if any."""
 
     about = ABOUT
@@ -60,7 +60,7 @@ class Discovery(Workload):
         self._filer = load_filer(settings.filer)  # it is there and makes sense
         self._null: NullStorage | None = None
         self._portions: dict[int, tuple[Portion, ...] | None] = {}  # by databases; None: they cannot be made
-        self._no_pair: str | None = None  # why some run has no pair on null storage
+        self._no_pair: str | None = None  # why some run has no null baseline
         self._corpus: Corpus
         self._content: Content  # before the first run
         self._machine: Machine
@@ -81,7 +81,7 @@ class Discovery(Workload):
 
     @contextlib.contextmanager
     def _null_storage(self) -> Iterator[None]:
-        """It is there, or `no_pair` says why not."""
+        """Provide null storage; where that is not possible, `no_pair` has the reason."""
         place = roots_of(self._settings, self._load.env)["null"]
         why = self._site.no_null() or no_memory(place) if self._baseline else "left out by --no-baseline"
         with contextlib.ExitStack() as stack:
@@ -150,7 +150,7 @@ class Discovery(Workload):
             return {}
 
     def surroundings(self) -> dict[str, Any]:
-        """Design §7, so far as the runs do not tell it. Raises RunFailed when the corpus is another than before them."""
+        """Disclosure of design §7, except what the runs contain. Raises RunFailed when the corpus has changed."""
         settings, load = self._settings, self._load
         cache = filer_cache(self.storage, self._filer_cache)
         return {

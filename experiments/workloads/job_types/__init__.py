@@ -1,4 +1,4 @@
-"""Job types: discovery, extraction, processing and export of the same data, and what each does to storage and processors."""
+"""Job types: discovery, extraction, processing and export of the same data, and what each does to storage and CPUs."""
 
 from __future__ import annotations
 

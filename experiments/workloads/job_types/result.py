@@ -1,4 +1,4 @@
-"""What a study of job types adds to a result."""
+"""What an experiment with job types adds to a result."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class TypeRun(schema.Run):
     read_bytes: int
     written_bytes: int
     cpu_s: float  # of all worker processes, boxes included
-    storage_s: float | None  # inside storage calls, waiting for a processor left out; None: not known
+    storage_s: float | None  # inside storage calls, without waits for a CPU; None: not known
 
 
 class TypePoint(schema.PointOf[TypeLoad, TypeRun]):

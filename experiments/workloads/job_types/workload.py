@@ -48,7 +48,7 @@ TYPES = (JobType.DISCOVERY, JobType.EXTRACTION, JobType.PROCESSING, JobType.EXPO
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Stage:
-    """Where the jobs run, and who is told."""
+    """Where the jobs run, and where progress is reported."""
 
     settings: Settings  # of the system; embedded: one is started
     time_zone: str  # of dates that note none
@@ -211,7 +211,7 @@ class JobTypes(Workload):
         return figures
 
     def surroundings(self) -> dict[str, Any]:
-        """Design §7, as far as the runs do not tell it."""
+        """Disclosure of design §7, except what the runs contain."""
         settings = self._settings
         return {
             "configuration": {
@@ -228,7 +228,7 @@ class JobTypes(Workload):
 
 
 def _cpu(leased: Leased) -> float:
-    """Processor seconds of the workers, as all members report them after this call. Raises HostLost, BrokerFault."""
+    """CPU seconds of the workers, as all members report them after this call. Raises HostLost, BrokerFault."""
     before, _, _ = leased.used()
     while True:
         at, used, _ = leased.used()

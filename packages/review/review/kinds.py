@@ -1,4 +1,4 @@
-"""What can be found out of items, and what it is asked of."""
+"""Options of searches for duplicates and near-duplicates: scope, unit of comparison, thresholds."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 """The jobs that a finding is made of, with one transaction over all of their databases.
 
-The databases' commits follow one another. Each writes the same token beside what was found (a random one, unless what was
-found has one of its own, as duplicates have), the first database's last: where the tokens of jobs that were looked at together
-differ, the finding was broken off between two commits.
+The databases' commits follow one another. Each writes the same token with what was found (a random one, unless what was
+found has one of its own, as duplicates have), the first database's last: where the tokens of jobs that were looked at
+together differ, the finding was broken off between two commits.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
 """The corpus in portions: each with its extracted children needs no more memory than null storage may hold.
 
-What a loose file needs is not guessed: the run on the storage under test, which goes before its pair, has it in its ledger.
+What a loose file needs is not guessed: the run on the storage under test, which precedes its null baseline, has it in
+its ledger.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Null storage: memory (tmpfs) that holds one portion of the corpus at a time, and what is taken out of it.
 
-The portion is copied before its clock starts, so that no read of the run reaches the storage under test; what is written
-and read again stays until the portion is done, what nobody reads again is discarded (`JobOptions.null`).
+The portion is copied before its clock starts, so that no read of the run reaches the storage under test. What is
+written and read again stays until the portion is done; what is never read again is discarded (`JobOptions.null`).
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from core.operations import NullRecorder
 from core.storage.layer import Storage
 from experiments.workloads.discovery.null.portions import Portion
 
-SHARE = 0.6  # of free memory that may be taken, unless somebody says how much
+SHARE = 0.6  # of free memory that may be taken, unless the user gives an amount
 _PREFIX = "edbench-null-"
 _CHUNK = 1 << 20
 _BLOCK = 512  # bytes in which stat(2) counts
@@ -42,12 +42,12 @@ class NullStorage:
 
     @property
     def storage(self) -> Path:
-        """Where storage roots lie."""
+        """The directory for storage roots."""
         return self.directory / "storage"
 
     @property
     def source(self) -> Path:
-        """Where the portion lies."""
+        """The directory for the portion."""
         return self.directory / "source"
 
     def stage(self, portion: Portion, *, whole: bool) -> PreparedSource:
@@ -72,7 +72,7 @@ class NullStorage:
         return prepared
 
     def held(self) -> int:
-        """Bytes of memory that its files take now; their names take about 1 kB each beside."""
+        """Bytes of memory that its files take now; their names take about 1 kB each in addition."""
         return sum(
             os.lstat(os.path.join(parent, name)).st_blocks * _BLOCK
             for parent, _, names in os.walk(os.fsencode(self.directory))
@@ -119,7 +119,7 @@ def emptied(directory: Path) -> None:
 
 
 def _clear_up(place: Path) -> None:
-    """Remove what killed commands of this user left (root: of anybody): it would hold memory for ever."""
+    """Remove what killed commands of this user left (root: of all users): it would hold memory for ever."""
     for left in place.glob(f"{_PREFIX}*-*"):
         pid = left.name.removeprefix(_PREFIX).partition("-")[0]
         with contextlib.suppress(FileNotFoundError):  # another command clears up too
@@ -143,7 +143,7 @@ def _copy(origin: bytes, target: bytes, *, forget: bool) -> None:
 
 
 def _copy_bytes(origin: bytes, target: bytes, forget: bool) -> None:
-    """What nobody may read here is a file there that nobody may read."""
+    """Copy a file; one that this process may not read becomes an empty file without permissions."""
     try:
         source = open(origin, "rb", buffering=0)  # noqa: SIM115 (closed below; only its opening may be refused)
     except PermissionError:

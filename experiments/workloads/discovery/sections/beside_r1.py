@@ -94,7 +94,7 @@ def same_workers(points: Sequence[Point]) -> list[Point]:
 
 
 def _copies(result: Result) -> list[Part]:
-    """How several databases shared the work; nothing where the conditions do not tell."""
+    """How several databases shared the work; nothing where the conditions do not contain it."""
     configuration = result.conditions.get("configuration")
     how = configuration.get("several_databases") if isinstance(configuration, dict) else None
     if not how:

@@ -1,4 +1,4 @@
-"""Storage calls for each item, beside R1's filer operations for each item."""
+"""Storage calls for each item, next to R1's filer operations for each item."""
 
 from __future__ import annotations
 

@@ -16,11 +16,11 @@ from experiments.workloads.discovery.sections.calls_over_time import MOST_LINES
 from experiments.workloads.discovery.views import KEYS, middle_run, point_name
 
 ANCHOR, TITLE = "generator", "Worker CPU and run-queue delay"
-_NULL = ("portions", "held_bytes", "discarded_bytes")  # what a pair says of itself
+_NULL = ("portions", "held_bytes", "discarded_bytes")  # fields of a null baseline
 
 
 def generator(result: Result) -> Section:
-    """CPU over time, and of every run what decides GENERATOR-LIMITED: the storage share, or without a pair the rest."""
+    """CPU over time, and what decides GENERATOR-LIMITED of each run: storage share; without null baseline the rest."""
     sampled = [point for point in result.points if middle_run(point).series.worker_cpu]
     first: Part = note("Worker CPU over time is not shown: no run has samples of it.")
     if sampled:

@@ -1,4 +1,4 @@
-"""Every kind of I/O of the busiest point's median run: recorded, unrecorded, and the counters beside."""
+"""Every kind of I/O of the busiest point's median run: recorded, unrecorded, and the counters next to them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The figures of report R1 (IPRO eCapture 3.3.0 on a BlueArc Titan 3201) that stand beside ours."""
+"""The figures of report R1 (IPRO eCapture 3.3.0 on a BlueArc Titan 3201) that are shown next to ours."""
 
 from __future__ import annotations
 

@@ -49,8 +49,8 @@ class Duplicates(Document):
 
 
 def dedupe(references: Sequence[Jobs], scope: Scope, by: By) -> Duplicates:
-    """De-duplicate these jobs, and forget what was said of duplicates in them before. Raises UsageError, also while a
-    production tells of that; DatabaseFault."""
+    """De-duplicate these jobs, and replace what was found of duplicates in them before. Raises UsageError, also while a
+    production uses that; DatabaseFault."""
     jobs = looked_at(references)
     with transactions(jobs) as sites:
         for site in sites:
@@ -86,7 +86,7 @@ def _compare(site: Site, scope: Scope, by: By) -> None:
 
 
 def _decide(sites: Sequence[Site]) -> None:
-    """The first site learns of the others' items which are equal, and of those where they lie."""
+    """Group all items at the first site: the others send it their hashes, then the places of the items in a group."""
     home, others = sites[0], sites[1:]
     for site in others:
         carry(site.conn, "compared", home.conn)
@@ -118,7 +118,7 @@ def _store(sites: Sequence[Site], by: By) -> dict[str, int]:
 
 
 def _refuse_told(conn: Connection, job: uuid.UUID) -> None:
-    """With the job's row locked. Raises UsageError while a job that is not over tells of its duplicates as they were found."""
+    """With the job's row locked. Raises UsageError while a job that is not over uses the duplicates found in it."""
     if users := users_of(conn, job, findings=True):
         raise UsageError(
             f"job {users[0]} uses the duplicates found in job {job}; wait until it has ended, or cancel it"

@@ -1,7 +1,7 @@
-"""A set of digests that lists are held against.
+"""A set of digests that lists are compared with.
 
-Sorted by their first eight bytes as a number, of which a processor finds ten million in a second or two; what lies there is
-compared whole, however many digests begin alike. A list is not sorted and not kept.
+Sorted by their first eight bytes as a number: a CPU looks up ten million in a second or two. All digests with these
+bytes are compared whole, however many begin alike. A list is not sorted and not kept.
 """
 
 from __future__ import annotations

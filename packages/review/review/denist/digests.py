@@ -1,7 +1,7 @@
 """MD5 and SHA-1 of a job's items, for lists that have no SHA-256: the ledger has that alone, so the bytes are read again.
 
-What was read is kept, some items at a time: a run that was killed goes on where it stopped, and the next list costs nothing.
-An item whose SHA-256 is not the ledger's any more is left out; it is another file.
+What was read is kept, some items at a time: a run that was killed continues where it stopped, and the next list costs
+nothing. An item whose SHA-256 is not the ledger's any more is left out; it is another file.
 """
 
 from __future__ import annotations

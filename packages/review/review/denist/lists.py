@@ -124,7 +124,7 @@ def hash_list(path: Path) -> HashList:
 
 
 def _blocks(path: Path, read: Callable[[bytes], object] = bytes) -> Iterator[bytes]:
-    """The file in whole lines, without a byte order mark; `read` is told all that was read."""
+    """The file in whole lines, without a byte order mark; `read` is called with all bytes read."""
     with path.open("rb") as file:
         rest = file.read(3)
         read(rest)

@@ -1,6 +1,7 @@
-"""The language of a text, by py3langid: a naive Bayes classifier over runs of bytes, for 140 languages, whose file comes with it.
+"""The language of a text, by py3langid and its model file: a naive Bayes classifier over runs of bytes, 140 languages.
 
-A text is told by a piece of it, so that long ones cost no more than short ones; a longer piece is hardly ever told otherwise.
+A piece of a text is classified, so that long ones cost no more than short ones; a longer piece hardly ever changes the
+result.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ import re
 
 from py3langid.langid import MODEL_FILE, LanguageIdentifier
 
-UNKNOWN = "und"  # ISO 639-2's for what nobody determined
+UNKNOWN = "und"  # ISO 639-2's for what is undetermined
 NO_LANGUAGE = "zxx"  # ISO 639-2's for what is none: numbers, codes, encoded bytes
 SURE = 0.5  # that the classifier has to be of a language, of 1
 LEAST = 20  # characters of a piece; with fewer two words of a list would have one

@@ -1,7 +1,7 @@
-"""Tells the language of each text of finished jobs, as key `language` of its item's metadata (docs/review.md).
+"""Identifies the language of each text of finished jobs, as key `language` of its item's metadata (docs/review.md).
 
-One transaction a database; killed at any moment, the keys are those of before or of after. A text that is taken anew (requeue)
-loses the key with the rest of its metadata.
+One transaction a database; killed at any moment, the keys are those of before or of after. A text that is extracted
+again (requeue) loses the key with the rest of its metadata.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _ROWS_AT_ONCE = 5_000
 
 
 class LanguagesFound(Document):
-    """What telling languages came to, over all of its jobs."""
+    """Result of identifying languages, over all of its jobs."""
 
     jobs: tuple[str, ...]
     texts: Annotated[int, Field(description="Items with a text.")]
@@ -38,8 +38,8 @@ class LanguagesFound(Document):
 
 
 def languages(references: Sequence[Jobs], settings: Settings) -> LanguagesFound:
-    """Tell the languages of these jobs' texts, anew. Raises UsageError, RunFailed when a shard is not on the storage root,
-    StorageFault, DatabaseFault."""
+    """Identify the languages of these jobs' texts; earlier findings are replaced. Raises UsageError, RunFailed when a
+    shard is not on the storage root, StorageFault, DatabaseFault."""
     jobs = looked_at(references)
     counts: Counter[str] = Counter()
     with transactions(jobs) as sites:

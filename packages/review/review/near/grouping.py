@@ -1,8 +1,8 @@
 """Groups of texts that are alike, each around its principal.
 
-In the order of ranks each text that is in no group yet becomes the principal of those after it that are as much like it as the
-threshold says, by their sets and not by their signatures. So every member was compared with its principal, members may be less
-alike among each other, and what comes of it follows from the texts and their ranks alone.
+In the order of ranks each text that is in no group yet becomes the principal of those after it that are as much like it
+as the threshold requires, by their sets and not by their signatures. So every member was compared with its principal,
+members may be less alike among each other, and the groups follow from the texts and their ranks alone.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ NOBODY = -1
 
 @dataclass(frozen=True, slots=True)
 class Grouped:
-    """Of each text, by position: the principal's position (its own of a principal; NOBODY outside any group), and how alike
-    they are. `compared`: pairs of sets that were held against each other."""
+    """Of each text, by position: the principal's position (its own of a principal; `NOBODY` outside any group), and how
+    alike they are. `compared`: pairs of sets that were compared."""
 
     principal: Numbers
     similarity: npt.NDArray[np.float64]
@@ -31,7 +31,8 @@ class Grouped:
 
 @dataclass(frozen=True, slots=True)
 class _Bucket:
-    """Of one band. `of`: each text's number, NOBODY where it is alone; `members[starts[n] : starts[n + 1]]` have number n."""
+    """Of one band. `of`: each text's number, `NOBODY` where it is alone; `members[starts[n] : starts[n + 1]]` have
+    number n."""
 
     of: npt.NDArray[np.int32]
     members: npt.NDArray[np.int32]
@@ -86,7 +87,7 @@ def _bucket(keys: npt.NDArray[np.uint64], scopes: Numbers) -> _Bucket:
 def _around_principals(
     texts: Collected, distinct: Numbers, buckets: list[_Bucket], threshold: float
 ) -> tuple[Numbers, npt.NDArray[np.float64], int]:
-    """By place among the distinct texts, which stand in the order of their ranks."""
+    """By place among the distinct texts, which are in the order of their ranks."""
     principal = np.full(len(distinct), NOBODY, np.int64)
     similarity = np.ones(len(distinct), np.float64)
     compared = 0

@@ -77,8 +77,8 @@ class _Ranked:
 
 
 def near(references: Sequence[Jobs], scope: Scope, threshold: float, settings: Settings) -> NearDuplicates:
-    """Look for near-duplicates in these jobs, and forget what was said of them before. Raises UsageError, RunFailed when a
-    shard is not on the storage root, StorageFault, DatabaseFault."""
+    """Look for near-duplicates in these jobs, and replace what was found of them before. Raises UsageError, RunFailed
+    when a shard is not on the storage root, StorageFault, DatabaseFault."""
     if not LOWEST <= threshold <= 1:
         raise UsageError(
             f"the threshold {threshold:g} is not possible; use one from {LOWEST} (half is shared) to 1 (all is)"

@@ -1,11 +1,11 @@
 """Puts messages into threads: J. Zawinski, "message threading" (jwz.org/doc/threading.html, 1997-2002), over numbers.
 
-A node is a Message-ID, of a message or only referred to; copies of a message are one node. In the order of what is surest:
-each message hangs below the last id of its own References, or its In-Reply-To; ids within References hang below those before
-them; a message with neither hangs where its conversation index says ([MS-OXOMSG] 2.2.1.3), and, if that is asked for, below
-the one message without answers that begins with its subject. A link that would close a ring is left out, so References in a
-circle do no harm. Links hang only tops below something, so a node's top is found in nearly constant time (union-find), however
-long a chain is. What comes of it follows from the messages, not from their order.
+A node is a Message-ID, of a message or only referred to; copies of a message are one node. In the order of what is
+surest: each message hangs below the last id of its own References, or its In-Reply-To; ids within References hang below
+those before them; a message with neither hangs where its conversation index puts it ([MS-OXOMSG] 2.2.1.3), and, if that
+is asked for, below the one message without answers that begins with its subject. A link that would close a ring is left
+out, so References in a circle do no harm. Links hang only tops below something, so a node's top is found in nearly
+constant time (union-find), however long a chain is. What comes of it follows from the messages, not from their order.
 
 About 1 kB of memory for each message.
 """
@@ -41,7 +41,7 @@ class By(enum.StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Mail:
-    """What a message says of its place. `key`: its Message-ID, else whatever its copies share."""
+    """A message's place in a thread by its own headers. `key`: its Message-ID, else whatever its copies share."""
 
     key: str
     references: tuple[str, ...] = ()
@@ -112,7 +112,7 @@ class Threads:
             self._parent[child], self._top[child], self._by[child] = parent, parent, by
 
     def _own(self, node: int, mail: Mail) -> None:
-        """What a message says of itself counts more than what others say of it."""
+        """Link by a message's own fields, which count more than those of other messages."""
         for ids, by in ((mail.references, By.REFERENCES), ((mail.in_reply_to,), By.IN_REPLY_TO)):
             for last in reversed([each for each in ids if each and each != mail.key]):
                 self._hang(node, self._node(last), by)

@@ -41,8 +41,8 @@ class ThreadsFound(Document):
 
 
 def thread(references: Sequence[Jobs], *, subjects: bool) -> ThreadsFound:
-    """Thread the messages of these jobs together, and forget what was said of threads in them before. Raises UsageError,
-    DatabaseFault."""
+    """Thread the messages of these jobs together, and replace what was found of threads in them before. Raises
+    UsageError, DatabaseFault."""
     jobs = looked_at(references)
     with transactions(jobs) as sites:
         messages = list(_messages(sites))
@@ -73,7 +73,7 @@ def _messages(sites: Sequence[Site]) -> Iterator[_Message]:
 
 
 def _when(date: str) -> datetime | None:
-    """The time that it says, in UTC where it names no zone; None for one that does not exist."""
+    """The time in `date`, in UTC where it names no zone; None for one that does not exist."""
     try:
         when = datetime.fromisoformat(date)
     except ValueError:
