@@ -83,8 +83,8 @@ class Stepping(Generic[T]):
 
 
 class Ranges:
-    """Told the records in their order; holds the numbers of one family. `withheld`: first and last numbers that are said to be
-    left out, in order."""
+    """Check the numbers of the records in their order; hold the numbers of one family. `withheld`: first and last
+    numbers that are listed as left out, in order."""
 
     def __init__(self, fault: Callable[[str], None], withheld: Iterable[tuple[str, str]] = ()) -> None:
         self._fault, self._withheld = fault, iter(withheld)
@@ -238,8 +238,8 @@ def numbered_wrong(row: Mapping[str, str], images: Sequence[Filed], listed: str)
 
 
 def told_wrong(root: Path, document: Sequence[Page], images: Sequence[Filed], opt: str, listed: str) -> Iterator[str]:
-    """What Opticon says otherwise of a document than `hashes.csv`: of pages the first that differs, since those behind one
-    that is missing or doubled differ all."""
+    """Differences of Opticon from `hashes.csv` for one document. Of its pages only the first that differs is reported,
+    since all pages after a missing or doubled one differ."""
     first = document[0]
     if not first.begins:
         yield f"{first.id}: {opt} does not mark it as the first page of a document"
@@ -306,7 +306,7 @@ def _plain(name: str, value: str, narrow: bool) -> str:
     """A value without what is peculiar to one format."""
     if name in PATHS:
         return value.replace("\\", "/")
-    if name == "path":  # a CSV of before 27 November 2026 parts what lies in each other as a list
+    if name == "path":  # a CSV of before 27 November 2026 separates the names of a path like a list
         value = value.replace("; ", " / ")
     value = value.replace("[U+003B]", ";")  # nor did it name a semicolon inside of a value
     value = _LOST.sub("?", _NEWLINE.sub("\n", _APOSTROPHE.sub("", value)))
@@ -332,9 +332,10 @@ class Checked:
 
 
 def check(root: Path, tell: Callable[[str], None], *, contents: bool = True, records: int | None = None) -> Checked:
-    """Each fault is told in a line. Without `contents` files are not read and not looked for, which somebody else does then, but
-    the load files are compared. `records`: how many there are to be, where that is known; nothing else shows an end that all
-    load files lack. Raises UsageError where there is none, or one cannot be read at all; StorageFault."""
+    """Report each fault in a line. Without `contents` the files are neither read nor looked for, which the caller does
+    itself, but the load files are compared. `records`: the expected number of records, where that is known; nothing
+    else shows an end that all load files lack. Raises UsageError where there is no load file, or one cannot be read at
+    all; StorageFault."""
     first = _first(root)
     try:
         at = _Check(root, first, tell, contents=contents)
@@ -387,7 +388,7 @@ class _Check:
         self._dat = first.suffix == ".dat"
         self._narrow = self._dat and dat_encoding(first) == "cp1252"
         self._listed: set[str] = set()
-        self._parents: dict[str, str] = {}  # that XML is still to tell of
+        self._parents: dict[str, str] = {}  # that XML has yet to list
         self._relations: Iterator[tuple[str, Told | str]] = iter(())
         self._rest: list[Callable[[], None]] = []
         self.done.load_files.append(first.name)
@@ -414,7 +415,7 @@ class _Check:
         self, path: Path, read: Callable[[Path], Iterator[tuple[str, T]]], *, wanted: bool
     ) -> Stepping[T] | None:
         if not path.is_file():
-            if wanted and self._contents:  # else whoever looks for files tells of it
+            if wanted and self._contents:  # else the caller, which looks for files, reports it
                 self.fault(f"{path.name}: missing")
             return None
         self.done.load_files.append(path.name)

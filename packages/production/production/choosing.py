@@ -105,8 +105,8 @@ def _found(
 def prepare(
     conn: Connection, sources: Sequence[JobHandle], choice: ProductionChoice, picked: Picked, beside: Iterable[str] = ()
 ) -> None:
-    """In the transaction that creates the job: tables of what is chosen and what is withheld. `beside`: tags that another job
-    withheld before."""
+    """Make the tables of the chosen and the withheld items, in the transaction that creates the job. `beside`: more
+    tags, which another job has withheld."""
     PRODUCTION.production_tables(conn)
     ids = picked.items or []
     for at in range(0, len(ids), _AT_ONCE):
@@ -200,8 +200,9 @@ def goes_by(sources: Sequence[JobHandle], tags: Iterable[str]) -> GoesBy:
 def lock_sources(
     conn: Connection, sources: Sequence[JobHandle], by: GoesBy, images: JobHandle | None = None
 ) -> list[JobHandle]:
-    """At the end, to write into their lists and that of the job whose pages are taken, all of which are given back; in one
-    order. Raises UsageError where somebody gave or took one of the tags meanwhile."""
+    """Lock the sources, and the job whose pages are taken, to write into their lists; return all of them. Called at the
+    end of a transaction; the order of the locks is always the same. Raises UsageError where items got or lost one of
+    the tags meanwhile."""
     taken = [*sources, *([] if images is None else [images])]
     for job in sorted(handle.id for handle in taken):
         FIGURES.lock_job(conn, job=job)
@@ -240,9 +241,9 @@ def _refuse_outdated(conn: Connection, images: JobHandle) -> None:
 def with_findings(
     options: JobOptions, sources: Sequence[JobHandle], databases: Sequence[Database], images: Job | None
 ) -> JobOptions:
-    """What a production is told, with the finding of duplicates in each source; where there is none, or one that does not
-    hold any more, its items name their own custodian alone. `images`: the job whose items and pages it takes. Raises
-    UsageError where it leaves something out by a finding that does not hold, or by another than that job."""
+    """Add to the options of a production the finding of duplicates in each source. Where there is none, or one that no
+    longer holds, its items name their own custodian alone. `images`: the job whose items and pages it takes. Raises
+    UsageError where it leaves items out by a finding that no longer holds, or by another finding than that job."""
     choice = options.of(ProductionChoice)
     check_findings(sources, databases, duplicates=choice.originals, system=choice.not_nist)
     findings = tuple(_finding(handle, databases) for handle in sources)
@@ -279,11 +280,11 @@ _THEIRS = (
     "folder_files",
     "volume_bytes",
 )
-_DEFAULT = ProductionChoice(type=JobType.EXPORT, prefix="EDB")  # what an order says that says nothing
+_DEFAULT = ProductionChoice(type=JobType.EXPORT, prefix="EDB")  # an order that sets no option
 
 
 def options_with_images(images: JobHandle, options: JobOptions, sources: list[JobHandle]) -> JobOptions:
-    """What an export is told that takes the pages of this job: which items and which numbers, the job has said. Raises
+    """Options of an export that takes the pages of this job: that job determines the items and their numbers. Raises
     UsageError."""
     kind = images.job.options.type
     if kind is not JobType.PROCESSING or not images.job.state.completed:

@@ -80,7 +80,7 @@ class ProductionPlan:
     workers: int
     slots: int  # of each
     images: JobHandle | None = None  # of an export: the processing job whose pages it takes
-    databases: Sequence[Database] = ()  # beside the sources': with jobs whose evidence is not written into
+    databases: Sequence[Database] = ()  # in addition to the sources': with jobs whose evidence is not written into
 
 
 def create_production(storage: Storage, settings: Settings, plan: ProductionPlan) -> Jobs:
@@ -101,7 +101,7 @@ def create_production(storage: Storage, settings: Settings, plan: ProductionPlan
     try:
         with database.transaction(durable=True) as conn:
             claim(storage, Path(choice.out), job, settings.storage, conn)
-            refuse_sources(hold(conn, plan.sources, plan.images))  # somebody may have been faster
+            refuse_sources(hold(conn, plan.sources, plan.images))  # another command may have been faster
             _create(conn, job, settings, plan, picked, by)
             storage.mkdir(job_directory(settings.storage, job))  # last: what is refused leaves none
             hand_over(job_directory(settings.storage, job), settings.storage)
@@ -188,14 +188,14 @@ def _create(
 
 
 def _accounted(conn: Connection, plan: ProductionPlan, picked: Picked, items: int) -> int:
-    """How many items were chosen: what is taken and all that is left out for a reason that is told. Of pages it was the job that
-    made them which chose, and left out."""
+    """How many items were chosen: those taken, and those left out for a reason that is reported. Where pages are taken,
+    the job that made them chose the items and left others out."""
     if plan.images is not None:
         return items
     chosen = PRODUCTION.production_chosen(
         conn, jobs=[handle.id for handle in plan.sources], everything=picked.everything
     )
-    if chosen != items:  # of a document that nobody tells of nobody could say why it is not in the production
+    if chosen != items:  # of a document without a record no report could explain why it is not in the production
         raise RuntimeError(f"{chosen:,} items are chosen, and {items:,} are taken or left out for a reason")
     return chosen
 
@@ -368,9 +368,10 @@ class _Part:
 
 
 def refuse_given_numbers(conn: Connection, job: uuid.UUID, choice: ProductionChoice) -> None:
-    """In the transaction that creates the job. Raises UsageError where one of its numbers is another item's, or page's, in a
-    job that takes items of the same discovery; the same numbers of the same items are no clash. An extraction's are no
-    production's, and pages that nobody has counted yet are taken for one an item: the barrier looks again."""
+    """Raises UsageError where one of the job's numbers is another item's, or page's, in a job that takes items of the
+    same discovery. The same numbers of the same items do not clash. Numbers of an extraction and of a production do not
+    clash either. Pages that are not counted yet are taken for one an item: the barrier checks again. Runs in the
+    transaction that creates the job."""
     if choice.type is JobType.EXTRACTION or (twice := given_twice(conn, job, choice)) is None:
         return
     told = f"job {twice.other} gave numbers up to {choice.control(twice.last)} to other items or pages"
@@ -381,7 +382,7 @@ def refuse_given_numbers(conn: Connection, job: uuid.UUID, choice: ProductionCho
 
 
 _DEDUPE = "dedupe"  # the kind of that finding
-_BESIDE = ("type", "sources")  # stand beside it
+_BESIDE = ("type", "sources")  # recorded separately
 
 
 def told_of(conn: Connection, job: uuid.UUID, choice: ProductionChoice) -> dict[str, Any]:

@@ -23,7 +23,7 @@ _NUMBERS = frozenset({"bytes", "pages"})
 # The characters of XML 1.0, the others become U+FFFD.
 _NO_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 _TO_ESCAPE = re.compile('[&<>"\n\r\t]')
-# What stands in an attribute as it is, as most values do: neither of the two above has anything to do.
+# Characters that an attribute takes unchanged, as of most values: neither of the two above has anything to do.
 _PLAIN = re.compile('[^&<>"\x00-\x1f\ud800-\udfff\ufffe\uffff]*')
 _ELSEWHERE = frozenset({"begin", "native", "text", "custodian", "path", "parent", "media_type"})  # not among its tags
 _BEGIN, _TYPE, _CUSTODIAN = map(COLUMNS.index, ("begin", "media_type", "custodian"))

@@ -24,7 +24,8 @@ def texts(told: Mapping[str, Any]) -> list[str]:
 
 
 def text(name: str, value: Any) -> str:
-    """One value. A list is joined by "; ", and a semicolon in its parts is [U+003B]; what lies in each other by " / "."""
+    """The value as text. The parts of a list are joined by "; ", and a semicolon in a part becomes [U+003B]; the names
+    of a path are joined by " / "."""
     if value is None:
         return ""
     if not isinstance(value, list | tuple):
@@ -35,8 +36,8 @@ def text(name: str, value: Any) -> str:
 
 
 def cells(told: Mapping[str, Any], as_text: Sequence[str] | None = None) -> list[str]:
-    """The same as a DAT has it, one for each of TITLES: the paths of our files have backslashes, as review tools have them.
-    `as_text`: what `texts` says of it, where that is known."""
+    """The values of one item as in a DAT, one for each of TITLES: the paths of our files have backslashes, as review
+    tools have them. `as_text`: the result of `texts` for the item, where that is known."""
     row = list(as_text or texts(told))
     for at in _OURS:
         row[at] = row[at].replace("/", "\\")

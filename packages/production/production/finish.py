@@ -1,8 +1,10 @@
-"""Phase finalise of jobs that produce: what no row names is removed, what is told of the whole is written, and all of it
-forced to stable storage.
+"""Phase finalise of jobs that produce: remove what no row names, write the reports on the whole job, and force all of
+it to stable storage.
 
-Two tasks share it, each with about half of the work and its own reports: the rows are read twice, which costs a slot less
-than half of what it would wait for the other one's reports. They need no order: each syncs behind its own writing."""
+Two tasks share it, each with about half of the work and its own reports. The rows are read twice, which costs a slot
+less than half of the time that it would wait for the other task's reports. The tasks need no order: each syncs after
+its own writing.
+"""
 
 from __future__ import annotations
 
@@ -56,7 +58,7 @@ def run(work: TaskWork) -> TaskResult:
     shares = set(work.claimed.payload[FINALISE_LIST])
     ends = [(number, end) for number, end in enumerate(_ends(out.choice), 1) if end.share in shares]
     rest = FINALISE_REST in shares
-    # What the phases before have left in the host's cache is a gigabyte and more: it goes to the disk while all is told of.
+    # Earlier phases have left a gigabyte and more in the host's cache: it goes to the disk while reports are written.
     with work.storage.sync_beside(out.path) if rest else nullcontext():
         try:
             if rest:
@@ -65,7 +67,7 @@ def run(work: TaskWork) -> TaskResult:
             files = _reports(out, ends)
             if rest:
                 _forget_rendered(work)
-        finally:  # the end of the block waits for the disk, also when something is wrong: whoever watches is patient with that
+        finally:  # the end of the block waits for the disk, also after an error: SYNCING has a long limit
             work.context.crumb.doing(Activity.SYNCING, out.path)
     work.storage.sync_tree(out.path)
     return TaskResult(own=ProducedFindings(files=files), extracted_bytes=out.written)
@@ -157,8 +159,9 @@ def _is_there(out: Output, relative: bytes) -> bool:
 
 
 def _sweep_drafts(out: Output, reports: AbstractSet[bytes]) -> None:
-    """Of these reports, what an earlier claim did not come to the end of. Those of one that goes on all the same lose their
-    names with this: it has read rows that may be others since, and can put nothing over what comes now."""
+    """Remove drafts of these reports that an earlier claim did not complete. If that claim still runs, its drafts lose
+    their names as well: it has read rows that may have changed since, and cannot replace the reports that are written
+    now."""
     for entry in out.work.storage.scan(out.path):
         if is_draft(entry.name) and draft_of(entry.name) in reports:
             out.work.storage.remove(os.path.join(out.path, entry.name), missing_ok=True)

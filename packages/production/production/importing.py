@@ -1,5 +1,5 @@
-"""A production of whatever program as a source: its natives, by custodian, where `edbench discover` finds them, texts in
-place of those that are not there, and beside them what the load file says of each record."""
+"""A production of any program as a source: its natives, by custodian, where `edbench discover` finds them, texts in
+place of missing natives, and with them the fields of each record from the load file."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from core.names import display_name
 from production.reading import inside, read_dat, regular
 from readers.errors import ExceptionCode
 
-_BYTES = 16  # of a number in memory, whatever it is: no two that anybody finds have the same
+_BYTES = 16  # of a number in memory, whatever it is: no two that can be found have the same
 
 
 class Numbers:
@@ -57,7 +57,7 @@ class Names:
 
 _LEADS_OUT, _MISSING = "is outside the production", "missing, or not a file"
 _FROM_ROOT = re.compile(r"[\\/](?![\\/])")  # two are a server's
-_ABOVE = 2  # a load file lies in `DATA` of a volume, say, and its paths begin at the volume or at what that lies in
+_ABOVE = 2  # a load file is in `DATA` of a volume, say, and its paths begin at the volume or at the directory above it
 _LISTED = 16  # directories whose names are kept: records come in the order of their files
 
 
@@ -70,7 +70,8 @@ class Place:
         self._names = lru_cache(_LISTED)(_names)
 
     def find(self, said: str) -> tuple[Path | None, str]:
-        """The file, resolved since a link's own name would lead elsewhere from where it is to lie, or why there is none."""
+        """The file, or the reason why there is none. The path is resolved, since a link would lead elsewhere from its
+        new location."""
         file, why = self._below(self._root, said)
         if file is not None or why == _LEADS_OUT:
             return file, why
@@ -139,9 +140,9 @@ class Taken:
     natives: int = 0  # taken
     texts: int = 0  # taken in place of natives
     bare: int = 0  # have neither: items without bytes
-    attached: int = 0  # left out: they lie inside the native of their family's first document
+    attached: int = 0  # left out: they are inside the native of their family's first document
     faults: int = 0  # not taken: their number is another record's; a line each
-    wrong: int = 0  # taken, and not as the load file says: a line each, and an exception of the discovery
+    wrong: int = 0  # taken, but different from the load file: a line each, and an exception of the discovery
 
     @property
     def items(self) -> int:
@@ -152,8 +153,8 @@ class Taken:
 def take(
     load_file: Path, to: Path, tell: Callable[[str], None], *, topmost: bool = False, root: Path | None = None
 ) -> Taken:
-    """Make `to`, which is not there yet or empty, out of what a load file names: hard links, else copies. Its paths begin at
-    `root`, else where it lies. Raises UsageError."""
+    """Make `to`, which does not exist or is empty, from the files that a load file names: hard links, else copies. The
+    load file's paths begin at `root`, else at its own directory. Raises UsageError."""
     if root is not None and not root.is_dir():
         raise UsageError(f"--root {root} is not a directory", field="root")
     if to.exists() and (not to.is_dir() or any(to.iterdir())):
@@ -197,7 +198,7 @@ class _Taking:
     numbers: Numbers = field(default_factory=Numbers)
     done: Taken = field(default_factory=Taken)
     keys: Mapping[str, str] = field(default_factory=dict)
-    titles: Mapping[str, str] = field(default_factory=dict)  # as they stand, by their letters and digits
+    titles: Mapping[str, str] = field(default_factory=dict)  # unchanged, by their letters and digits
     family: _Family = field(default_factory=_Family)
     custodians: Counter[str] = field(default_factory=Counter)
 

@@ -30,8 +30,8 @@ from worker.slots.breadcrumb import Activity
 
 
 def export(work: TaskWork) -> TaskResult:
-    """Write the natives of this task's items. One whose bytes differ or cannot be had is an exception of that item, and
-    no file; so is one that holds what the job does not take."""
+    """Write the natives of this task's items. A native whose bytes differ or are not available is an exception of its
+    item, and no file is written; the same holds for one that contains items that the job does not take."""
     payload = work.claimed.payload
     first, last, withheld = payload["first"], payload["last"], set(payload.get(WITHHELD, ()))
     out, findings = Output(work), Findings()

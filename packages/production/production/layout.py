@@ -1,4 +1,4 @@
-"""Where the files of a production lie: volumes with a folder of natives, of text and of images, each cut into folders.
+"""Location of a production's files: volumes with a folder of natives, of text and of images, each cut into folders.
 
 VOL001/NATIVES/0001/ABC00000001.msg
 VOL001/TEXT/0001/ABC00000001.txt

@@ -1,5 +1,5 @@
-"""Opticon load files (OPT): writes ours, reads those of any program by what the format says. A line a page: page id, volume, path,
-Y where a document begins, folder, box, and its page count."""
+"""Opticon load files (OPT): write ours, and read those of any program, as the format defines them. One line a page:
+page id, volume, path, Y where a document begins, folder, box, and its page count."""
 
 from __future__ import annotations
 
@@ -37,8 +37,8 @@ class Page:
 
 
 def read_opt(path: Path) -> Iterator[tuple[str, list[Page]]]:
-    """The id of each document's first page, and its pages. A document begins where a line says so, and at the first line.
-    Raises UsageError."""
+    """Yield the id of each document's first page, and its pages. A document begins at the first line, and at each line
+    that is marked so. Raises UsageError."""
     document: list[Page] = []
     for page in _pages(path):
         if page.begins and document:

@@ -25,7 +25,7 @@ class ProductionChoice(TypeOptions):
     tag: str = ""
     withhold: tuple[
         str, ...
-    ] = ()  # tags whose items are not taken, with their families; with `images` beside that job's
+    ] = ()  # tags whose items are not taken, with their families; with `images` in addition to that job's
     originals: bool = False  # families, or items without one, whose originals are taken were left out
     not_nist: bool = False  # so were those on a list of known software
     families: bool = True  # whole ones were taken or left
@@ -38,7 +38,7 @@ class ProductionChoice(TypeOptions):
     system_files: int = 0  # nor for `not_nist`, of that rest
     goes_by: tuple[str, ...] = ()  # tags that decided what is taken …
     tag_changes: int = 0  # … and how often items of the sources had been given one, or lost it, when they did
-    containers: int = 0  # that were chosen, and are nothing beside what they hold
+    containers: int = 0  # that were chosen, and are nothing apart from what they hold
     left_out: int = 0  # of pages: copies that have none, whose original is withheld now
     equal: int = 0  # that are taken and equal an item with a tag of `withhold`
     prefix: str = ""  # of a control number …
@@ -48,7 +48,7 @@ class ProductionChoice(TypeOptions):
     volume_bytes: int = 0  # of natives and text in one volume; 0: there is one volume
     images: str = ""  # of an export: the processing job whose images it takes, its id in hex
     findings: tuple[str, ...] = ()  # of duplicates, a token in hex for each source; empty: there was none that held
-    extras: tuple[tuple[str, str], ...] = ()  # what one type alone is told, by name
+    extras: tuple[tuple[str, str], ...] = ()  # options of one type alone, by name
 
     @property
     def reads(self) -> tuple[str, ...]:

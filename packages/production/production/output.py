@@ -54,7 +54,7 @@ class Output:
             raise StorageFault(
                 f"{display_name(self.path)} is the output directory of another job; give this job its own"
             )
-        storage.floor = self.path  # what is made lies below it, and it is never made anew
+        storage.floor = self.path  # everything is made below it, and it is never made again
 
     def control(self, number: int, first_page: int | None) -> str:
         """The number that an item's files are called by: that of its first page where pages have numbers."""
@@ -71,9 +71,9 @@ class Output:
         page: int = 0,
         expected: bytes | None = None,
     ) -> ProducedFile:
-        """Write one file of an item: what reading `content` raises goes on, and bytes that have not the sha256 that was
-        `expected` raise DocumentError before the file has its name. Raises StorageFault; half a file may be left then, which
-        the next claim replaces."""
+        """Write one file of an item. Exceptions raised by reading `content` are passed on; bytes whose sha256 is not
+        the `expected` one raise DocumentError before the file has its name. Raises StorageFault; half a file may remain
+        then, which the next claim replaces."""
         relative, hashes = f"{folder(kind, place)}/{name}", _Hashes(expected)
         if isinstance(content, bytes) and len(content) <= WRITE_SIZE:  # nothing is made of one that differs
             hashes.take(content)
@@ -86,9 +86,10 @@ class Output:
         return self._produced(relative, (number, kind, page), size, hashes)
 
     def _write(self, path: bytes, content: bytes) -> None:
-        """Under its name at once where no file has it, which saves the filer a rename. A claim that was lost may have begun
-        one, or may yet: what is there is only ever replaced by a whole one, and what it has open then is nobody's. So an
-        abort leaves the name alone: by then it may be that of the next claim's file."""
+        """Write a file under its own name at once where no file has that name, which saves the filer a rename. A claim
+        that was lost may have begun such a file, or may yet begin one: an existing file is replaced only by a complete
+        one, and the file that the lost claim has open then has no name. So an abort leaves the name alone: by then it
+        may be that of the next claim's file."""
         storage = self.work.storage
         try:
             file = storage.create(path)

@@ -105,8 +105,8 @@ def claim(storage: Storage, out: Path, job: uuid.UUID, storage_root: Path, conn:
 
 
 def _take_over(storage: Storage, out: Path, storage_root: Path, conn: Connection, ledger: str, *, alone: bool) -> None:
-    """Remove the marker of a job of this ledger that nobody creates any more, and that has never been there: it wrote nothing
-    else. Raises UsageError for any other one."""
+    """Remove the marker of a job of this ledger that no command is creating any more, and that never existed: it wrote
+    nothing else. Raises UsageError for any other marker."""
     path, whose = os.fsencode(out), owner(storage, os.fsencode(out))
     if whose is None:
         raise UsageError(
@@ -118,7 +118,7 @@ def _take_over(storage: Storage, out: Path, storage_root: Path, conn: Connection
     if alone and ours:
         if not PRODUCTION.production_creating(conn, job=job):
             raise UsageError(f"--out {out}: job {job} is being created there; give another directory", field="out")
-        # Whoever takes a marker over holds this, so that it cannot have become another one since it was read again.
+        # The command that takes over a marker holds this, so that it cannot have become another one since the last read.
         if owner(storage, path) == whose and not _is_there(conn, job):
             storage.remove(os.path.join(path, MARKER_NAME))
             with contextlib.suppress(StorageFault):  # nothing needs its empty folder to be gone
@@ -179,8 +179,8 @@ def give_up(storage: Storage, out: Path, job: uuid.UUID, made: Iterable[bytes]) 
     path = os.fsencode(out)
     if owner(storage, path) == job.hex:
         storage.remove(os.path.join(path, MARKER_NAME), missing_ok=True)
-    storage.let_go()  # the directory itself lies in none of those that calls were kept below
-    with contextlib.suppress(StorageFault):  # somebody has put something in: it stays, and so does all above it
+    storage.let_go()  # the directory itself is in none of those that calls were kept below
+    with contextlib.suppress(StorageFault):  # another program has put something in: it stays, and so does all above it
         for directory in made:
             storage.remove_empty(directory)
 
@@ -190,8 +190,8 @@ def shown(out: str) -> str:
     return display_name(os.fsencode(out))
 
 
-_NAMES = 5  # that are told
-# Somebody has put something else where a file or directory of the job's was, or something into it.
+_NAMES = 5  # that are printed
+# Another program has put something else where a file or directory of the job's was, or something into it.
 _REPLACED = frozenset((errno.ENOTEMPTY, errno.EEXIST, errno.ENOTDIR, errno.EISDIR, errno.ELOOP))
 _GONE = frozenset((errno.ENOENT, errno.ENOTDIR, errno.ELOOP))
 
@@ -202,7 +202,7 @@ class Wrote:
 
     places: Collection[Place]
     files: Callable[[Place], Iterable[str]]
-    reports: Collection[str]  # a job that did not come to its end has none, and may have written what no row tells of
+    reports: Collection[str]  # a job that did not come to its end has none, and may have written files without rows
 
 
 def wrote(handle: JobHandle) -> Wrote:
@@ -268,7 +268,8 @@ class _Removal:
                 self._gone(self._storage.remove, os.path.join(path, name), missing_ok=True)
 
     def reports(self) -> None:
-        """And drafts of these. As we made them: storage that does not tell case apart may list them in another one."""
+        """Remove the reports, by the names that the job gave them, and their drafts: storage that ignores case may list
+        the names in another case."""
         names = self._of.reports or REPORTS[self._choice.type]
         for report in names:
             self._gone(self._storage.remove, os.fsencode(report), missing_ok=True)

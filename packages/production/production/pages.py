@@ -76,9 +76,10 @@ _SAID = {  # of what discovery found such a thing of, LibreOffice would draw les
 def keep_rendered(
     work: TaskWork, sources: Iterable[tuple[Item, Source | DocumentError, Limits]], check: Callable[[], None]
 ) -> None:
-    """Render those of a task's items that are for LibreOffice and have not been rendered yet by somebody who had this task
-    before, each under its own limits; a DocumentError says why one is not to be read. `check` is called where a source could
-    not be, and raises StorageFault where that is not the source's fault. Raises StorageFault, SystemFault."""
+    """Render those of a task's items that are for LibreOffice and that no earlier claim of this task has rendered, each
+    under its own limits. A DocumentError in place of a source is the reason why the item is not to be read. `check` is
+    called where a source could not be read, and raises StorageFault where that is not the source's fault. Raises
+    StorageFault, SystemFault."""
     wanted: list[tuple[Item, Document]] = []
     for item, source, limits in sources:
         if _is_there(work, item):
@@ -160,7 +161,7 @@ def _path(work: TaskWork, item: uuid.UUID) -> bytes:
 _MAIL = ("message/rfc822", "application/vnd.ms-outlook")
 _TEXTS = (*_MAIL, "text/plain", "text/csv", "text/html", "text/calendar", "text/vcard")
 _NETPBM = re.compile(rb"P([456]) ([0-9]{1,5}) ([0-9]{1,5})( 255)?\n")
-_SHOWN = 200  # characters of what is said of an exception
+_SHOWN = 200  # characters of an exception's detail
 _HEAD = ("from", "to", "cc", "bcc", "date", "subject")
 
 
@@ -215,8 +216,8 @@ def _refuse_many(count: int) -> None:
 
 
 def text_of(item: Item, source: Source, found_by: JobOptions) -> tuple[str, tuple[DocumentError, ...]]:
-    """The text as the index has it, of mail its fields first, and what went wrong beside it. Where some of it is missing the
-    last line says so. Raises DocumentError where there is none, and why."""
+    """The text as in the index, for mail with its fields first, and the failures recorded with it. Where some of the
+    text is missing the last line reports it. Raises DocumentError with the reason where there is no text."""
     found = Findings()
     with guarded:
         body, row = take_text(item, source, handler_for(item.media_type), found_by.limits, found, found_by.time_zone)
@@ -304,8 +305,8 @@ _EPOCH = time.gmtime(0)
 
 
 def stamped(page: Image.Image, dpi: int, number: str) -> Image.Image:
-    """The page with a strip below, in which its number stands at the right: nothing of it is covered, and nothing of the number
-    cut off. Beside a page that is narrower than this there is white."""
+    """A page with a strip below, which has the number at the right. The strip covers no part of it, and the number is
+    not cut off: a page that is narrower than its number is extended with white."""
     strip, face = max(12, round(_STRIP_INCHES * dpi)), font(_POINTS, dpi)
     wide = face.getlength(number, "1" if page.mode == "1" else "L")
     width, height = max(page.width, math.ceil(wide) + 2 * strip), page.height + strip

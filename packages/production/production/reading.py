@@ -39,8 +39,9 @@ def dat_encoding(path: Path) -> str:
 
 
 def read_dat(path: Path) -> Iterator[Mapping[str, str]]:
-    """The records of a Concordance DAT, or of one with other delimiters, by the titles of its head in capitals. The quote is
-    the file's first character, the delimiter of fields what stands behind the second one. Raises UsageError."""
+    """The records of a Concordance DAT, or of one with other delimiters, by the titles of its first line in capitals.
+    The quote is the file's first character, the delimiter of fields the character after the second quote. Raises
+    UsageError."""
     with path.open(encoding=dat_encoding(path), errors="replace", newline="") as file:
         head = file.readline(_LONGEST)
         if "\0" in head:
@@ -136,17 +137,17 @@ class ToldFile:
 
 @dataclass(frozen=True, slots=True)
 class Told:
-    """A document of EDRM XML: its fields by their names in capitals, and what stands beside them as CUSTODIAN, FILEPATH and
-    MIMETYPE. Predefined fields are called without their `#`, #DateSent is DATE."""
+    """A document of EDRM XML: its fields by their names in capitals, and its other elements as CUSTODIAN, FILEPATH and
+    MIMETYPE. Predefined fields are named without their `#`; #DateSent is DATE."""
 
     values: Mapping[str, str]
     files: Sequence[ToldFile]
 
 
 def read_edrm(path: Path) -> Iterator[tuple[str, Told | str]]:
-    """(DocID, what is told of it) of each document, and (DocID, that of what it is attached to) of each relationship. Fields
-    are tags of a document, or `FieldValues` by the keys of the root's `Fields`. Raises UsageError; nothing outside the file is
-    read."""
+    """Yield (DocID, its fields and files) of each document, and (DocID, DocID of what it is attached to) of each
+    relationship. Fields are tags of a document, or `FieldValues` by the keys of the root's `Fields`. Raises UsageError;
+    nothing outside the file is read."""
     names: dict[str, str] = {}
     try:
         wanted = ("{*}Field", "{*}Document", "{*}Relationship")
@@ -156,7 +157,7 @@ def read_edrm(path: Path) -> Iterator[tuple[str, Told | str]]:
                 names[element.get("Key", "")] = element.get("Name", "")
             elif kind == "Relationship":
                 yield _id(element, "Child"), _id(element, "Parent")
-            elif above is None or etree.QName(above).localname != "Folder":  # that only says where it lies
+            elif above is None or etree.QName(above).localname != "Folder":  # that only gives its location
                 yield _id(element, ""), _told(element, names)
             element.clear()
             while element.getprevious() is not None:  # what is done: memory holds one document

@@ -42,7 +42,7 @@ class Record:
     row: RecordRow
     files: Sequence[FileRow]
     choice: ProductionChoice
-    fields: dict[str, Any] = field(init=False)  # everything that is told of it, by column
+    fields: dict[str, Any] = field(init=False)  # all values, by column
     _texts: list[str] | None = field(init=False, default=None)
 
     def __post_init__(self) -> None:
@@ -53,7 +53,7 @@ class Record:
             "custodian": row.custodian,
             "all_custodians": row.custodians or [row.custodian],
             "path": row.container_path,
-            "name": own_name(bytes(row.name), row.container_path[-1], Kind(row.kind)),  # the path tells two apart
+            "name": own_name(bytes(row.name), row.container_path[-1], Kind(row.kind)),  # paths distinguish equal ones
             "kind": row.kind,
             "media_type": row.media_type,
             "bytes": row.bytes,
@@ -86,8 +86,8 @@ class Record:
 
 
 def records(work: TaskWork) -> Iterator[list[Record]]:
-    """All of the job, some at a time. The next ones are read while the last ones are told: the database works, too. Raises
-    StorageFault where one has gone: load files that end early look as whole as any."""
+    """Read all records of the job in batches. The next batch is read while the last one is written: the database works
+    meanwhile. Raises StorageFault where a record is missing: load files that end early look complete."""
     choice, told = work.job.options.of(ProductionChoice), 0
     with ThreadPoolExecutor(1) as reading:
         coming = reading.submit(_read, work, 0)

@@ -110,8 +110,8 @@ class Twice:
 
 
 def number_pages(conn: Connection, job: uuid.UUID, choice: ProductionChoice) -> str | None:
-    """The barrier behind the rendering: pages are numbered through. Where one of the numbers has been given they are not, and
-    what comes back says what to do."""
+    """The barrier after the rendering: number the pages in sequence. Where one of the numbers is already given the
+    pages are not numbered, and the returned text describes what to do."""
     numbering = conn.begin_nested()
     PRODUCTION.number_production_pages(conn, job=job, first=choice.first)
     twice = given_twice(conn, job, choice)
@@ -126,8 +126,8 @@ def number_pages(conn: Connection, job: uuid.UUID, choice: ProductionChoice) -> 
 
 
 def given_twice(conn: Connection, job: uuid.UUID, choice: ProductionChoice) -> Twice | None:
-    """Whether a number of this job is another item's, or page's, in a job that takes items of the same discoveries. The job
-    whose pages it takes is no other. Nobody else looks until the transaction's end."""
+    """Whether a number of this job is another item's, or page's, in a job that takes items of the same discoveries. The
+    job whose pages it takes does not count. No other transaction checks until this one ends."""
     PRODUCTION.production_alone(conn)
     ours = PRODUCTION.production_range(conn, job=job)
     found: uuid.UUID | None = None
@@ -185,8 +185,9 @@ def _least_alike(digits: int, others: int) -> int:
 
 
 def note_ended(conn: Connection, job: uuid.UUID, choice: ProductionChoice, state: JobState) -> None:
-    """In the transaction that ends it, whose lock on the job's row keeps its actions in one order. Lists of other jobs are
-    not written to: whoever has these locked for minutes would hold up the queue manager."""
+    """Record the end of the job, in the transaction that ends it; that transaction's lock on the job's row keeps the
+    job's actions in one order. Lists of other jobs are not written to: a command that keeps these locked for minutes
+    would hold up the queue manager."""
     action = CANCELLED if state is JobState.CANCELLED else COMPLETED
     details: dict[str, Any] = {"state": state} | PRODUCTION.production_ended(conn, job=job)._asdict()
     details |= numbers_told(conn, job, choice)
@@ -196,8 +197,8 @@ def note_ended(conn: Connection, job: uuid.UUID, choice: ProductionChoice, state
 
 
 def numbers_told(conn: Connection, job: uuid.UUID, choice: ProductionChoice) -> dict[str, list[str]]:
-    """The first number that it has given and the last. Of a processing job whose pages were not counted yet items have numbers,
-    which nobody sees."""
+    """The first and the last number that the job has given. The items of a processing job have numbers until its pages
+    are counted; those are not shown."""
     numbers = PRODUCTION.production_range(conn, job=job)
     if numbers.first is None or numbers.last is None or (choice.type is JobType.PROCESSING and not numbers.paged):
         return {}

@@ -151,7 +151,7 @@ class RecordRow(NamedTuple):
     volume: int
     pages: int | None
     first_page: int | None
-    gone: bool  # the item has no row any more, and nothing of it can be told
+    gone: bool  # the item no longer has a row, and nothing of it can be shown
     container_path: list[str]
     name: memoryview
     kind: str

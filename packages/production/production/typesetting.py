@@ -27,7 +27,8 @@ _MOST_FACES = 24  # of those that have a character, as the system lists them
 
 @cache
 def own_face(number: int, pixels: int) -> ImageFont.FreeTypeFont:
-    """One that comes with matplotlib: the same glyphs on every machine. Characters stand side by side as they come."""
+    """A typeface that comes with matplotlib: the same glyphs on every machine. Characters are set side by side in the
+    order given."""
     return ImageFont.truetype(own_path(number), pixels, layout_engine=ImageFont.Layout.BASIC)
 
 
@@ -57,7 +58,7 @@ def is_right_to_left(line: str) -> bool:
 
 
 def is_plain(line: str) -> bool:
-    """Whether its characters stand side by side in their order, and our own typeface has all of them."""
+    """Whether the characters are set side by side in their order, and our own typeface has all of them."""
     if line.isascii():
         return True
     return not any(map(_is_joined, line)) and not lacking(own_path(0), 0, line)
@@ -93,8 +94,9 @@ def lacking(path: str, index: int, line: str) -> str:
 
 
 def _shows(path: str, index: int, character: str) -> bool:
-    """A face that cannot be read has nothing now, which is not kept: it may be for want of memory or files. Ours are whole, and a
-    page without them would be another than one that is drawn later. Raises SystemFault."""
+    """Whether a face has this character. A face that cannot be read has none for now, which is not cached: the cause
+    may be a lack of memory or files. Our own typefaces are complete, and a page without them would differ from one that
+    is drawn later. Raises SystemFault."""
     try:
         return _has(path, index, character)
     except OSError as error:
@@ -118,7 +120,7 @@ def _measuring(path: str, index: int) -> ImageFont.FreeTypeFont:
     return ImageFont.truetype(path, 20, index, layout_engine=ImageFont.Layout.BASIC)
 
 
-_SHORT = ("out of memory", "cannot get parse buffer")  # what fontconfig says of it
+_SHORT = ("out of memory", "cannot get parse buffer")  # what fontconfig prints about it
 
 
 @cache
@@ -136,7 +138,7 @@ def installed(character: int) -> tuple[tuple[str, int], ...]:
         ) from error
     # A process that is short of memory or files gets no answer, and fc-list may call that success: it would be no typeface for
     # as long as this slot lives, and the same page another one than elsewhere.
-    # Nor is what it tells all of it where it says that memory was short, and its configuration not read.
+    # Its output is not complete either where it reports that memory was short, and its configuration not read.
     said = done.stderr.lower()
     if done.returncode or (not done.stdout and "error" in said) or any(short in said for short in _SHORT):
         why = done.stderr.strip().partition("\n")[0][:200] or f"exit status {done.returncode}"
@@ -155,7 +157,7 @@ _TAB = 8
 
 
 def typeset(text: str, most: int) -> list[Sequence[str]]:
-    """Lines by page, at most `most` + 1 pages: whoever gets one more knows that there were too many."""
+    """Lines by page, at most `most` + 1 pages: the additional page shows that there were too many."""
     pages: list[Sequence[str]] = []
     page: list[str] = []
     for line in _lines(text):

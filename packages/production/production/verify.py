@@ -1,5 +1,5 @@
-"""Holds the files of an extraction, a processing or an export against the rows of the database: each is read again. Its load files
-are held against each other, by readers of their own."""
+"""Compare the files of an extraction, a processing or an export with the rows of the database: each file is read again.
+The load files are compared with each other, by readers of their own."""
 
 from __future__ import annotations
 
@@ -128,8 +128,8 @@ def verify_production(
 
 
 def _load_files(out: Path, items: int, most: int) -> tuple[Checked, list[str]]:
-    """What they say of each other, of so many items. The files themselves have been read, and held against rows that
-    `hashes.csv` was made of."""
+    """Compare the load files of so many items with each other. The files themselves have been read and compared with
+    the rows that `hashes.csv` was made of."""
     told: list[str] = []
 
     def tell(line: str) -> None:
@@ -186,7 +186,7 @@ def _extra(handle: JobHandle, storage: Storage, out: bytes, found: _Found) -> No
             relative = folder(kind, Place(one.volume, one.folder))
             try:
                 entries = storage.scan(os.path.join(out, os.fsencode(relative)))
-            except SourceFileError:  # its files, if there were to be any, are missing and said to be
+            except SourceFileError:  # its files, if there were to be any, are missing and reported so
                 continue
             files = {f"{relative}/{os.fsdecode(entry.name)}" for entry in entries if entry.kind is EntryKind.FILE}
             others = {f"{relative}/{os.fsdecode(entry.name)}" for entry in entries} - files

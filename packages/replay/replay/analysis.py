@@ -217,7 +217,7 @@ def main() -> int:
 
 
 def _terminated(*_: object) -> NoReturn:
-    raise SystemExit(1)  # clients end and files go on the way out
+    raise SystemExit(1)  # clients end and files are removed on the way out
 
 
 class AnalysisTelling(ProfileTelling):

@@ -35,7 +35,7 @@ from replay.tree import Target
 
 
 class ReplayStopped(RunFailed):
-    """Another client of this clone died or gave up, so this one cannot go on; says which."""
+    """Another client of this clone died or gave up, so this one cannot continue; the text names that client."""
 
 
 _AWAITED, _PLAYING, _FINISHED, _GAVE_UP = range(4)
@@ -44,7 +44,8 @@ _LOCKS: Final = 1 << 40  # where the locked bytes begin, far behind the words
 
 
 class Progress:
-    """One client's side; made by whoever comes first. Open it after the fork and once a process: locks belong to it."""
+    """One client's side of the progress; the first client makes the file. Open it after the fork and once a process:
+    locks belong to the process."""
 
     def __init__(self, path: Path, clients: int, position: int) -> None:
         self._position = position
@@ -69,7 +70,7 @@ class Progress:
         self._states[self._position] = _FINISHED
 
     def give_up(self) -> None:
-        """It will not go on: whoever waits for it is to stop."""
+        """Mark this client as one that will not continue: clients that wait for it are to stop."""
         self._states[self._position] = _GAVE_UP
 
     def awaited(self, position: int) -> bool:
@@ -77,7 +78,7 @@ class Progress:
         return self._states[position] == _AWAITED
 
     def gave_up(self, position: int) -> bool:
-        """Whether that client said so, or came and is dead before its end."""
+        """Whether that client reported that it gave up, or came and died before its end."""
         state = self._states[position]
         if state != _PLAYING:
             return state == _GAVE_UP
@@ -128,7 +129,7 @@ def run_client(
     """Play one client's script to its end.
 
     `client`: its number in the plan. `progress`: a directory in this host's shared memory where the clients of a clone
-    tell each other how far they are (one file a clone, made when missing, removed by whoever removes the directory);
+    publish how far they are (one file a clone, made when missing, removed with the directory);
     the same for all clients of a clone, new for every run. `start_ns`: the monotonic time at which all clients start, or what
     waits for it and returns it, called once everything is open; the calls' intended starts are counted from there. `recorder` takes every call's service time.
     `station` delays the calls: an emulated filer. `between` is called about once a second, also while waiting; what it
@@ -272,7 +273,8 @@ class _Player:
                 self._tick()
 
     def _turn(self) -> bool:
-        """The next call was of phase index, and the last one not, or the other way round: which, and the filer is told."""
+        """Note that phase index begins or ends with the next call, and report it to the filer. Returns whether the next
+        call is of phase index."""
         self._indexing = not self._indexing
         assert self._station is not None
         self._station.works_on(Phase.INDEX if self._indexing else Phase.REPLAY)

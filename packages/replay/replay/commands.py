@@ -156,7 +156,7 @@ def _is_jsonl(path: Path) -> bool:
     try:
         first = json.loads(line)
     except ValueError:
-        return line.startswith(b'{"type": "trace"')  # cut inside the first line: the import says so
+        return line.startswith(b'{"type": "trace"')  # cut inside the first line: the import reports it
     return isinstance(first, dict) and str(first.get("format")).partition("/")[0] == FORMAT.partition("/")[0]
 
 

@@ -94,7 +94,7 @@ class UsedFiles:
         self._used[node] = 1
 
     def _fold(self) -> None:
-        """Every old name points to the last one, which takes over what was said of the old ones."""
+        """Point every old name to the last one, which takes over what is known of the old ones."""
         self._names.settle()
         for number in range(len(self._nodes)):
             latest = self._names[number]
@@ -298,7 +298,8 @@ class _StreamLog:
         return call.op in (Op.OPEN, Op.CREATE) or self._open[self._used.identity(call.node)] > 0
 
     def _add(self, at: int, file: int, path: str) -> None:
-        """The first line of a stream stands at 1 µs: fio waits for none before its first, nor after one at 0."""
+        """Add a file to its stream once. The first line of a stream has the time 1 µs: fio waits for none before its
+        first, nor after one at 0."""
         if file not in self._added:
             self._line(f"{at if self._added else 1} {path} add")
             self._added.add(file)

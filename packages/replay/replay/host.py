@@ -2,7 +2,7 @@
 
 scratch/replay/<job>/lock      held shared (flock) by every process that uses the directory; the last one removes it
 scratch/replay/<job>/program/  see replay.program; made once for each host
-/dev/shm/edbench-replay-<job>/ how far the clients of a clone are; beside the program where there is no /dev/shm
+/dev/shm/edbench-replay-<job>/ how far the clients of a clone are; next to the program where there is no /dev/shm
 """
 
 from __future__ import annotations
@@ -39,7 +39,8 @@ class ReplayHost:
         self.memory = MEMORY / f"{_PREFIX}{job.hex}" if in_memory else self.directory / "progress"
 
     def progress(self, clone: int) -> Path:
-        """Where the clients of this clone tell each other how far they are; exists. Raises StorageFault."""
+        """The directory in which the clients of this clone publish how far they are; it is made if missing. Raises
+        StorageFault."""
         path = self.memory / str(clone)
         try:
             path.mkdir(parents=True, exist_ok=True, mode=0o700)
@@ -60,7 +61,7 @@ class ReplayHost:
                 time.sleep(_POLL_SECONDS)
             try:
                 return open_program(self.directory / "program")
-            except UsageError:  # nobody has made it yet, or whoever began died
+            except UsageError:  # no process has made it yet, or the one that began died
                 shutil.rmtree(self.directory / "program", ignore_errors=True)
             with open_trace(trace) as opened:
                 return compile_replay(opened, plan_of(opened.header, choice), self.directory / "program")
@@ -82,7 +83,7 @@ def plan_of(header: TraceHeader, choice: ReplayChoice) -> ReplayPlan:
 
 
 def target_of(job: uuid.UUID, choice: ReplayChoice) -> Target:
-    """Where the replay's files lie."""
+    """Locations of the replay's files."""
     return Target(paths=tuple(Path(path) for path in choice.paths), replay_id=job.hex)
 
 
@@ -109,7 +110,7 @@ def replay_host(scratch: Path, job: uuid.UUID) -> Iterator[ReplayHost]:
 
 
 def _enter(directory: Path) -> int:
-    """The directory's lock, held shared; made again should somebody be removing it just now."""
+    """The directory's lock, held shared. The directory is made again if another process is removing it just now."""
     while True:
         directory.mkdir(parents=True, exist_ok=True, mode=0o700)
         try:
@@ -134,7 +135,7 @@ def _alone(lock: int) -> bool:
 
 
 def _remove_stale(every: Path) -> None:
-    """Directories of replays that nobody is at any more."""
+    """Remove directories of replays that no process uses any more."""
     for directory in every.iterdir() if every.is_dir() else ():
         try:
             lock = os.open(directory / "lock", os.O_RDWR | os.O_CLOEXEC)

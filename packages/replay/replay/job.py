@@ -117,7 +117,7 @@ class ReplayOutcome:
     prepared_s: float  # from the first client's claim to the last one's being ready
     prepared_files: int
     prepared_bytes: int
-    run_queue_s: float  # that clients waited for a processor, summed
+    run_queue_s: float  # that clients waited for a CPU, summed
     result: ClientResult  # merged
     dropped: tuple[Mapping[str, Any], ...] = ()  # by each client before the calls (replay.tree); empty: nothing was
 
@@ -237,7 +237,7 @@ def create_replay(
 ) -> JobHandle:
     """A running job with a task for each client, in one durable transaction. `options`: with `replay` in them.
 
-    Its source is the first target path: a worker that does not see it says so. Raises StorageFault, DatabaseFault,
+    Its source is the first target path: a worker that does not see it reports that. Raises StorageFault, DatabaseFault,
     UsageError when the trace cannot be read.
     """
     storage_root = settings.storage
@@ -308,7 +308,7 @@ def _listed(seats: Sequence[Seats]) -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Stage:
-    """Where replays take place, and who is told about them."""
+    """Where replays take place, and the functions that show their progress."""
 
     settings: Settings  # with services attached
     database: Database
@@ -333,8 +333,8 @@ class Replayed:
 
 
 def replay_once(stage: Stage, trace: FileTrace, order: ReplayOrder, clients: int) -> Replayed:
-    """Check, prepare, play, tell. Raises UsageError before anything is made, StorageFault, DatabaseFault, RunFailed in
-    one line when a client died or the replay was ended by somebody, Interrupted."""
+    """Check, prepare and play, then report. Raises UsageError before anything is made, StorageFault, DatabaseFault,
+    RunFailed in one line when a client died or the replay was ended by another command, Interrupted."""
     job = uuid.uuid4()
     choice = order.choice(clients)
     order = order if order.name else dataclasses.replace(order, name=default_name(trace.header, order.trace))

@@ -43,7 +43,7 @@ from replay.tally import ClientResult, merge_results
 from replay.tree import Target, drop_own, prepare_tree, remove_trees
 from traces.read import open_trace
 
-_START_AFTER_NS: Final = 50_000_000  # the last is told by then
+_START_AFTER_NS: Final = 50_000_000  # the last client has its order by then
 _LOOK_S: Final = 1.0
 _END_S: Final = 20.0  # for a client to end on SIGTERM
 

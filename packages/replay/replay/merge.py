@@ -1,4 +1,4 @@
-"""Several traces as one: their streams side by side on one time axis, their trees beside each other."""
+"""Several traces as one: their streams side by side on one time axis, their trees next to each other."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from traces.write import TraceWriter
 class Align(enum.StrEnum):
     """What becomes the common time."""
 
-    CLOCK = "clock"  # each trace at the wall clock it was made: hosts that worked at once stay beside each other
+    CLOCK = "clock"  # each trace at the wall clock it was made: hosts that worked at the same time stay so
     START = "start"  # all begin together
 
 

@@ -1,6 +1,6 @@
 """The calls of several streams in one order that explains their recorded outcomes.
 
-Calls that lie apart in time keep their order. Of calls that overlap, a trace does not say which took effect first; here
+Calls that are apart in time keep their order. Of calls that overlap, a trace does not show which took effect first; here
 each takes effect at a point between its start and its end, so that what it found was so then: calls that change the tree
 as late as they can, all others as soon as what they found is so. The order that comes out is by start, except where calls
 on the same names overlapped. Every stream's own order is kept, so clients that play it, and wait only for what is before a
@@ -189,7 +189,7 @@ class Order:
             self._release(play)
         now = play.start_ns if now is None else now
         self._resolve(play)
-        if play.moves_directory:  # it concerns everything below, and there is no telling what that is
+        if play.moves_directory:  # it concerns everything below, and what that is cannot be predicted
             play.key = self._key(now)
         heapq.heappush(self._ready, (play.key, play))
         for other in list(self._held.values()) if play.moves_directory else self._related(play):

@@ -27,7 +27,7 @@ _TIMES = re.compile(r"[x×]([0-9]{1,7}(?:\.[0-9]{1,6})?)")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReplayOrder:
-    """Everything about a replay beside the number of its clients."""
+    """Everything about a replay except the number of its clients."""
 
     trace: Path
     paths: tuple[Path, ...]  # absolute
@@ -52,7 +52,7 @@ class ReplayOrder:
 
 
 def default_name(header: TraceHeader, path: Path) -> str:
-    """What a replay is called when nobody gave it a name: after the job of the trace, else after its file."""
+    """The default name of a replay: after the job of the trace, else after its file."""
     job = header.origin.get("job")
     return f"replay of {job[:8] if isinstance(job, str) and job else path.stem}"
 

@@ -18,7 +18,7 @@ from core.errors import UsageError
 from replay.world import CHANGED, KEEPS_CHILDREN, WRITTEN, Survey
 from traces.model import NO_NODE, NodeKind, TraceHeader
 
-CLONES_SPREAD = 0.1  # of the trace's duration: the starts of all clones lie within it, evenly
+CLONES_SPREAD = 0.1  # of the trace's duration: the starts of all clones are within it, evenly
 MAX_CLIENTS = 4096
 LEAST_SPEED, MOST_SPEED = 1e-3, 1e6  # times recorded
 MAX_PATHS = 64
@@ -149,8 +149,8 @@ class Spread:
     `places`: which of the paths; a clone's number is added to it, so that clones begin on different ones. Subtrees stay
     whole, the busiest first on the path with the least calls so far. One with more than half a path's share of the calls
     is divided into the subtrees below it, where its directory was there before and is never renamed or removed; that
-    directory then stands on every path (`everywhere`). Whatever is renamed from one to another subtree keeps both together.
-    `private`: every clone has its own. Shared is, where the plan says so, what was there before and is only read.
+    directory is then on every path (`everywhere`). Whatever is renamed from one to another subtree keeps both together.
+    `private`: every clone has its own. If the plan is shared, nodes that were there before and are only read are shared.
     Raises UsageError when a path would get nothing to do.
     """
 

@@ -28,7 +28,7 @@ from replay.world import READ_CREATED, WRITE_OPENED, WRITTEN, Survey, World
 from traces.model import Trace, TraceHeader
 
 _PROGRAM = "program.json"
-_NUMBERS = ("duration_ns", "longest", "most_read", "most_written")  # of a program, beside its plan and its kinds
+_NUMBERS = ("duration_ns", "longest", "most_read", "most_written")  # of a program, next to its plan and its kinds
 
 
 class Room(NamedTuple):
@@ -198,7 +198,7 @@ class _Scripts:
     ) -> None:
         """`closed`: of a replay in a closed loop."""
         self._traits = survey.traits
-        self._any = 0 if whole else WRITTEN  # where calls are missing, what opened a file says less about its use
+        self._any = 0 if whole else WRITTEN  # where calls are missing, what opened a file shows less about its use
         self._client = {stream: k for k, streams in enumerate(clone.clients) for stream in streams}
         self._waits = Waits(survey.parents, len(clone.clients))
         self._thinking = Thinking(header, self._client) if closed else None

@@ -505,7 +505,8 @@ def _timeline_plot(result: ReplayResult, storage: str, points: Sequence[ReplayPo
 
 
 def _recorded(result: ReplayResult, storage: str) -> str:
-    """Where it was recorded is said where that is not the storage of the figure."""
+    """The label of the recorded figures. It names the storage of the recording where that is not the storage of the
+    figure."""
     there = result.recorded.emulated
     return f"recorded on\n{there}" if there and there != storage else "recorded"
 
@@ -523,8 +524,8 @@ def _timeline_sentence(result: ReplayResult, points: Sequence[ReplayPoint], step
 
 
 def sections(result: ReplayResult) -> list[Section]:
-    """In reading order; the knee's only where bounds were set, levels in place of curves, backlog and filer where there is
-    something to tell."""
+    """The sections in reading order. The knee's is present only where bounds were set, levels in place of curves,
+    backlog and filer where they have something to show."""
     parts: list[Section | None] = [
         table_of_points(result),
         knee(result) if result.knee is not None else None,

@@ -94,7 +94,7 @@ class Load(schema.At):
 
     storage: str  # "local storage (ext4)", or the emulated filer's label
     clients: int
-    percent: int | None = None  # of the peak; 0: as fast as it goes, whatever the order says; None: as it says
+    percent: int | None = None  # of the peak; 0: as fast as possible, whatever the order has; None: as the order has it
     peak: int | None = None  # calls a second
 
     def values(self) -> dict[str, Any]:
@@ -151,12 +151,12 @@ class ReplayRun(schema.Run):
 
     @property
     def ceiling(self) -> float | None:
-        """Calls a second of the pair on null storage; None without one."""
+        """Calls a second of the null baseline; None without one."""
         return None if self.null_calls is None or not self.null_elapsed_s else self.null_calls / self.null_elapsed_s
 
 
 def in_calls(run: ReplayRun) -> float | None:
-    """What of the time that clients had something to do, which is calls alone, they did not wait for a processor."""
+    """The share of the clients' time in calls, their only work, in which they did not wait for a CPU."""
     time = run.call_time
     return None if time is None or not time.call_s else 1 - time.processor_s / time.call_s
 
@@ -180,7 +180,7 @@ class ReplayPoint(schema.Point):
 
     @property
     def load(self) -> int | str:
-        """What tells it from the others of its storage: clients, or the level."""
+        """What distinguishes the point from the others of its storage: clients, or the level."""
         return self.clients if self.at.percent is None else self.at.on("percent")
 
     @property
@@ -232,7 +232,7 @@ class RecordedFigures:
     lost: int  # calls that could not be kept
     origin: dict[str, Any]
     emulated: str = ""  # label of the emulated filer of the recording
-    tasks_known: bool | None = None  # whether it says when its streams had no task; None in results of older versions
+    tasks_known: bool | None = None  # whether it has when its streams had no task; None in results of older versions
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -292,7 +292,7 @@ _LEAST_CALLS = 100  # of an op, before its p99 is shown: below, it is one call's
 
 
 def fidelity(recorded: RecordedFigures, point: ReplayPoint, *, same_filer: bool = True) -> Fidelity:
-    """The replay beside the trace. On another filer than that of the recording (`same_filer`) nothing is judged.
+    """Compare the replay with the trace. On another filer than that of the recording (`same_filer`) nothing is judged.
 
     Compared is the service time: what was recorded is from the actual start to the end, too.
     """
@@ -380,7 +380,7 @@ def recorded_figures(path: str, trace: Trace, recorded: Recorded) -> RecordedFig
 
 
 def _emulated(filer: object) -> str:
-    """The label of the filer that an origin tells of; empty without one."""
+    """The label of the filer that an origin names; empty without one."""
     if not isinstance(filer, dict) or not filer.get("digest"):
         return ""
     return FilerChoice(name=str(filer.get("name")), scale=float(filer.get("scale", 1)), digest="known").label
@@ -394,7 +394,7 @@ def _with_all(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Observed:
-    """One replay: what each client told at its end, its histograms among it."""
+    """One replay: what each client reported at its end, including its histograms."""
 
     repeat: int
     order: int

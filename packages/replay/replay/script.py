@@ -49,7 +49,7 @@ ADOPT: Final = 30  # not a call: opens what a call of the trace needs and no cal
 ADOPT_TO_WRITE: Final = 31
 LOOK: Final = 32  # and upwards: the op less 32, made as a stat
 INDEXING: Final = (
-    0x80  # a bit beside the code: the call was of phase index, which a filer's protocol may count otherwise
+    0x80  # a bit in addition to the code: the call was of phase index, which a filer's protocol may count otherwise
 )
 CODES: Final = 0x100
 
@@ -72,7 +72,7 @@ class Step(NamedTuple):
 
     code: int  # with INDEXING, where the call was of phase index
     expected: int  # errno, 0: success
-    first: int  # 1: the think time begins when the waits are over, 0: it runs beside them
+    first: int  # 1: the think time begins when the waits are over, 0: at the same time as the waits
     waits: int  # how many entries of the block's waits belong to it
     slot: int  # that it uses or fills; NO_SLOT: none
     node: int

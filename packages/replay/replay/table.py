@@ -41,7 +41,7 @@ class Layout:
     """The relative path of every node of a trace.
 
     Root number n is called `root<n>`; every other name has the recorded length. Only where a directory holds more names
-    of one length than 36 letters can tell apart (37 of one byte, 1,297 of two) the rest are a byte longer; lengths
+    of one length than 36 letters can distinguish (37 of one byte, 1,297 of two) the rest are a byte longer; lengths
     outside 1 to 255 become the nearest. Takes about 20 bytes of memory a node.
     """
 
@@ -150,7 +150,7 @@ def _sizes(survey: Survey, world: World) -> array[int]:
 
 
 def _prepare(survey: Survey, spread: Spread, world: World) -> array[int]:
-    """What to make of each node, and where. A directory stands in a clone's own tree also for what is below it."""
+    """What to make of each node, and where. A directory is also in a clone's own tree if anything below it is."""
     size = len(survey)
     own_below = array("B", spread.private)
     for node in range(size - 1, -1, -1):

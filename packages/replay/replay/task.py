@@ -32,7 +32,7 @@ LOOK_SECONDS = 1.0
 _BARRIER_SECONDS = 0.1
 _NOT_HERE_SECONDS = 0.25
 _CAUSE_SECONDS = 5.0  # for the client that broke first to say why, before those that it left behind do
-_ASKS = 5  # the quickest answer says best what time it is by the database's clock
+_ASKS = 5  # the quickest answer is the best measure of the time on the database's clock
 
 
 def run(work: TaskWork) -> TaskResult:

@@ -1,4 +1,4 @@
-"""What is said of replays beside their figures."""
+"""Remarks that are shown with the figures of replays."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ class ReplayTelling(Telling):
         return is_cached(self._touched, self.surroundings["cache"]["client_memory_bytes"] + self.filer_cache.bytes)
 
     def undeclared(self) -> bool:
-        """Whether there may be a filer whose cache nobody told of."""
+        """Whether there may be a filer whose cache was not declared."""
         return self.filer_cache.undeclared
 
     def beside(self, points: Sequence[ReplayPoint]) -> Mapping[str, Any]:
@@ -195,7 +195,7 @@ def limits_told(points: Sequence[ReplayPoint], *, waits: bool) -> list[str]:
     top = points[-1]
     if top.limited or len(by_storage(points)) > 1:
         return []
-    served = (in_calls(top.run) or 0.0) >= MOST_OF_TIME  # and did not wait for a processor
+    served = (in_calls(top.run) or 0.0) >= MOST_OF_TIME  # and did not wait for a CPU
     if (filer := top.run.job.get("filer")) is None:
         return [THE_STORAGE] if waits and served else []
     return limit_told(filer.get("series", ()), waits=waits and served)

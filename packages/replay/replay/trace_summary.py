@@ -96,8 +96,8 @@ class TreeShape:
 
 
 def tree_shape(nodes: Sequence[Node], written: Extents, names: LastNames) -> TreeShape:
-    """Two passes over the nodes. `written` says how large the made files became, under any of their names: a file that
-    was written under a temporary name is one file, under the one it has in the end."""
+    """Summarise the tree in two passes over the nodes. `written` has the size of each file that was made, under any of
+    its names: a file that was written under a temporary name is one file, under the one it has in the end."""
     for number in range(len(nodes)):
         written.grow(names[number], written[number])
     shape = TreeShape()
@@ -194,7 +194,7 @@ class Timeline:
 
 @dataclass(slots=True, kw_only=True)
 class TraceSummary:
-    """Everything that `edbench trace info` says of a trace."""
+    """Everything that `edbench trace info` reports of a trace."""
 
     header: TraceHeader
     ops: dict[Op, OpSummary]

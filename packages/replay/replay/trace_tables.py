@@ -15,7 +15,7 @@ STREAMS_SHOWN = 16
 
 
 def show_trace(console: Console, name: str, said: Mapping[str, Any]) -> None:
-    """A line of totals, then tables; `said` is the value of `replay.trace_summary.trace_info` gives."""
+    """Print a line of totals, then tables; `said` is the result of `replay.trace_summary.trace_info`."""
     console.print(f"{name}: {totals(said)}", markup=False, soft_wrap=True)
     for line in _remarks(said):
         console.print(line, markup=False, soft_wrap=True)

@@ -63,7 +63,7 @@ class Target:
         return os.path.join(os.fsencode(self.homes()[place]), _SHARED)
 
     def prefixes(self, clone: int) -> list[bytes]:
-        """What stands before a node's relative path, by `Table.places`."""
+        """The part in front of a node's relative path, by `Table.places`."""
         out = []
         for place in range(len(self.paths)):
             out += [self.shared(place) + b"/", self.own(clone, place) + b"/"]
@@ -124,14 +124,15 @@ class _Maker:
         self.directories = self.files = self.bytes = 0
 
     def home(self, path: bytes) -> None:
-        """The replay's own directory: made, or made by another client; never a link or somebody else's."""
+        """Make the replay's own directory, or use the one that another client made; never a link or another user's."""
         self._mkdir(path)
         info = os.lstat(path)
         if not stat.S_ISDIR(info.st_mode) or info.st_uid != os.geteuid():
             raise StorageFault(f"{display_name(path)} was not created by edbench; move it away", errno=errno.ENOTDIR)
 
     def directories_of_all(self) -> None:
-        """Every client makes all of them: who comes second finds them, and nobody waits for anybody."""
+        """Make all directories in every client: a client that comes second finds them, and no client waits for
+        another."""
         for _, _, tops in self._tops:
             for top in tops:
                 self._mkdir(top)
@@ -254,7 +255,7 @@ def drop_own(program: Program, target: Target, *, client: int, between: Callable
     return drop_pages(paths, everything=False, between=between)
 
 
-MARGIN: Final = 0.1  # of the bytes and inodes needed, that have to be free beside them
+MARGIN: Final = 0.1  # of the bytes and inodes needed, that have to be free in addition to them
 _MOST_PATH: Final = 4095  # bytes; PATH_MAX without its end
 _ID_BYTES: Final = 64  # of a replay's, at most
 _TREE_BYTES: Final = 16  # of the name of a tree below
@@ -296,7 +297,7 @@ def _checked(path: Path, force: bool) -> Path:
 def check_room(program: Program, paths: Sequence[Path], *, force: bool = False) -> None:
     """`check_paths`, and bytes and inodes for the whole replay with MARGIN, where several paths may be on one file system.
 
-    Raises UsageError in one line that says what is there and what is needed.
+    Raises UsageError in one line with what is there and what is needed.
     """
     check_paths(paths, force=force)
     if len(paths) != program.plan.paths:

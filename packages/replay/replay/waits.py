@@ -15,7 +15,7 @@ client remembers how far the others were when it last waited for them.
 Think time is what is left of the time between two calls of a stream without waiting for others (decision 52).
 
 The gap before a call runs from the end of the stream's call before it to its start. A slot that had no task did not think, it waited
-for others to get so far. What the trace says of that, the most exact first:
+for others to get so far. The evidence in the trace, the most exact first:
 
 - the first call of a stream in a phase: a phase begins when what comes before it is done, so it waited for all that the other
   streams had done by then;
@@ -89,7 +89,7 @@ def _want(wanted: dict[int, int], client: int, step: int, end_ns: int, before_ns
 
 
 class Waits:
-    """Takes the calls in their order and says what each waits for; 40 bytes a node, and some a directory."""
+    """Take the calls in their order and compute what each waits for; 40 bytes a node, and some a directory."""
 
     def __init__(self, parents: Sequence[int], clients: int) -> None:
         nodes = len(parents)
@@ -103,7 +103,7 @@ class Waits:
         self._listed: dict[int, dict[int, tuple[int, int]]] = {}  # and the latest looks at it
         self._known: list[dict[int, int]] = [{} for _ in range(clients)]  # steps of others that are over for sure
         self._done = [0] * clients
-        self._moved: dict[int, int] = {}  # all that everybody has to wait for, since a directory was renamed
+        self._moved: dict[int, int] = {}  # all that every client has to wait for, since a directory was renamed
         self._writers: set[tuple[int, int]] = set()  # stream and node of files that are open and were written
 
     def steps(self, client: int) -> int:
@@ -111,7 +111,7 @@ class Waits:
         return self._done[client]
 
     def skip(self, client: int) -> None:
-        """A step that is no call and that nobody waits for."""
+        """Count a step that is no call and that no client waits for."""
         self._done[client] += 1
 
     def next(self, client: int, play: Play, besides: Mapping[int, int] = NOTHING_BESIDES) -> list[tuple[int, int]]:
@@ -242,7 +242,7 @@ class Thinking:
         return NOTHING
 
     def think_ns(self, play: Play, awaited: Awaited, waits: Iterable[tuple[int, int]]) -> tuple[int, bool]:
-        """The think time, and whether it begins after the call's waits and not beside them."""
+        """The think time, and whether it begins after the call's waits and not at the same time."""
         ended, until = self._ended.get(play.stream, 0), awaited.until_ns
         if self._idle[play.stream] is None:
             until = max(until, *(end for end in map(self._end_of, waits) if end <= play.start_ns), 0)

@@ -166,7 +166,7 @@ class Replays(Workload):
         self._levels = False  # whether the load is offered by levels
         self._ceilings: dict[int, dict[str, Any]] = {}  # by clients: it is the same for every storage and repeat
         self._discarded: dict[int, int] = {}  # bytes written on null storage, by clients
-        self._no_pair: str | None = None  # why no run has a pair on null storage
+        self._no_pair: str | None = None  # why no run has a null baseline
         self._trace: FileTrace
         self._recorded: RecordedFigures
 

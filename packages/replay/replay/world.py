@@ -17,9 +17,9 @@ WRITTEN = 1
 CHANGED = 2  # created, removed, renamed
 WRITE_OPENED = 4  # written through an open, not a create
 READ_CREATED = 8  # read through a create
-KEEPS_CHILDREN = 16  # children were renamed to one another, or there were too many to tell them apart: not to be split
+KEEPS_CHILDREN = 16  # children were renamed to one another, or there were too many to distinguish: not to be split
 
-_MOST_MOVED = 65_536  # right below roots, told apart
+_MOST_MOVED = 65_536  # right below roots, distinguished
 
 
 class Survey:
@@ -124,7 +124,7 @@ class World:
 
     A node that nothing in the trace explains (another program made it, or the call that did was lost, or belongs to a
     stream that is not played) but that a call found there is taken to have been there from the beginning, if no call
-    has seen it missing before: `prepared` says so in the end.
+    has seen it missing before: `prepared` shows it in the end.
     """
 
     def __init__(self, survey: Survey) -> None:

@@ -79,7 +79,7 @@ class ProfileTelling(Telling):
         return is_cached(cache["touched_bytes"], client + self.filer_cache.bytes)
 
     def undeclared(self) -> bool:
-        """Whether there may be a filer whose cache nobody told of."""
+        """Whether there may be a filer whose cache was not declared."""
         return self.filer_cache.undeclared
 
     def warnings(self, points: Sequence[Any]) -> Sequence[str]:
@@ -100,7 +100,7 @@ class ProfileTelling(Telling):
 
 
 def shared_file_systems(targets: Sequence[Mapping[str, Any]]) -> Iterator[str]:
-    """Which of several paths lie on one file system: by its device, or by what is mounted."""
+    """Yield a remark on paths that are on one file system: by its device, or by what is mounted."""
     on: dict[str, list[Mapping[str, Any]]] = {}
     for place in targets:
         source = str((place.get("mount") or {}).get("source", ""))
@@ -121,7 +121,7 @@ MARK = 0.8  # of a ceiling: figures above it are the generator's
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Published:
-    """A figure of a report. Ours stands beside it where the point and the settings make it the same quantity."""
+    """A figure of a report. Ours is shown next to it where the point and the settings make it the same quantity."""
 
     what: str  # its row: "case 1, one volume, 256 outstanding"
     figure: str  # ours, by its name in `About.figures`

@@ -36,7 +36,7 @@ from storage_tests.devices import Direct
 from storage_tests.fio import FioSeen, Job, observed, rate_by, refuse_without_fio, written
 from storage_tests.profile import Arena, Profile, ProfileRun, ProfileSettings, Room, common
 
-LEAST = 6  # samples: with fewer nothing is said
+LEAST = 6  # samples: with fewer nothing is reported
 BOUND = 0.05  # of the mean
 
 
@@ -184,7 +184,7 @@ class BlockTelling(ProfileTelling):
         return "; ".join(said)
 
     def warnings(self, points: Sequence[BlockPoint]) -> Sequence[str]:
-        """Beside those of every profile that fewer I/Os were outstanding than the points say."""
+        """Add to the warnings of every profile that fewer I/Os were outstanding than the points demand."""
         return (*super().warnings(points), *self._fewer_outstanding())
 
     def _fewer_outstanding(self) -> Iterator[str]:
@@ -360,7 +360,7 @@ class Block(Profile[BlockSettings]):
         return observed(turn, arena, jobs, expected_s=float(seconds + self.settings.ramp_seconds))
 
     def _volume(self, at: BlockLoad, number: int, seconds: int) -> Job:
-        """Its files lie on all members of the case alike."""
+        """The job of one volume; its files are spread evenly over all members of the case."""
         each = _FILES // at.volumes
         names = tuple(
             f"{path}/{file}" for path in range(at.members) for file in range(number * each, (number + 1) * each)

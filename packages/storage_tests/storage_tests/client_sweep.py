@@ -89,7 +89,7 @@ class SweepPhase:
     aggregate: float | None  # from the first begin to the last end
     first_done_s: float  # since the start
     last_done_s: float
-    overlap: float  # clients at work, in the mean
+    overlap: float  # active clients, in the mean
     late_s: float  # the most that a client began after the start, of all that began together
 
 
@@ -171,7 +171,7 @@ def fall_off(clients: Sequence[int], means: Sequence[float]) -> float | None:
 
 
 _IO_BYTES = 1 << 20
-_SLOW = 100e6  # bytes a second that a storage makes, for the time that is told beforehand
+_SLOW = 100e6  # bytes a second that a storage makes, for the time that is predicted
 _ON_NULL = 16_000_000  # bytes of an object of the pair at most
 _ON_NULL_S = 5.0  # seconds in which its clients begin at most
 _SAID = 5  # of each phase, refusals and errors in words

@@ -35,7 +35,7 @@ Deed = Literal["write", "read", "remove", "forget"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Spec:
-    """One process's clients, told once."""
+    """The clients of one process; sent to it once."""
 
     clients: tuple[int, ...]  # their numbers, of all clients
     roots: tuple[str, ...]  # directories, that clients take in turn, or …
@@ -46,7 +46,7 @@ class Spec:
     part_bytes: int  # of an S3 object that goes in parts
     emulated: bool  # whether calls are delayed by the filer that the settings name
     compressible: float  # share of the bytes that are filler, 0 to 1
-    counters: str | None = None  # a file that they count in for whoever watches
+    counters: str | None = None  # a file that they count in for the live view
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -99,7 +99,7 @@ _KINDS = {"write": WHOLE_WRITE, "read": WHOLE_READ, "remove": WHOLE_REMOVE}
 
 
 def directory_of(client: int, *, shared: bool) -> str:
-    """Where a client's files lie."""
+    """The directory of a client's files."""
     return "shared" if shared else f"client-{client:04d}"
 
 

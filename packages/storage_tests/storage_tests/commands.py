@@ -332,7 +332,7 @@ def asked(profile: Profile[Any], wish: Wish, filer: str) -> dict[str, Any]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Discovering:
-    """The discovery of the page."""
+    """The discovery that the common report shows."""
 
     package: Path | None  # an existing one; None: run one
     scale: float

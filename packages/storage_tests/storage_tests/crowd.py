@@ -49,8 +49,8 @@ class Place:
     part_bytes: int = 8 << 20
     filer: Settings | None = None  # that name the emulated filer which delays the calls
     compressible: float = 0.0
-    counters: Path | None = None  # where they count for whoever watches (storage_tests.tally)
-    elsewhere: Elsewhere | None = None  # who has the clients in place of this host; they count for nobody who watches
+    counters: Path | None = None  # where they count for the live view (storage_tests.tally)
+    elsewhere: Elsewhere | None = None  # who has the clients in place of this host; they count for no live view
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,7 +77,8 @@ class Crowd(ABC):
     """Use `crowd`."""
 
     def __init__(self, clients: Sequence[int], processors: float, ahead_ns: int = _AHEAD_NS) -> None:
-        """`clients`: how many each process has; `processors`: that all may use; `ahead_ns`: of an order, until it begins."""
+        """`clients`: how many each process has; `processors`: CPUs that all may use; `ahead_ns`: of an order, until it
+        begins."""
         self._clients, self.processors = clients, processors
         self._ahead_ns = ahead_ns + _AHEAD_EACH_NS * sum(clients)
 
@@ -140,7 +141,8 @@ class _Here(Crowd):
 
 @contextlib.contextmanager
 def crowd(place: Place, clients: int, between: Callable[[], None] = lambda: None) -> Iterator[Crowd]:
-    """So many clients, ready to be told; none is left at the end. `between` is called about once a second while they work.
+    """Start so many clients, which then wait for orders; none is left at the end. `between` is called about once a
+    second while they work.
 
     Raises UsageError, RunFailed.
     """
@@ -238,7 +240,7 @@ class ClientsTelling(ProfileTelling):
         return f"S3, {self.surroundings['s3']}" if self.surroundings["s3"] else super().where()
 
     def remarks(self, result: Any) -> Sequence[str]:
-        """Refusals, errors and drift: nobody may overlook them."""
+        """Refusals, errors and drift, which the reader must not overlook."""
         runs = [run for point in result.points for run in point.repeats]
         out = list(self.limits(result.points))
         for what, word in (("refused", "connections REFUSED"), ("failed", "FAILED")):

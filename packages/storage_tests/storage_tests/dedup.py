@@ -62,13 +62,13 @@ class DedupSeen(Observed):
     bytes_by_second: tuple[int, ...]
     expected: tuple[Expected, ...]  # empty on null storage
     allocated_bytes: int  # of all files, by st_blocks
-    before: Usage | None  # None: a command told of the space, or null storage
+    before: Usage | None  # None: a command reported the space, or null storage
     after_write: Usage | None
     at_end: Usage | None  # after the reducing command; without one the same as `after_write`
     told: tuple[int, int, int] | None  # bytes in use by the storage's own command: before, when written, at the end
     reduce_s: float | None  # that the reducing command took
     stated: float | None  # the ratio that the operator gave
-    host_busy: float  # share of all processors, by whomever, while it was written
+    host_busy: float  # share of all CPUs, of all programs, while it was written
     load1: float  # processes that run or wait for it, 1-minute mean, at the end of writing
 
 
@@ -81,7 +81,7 @@ class DedupRun(ProfileRun):
     expected: tuple[Expected, ...]
     written_ratio: (
         float | None
-    )  # of what the storage said when all was written; None: it grew by nothing, or does not tell
+    )  # by the storage's report when all was written; None: it grew by nothing, or reports nothing
     ratio: float | None  # at the end
     used_bytes: int | None  # that the storage grew by at the end
     allocated_ratio: float | None  # by what the files say that they take
@@ -127,7 +127,7 @@ def run_of(seen: DedupSeen) -> DedupRun:
 
 
 def _grown(seen: DedupSeen) -> tuple[int | None, int | None]:
-    """Bytes that the storage took, when all was written and at the end; None where nobody tells."""
+    """Bytes that the storage took, when all was written and at the end; None where no value was reported."""
     if seen.told is not None:
         before, written, end = seen.told
         return written - before, end - before
@@ -157,7 +157,7 @@ class DedupTelling(ProfileTelling):
         return f"reduced by the storage (by content-defined chunks): {'; '.join(said)}"
 
     def warnings(self, points: Sequence[DedupPoint]) -> Sequence[str]:
-        """That space is everybody's, and where the storage took no space that it tells of."""
+        """Add to the warnings of every profile the data for which the storage reports no used space."""
         silent = [str(point.at.data) for point in points if "ratio" not in point.figures]
         own = [] if not silent else [
             f"{words.listed(silent)}: the storage reports no used space, or its value does not settle; query it with --set used=COMMAND"
@@ -287,7 +287,7 @@ class Dedup(Profile[DedupSettings]):
 
     @contextmanager
     def _source(self, data: Data, seed: int, arena: Arena) -> Iterator[Path | None]:
-        """Where data lie that are not made as they are written."""
+        """The directory of data that are not generated as they are written."""
         if data != "discovery":
             yield Path(self.settings.source) if data == "own" else None
             return
@@ -374,7 +374,7 @@ def _run(command: list[str], root: Path) -> str:
 
 
 def _refuse_in_source(source: str, paths: Sequence[Path]) -> None:
-    """Raises UsageError where what is written would lie among what is read."""
+    """Raises UsageError where files would be written below the directory that is read."""
     for path in paths:
         if source and lies_in(path, source):
             raise UsageError(f"--set source={source} contains --path {path}: writers would read their own output")
@@ -411,7 +411,7 @@ def _busy(before: tuple[float, float], after: tuple[float, float]) -> float:
 
 
 def _lying(source: Path) -> int:
-    """Bytes that lie there."""
+    """Bytes of the files in `source`."""
     return sum(file.size for file in files_of("own", 0, 0, source))
 
 

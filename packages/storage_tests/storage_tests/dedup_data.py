@@ -183,7 +183,7 @@ _PROFILES: dict[str, str] = {name: name for name in ("zeros", "random", "scienti
     "snapshots": "vm-snapshots"
 }
 _CORPUS = "reference"
-_AT_ONCE = 1 << 20  # bytes read of a file that lies there
+_AT_ONCE = 1 << 20  # bytes read of an existing file
 _ALONE = 100_000_000  # bytes of a corpus that one process makes
 
 
@@ -197,9 +197,9 @@ class DataFile:
 
 
 def files_of(data: Data, size: int, seed: int, source: Path | None) -> Iterator[DataFile]:
-    """All files, in the same order each time; together about `size` bytes, of a directory as many as lie there.
+    """All files, in the same order each time; together about `size` bytes, of a directory all that it holds.
 
-    `source`: where the discovery corpus, or the own data, lie. Raises StorageFault.
+    `source`: the directory of the discovery corpus or the own data. Raises StorageFault.
     """
     if data in _PROFILES:
         yield from _series(_PROFILES[data], size, seed)
@@ -288,7 +288,7 @@ class Wrote:
 
 
 def write_all(specs: list[Spec], between: Callable[[], None]) -> Wrote:
-    """All writers together, begun at one moment; raises RunFailed in the words of the first that could not go on."""
+    """Run all writers together, begun at one moment; raises RunFailed in the words of the first that failed."""
     with contextlib.ExitStack() as ends:
         processes = [_started(spec, ends) for spec in specs]
         for process in processes:
@@ -330,7 +330,7 @@ def _ended(process: subprocess.Popen[bytes]) -> None:
 
 def _tell(process: subprocess.Popen[bytes], what: object) -> None:
     assert process.stdin is not None
-    with contextlib.suppress(BrokenPipeError):  # it died: reading from it says so
+    with contextlib.suppress(BrokenPipeError):  # it died: reading from it reports that
         process.stdin.write(msgspec.json.encode(what) + b"\n")
         process.stdin.flush()
 

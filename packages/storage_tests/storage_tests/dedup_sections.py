@@ -1,4 +1,4 @@
-"""The report's own sections of profile `dedup`: what was expected beside what the storage made, by type of data."""
+"""The report's own sections of profile `dedup`: what was expected and what the storage achieved, by type of data."""
 
 from __future__ import annotations
 

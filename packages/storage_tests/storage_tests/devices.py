@@ -78,7 +78,7 @@ def _tried(descriptor: int, file: Path) -> Direct:
 
 
 def _through_loop(directory: Path) -> bool:
-    """Whether it lies on a loop device that has its file in this host's page cache."""
+    """Whether the directory is on a loop device whose file goes through this host's page cache."""
     mount = holding(directory.resolve(), read_mountinfo())
     try:
         device = os.stat(mount.source).st_rdev if mount is not None else 0
@@ -103,7 +103,7 @@ _LOOK_S, _PATIENCE_S = 0.25, 60.0
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Usage:
-    """Of all file systems under test together, by whoever uses them; statvfs(3)."""
+    """Use of all file systems under test together, by any program; statvfs(3)."""
 
     used_bytes: int
     used_inodes: int
@@ -124,8 +124,8 @@ def usage_at_rest(
     roots: Sequence[Path], still: float, look: Callable[[Sequence[Path]], Usage | None] = usage,
     now: Callable[[], float] = time.monotonic, wait: Callable[[float], None] = time.sleep,
 ) -> Usage | None:  # fmt: skip
-    """When the space has been the same for so many seconds: a storage may tell of it once a second, or write and free
-    it later. None where it does not come to rest within a minute."""
+    """The usage once the space has been the same for so many seconds: a storage may report it once a second, or write
+    and free it later. None where it does not come to rest within a minute."""
     began = since = now()
     last = look(roots)
     while now() - since < still:
@@ -146,7 +146,7 @@ def synced(root: Path) -> None:
         os.close(descriptor)
 
 
-LEDGER = Path("/run/edbench-queues")  # one for the host: a device has one queue, whoever runs
+LEDGER = Path("/run/edbench-queues")  # one for the host: a device has one queue, whichever user runs edbench
 _SYS = Path("/sys")
 _BLOCK = "dev/block"
 
@@ -157,7 +157,7 @@ class Tuned:
 
     path: int  # its number, 1 …
     device: str  # "vda"; empty: none that this host sees
-    scheduler: str  # that was in force; empty: nobody tells
+    scheduler: str  # that was in force; empty: unknown
     read_ahead_kb: int | None
     refused: tuple[str, ...]  # what could not be set, and why
 
@@ -166,7 +166,8 @@ class Tuned:
 def tuned(
     paths: Sequence[Path], scheduler: str, read_ahead_kb: int | None, ledger: Path = LEDGER
 ) -> Iterator[tuple[Tuned, ...]]:
-    """Set them on every path's device (empty, None: as they are), told as they then are; put back at the end."""
+    """Set scheduler and read-ahead on every path's device (empty, None: unchanged), yield the values then in force, and
+    restore the former ones at the end."""
     wanted = {"scheduler": scheduler, "read_ahead_kb": "" if read_ahead_kb is None else str(read_ahead_kb)}
     wanted = {name: value for name, value in wanted.items() if value}
     with contextlib.ExitStack() as back:
@@ -190,7 +191,7 @@ def queue_of(path: Path) -> Path | None:
     """The directory of its device's queue in /sys; None of network storage and memory."""
     device = os.stat(path).st_dev
     found = _SYS / _BLOCK / f"{os.major(device)}:{os.minor(device)}"
-    if not found.exists():  # btrfs has devices of its own; the mount says which one is below
+    if not found.exists():  # btrfs has devices of its own; the mount names the one below
         mount = mount_of(path)
         if mount is None or not mount.source.startswith("/dev/"):
             return None

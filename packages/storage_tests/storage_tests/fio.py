@@ -1,4 +1,4 @@
-"""fio, the system's program, as the maker of load: job files, a run of it, and what its JSON says."""
+"""fio, the system's program, as the load generator: job files, a run of it, and its JSON output."""
 
 from __future__ import annotations
 
@@ -323,7 +323,7 @@ def _document(own: Path) -> dict[str, Any]:
 
 
 def _said(own: Path) -> str:
-    """Its last line that says something."""
+    """The last message that fio printed."""
     lines = [line.strip() for name in (_ERRORS, _OUTPUT) if (own / name).exists()
              for line in (own / name).read_text(errors="replace").splitlines() if line.startswith("fio:")]  # fmt: skip
     return lines[-1] if lines else "no output"
@@ -336,7 +336,7 @@ _AT_ONCE = 4
 def written(arena: Arena, names: Sequence[str], size: int, block: int) -> None:
     """Files of so many bytes, whole blocks, that no compression makes less of, on storage. Raises RunFailed, StorageFault.
 
-    To the last byte: fio writes a file that is too small for a job anew when that begins, and leaves a part of a block out.
+    To the last byte: fio writes a file that is too small for a job again when that begins, and leaves a part of a block out.
     """
     each = block * math.gcd(size // block, max(1, _BLOCK // block))
     arena.tell(f"writes {len(names):,} files of {size:,} bytes")

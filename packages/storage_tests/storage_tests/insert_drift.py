@@ -52,7 +52,7 @@ class SeenGroup:
     failed: int
     late_s: float  # that the last client began after the start
     counted: tuple[Counted, ...]
-    usage: Usage | None  # after it; None of an S3 endpoint, which does not tell
+    usage: Usage | None  # after it; None of an S3 endpoint, which does not report it
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -148,7 +148,7 @@ def _group(group: SeenGroup, before: Usage | None) -> InsertGroup:
 
 
 def _a_file(seen: InsertSeen, files: int, what: str) -> float | None:
-    """None where nobody tells: an S3 endpoint, a file system without a number of inodes."""
+    """Growth a file; None where no value is reported: an S3 endpoint, a file system without a number of inodes."""
     if seen.before is None or seen.after is None or not files:
         return None
     grown = int(getattr(seen.after, what)) - int(getattr(seen.before, what))
@@ -177,7 +177,7 @@ def _spread(by_second: dict[int, float], at: float, seconds: float, files: int) 
 
 
 _BLOCK = 4096
-_SLOW = 2_000.0  # files a second that a storage makes, for the time that is told beforehand
+_SLOW = 2_000.0  # files a second that a storage makes, for the time that is predicted
 _ON_NULL = 10_000  # files of the pair
 
 

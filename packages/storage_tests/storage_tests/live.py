@@ -44,7 +44,8 @@ class _Reading:
 
 
 class Live:
-    """Of one study; use `live`. Safe for the thread that reads, the study's, and those that ask."""
+    """The live view of one storage test; use `live`. Safe for the thread that reads, the test's, and those of
+    requests."""
 
     def __init__(self, profile: str, counters: Counters, paths: Sequence[Path]) -> None:
         self.profile, self.counters = profile, counters
@@ -60,7 +61,7 @@ class Live:
 
     @contextlib.contextmanager
     def beside(self, stations: Stations) -> Iterator[None]:
-        """There is an emulated filer for as long as the block lasts: nobody asks it afterwards."""
+        """Read an emulated filer's stations, which exist as long as the block lasts and are not read afterwards."""
         with self._lock:
             self._stations = stations
         try:
@@ -70,7 +71,7 @@ class Live:
                 self._stations = None
 
     def tell(self, line: str) -> None:
-        """What goes on now."""
+        """Set the line with the current activity."""
         with self._lock:
             self._doing = line
 
@@ -80,7 +81,7 @@ class Live:
             self._said = [*self._said, line][-_MOST_LINES:]
 
     def run(self, name: str) -> None:
-        """Another run begins, or its pair."""
+        """Begin another run, or its null baseline."""
         now = self._now()
         with self._lock:
             if self._runs:

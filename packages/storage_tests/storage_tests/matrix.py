@@ -105,10 +105,10 @@ def of_op(jobs: Sequence[Done], op: str) -> list[Done]:
 
 
 def busy_s(jobs: Sequence[Done], *, synced: bool) -> float:
-    """Of the thread that needed longest.
+    """Seconds of the thread that needed longest.
 
-    fio tells how long a thread took in whole milliseconds, rounded up, which a file of a megabyte may need whole; what it spent in
-    its calls it tells exactly, but the sync at the end of writing is not among them (fio 3.33).
+    fio reports a thread's time in whole milliseconds, rounded up, and a file of a megabyte may need no more than one.
+    It reports the time spent in calls exactly, but the sync at the end of writing is not among them (fio 3.33).
     """
     return max((_thread_s(job, synced=synced) for job in jobs), default=0.0)
 
@@ -128,7 +128,7 @@ def binary(nbytes: int) -> str:
     return f"{nbytes} B"
 
 
-CACHED = 1.25  # re-read ÷ read beyond which a cache is said to have answered
+CACHED = 1.25  # re-read ÷ read beyond which a cache is reported to have answered
 CACHED_COARSE = 2.0  # the same where the first reading was too short for an exact rate
 
 
@@ -186,7 +186,7 @@ Sizes = tuple[Annotated[ByteSize, Field(ge=512)], ...]
 
 
 class Drop(StrEnum):
-    """When this host's page cache is told to forget the files."""
+    """When this host's page cache is made to drop the files."""
 
     EACH = "before-each"
     READ = "before-read"  # reading again may come from this host's cache
@@ -309,7 +309,7 @@ def _in_memory(at: MatrixLoad) -> MatrixLoad:
 
 
 _COLUMNS = 3
-_DARK, _LIGHT = "#101317", "#fbfcfd"  # on light and on dark cells, in both modes of the page
+_DARK, _LIGHT = "#101317", "#fbfcfd"  # on light and on dark cells, in either colour mode
 _MAP = "cividis"
 _FEW, _LARGE, _SMALL = 4, 9.0, 6.0  # cells side by side, up to which their numbers are written large
 _DROPPED = {

@@ -1,8 +1,8 @@
-"""Whose a directory under test is: an empty one is taken with a marker, and what was written there is removed again.
+"""Owners of directories under test: an empty one is taken with a marker, and what was written there is removed again.
 
-Everything is written below one directory of a random name beside the marker, and nothing else is ever removed: whatever a
+Everything is written below one directory of a random name next to the marker, and nothing else is ever removed: whatever a
 person put there meanwhile stays, and the path is refused from then on. After kill -9 the marker stays; the next command
-finds that nobody lives behind it (boot id, process id, the process's start) and removes what it names.
+finds that its process has ended (boot id, process id, the process's start) and removes what it names.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _BOOT = Path("/proc/sys/kernel/random/boot_id")
 _PROC = Path("/proc")
 _STARTED = 19  # field 22 of /proc/PID/stat, counted from the state on
 _GONE = ("Z", "X", "x")  # states of what runs no more
-_BEGINS_S = 60.0  # so long a marker that is empty, or not yet in its place, is somebody's who begins
+_BEGINS_S = 60.0  # so long a marker that is empty, or not yet in its place, belongs to a command that begins
 _NO_LINKS = frozenset({errno.EPERM, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK})  # of file systems without hard links
 _ID = re.compile(r"[0-9a-f]{32}")
 
@@ -48,11 +48,11 @@ class Owner:
 
     @property
     def directory(self) -> str:
-        """Where it writes, beside the marker."""
+        """The directory that it writes to, next to the marker."""
         return f"{_PREFIX}{self.id}"
 
     def alive(self) -> bool:
-        """Whether it still runs on this host; raises UsageError where that cannot be told from here."""
+        """Whether the process still runs on this host; raises UsageError where that cannot be determined from here."""
         if self.host != socket.gethostname():
             raise UsageError(
                 f"it belongs to a command of host {self.host}; run a command there, which removes it, or remove it by hand"
@@ -73,7 +73,7 @@ def this_process() -> Owner:
 
 
 def started_of(pid: int) -> int | None:
-    """When it began, in ticks since the host did; None where nobody lives there, and of one that only waits to be buried."""
+    """When the process began, in ticks since the host did; None where there is no such process, or only a zombie."""
     try:
         fields = (_PROC / str(pid) / "stat").read_bytes().rpartition(b")")[2].decode().split()
     except (FileNotFoundError, ProcessLookupError):
@@ -160,7 +160,7 @@ def _forget_drafts(path: Path) -> bool:
 
 
 def _refuse_young(file: Path) -> None:
-    """Raises UsageError where whoever made it may be about to go on."""
+    """Raises UsageError where the command that made the file may be about to continue."""
     if time.time() - file.lstat().st_mtime < _BEGINS_S:
         raise _begun(file.parent)
 
@@ -194,7 +194,7 @@ def _write_new(file: Path, text: str) -> None:
 
 
 def _remove(path: Path, owner: Owner) -> None:
-    """First what was written, then the marker: killed in between, the next one goes on."""
+    """Remove first what was written, then the marker: if this is killed in between, the next command continues."""
     own = path / owner.directory
     if own.is_symlink():
         raise UsageError(f"{own} is a link, which edbench did not create; nothing was removed")
@@ -221,7 +221,7 @@ def place_of_own(below: Path, prefix: str) -> Iterator[Path]:
     with told(below):
         below.mkdir(parents=True, exist_ok=True)
         for left in below.glob(f"{prefix}-*"):
-            with contextlib.suppress(UsageError, OSError):  # somebody's, alive or not ours to judge
+            with contextlib.suppress(UsageError, OSError):  # its owner is alive or cannot be judged
                 if forget_dead(left):
                     left.rmdir()
         own = below / f"{prefix}-{uuid.uuid4().hex}"

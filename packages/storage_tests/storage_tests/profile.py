@@ -31,23 +31,21 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Observed:
-    """One run. A profile's own has beside what it saw."""
+    """One run. A profile's own class adds what it observed."""
 
     repeat: int
     order: int
     started_at: float  # wall clock, seconds since the epoch
     elapsed_s: float
-    worker_cpu: float  # CPU seconds of those who make the load ÷ (elapsed × processors of the host)
+    worker_cpu: float  # CPU seconds of those who make the load ÷ (elapsed × CPUs of the host)
     ceilings: dict[str, float] = field(default_factory=dict)  # figure → the same load's on null storage
     null_elapsed_s: float | None = None  # that the pair took
-    filer: dict[str, Any] | None = (
-        None  # an emulated filer's stations meanwhile, as `monitoring.observations` tells them
-    )
+    filer: dict[str, Any] | None = None  # an emulated filer's stations meanwhile, as in `monitoring.observations`
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProfileRun(schema.Run):
-    """What is told of a run of any profile."""
+    """The reported figures of a run of any profile."""
 
     ceilings: dict[str, float] = field(default_factory=dict)
 
@@ -67,7 +65,7 @@ def common(seen: Observed) -> dict[str, Any]:
 
 
 class ProfileSettings(Order):
-    """What can be said of a profile beside where it runs. A profile's own has fields with defaults and descriptions."""
+    """Settings of a profile, except where it runs. A profile's own class has fields with defaults and descriptions."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -95,9 +93,9 @@ class Arena:
     scratch: Path  # local, not under test; removed with the rest
     s3: str | None = None
     null: bool = False  # in memory: the pair
-    tell: Callable[[str], None] = field(default=lambda _line: None)  # what goes on now, for the live line
+    tell: Callable[[str], None] = field(default=lambda _line: None)  # the current activity, for the live line
     filer: Settings | None = None  # that name the emulated filer which delays our own clients' calls
-    counters: Path | None = None  # where clients count for whoever watches; None: nobody does
+    counters: Path | None = None  # where clients count for the live view; None: there is none
     elsewhere: Elsewhere | None = None  # who has our own clients in place of this host
     look: Callable[[], None] = field(default=lambda: None)  # to be called about once a second while clients work
 
@@ -148,11 +146,11 @@ class Profile(ABC, Generic[S]):
 
     @contextmanager
     def prepared(self, arena: Arena) -> Iterator[None]:
-        """What all runs need; what lies in the arena need not be removed."""
+        """Prepare what all runs need; files in the arena need not be removed."""
         yield
 
     def on_null(self) -> Profile[S] | None:
-        """The same with settings that memory holds and that take seconds; None: it has no pair."""
+        """The same profile with settings that memory holds and that take seconds; None: it has no null baseline."""
         return None
 
     def touched(self) -> int:
@@ -170,7 +168,7 @@ class Profile(ABC, Generic[S]):
         return None
 
 
-MOST_OF_FREE = 0.8  # of the free space, unless the operator says yes
+MOST_OF_FREE = 0.8  # of the free space, unless the operator agrees
 
 
 def refuse_targets(profile: type[Profile], targets: Targets) -> None:  # type: ignore[type-arg]  # of any settings

@@ -131,7 +131,7 @@ class SelfCheck(Profile[CheckSettings]):
         return Room(bytes=0, files=0, seconds=float(runs * self.settings.seconds))
 
     def touched(self) -> int:
-        """What lies in memory, for which there is no storage that a cache might hide."""
+        """No bytes on storage: the files are in memory, so that there is no storage that a cache might hide."""
         return 0
 
     @contextlib.contextmanager

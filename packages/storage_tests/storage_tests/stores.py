@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 
 class Refused(EdbenchError):
-    """The storage did not take the connection: refused, reset before an answer, or said to be busy."""
+    """The storage did not take the connection: refused, reset before an answer, or reported as busy."""
 
 
 class Failed(EdbenchError):
@@ -63,7 +63,8 @@ class Store(Protocol):
         """It is gone."""
 
     def forget(self, name: str) -> None:
-        """It is safe on the storage, and this host's cache was asked to drop it; nothing where no cache lies between."""
+        """Force the file to the storage and ask this host's cache to drop it; do nothing where there is no such
+        cache."""
 
 
 MOVES = (Op.READ, Op.WRITE)  # the calls that move bytes
@@ -150,7 +151,7 @@ _READ_BYTES = 1 << 20
 _LONGEST = "2h"  # that one request may take
 _AT_ONCE = 1_000  # objects that are removed between two looks
 
-# What object_store's errors say of a connection that was not to be had, and servers of being busy (503 SlowDown, 429).
+# What object_store's errors contain of a connection that failed, and servers of being busy (503 SlowDown, 429).
 _REFUSED_WORDS = re.compile(
     r"connection refused|connection reset|connection closed|connectionreset|incompletemessage|broken pipe|tcp connect"
     r"|client error \(connect\)|\b503\b|\b429\b|slowdown|too many requests",
@@ -164,10 +165,10 @@ class Place:
 
     bucket: str
     prefix: str
-    endpoint: str | None  # None: as the environment says
+    endpoint: str | None  # None: as in the environment
 
     def below(self, name: str) -> Place:
-        """What lies under a further part of the name."""
+        """The place under a further part of the name."""
         return Place(self.bucket, "/".join(filter(None, (self.prefix, name))), self.endpoint)
 
     def __str__(self) -> str:
@@ -241,7 +242,7 @@ class ObjectStore:
             obstore.delete(self._store, name)
 
     def forget(self, name: str) -> None:
-        """No cache of this host lies between."""
+        """Do nothing: there is no cache of this host in between."""
 
 
 def put(place: Place, name: str, data: bytes) -> None:
@@ -322,9 +323,9 @@ _MARK = ".owner.json"
 
 @contextmanager
 def claimed_prefix(url: str) -> Iterator[str]:
-    """A URL below this one, empty; everything below it goes at the end.
+    """A URL below this one, empty; everything below it is removed at the end.
 
-    Raises UsageError where something else lies there, StorageFault where the endpoint does not do as it is told.
+    Raises UsageError where something else is stored there, StorageFault where the endpoint does not do as requested.
     """
     place = place_of(url)
     connect(place)

@@ -82,11 +82,11 @@ def metered(settings: Settings) -> Iterator[FilerMeter]:
 
 MEMORY = Path("/dev/shm")
 NULL_ENDPOINT = "an S3 server on this host that answers at once and keeps nothing"
-_SHARE = 0.6  # of free memory that a pair may take
+_SHARE = 0.6  # of free memory that a null baseline may take
 
 
 class ProfileStudy(Workload):
-    """`tell`: what goes on now, for the live line; `sessions`: when commands worked on it, this one last."""
+    """`tell`: takes the current activity, for the live line; `sessions`: when commands worked on it, this one last."""
 
     def __init__(
         self, profile: Profile[Any], settings: Settings, clock: Clock, say: Callable[[str], None],
@@ -144,7 +144,7 @@ class ProfileStudy(Workload):
 
     @property
     def _counters(self) -> Path | None:
-        """Where clients count for whoever watches."""
+        """The file in which clients count for the live view."""
         return None if self._live is None else self._live.counters.path
 
     def _begins(self, what: str) -> None:
@@ -271,4 +271,4 @@ def _both(one: Callable[[str], None], other: Callable[[str], None]) -> Callable[
 
 
 def _nothing() -> None:
-    """Nobody looks."""
+    """Do nothing: nothing is measured."""

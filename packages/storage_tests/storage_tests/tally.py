@@ -47,7 +47,7 @@ class Counters:
             os.close(descriptor)
 
     def of(self, client: int) -> Counter:
-        """Of one; nobody else writes there meanwhile."""
+        """The counter of one client; no other client writes there meanwhile."""
         return Counter(self._words[client * _WORDS : (client + 1) * _WORDS])
 
     def totals(self) -> Totals:
@@ -100,7 +100,8 @@ class Counted:
 
 
 class Tally:
-    """`moves`: the kinds whose bytes are counted by second; `watched`: counts along for whoever looks. For one thread."""
+    """`moves`: the kinds whose bytes are counted by second; `watched`: counts as well, for the live view. For one
+    thread."""
 
     def __init__(self, moves: Collection[int], watched: Counter | None = None) -> None:
         self._moves = np.array(sorted(moves))

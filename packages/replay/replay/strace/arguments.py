@@ -1,4 +1,4 @@
-"""What stands between the parentheses of a system call, and after its equals sign."""
+"""The arguments of a system call, in its parentheses, and its result, after the equals sign."""
 
 from __future__ import annotations
 
@@ -111,6 +111,6 @@ def failure(result: str) -> int:
 
 
 def mode_and_size(text: str) -> tuple[str, int | None]:
-    """What a stat structure says: `REG`, `DIR`, `LNK` … (empty where it does not), and the size."""
+    """The kind in a stat structure, `REG`, `DIR`, `LNK` … (empty where it has none), and the size."""
     kind, size = _KIND.search(text), _SIZE.search(text)
     return kind[1] if kind else "", int(size[1]) if size else None

@@ -11,8 +11,8 @@ from core.names import MAX_NAME_BYTES
 from traces.model import NO_NODE, UNKNOWN_RATIO, Node, NodeKind
 
 _KNOWN_PATHS = 65_536
-_UNKNOWN = 3  # of a kind: nothing was said of it
-NOWHERE = b"?"  # stands for the directory that a program was started in, where the log does not tell
+_UNKNOWN = 3  # of a kind: the calls have not shown it
+NOWHERE = b"?"  # stands for the directory that a program was started in, where the log does not show it
 
 
 class State(enum.IntEnum):
@@ -38,7 +38,7 @@ class NodeBook:
         self._existed = bytearray()
         self._sizes = array("q")  # before the first call
         self._now = array("q")  # size as it is now
-        self._changed = bytearray()  # 1: its size now tells nothing of its size before
+        self._changed = bytearray()  # 1: its size now shows nothing of its size before
         self._state = bytearray()
         self._children: dict[tuple[int, bytes], int] = {}
         self._moved: dict[int, int] = {}  # directory that was renamed → its old node
@@ -86,7 +86,7 @@ class NodeBook:
         return len(self._parents) - 1
 
     def state(self, node: int) -> State:
-        """Whether it is there, as far as the calls so far tell."""
+        """Whether the node is there, as far as the calls so far show."""
         return State(self._state[node])
 
     def is_directory(self, node: int) -> bool:
@@ -117,8 +117,8 @@ class NodeBook:
         return above
 
     def _found_first(self, node: int) -> bool:
-        """It was there before the first call, also where a call found nothing: then somebody unseen made it. Whether
-        the directory above it was there, too; False of a root."""
+        """Record that the node was there before the first call, also where a call found nothing: then a program outside
+        the logs made it. Returns whether the directory above it was there, too; False of a root."""
         parent = self._parents[node]
         if self._kinds[node] == NodeKind.MISSING:
             self._kinds[node] = _UNKNOWN
@@ -189,7 +189,7 @@ class NodeBook:
             self._moved[new] = old
 
     def nodes(self) -> Iterator[Node]:
-        """Every node as it was before the first call; what was never told is a directory if something is in it."""
+        """Every node as it was before the first call; a node of unknown kind is a directory if something is in it."""
         parents = set(self._parents)
         existed = bytearray(len(self._parents))
         for number, parent in enumerate(self._parents):
@@ -200,7 +200,7 @@ class NodeBook:
             elif kind == _UNKNOWN:
                 kind = NodeKind.FILE if before else NodeKind.MISSING
             if before and parent != NO_NODE and not existed[parent]:
-                before = False  # somebody unseen put it into a directory that the calls made
+                before = False  # a program outside the logs put it into a directory that the calls made
                 kind = NodeKind.DIRECTORY if kind == NodeKind.DIRECTORY else NodeKind.MISSING
             existed[number] = before
             file = kind == NodeKind.FILE and before

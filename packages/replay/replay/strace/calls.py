@@ -36,7 +36,7 @@ class System:
         self._take = take
 
     def process(self, pid: int, unfinished: dict[int, tuple[int, str]]) -> Process:
-        """The process; a new one is the child of whoever is making one just now."""
+        """The process; a new one is the child of the process that is making one just now."""
         process = self.processes.get(pid)
         if process is not None:
             return process
@@ -54,7 +54,7 @@ class System:
         self._take(process.pid, op, event.start_ns, event.duration_ns, nbytes, argument, node, other, error)
 
     def settle(self, process: Process) -> None:
-        """Give out the open or scan that was held back in case it went on."""
+        """Give out the open or scan that was held back because it might continue."""
         pending, process.pending = process.pending, None
         if pending is None or pending.opened.node is None:
             return

@@ -17,7 +17,7 @@ _DOTS = 2  # "." and ".." are entries for getdents and none of a scan
 
 
 def read_on(system: System, process: Process, event: Event, given: list[str]) -> None:
-    """read and readv: where the file stands."""
+    """read and readv: at the file's position."""
     _move(system, process, event, given[0], Op.READ, None)
 
 
@@ -51,7 +51,7 @@ def copy_range(system: System, process: Process, event: Event, given: list[str])
 
 
 def _move(system: System, process: Process, event: Event, descriptor: str, op: Op, offset: str | None) -> None:
-    """Bytes to or from a file, at an offset or (None, NULL, -1) where it stands."""
+    """Take bytes read from or written to a file, at an offset or (None, NULL, -1) at the file's position."""
     opened = system.opened(process, descriptor)
     if opened is None or opened.node is None:
         return
@@ -71,7 +71,7 @@ def _move(system: System, process: Process, event: Event, descriptor: str, op: O
 
 
 def seek(_system: System, process: Process, event: Event, given: list[str]) -> None:
-    """No call of the trace: it only says where the file stands."""
+    """Set the file's position. This is no call of the trace."""
     descriptor = arguments.descriptor(given[0])
     opened = None if descriptor is None else process.table.opened.get(descriptor.number)
     position = arguments.returned(event.result)

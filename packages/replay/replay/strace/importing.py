@@ -49,7 +49,7 @@ def import_strace(
 ) -> Imported:
     """The file calls of the logs (one of -f, or all of -ff) as a trace; each process or thread becomes a stream.
 
-    `under`: keep only what lies in these directories; `start_directory`: where the program was started, for logs that
+    `under`: keep only files in these directories; `start_directory`: where the program was started, for logs that
     do not say. Raises UsageError when a log cannot be read or is none of `strace -f -ttt -T`.
     """
     roots = [normalised(b"/", str(path.absolute()).encode("utf-8", "surrogateescape")) for path in under]
@@ -147,7 +147,7 @@ class _Import:
         self._writer.add(stream, Call(op, start, duration_ns, nbytes, argument, node, other, error, 0))
 
     def finish(self, halves: Sequence[Halves]) -> Imported:
-        """Write what stands around the calls."""
+        """Write the header of the trace and the rest that surrounds its calls."""
         if not self._counts:
             raise UsageError("the log contains no calls on the selected files; check --under")
         system = self._system

@@ -28,7 +28,7 @@ class Event(NamedTuple):
     pid: int
     name: str
     arguments: str
-    result: str  # what stands after the equals sign
+    result: str  # the text after the equals sign
     duration_ns: int
 
 
@@ -64,7 +64,7 @@ class Log:
         self._whose = _Whose(pid)
 
     def __iter__(self) -> Iterator[Event]:
-        begun = ""  # a line into which a remark of strace came (on a terminal): it goes on in the next one
+        begun = ""  # a line into which a remark of strace came (on a terminal): it continues in the next one
         for number, raw in enumerate(self._lines, 1):
             text = begun + raw.decode("latin-1").rstrip("\r\n")
             begun, remark, _ = text.partition(_REMARK) if _ATTACHED.search(text) else ("", "", "")
@@ -144,7 +144,7 @@ class _Whose:
         self._running.discard(pid)
 
     def found_out(self, label: int, halves: dict[int, tuple[int, str]], opens: str) -> int:
-        """A process goes on with a call it did not begin: it is the first one, if that began such a call."""
+        """The process that continues a call it did not begin: the first process, if that began such a call."""
         if not halves.get(self._first, (0, ""))[1].startswith(opens):
             return label
         self._running.discard(label)

@@ -262,7 +262,7 @@ def change_to_descriptor(system: System, process: Process, event: Event, given: 
 
 
 def told_directory(_system: System, process: Process, _event: Event, given: list[str]) -> None:
-    """getcwd says where the process stands."""
+    """getcwd returns the current directory of the process."""
     path = arguments.path(given[0])
     if path is not None and path.startswith(b"/"):
         process.place.path = path

@@ -1,4 +1,4 @@
-"""The processes of an strace log: what each has open, and where it stands."""
+"""The processes of an strace log: what each has open, and its current directory."""
 
 from __future__ import annotations
 
@@ -68,14 +68,14 @@ class Place:
 
 @dataclass(slots=True)
 class Pending:
-    """An open or scan that may go on: the fstat after an open is part of it, as is all of a directory's reading."""
+    """An open or scan that may continue: the fstat after an open is part of it, as is all of a directory's reading."""
 
     op: Op
     opened: Opened
     start_ns: int
     duration_ns: int
     size: int = 0  # of a file; entries of a directory
-    may_exist: bool = False  # opened with O_CREAT, and nothing tells yet whether it was there
+    may_exist: bool = False  # opened with O_CREAT, and nothing shows yet whether it was there
 
 
 @dataclass(slots=True)
