@@ -44,7 +44,7 @@ class ArHandler(LeafHandler):
                     yield child
 
     def text(self, source: Source, limits: Limits) -> Text:
-        """None: an archive says nothing by itself."""
+        """Return no text: an archive has none of its own."""
         return Text(state=TextState.EMPTY)
 
 

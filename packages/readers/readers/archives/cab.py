@@ -46,8 +46,8 @@ class CabHandler(LeafHandler):
         return _header(source)[0] if len(source.head) >= _HEADER.size else None
 
     def children(self, source: Source, limits: Limits, part: Part | None = None) -> Iterator[Child]:
-        """The files in order. One that cannot be had is a Child with an error that is not emitted. Raises
-        `unsupported` behind the last file of one cabinet of a set, `corrupt` or `truncated` where it is damaged."""
+        """The files in order. One that cannot be read is a Child with an error that is not emitted. Raises
+        `unsupported` after the last file of one cabinet of a set, `corrupt` or `truncated` where it is damaged."""
         in_a_set = len(source.head) >= _HEADER.size and bool(_header(source)[1] & _IN_A_SET)
         with source.open() as file, closing(ArchiveReader(file, source.size, "cab")) as reader:
             yield from all_members(
@@ -59,7 +59,7 @@ class CabHandler(LeafHandler):
             )
 
     def text(self, source: Source, limits: Limits) -> Text:
-        """None: an archive says nothing by itself."""
+        """Return no text: an archive has none of its own."""
         return Text(state=TextState.EMPTY)
 
 

@@ -32,8 +32,8 @@ def _unxz() -> Any:
 
 
 class StreamReader:
-    """The content of streams that lie one after another in a file. `rest` is where bytes begin that follow a whole stream
-    and are none themselves, once it was reached."""
+    """The content of consecutive streams in a file. `rest` is the position of bytes that follow a whole stream and are
+    not a stream, once it was reached."""
 
     def __init__(self, file: BinaryIO, make: Callable[[], Any], magic: bytes, what: str) -> None:
         self._file, self._make, self._magic, self._what = file, make, magic, what
@@ -173,7 +173,7 @@ class CompressedHandler(LeafHandler):
             yield from after_streams(file, reader.rest, source.size, f"{self.name} file")
 
     def text(self, source: Source, limits: Limits) -> Text:
-        """None: an archive says nothing by itself."""
+        """Return no text: an archive has none of its own."""
         return Text(state=TextState.EMPTY)
 
 

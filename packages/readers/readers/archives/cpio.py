@@ -40,7 +40,7 @@ class CpioHandler(LeafHandler):
             yield from shown(all_members(reader, source.size, limits, solid=False, file=file, what="cpio archive"))
 
     def text(self, source: Source, limits: Limits) -> Text:
-        """None: an archive says nothing by itself."""
+        """Return no text: an archive has none of its own."""
         return Text(state=TextState.EMPTY)
 
 

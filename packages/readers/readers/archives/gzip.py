@@ -174,7 +174,7 @@ class GzipHandler(LeafHandler):
             yield from after_streams(file, reader.rest, source.size, "gzip file")
 
     def text(self, source: Source, limits: Limits) -> Text:
-        """None: an archive says nothing by itself."""
+        """Return no text: an archive has none of its own."""
         return Text(state=TextState.EMPTY)
 
 

@@ -120,7 +120,7 @@ class IsoHandler(LeafHandler):
             yield from rest(file, tree.end(), source.size, last, "disc image")
 
     def text(self, source: Source, limits: Limits) -> Text:
-        """None: an archive says nothing by itself."""
+        """Return no text: an archive has none of its own."""
         return Text(state=TextState.EMPTY)
 
 

@@ -31,20 +31,22 @@ def shown(children: Iterable[Child]) -> Iterator[Child]:
 
 
 def charset_of(names: Iterable[bytes]) -> str:
-    """What such names together are surely in; "" where they do not tell."""
+    """Return the charset of such names together; "" where it is not certain."""
     guessed = guess(b"\n".join(names))
     return guessed.codec if guessed.sure else ""
 
 
 class Likely(NamedTuple):
-    """What names are likeliest in, "" where nothing tells; whether that is sure; and what the letters of most speak for."""
+    """The likeliest charset of names, "" where none was detected; whether that is certain; and the charset that the
+    letters of most names indicate."""
 
     charset: str
     sure: bool
     letters: str = ""
 
     def by_letters(self, name: bytes) -> tuple[str, str] | None:
-        """One of them as text, with its charset, where that is not sure and its letters, or those of the others, tell it."""
+        """Decode a name by its letters, or those of the others, where the charset is not certain; return the text and
+        its charset. None where they indicate no charset."""
         if self.sure and reads(name, self.charset):
             return None
         own = by_letters(name)

@@ -1,6 +1,6 @@
-"""RAR archives, version 4 and 5: our own walk over the headers says what there is, libarchive unpacks it.
+"""RAR archives, version 4 and 5: our own reader lists the members from the headers, libarchive unpacks them.
 
-Each member of an archive that is not solid is unpacked by itself, so that damage stays with the member that has it.
+Each member of an archive that is not solid is unpacked separately, so that damage affects only the damaged member.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _UNIX_4 = 3
 class Member:
     """One file header. `start` is where its block begins, `end` where its data ends."""
 
-    name: bytes  # UTF-8 in version 5 and where version 4 says so, else as stored
+    name: bytes  # UTF-8 in version 5 and where version 4 marks it, else as stored
     start: int
     end: int
     size: int | None  # unpacked; None where the writer did not know
@@ -43,12 +43,12 @@ class Member:
     directory: bool
     link: bool
     encrypted: bool
-    split: bool  # begins in the part before or goes on in the next
+    split: bool  # begins in the part before or continues in the next
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Layout:
-    """What the main header says, and the length of everything up to its end."""
+    """Fields of the main header, and the length of everything up to its end."""
 
     prefix: int
     solid: bool
@@ -94,7 +94,7 @@ def members(file: BinaryIO, size: int, layout: Layout, ends: list[int] | None = 
         at = block.end
     if at > size:
         raise DocumentError(ExceptionCode.TRUNCATED, f"the RAR archive breaks off in member {count}")
-    # Version 4 may lack the block that says that the archive is over.
+    # Version 4 may lack the block that marks the end of the archive.
     if layout.version == 5:
         raise DocumentError(ExceptionCode.TRUNCATED, f"the RAR archive breaks off after {count} members")
 
@@ -109,7 +109,7 @@ def _hidden() -> DocumentError:
 
 @dataclass(frozen=True, slots=True)
 class _Block:
-    """One block: its header after the fields that all have, and where it lies."""
+    """One block: its header after the fields that all have, and its position."""
 
     type: int
     flags: int
@@ -314,7 +314,7 @@ class RarHandler(LeafHandler):
     )
 
     def announced(self, source: Source) -> int | None:
-        """File headers that are no directories; None where the chain breaks off or goes on in another part."""
+        """Count file headers other than directories; None where the chain breaks off or continues in another part."""
         try:
             with source.open() as file:
                 layout = read_layout(file)
@@ -325,8 +325,8 @@ class RarHandler(LeafHandler):
             return None
 
     def children(self, source: Source, limits: Limits, part: Part | None = None) -> Iterator[Child]:
-        """The members in order. One that cannot be had is a Child with an error that is not emitted. Raises
-        `encrypted` where the headers are, `unsupported` behind the last member of one part of a split archive."""
+        """The members in order. One that cannot be read is a Child with an error that is not emitted. Raises
+        `encrypted` where the headers are, `unsupported` after the last member of one part of a split archive."""
         library()
         with source.open() as file:
             layout = read_layout(file)
@@ -345,12 +345,12 @@ class RarHandler(LeafHandler):
                 )
 
     def text(self, source: Source, limits: Limits) -> Text:
-        """None: an archive says nothing by itself."""
+        """Return no text: an archive has none of its own."""
         return Text(state=TextState.EMPTY)
 
 
 def _without_data(member: Member, position: int) -> Child | None:
-    """The child for a member whose data cannot be had or that has none."""
+    """The child for a member whose data cannot be read or that has none."""
     if member.link:
         return link_member(member.name, position)
     if member.split:
@@ -386,7 +386,7 @@ def _single(file: BinaryIO, size: int, layout: Layout, members: Iterator[Member]
 
 
 def _solid(file: BinaryIO, size: int, layout: Layout, members: Iterator[Member], limits: Limits) -> Iterator[Child]:
-    """One pass over all; what lies behind a member that could not be decoded is lost, and said to be."""
+    """Read all members in one pass; those after one that could not be decoded are lost, and reported as failed."""
     joined = JoinedRange(b"", file, 0, size)
     lost: DocumentError | None = None
     with closing(ArchiveReader(cast("BinaryIO", joined), size, _FORMATS[layout.version])) as reader:

@@ -1,4 +1,4 @@
-"""Further parts of archives that were cut into pieces (`.7z.002`, `.zip.002`, `.z02`): nothing but their name says so."""
+"""Further parts of split archives (`.7z.002`, `.zip.002`, `.z02`), recognised only by their names."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""Pictures: their size and what Exif says."""
+"""Pictures: their size and their Exif data."""

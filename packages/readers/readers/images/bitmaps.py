@@ -12,7 +12,7 @@ _BIT_FIELDS = 3
 _DEPTHS = frozenset((1, 4, 8, 16, 24, 32))
 _LARGEST_HEADER = 124
 BEGINNING = _LARGEST_HEADER + 1
-_SIDE = 1 << 20  # pixels; nobody's picture is as wide
+_SIDE = 1 << 20  # pixels; no real picture is as wide
 
 
 def with_header(dib: bytes) -> bytes:
@@ -22,7 +22,7 @@ def with_header(dib: bytes) -> bytes:
 
 
 def file_header(dib: bytes, length: int) -> bytes:
-    """What stands in front of a bitmap of so many bytes in a file, by its first bytes (BEGINNING); b"" where it is none."""
+    """The file header of a bitmap of so many bytes, by its first bytes (BEGINNING); b"" where it is none."""
     size = int.from_bytes(dib[:4], "little")
     if size == _CORE_SIZE and len(dib) > _CORE.size:
         _, width, height, _, depth = _CORE.unpack_from(dib)

@@ -51,11 +51,11 @@ _XMP_TOO = frozenset(
 )
 _PNG_KEYS = {"title": "title", "author": "author", "description": "description", "copyright": "copyright"}
 
-Said = Iterator[tuple[str, str]]  # key of metadata ("" where none fits), what it says
+Said = Iterator[tuple[str, str]]  # key of metadata ("" where none fits), its text
 
 
 def said(file: BinaryIO, size: int, label: str) -> tuple[dict[str, Any], str]:
-    """Metadata, and all that is said, each once, a line each: `title`, `author` and the like may have several values."""
+    """Metadata, and all captions, each once, a line each: `title`, `author` and the like may have several values."""
     readers = {"jpeg": _in_jpeg, "png": _in_png, "webp": _in_webp, "tiff": _in_tiff}
     lines: dict[str, None] = {}
     by_key: dict[str, list[str]] = {}
@@ -82,7 +82,7 @@ def _in_jpeg(file: BinaryIO, size: int) -> Said:
             data = _read(file, start, length)
             if data.startswith(_XMP):
                 yield from _xmp(data[len(_XMP) :])
-            elif data.startswith(_PHOTOSHOP):  # resources may go on in the next segment
+            elif data.startswith(_PHOTOSHOP):  # resources may continue in the next segment
                 photoshop.append(data[len(_PHOTOSHOP) :])
     yield from _resources(b"".join(photoshop))
 
@@ -154,7 +154,7 @@ def _resources(data: bytes) -> Said:
 
 
 def _iptc(data: bytes) -> Said:
-    """Data sets: 0x1C, record, number, length. 1:90 says that they are UTF-8; else nothing says in which charset they are."""
+    """Data sets: 0x1C, record, number, length. 1:90 declares UTF-8; otherwise no charset is declared."""
     at, utf8 = 0, False
     while at + 5 <= len(data) and data[at] == 0x1C:
         record, number, length = data[at + 1], data[at + 2], int.from_bytes(data[at + 3 : at + 5], "big")

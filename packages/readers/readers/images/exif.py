@@ -47,7 +47,7 @@ Tags = dict[int, tuple[int, bytes]]  # tag → type, raw value
 
 
 def find_block(file: BinaryIO, size: int, label: str) -> tuple[int, int] | None:
-    """Where the Exif block lies in the picture (start, length); None when there is none."""
+    """The position of the Exif block in the picture (start, length); None when there is none."""
     finders = {"jpeg": _in_jpeg, "png": _in_png, "webp": _in_webp, "heic": heif.exif_place, "avif": heif.exif_place}
     if label == "tiff":
         return 0, size
@@ -107,7 +107,7 @@ def _in_webp(file: BinaryIO, size: int) -> tuple[int, int] | None:
 
 
 class Exif(NamedTuple):
-    """What a block says of a picture; {} and () where it says nothing."""
+    """The contents of an Exif block; {} and () where it has none."""
 
     metadata: dict[str, Any]
     likely: dict[str, str]  # keys by the tags of Windows: what others say under the same key counts more
@@ -256,8 +256,9 @@ class _Block:
         return text
 
     def _utf_16(self, value: bytes, order: str) -> str:
-        """In the byte order of its mark; else in that which gives fewer rows of Unicode, for the standard leaves it open and programs
-        differ; in `order` where that says nothing. Some write ASCII or UTF-8."""
+        """Decode UTF-16 in the byte order of its mark; else in the one that gives fewer rows of Unicode, because the
+        standard leaves it open and programs differ; in `order` where both give the same. Some programs write ASCII or
+        UTF-8."""
         bare, value = value.strip(b"\0"), value[: len(value) & ~1]
         if value[:2] in (b"\xff\xfe", b"\xfe\xff"):
             return value.decode("utf-16", "replace").split("\0", 1)[0].strip()

@@ -1,4 +1,4 @@
-"""Common images: no text (that would take OCR), their size, what Exif says, and the frames of a TIFF as pages."""
+"""Common images: no text (that would take OCR), their size, their Exif data, and the frames of a TIFF as pages."""
 
 from __future__ import annotations
 

@@ -83,7 +83,7 @@ def _exif_item(content: bytes) -> int:
 
 
 def _places(content: bytes) -> Iterator[tuple[int, tuple[int, int]]]:
-    """(item's number, (start, length) of its first extent) of those that lie in the file (8.11.3 of 14496-12)."""
+    """(item's number, (start, length) of its first extent) of those stored in the file (8.11.3 of 14496-12)."""
     version, at = content[0], 6
     offsets, lengths, bases = content[4] >> 4, content[4] & 15, content[5] >> 4
     indexes = content[5] & 15 if version else 0

@@ -132,7 +132,7 @@ def bmp(file: BinaryIO, size: int) -> Size:
 
 
 def webp(file: BinaryIO, size: int) -> Size:
-    """WebP: lossy, lossless or extended, in a RIFF whose length says where it ends."""
+    """WebP: lossy, lossless or extended, in a RIFF whose length gives its end."""
     head = _take(file, 30, "WebP")
     kind = head[12:16]
     if kind == b"VP8X":
@@ -176,7 +176,7 @@ def tiff(file: BinaryIO, size: int) -> Size:
 
 
 def _tiff_directory(file: BinaryIO, size: int, at: int, order: str, big: bool, into: Size | None) -> int | None:
-    """Where the next directory lies; None when this one is not in the file. Fills in the size when asked to."""
+    """The position of the next directory; None when this one is not in the file. Fills in the size when asked to."""
     count_format, entry, next_format = ("Q", 20, "Q") if big else ("H", 12, "I")
     count_size, next_size = struct.calcsize(order + count_format), struct.calcsize(order + next_format)
     if at + count_size > size:
@@ -186,7 +186,7 @@ def _tiff_directory(file: BinaryIO, size: int, at: int, order: str, big: bool, i
     end = at + count_size + count * entry
     if count > 4096 or end + next_size > size:
         return None
-    if into is None:  # only where the next one lies: directories may overlap
+    if into is None:  # only the position of the next one: directories may overlap
         file.seek(end)
         return int(struct.unpack(order + next_format, file.read(next_size))[0])
     raw = file.read(count * entry + next_size)

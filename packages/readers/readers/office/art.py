@@ -33,7 +33,7 @@ _PROPERTIES = re.compile(
     rb"\x0b\xf0(?<=[\x03\x13\x23\x33\x43\x53\x63\x73\x83\x93\xa3\xb3\xc3\xd3\xe3\xf3].\x0b\xf0)", re.DOTALL
 )
 _PROPERTY = struct.Struct("<HI")
-_LONG = 0x8000  # of a kind: its value stands behind all of them
+_LONG = 0x8000  # of a kind: its value follows all properties
 _LETTERS = _LONG | 0xC0  # gtextUNICODE (2.3.22.1)
 _DESCRIPTION = _LONG | 0x0381  # wzDescription (2.3.4.2)
 _LARGEST = 64_000_000  # bytes of a metafile
@@ -99,7 +99,7 @@ def description(properties: bytes, count: int) -> Iterator[str]:
 
 
 def _said(properties: bytes, count: int, wanted: int) -> Iterator[str]:
-    """The text in a property. What has no room in one stands behind all of them, in their order."""
+    """Yield the text of a property. Complex values follow the array of properties, in the order of the array."""
     if wanted.to_bytes(2, "little") not in properties:
         return
     behind = _PROPERTY.size * count
@@ -116,7 +116,8 @@ def _said(properties: bytes, count: int, wanted: int) -> Iterator[str]:
 
 @dataclass(slots=True)
 class _Tried:
-    """Bytes that may still be inflated of what then is no metafile: headers may lie in one another's data."""
+    """Count the bytes that may still be inflated for data that turns out not to be a metafile: a header may be inside
+    another one's data."""
 
     left: int
 

@@ -1,4 +1,5 @@
-"""Formats of cells: how a workbook of any age says that a number is a date, a share or an amount, and what a cell of it shows."""
+"""Formats of cells: how workbooks of all versions mark a number as a date, percentage or amount, and the text of such a
+cell."""
 
 from __future__ import annotations
 
@@ -14,7 +15,7 @@ _DATES = frozenset((*range(14, 23), *range(27, 37), *range(45, 48), *range(50, 5
 _NAMED_DATES = frozenset((15, 16, 17))  # with the month's name, cut short
 _CLOCKS = frozenset((*range(18, 22), 32, 33, 45, 47))  # times of day, without a date
 _PERCENT = frozenset((9, 10))
-# Those whose code a workbook need not tell. Of accounts (5 to 8, 41 to 44) the currency is the reader's own: left out.
+# Those whose code a workbook may omit. Accounts (5 to 8, 41 to 44) omit the currency, which depends on the locale.
 _CODES_OF = {1: "0", 2: "0.00", 3: "#,##0", 4: "#,##0.00", 9: "0%", 10: "0.00%"}
 _CODES_OF |= dict.fromkeys((5, 6, 37, 38, 41, 42), "#,##0;(#,##0)")
 _CODES_OF |= dict.fromkeys((7, 8, 39, 40, 43, 44), "#,##0.00;(#,##0.00)")
@@ -26,10 +27,10 @@ FORMATS_LEFT = (  # of what cells show
     "fractions and exponents (decimals stand for them), dates in another form than ISO 8601's, the separators of other languages "
     "than English, formats of numbers beyond the first 1,000 of a workbook"
 )
-DATE = "date"  # how begins what `style_of` says of cells that show dates: `date`, `date Jan`, `date January Mon` …
+DATE = "date"  # start of the results of `style_of` for dates: `date`, `date Jan`, `date January Mon` …
 CLOCK = "clock"  # of cells that show a time of day and no date
 ELAPSED = "time"  # the same of cells that show times: and in hours or minutes, `time h` or `time m`
-# Before the words that a cell shows beside a positive number, those beside a negative one, beside 0, and before the format's code
+# Before the words of a cell with a positive number, those with a negative one, with 0, and before the format's code
 SAID = "\t"
 _START_1904 = datetime(1904, 1, 1)
 _DAYS_UNTIL_MARCH = 60  # of 1900, with its 29 February, which that year did not have (ECMA-376 part 1, 18.17.4.1)
@@ -39,7 +40,7 @@ _EXACT = 16  # digits from which on a number may be another one in fifteen
 _LITERAL = re.compile(r'"[^"]*"|\[[^\]]*\]|\\.|[_*].')  # parts of a format code that are not placeholders
 _NAMED_MONTH = re.compile(r"m{3,5}", re.IGNORECASE)
 _NAMED_DAY = re.compile(r"d{3,4}", re.IGNORECASE)
-# Of a format code: what stands in quotes, the sign of a currency, letters behind a backslash; and what ends a section.
+# Of a format code: quoted text, the sign of a currency, letters after a backslash; and the end of a section.
 _WORDS = re.compile(r'"([^"]*)"|\[\$([^\]-]*)[^\]]*\]|\[[^\]]*\]|((?:\\.)+)|[_*].|(;)')
 _WORD = re.compile(r"[^\W\d_]{2,}")
 _PLACES = re.compile(r"[0#?;@]")  # what a format code has that shows numbers otherwise than plain
@@ -48,7 +49,7 @@ _DAY_LETTERS, _TIME_LETTERS = re.compile(r"[yd]", re.IGNORECASE), re.compile(r"[
 
 
 class Styles(list[str]):
-    """For each cell format, by its number, what `style_of` says."""
+    """Results of `style_of` by the number of the cell format."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -70,16 +71,16 @@ class Styles(list[str]):
 
 
 class Look(NamedTuple):
-    """What `style_of` says, taken apart."""
+    """The parts of a result of `style_of`."""
 
     kind: str
-    words: tuple[str, ...]  # beside positive numbers, negative ones and 0
+    words: tuple[str, ...]  # with positive numbers, negative ones and 0
     form: NumberFormat | None
 
 
 @lru_cache(maxsize=4096)
 def look_of(shown: str) -> Look:
-    """Of what `style_of` says."""
+    """Split a result of `style_of` into its parts."""
     kind, *said = shown.split(SAID, 4)
     return Look(kind, tuple(said[:3]) or ("", "", ""), number_format(said[3]) if len(said) > 3 else None)
 
@@ -91,14 +92,14 @@ def text_format(shown: str) -> NumberFormat | None:
 
 
 def whole_as_it_is(shown: str) -> bool:
-    """Whether a whole number is shown as it stands: General, `0`."""
+    """Whether a whole number is shown unchanged: General, `0`."""
     look = look_of(shown)
     return not look.kind and not any(look.words) and (look.form is None or look.form.plain_whole)
 
 
 def style_of(number: str, code: str, *, rendered: bool = True) -> str:
-    """How a cell format shows numbers: DATE and by which names, ELAPSED, "percent" or ""; then, behind a SAID each, its words, if it has
-    any, and its code, where numbers are to be shown by it."""
+    """Return how a cell format shows numbers: DATE with the names it uses, ELAPSED, "percent" or "". Its words follow,
+    if any, then its code where numbers are rendered by it, each after a separator."""
     said = ""
     if code:
         code = code[:CODE_CHARACTERS]
@@ -165,12 +166,12 @@ def number_shown(value: str, number: float, shown: str, start: datetime) -> str:
 
 
 def is_whole(value: str) -> bool:
-    """Whether a number is shown as it stands, where its format says nothing else."""
+    """Whether a number is shown unchanged when its format does not change it."""
     return len(value) < _EXACT and value.isdecimal() and value.isascii() and value[0] != "0"
 
 
 def number_text(value: str, shown: str, start: datetime) -> str:
-    """A number as it is written, in a cell of which `style_of` says this."""
+    """Return a stored number as text, in a cell for which `style_of` returned `shown`."""
     if not shown and is_whole(value):
         return value
     try:
@@ -191,7 +192,7 @@ def _number_text(value: str, number: float, kind: str, start: datetime) -> str:
 
 
 def _elapsed(number: float, start: datetime, kind: str) -> str:
-    """Hours or minutes beyond a day are not begun anew."""
+    """Durations of more than a day: hours or minutes do not restart at zero."""
     if number < 1:
         return _date_text(number, start, has_day=False)
     minutes, seconds = divmod(round(number * 86400), 60)
@@ -199,9 +200,9 @@ def _elapsed(number: float, start: datetime, kind: str) -> str:
 
 
 def date_text(number: float, start: datetime, shown: str) -> str:
-    """A serial date: days since the start, the time of day as a fraction. As ISO 8601 has it; where the cell shows the
-    name of the month or day, that behind it, in English: by which one a search is made nobody knows. In workbooks of 1900 what is
-    below 1 has no day; elsewhere it has one, but where the cell shows a time of day alone."""
+    """Convert a serial date (days since the start, the time of day as a fraction) to ISO 8601. Where the cell shows the
+    name of the month or day, that name follows in English, because a search may use either form. Values below 1 have no
+    day in workbooks of the 1900 date system. In the others they have one, unless the cell shows only a time of day."""
     text = _date_text(number, start, has_day=number >= 1 or (start == _START_1904 and shown != CLOCK))
     if shown in (DATE, CLOCK) or text[2:3] == ":":
         return text

@@ -1,4 +1,4 @@
-"""How the numbers of Word's lists go on (ECMA-376 part 1, 17.9; [MS-DOC] 2.4.6.3): by definition of a list and by level."""
+"""Numbering of Word's lists (ECMA-376 part 1, 17.9; [MS-DOC] 2.4.6.3): counts by definition of a list and by level."""
 
 from __future__ import annotations
 
@@ -36,18 +36,18 @@ class Level:
 
 
 class Counts:
-    """Counts through one text: those of the text, of a header and of the notes do not go on from one another."""
+    """Counts of one text. The main text, a header and the notes count independently."""
 
     def __init__(self, *, english: bool) -> None:
         self._english = english
         self._counts: dict[Hashable, dict[int, int]] = {}
 
     def begin(self, of: Hashable, at: int) -> None:
-        """A level of a list begins anew."""
+        """Restart the count of a level of a list."""
         self._counts.get(of, {}).pop(at, None)
 
     def label(self, of: Hashable, levels: Mapping[int, Level], at: int) -> str:
-        """What stands in front of the next paragraph on this level; "" where that is no number."""
+        """Return the label of the next paragraph on this level; "" for a bullet or an unknown level."""
         level = levels.get(at)
         if level is None or level.form == "bullet":
             return ""

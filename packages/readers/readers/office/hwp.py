@@ -27,7 +27,7 @@ _PATH = "UNHWP_LIB_PATH"
 
 
 def _load() -> tuple[ModuleType | None, str]:
-    """The module; else why it cannot be had: its wheel brings libraries for some kinds of machine only."""
+    """Return the module; else the reason why it is not available: its wheel has libraries for some platforms only."""
     found = importlib.util.find_spec("unhwp")
     if found is None or not found.submodule_search_locations:
         return None, "unhwp is not installed"
@@ -52,7 +52,7 @@ MEDIA_TYPE = "application/x-hwp"
 _HEADER = struct.Struct("<32sII")  # of the stream FileHeader: signature, version, properties
 _SIGNATURE = b"HWP Document File"
 _COMPRESSED, _ENCRYPTED, _FOR_DISTRIBUTION = 1, 2, 4  # bits of the properties
-_LENGTH = 4  # bytes that stand in front of an OLE object
+_LENGTH = 4  # bytes in front of an OLE object
 
 
 class HwpHandler(LeafHandler):
@@ -76,7 +76,7 @@ class HwpHandler(LeafHandler):
     )
 
     def children(self, source: Source, limits: Limits, part: Part | None = None) -> Iterator[Child]:
-        """What lies in BinData. A document that cannot be read, or needs a password, has none: `text` says why."""
+        """The content of BinData. A document that cannot be read, or needs a password, has none: `text` reports why."""
         try:
             compound, properties = _opened(source, limits)
         except DocumentError:

@@ -1,8 +1,10 @@
-"""Numbers and texts as the format of their cell shows them (ECMA-376 part 1, 18.8.31): `INV0042`, `(202) 555-0143`, `1,234.50`.
+"""Numbers and texts as the format of their cell shows them (ECMA-376 part 1, 18.8.31): `INV0042`, `(202) 555-0143`,
+`1,234.50`.
 
-What is shown stands behind the plain value, and only where it has words of its own: an index cuts words at every sign, so `(5)` or `$5`
-has no other word than 5, and nobody finds more by it. Rounded numbers, numbers with zeros put in front or behind, and such as are cut by
-commas, points, hyphens or blanks have other words. Only the zeros behind a percentage (`25.00%`) are left out, for nobody looks for them.
+The shown form follows the plain value, and only where it adds words. An index splits words at every sign, so `(5)` or
+`$5` has no word other than 5, and a search finds no more by it. Rounded numbers, numbers with zeros added in front or
+at the end, and those split by commas, points, hyphens or blanks have other words. Only the zeros at the end of a
+percentage (`25.00%`) are omitted, because users do not search for them.
 """
 
 from __future__ import annotations
@@ -14,8 +16,8 @@ from decimal import ROUND_HALF_UP, Context, Decimal
 from functools import lru_cache
 
 CODE_CHARACTERS = 255  # of a format code: as many as Excel takes
-_LARGEST = 1e21  # from here on a number is told by its exponent
-_SHARE = 1e6  # up to which a percentage is told by all of its digits
+_LARGEST = 1e21  # from here on a number is written with an exponent
+_SHARE = 1e6  # up to which a percentage is written with all of its digits
 _MOST_DIGITS = 1e15  # those that a number of a sheet has
 _DECIMAL = Context(prec=600, rounding=ROUND_HALF_UP)
 _TOKEN = re.compile(
@@ -27,12 +29,12 @@ _CONDITION = re.compile(r"(<=|>=|<>|<|>|=)\s*([+-]?\d+(?:\.\d+)?)\s*")
 _WORD = re.compile(r"[^\W_]+")
 _LETTER, _LETTERS = re.compile(r"[^\W\d_]"), re.compile(r"[^\W\d_]{2,}")
 _SIMPLE = re.compile(r"#*(0+)")
-_EMPTY = {"0": "0", "?": " "}  # what stands in a place without a digit
+_EMPTY = {"0": "0", "?": " "}  # shown in a place without a digit
 _PLACES, _SHIFTS = 64, 30  # digits of a section, and places of which it moves the point: more of them are not rendered
 _ZEROS = "0 .,-%"  # what a number consists of that shows as zeros
 _UNKNOWN = frozenset("ymdhsegb/")  # unquoted: dates, exponents, fractions
 Token = tuple[str, str]  # kind, and what it shows
-Render = Callable[[float, str], str]  # of a number without its sign and the digits that it is told by
+Render = Callable[[float, str], str]  # of a number without its sign and the digits that it is written with
 _TESTS: dict[str, Callable[[float, float], bool]] = {
     "<=": operator.le,
     ">=": operator.ge,
@@ -62,7 +64,7 @@ class NumberFormat:
 
     @property
     def plain_whole(self) -> bool:
-        """Whether whole numbers show as they stand."""
+        """Whether whole numbers are shown unchanged."""
         return self._only is not None and self._only.plain_whole
 
     @property
@@ -71,8 +73,8 @@ class NumberFormat:
         return self._around is not None and any(map(_WORD.search, self._around))
 
     def number(self, number: float, text: str, words: str = "") -> str:
-        """A cell's number, plain, and behind it how it is shown, where that has other words. The words of the format stand by themselves
-        too: those of the section, or `words` where it cannot be rendered."""
+        """Return a cell's plain number, followed by its shown form where that adds words. The words of the format
+        follow too: those of the section, or `words` where it cannot be rendered."""
         section = self._only or next((one for one in self._sections if one.takes(number)), None)
         if section is None or section.render is None or not -_LARGEST < number < _LARGEST:
             return f"{text} {words}" if words else text
@@ -111,7 +113,7 @@ class _Section:
             condition = _CONDITION.fullmatch(shown) if kind == "bracket" else None
             if condition is not None:
                 self.condition = condition[1], float(condition[2])
-            elif kind == "bracket":  # colours; times that go on beyond a day
+            elif kind == "bracket":  # colours; times beyond a day
                 known = known and not (shown and set(shown.lower()) in ({"h"}, {"m"}, {"s"}))
             else:
                 self._tokens.append((kind, shown))
@@ -141,7 +143,7 @@ class _Section:
         return f"{abs(number):.15g}" if text.endswith("%") or abs(number) >= _MOST_DIGITS else text.lstrip("-")
 
     def around(self) -> tuple[str, str]:
-        """Of a section for texts, what stands in front of them and behind."""
+        """The literal text before and after the placeholder of a section for texts."""
         at = self._tokens.index(("general", "@"))
         shown = ["" if kind in ("general", "digit") else text for kind, text in self._tokens]
         return "".join(shown[:at]), "".join(shown[at + 1 :])
@@ -192,7 +194,8 @@ def _sections(code: str) -> list[list[Token]]:
 
 
 def _parts(tokens: list[Token], point: int) -> tuple[list[Token], list[Token], bool, int]:
-    """What stands in front of the point and behind it; whether thousands are apart; by how many of them the number is scaled."""
+    """Return the tokens before and after the decimal point, whether thousands are separated, and by how many thousands
+    the number is scaled."""
     grouped, scale = False, 0
     parts: tuple[list[Token], list[Token]] = ([], [])
     last = max(at for at, (kind, _) in enumerate(tokens) if kind == "digit")

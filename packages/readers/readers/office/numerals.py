@@ -44,7 +44,7 @@ def alphabetic(number: int) -> str:
 
 
 def roman(number: int) -> str:
-    """In small letters; digits for what nobody writes so."""
+    """Return a number in lowercase Roman numerals; in digits outside their usual range."""
     if not 0 < number <= _ROMAN_TO:
         return str(number)
     out = ""

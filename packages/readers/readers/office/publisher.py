@@ -1,7 +1,7 @@
-"""Publisher documents: the text of all frames, which lies together in one stream, and pictures.
+"""Publisher documents: the text of all frames, which is in one stream, and pictures.
 
-The format is not published. The stream of text is laid out as the pages of Apache POI on HPBF describe it: a directory of
-entries of 24 bytes, each with the kind of a piece and where it lies.
+The format is not published. The pages of Apache POI on HPBF describe the stream of text: a directory of entries of 24
+bytes, each with the kind of a piece and its location.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ class PublisherHandler(LeafHandler):
     )
 
     def children(self, source: Source, limits: Limits, part: Part | None = None) -> Iterator[Child]:
-        """Pictures. A document that cannot be opened has none: `text` says why."""
+        """Pictures. A document that cannot be opened has none: `text` reports why."""
         try:
             compound = CompoundFile(source.whole(limits.parse_bytes))
         except DocumentError:

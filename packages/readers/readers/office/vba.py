@@ -1,6 +1,6 @@
-"""Macros of Office documents ([MS-OVBA]): the source of each module that somebody wrote something into, as a text.
+"""Macros of Office documents ([MS-OVBA]): the source of each module with code that a user wrote, as a text.
 
-A project is a storage of streams: `dir` says which modules there are and where in their streams the source begins; both are
+A project is a storage of streams: `dir` lists the modules and where in their streams the source begins; both are
 compressed (2.4.1).
 """
 
@@ -17,14 +17,14 @@ from readers.errors import DocumentError, ExceptionCode
 from readers.office.ole.compound import CompoundFile
 from readers.records import Kind, Limits
 
-# Where it lies: of Word, of Excel, and in a file of its own (PowerPoint, Office Open XML).
+# Its location: of Word, of Excel, and in a file of its own (PowerPoint, Office Open XML).
 _PLACES = (("Macros", "VBA"), ("_VBA_PROJECT_CUR", "VBA"), ("VBA",))
 _CODE_PAGE, _VERSION, _NAME, _STREAM, _OFFSET, _END = 0x03, 0x09, 0x19, 0x1A, 0x31, 0x2B  # 2.3.4.2
 _CHUNK = 4096  # bytes that a chunk gives
 _BITS = (1, 2, 4, 8, 16, 32, 64, 128)
 _MOST_MODULES = 10_000
 _MOST = 16_000_000  # bytes of source of one document; people write thousands of lines
-# What a program writes into each, also into those that nobody opened.
+# Lines that a program writes into each module, also into unopened ones.
 _UNWRITTEN = re.compile(
     rb"(?:Attribute [^\n]*|VERSION [^\n]*|Option [^\n]*|BEGIN\r?\n(?:[^\n]*\n)*?END|\s*)(?:\r?\n|\Z)"
 )
@@ -38,8 +38,8 @@ class _Module:
 
 
 def children(compound: CompoundFile, limits: Limits, position: int) -> Iterator[Child]:
-    """The modules of a file's project from this position on, in order; none where it has no macros. DocumentError `corrupt` or
-    `too_large` when what says which there are cannot be read."""
+    """The modules of a file's project from this position on, in order; none where it has no macros. Raises
+    DocumentError `corrupt` or `too_large` when the list of modules cannot be read."""
     places = (compound.root.find(*place) for place in _PLACES)
     storage = next((place for place in places if place is not None and place.stream("dir") is not None), None)
     if storage is None:
@@ -93,7 +93,7 @@ def _project(data: bytes) -> tuple[int, list[_Module]]:
     offset = at = 0
     while at + 6 <= len(data) and len(modules) < _MOST_MODULES:
         kind, size = struct.unpack_from("<HI", data, at)
-        size += 2 if kind == _VERSION else 0  # its size is not said (2.3.4.2.1.11)
+        size += 2 if kind == _VERSION else 0  # its size field omits two bytes (2.3.4.2.1.11)
         value = data[at + 6 : at + 6 + size]
         at += 6 + size
         if kind == _CODE_PAGE:

@@ -63,7 +63,8 @@ def _with_names(compound: CompoundFile, storage: DirectoryEntry, own: Properties
 
 
 def _names(compound: CompoundFile) -> dict[int, int]:
-    """Our ids of properties that have names: they stand at the top of the file (2.2.3), and are read once for all messages in it."""
+    """Our ids of named properties, which are stored at the top level of the file (2.2.3) and read once for all messages
+    in it."""
     known = _KNOWN.get(compound)
     if known is None:
         top = compound.root.find(_NAMES)
@@ -210,7 +211,7 @@ class _Form(NamedTuple):
 
 
 def _canonical(source: Source, limits: Limits) -> tuple[MemorySource, _Form]:
-    """The canonical form, as bytes to be read and with what is known beside them."""
+    """The canonical form, as bytes to be read and with the facts that are not in them."""
     made = _FORMS(source.whole(limits.parse_bytes), limits)
     return MemorySource(source.name, made.message), made
 

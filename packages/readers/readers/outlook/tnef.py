@@ -37,7 +37,7 @@ _INTERFACE = 16  # bytes in front of an object: what it is
 
 @dataclass(slots=True)
 class Tnef:
-    """A stream taken apart. `error` says why it ends too early; what there is stays."""
+    """A parsed stream. `error` reports why it ends too early; the available parts are kept."""
 
     message: Properties = field(default_factory=Properties)
     recipients: list[Properties] = field(default_factory=list)

@@ -1,4 +1,4 @@
-"""Comma-separated values and their relatives (RFC 4180): text as it stands, and the table's shape."""
+"""Comma-separated values and their relatives (RFC 4180): unchanged text, and the table's shape."""
 
 from __future__ import annotations
 
@@ -77,8 +77,8 @@ class CsvHandler(LeafHandler):
     )
 
     def text(self, source: Source, limits: Limits) -> Text:
-        """The text as it stands; `charset`, `delimiter`, `rows` (header included) and `columns` as metadata, of the
-        part within the limit of characters."""
+        """The unchanged text; `charset`, `delimiter`, `rows` (header included) and `columns` as metadata, of the part
+        within the limit of characters."""
         out = as_it_stands(source, limits)
         if out.text:
             delimiter = _delimiter(out.text)

@@ -68,7 +68,7 @@ _CODES = (
 @functools.cache
 def library() -> Any:
     """The library with its prototypes; DocumentError `unsupported` where this machine has none."""
-    with suppress(locale.Error):  # it tells names in the locale's encoding: under LC_ALL=C those of cabinets were lost
+    with suppress(locale.Error):  # names are in the locale's encoding: under LC_ALL=C those of cabinets were lost
         locale.setlocale(locale.LC_CTYPE, "C.UTF-8")
     candidates = ["libarchive.so.13"]
     bundled = importlib.util.find_spec("archi")
@@ -89,7 +89,7 @@ def library() -> Any:
 
 
 class ArchiveEntry:
-    """The member that an archive stands at; valid until the next one is asked for."""
+    """The current member of an archive; valid until the next one is requested."""
 
     def __init__(self, lib: Any, pointer: Any) -> None:
         mode = lib.archive_entry_mode(pointer) & _TYPE

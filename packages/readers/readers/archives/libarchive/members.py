@@ -45,7 +45,7 @@ class Members:
         return entry
 
     def child(self, entry: ArchiveEntry, position: int, name: bytes | None = None, crc: int | None = None) -> Child:
-        """The member as a child, failed where its data cannot be had or has another CRC-32 than this."""
+        """The member as a child, failed where its data cannot be read or has another CRC-32 than this."""
         name = entry.name if name is None else name
         if entry.link:
             return link_member(name, position)

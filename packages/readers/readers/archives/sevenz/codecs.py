@@ -140,8 +140,8 @@ class _Delta:
 
 
 class FolderReader:
-    """The decoded bytes of one folder, forwards. `piece` raises DocumentError `corrupt`, `unsupported` or
-    `too_large`, once and for all: what follows in the folder cannot be had either."""
+    """The decoded bytes of one folder, forwards. `piece` raises DocumentError `corrupt`, `unsupported` or `too_large`,
+    and again at every later call: the rest of the folder cannot be decoded."""
 
     def __init__(self, file: BinaryIO, folder: Folder, archive_size: int, password: str | None = None) -> None:
         self._file, self._at, self._left = file, folder.position, folder.packed

@@ -39,7 +39,7 @@ class Properties:
 # 7-Zip writes no salt, so a password has the same key in every archive: a bank is derived once in a process.
 @functools.lru_cache(maxsize=1024)
 def _key(password: str, salt: bytes, power: int) -> bytes:
-    """SHA-256 over salt, password and round number, for each round; many rounds lie in one block of memory whose
+    """SHA-256 over salt, password and round number, for each round. One block of memory holds many rounds and its
     numbers are written in columns, because a step of Python for each would take ten times as long."""
     row = salt + password.encode("utf-16-le", "surrogatepass")
     if power == _NO_ROUNDS:

@@ -31,7 +31,7 @@ class Coder:
 class Folder:
     """One packed stream, the chain that decodes it, and the lengths and CRCs of the files in it, in order."""
 
-    chain: tuple[Coder, ...]  # in order of decoding; empty when `problem` says why
+    chain: tuple[Coder, ...]  # in order of decoding; empty when `problem` is set
     position: int  # of the packed bytes in the archive
     packed: int  # bytes
     size: int  # bytes after decoding
@@ -140,7 +140,7 @@ def _packed_sizes(cursor: Cursor) -> list[int]:
 
 @dataclass(frozen=True, slots=True)
 class _Wiring:
-    """A folder as it stands in the header."""
+    """A folder as stored in the header."""
 
     coders: list[tuple[bytes, bytes]]  # method, properties
     simple: bool  # each coder has one stream in and one out

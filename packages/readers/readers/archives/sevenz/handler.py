@@ -63,9 +63,9 @@ class SevenZipHandler(LeafHandler):
             return None
 
     def children(self, source: Source, limits: Limits, part: Part | None = None) -> Iterator[Child]:
-        """The members in the order of the header. One that cannot be had (encrypted, damaged, a method that is not
-        known, or behind such damage in a solid archive) is a Child with an error that is not emitted. Raises what
-        `read_archive` raises when there is no readable header."""
+        """The members in the order of the header. One that cannot be read (encrypted, damaged, an unknown method, or
+        after such damage in a solid archive) is a Child with an error that is not emitted. Raises the errors of
+        `read_archive` when there is no readable header."""
         with source.open() as file:
             budget = TryBudget(limits)
             archive = _read(file, source, limits, budget)
@@ -73,7 +73,7 @@ class SevenZipHandler(LeafHandler):
             yield from rest(file, archive.end, source.size, len(archive.entries), "7z archive")
 
     def text(self, source: Source, limits: Limits) -> Text:
-        """None: an archive says nothing by itself."""
+        """Return no text: an archive has none of its own."""
         return Text(state=TextState.EMPTY)
 
 
@@ -99,7 +99,7 @@ def _read(file: BinaryIO, source: Source, limits: Limits, budget: TryBudget) -> 
 
 
 class _Members:
-    """One pass over the entries, with the folder that the next file with data lies in."""
+    """One pass over the entries, with the folder that holds the next file with data."""
 
     def __init__(self, file: BinaryIO, source: Source, archive: Archive, limits: Limits, budget: TryBudget) -> None:
         self._file, self._size, self._archive = file, source.size, archive

@@ -22,7 +22,7 @@ _WINDOWS_DIRECTORY, _UNIX, _UNIX_TYPE, _UNIX_LINK = 0x10, 0x8000, 0o170000, 0o12
 
 @dataclass(frozen=True, slots=True)
 class SevenZipEntry:
-    """One entry of the archive; `has_data` says that it is the next file of a folder."""
+    """One entry of the archive; `has_data` means that it is the next file of a folder."""
 
     position: int
     name: bytes  # UTF-8 of the stored UTF-16

@@ -11,7 +11,7 @@ from readers.archives.libarchive.library import ArchiveReader
 from readers.errors import DocumentError, ExceptionCode
 from readers.streams import JoinedRange
 
-_MOST_PASSES = 16  # over one archive: after damage libarchive reads nothing more of it, and begins anew
+_MOST_PASSES = 16  # over one archive: after damage libarchive reads nothing more of it, and a new pass begins
 
 
 class LibraryFolders:
@@ -62,7 +62,7 @@ class LibraryFolder:
         self._fill()
 
     def read(self, count: int) -> bytes:
-        """At most `count` bytes; who asks for none gets none, for behind a folder lies the next one."""
+        """Return at most `count` bytes; for a `count` of 0 read nothing, because the next folder follows this one."""
         if count and self._taken >= len(self._buffer):
             self._fill()
         if self.problem is not None and not self._buffer:

@@ -40,7 +40,7 @@ def unlock(
 
 
 def _right(reader: FolderReader, folder: Folder, *, header: bool) -> bool:
-    """Whether the first files of the folder, as many as it takes to tell, are what their CRCs say."""
+    """Whether the first files of the folder match their CRCs, as many of them as the check needs."""
     checked = 0
     for size, crc in zip(folder.sizes, folder.crcs, strict=True) if folder.sizes else [(folder.size, folder.crc)]:
         if not _comes_out(reader, size, crc, header=header):
@@ -69,13 +69,14 @@ def _comes_out(reader: FolderReader, size: int, crc: int | None, *, header: bool
 
 
 def _filled_up(file: BinaryIO, folder: Folder, aes: Coder, password: str) -> bool:
-    """Whether zeros lie between the end of a short folder and that of its last block; a long one is not asked."""
+    """Whether only zeros fill the space between the end of a short folder and that of its last block; a long one is not
+    checked."""
     filling = folder.packed - aes.size
     if folder.size >= _TELLING or folder.chain[0] is not aes or folder.packed % BLOCK or not 0 < filling < BLOCK:
         return True
     start = max(folder.position, folder.position + folder.packed - 2 * BLOCK)
     file.seek(start)
     data = file.read(folder.position + folder.packed - start)
-    if len(data) % BLOCK:  # it breaks off, which the reader says
+    if len(data) % BLOCK:  # it breaks off, which the reader reports
         return True
     return not any(last_block(aes.properties, password, data[:-BLOCK], data[-BLOCK:])[-filling:])

@@ -34,7 +34,7 @@ def tar_children(stream: BinaryIO, *, size: int | None, skippable: int | None = 
                 raise _cut(entry)
             yield _child(entry, reader)
     except DocumentError as error:
-        # Why the stream ended says more than that it did.
+        # The reason why the stream ended is more useful than the fact.
         raise (reader.error or error) from error
     if reader.error is not None:
         raise reader.error

@@ -39,7 +39,7 @@ class TarHandler(LeafHandler):
             yield from shown(tar_children(file, size=source.size))
 
     def text(self, source: Source, limits: Limits) -> Text:
-        """None: an archive says nothing by itself."""
+        """Return no text: an archive has none of its own."""
         return Text(state=TextState.EMPTY)
 
 

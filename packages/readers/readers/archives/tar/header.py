@@ -4,8 +4,8 @@ from __future__ import annotations
 
 
 def is_tar_header(block: bytes) -> bool:
-    """True when the checksum field holds the sum of the other bytes; nothing else tells old tar files apart. The type may
-    be any: one that is not known is a regular file (POSIX.1-2017, pax, ustar interchange format)."""
+    """Whether the checksum field holds the sum of the other bytes, the only sign of old tar files. Any type is
+    accepted: an unknown one is a regular file (POSIX.1-2017, pax, ustar interchange format)."""
     if len(block) < 512 or block[0] == 0 or not (block[156] == 0 or 32 < block[156] < 127):
         return False
     field = block[148:156].strip(b" \0")

@@ -166,7 +166,7 @@ def _pass_over(reader: ByteReader, block: bytes, outside: Outside, ended: bool, 
 
 
 def _entry(header: bytes, position: int, extensions: _Extensions) -> TarEntry | None:
-    """What a header says; None where its size is impossible."""
+    """Parse a header; None where its size is impossible."""
     kind = header[156]
     size = _number(header[124:136])
     name = header[:100].partition(b"\0")[0]

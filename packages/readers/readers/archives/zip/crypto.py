@@ -1,8 +1,8 @@
 """Encrypted members of zip archives: traditional encryption (APPNOTE 6.3.10, 6.1) and WinZip's AES (AE-1 and AE-2,
 "AES Encryption Information: Encryption Specification AE-1 and AE-2", version 1.04; APPNOTE 4.5.12 for the extra field).
 
-A password is right when the member comes out right, not when the check bytes fit: one wrong password in 256 (in 65,536
-with AES) has the same. So a fitting one is held against the CRC, or the authentication code, before it is believed.
+A password is right when the member decrypts correctly, not when the check bytes fit: they also fit one wrong password
+in 256 (in 65,536 with AES). So a fitting one is checked against the CRC, or the authentication code, before it is used.
 """
 
 from __future__ import annotations
@@ -101,7 +101,7 @@ class _Plain:
         self.kept: list[bytes] | None = [] if test else None
 
     def seek(self, position: int) -> None:
-        """The reader asks for what comes next and for nothing else."""
+        """Do nothing: the reader only reads forwards."""
 
     def read(self, count: int) -> bytes:
         self._file.seek(self._at)
@@ -117,14 +117,14 @@ class _Plain:
 
 @dataclass(frozen=True, slots=True)
 class _Locked:
-    """An encrypted member: where its bytes are, how they were compressed, how a password is held against it."""
+    """An encrypted member: the position of its bytes, its compression method, how a password is checked."""
 
     file: BinaryIO
     entry: ZipEntry
     start: int  # of the encrypted data, check bytes left out
     length: int
     method: int
-    crc: int | None  # None where the authentication code stands in for it
+    crc: int | None  # None where the authentication code replaces it
     lock: bytes  # the bytes that differ between members
     cost: float
     cipher: Callable[[bytes], _Cipher | None]  # None when the check bytes do not fit
@@ -172,8 +172,9 @@ def _encoded(password: str) -> list[bytes]:
 def unlock(
     file: BinaryIO, archive_size: int, entry: ZipEntry, passwords: Passwords, budget: TryBudget
 ) -> Opened[MemberReader]:
-    """A reader over an encrypted member's content. DocumentError `encrypted` when no password fits, `unsupported` for
-    an encryption or compression that is not known, `corrupt` where its bytes are not where the directory says."""
+    """Return a reader over an encrypted member's content. Raises DocumentError `encrypted` when no password fits,
+    `unsupported` for an unknown encryption or compression, `corrupt` where its bytes are not at the position that the
+    directory gives."""
     start, local, extra = _place(file, archive_size, entry)
     if entry.flags & _STRONG:
         raise DocumentError(ExceptionCode.ENCRYPTED, "PKWARE's strong encryption cannot be opened")

@@ -1,7 +1,7 @@
 """The central directory of a zip archive, read lazily and leniently (APPNOTE 6.3.10, sections 4.3.6 to 4.5).
 
-The standard library's reader builds every entry at once, decodes names (losing raw bytes) and gives up on archives
-that can partly be read; this one yields entries as they stand, in constant memory.
+The standard library's reader builds every entry at once, decodes names (losing raw bytes) and gives up on archives that
+can partly be read; this one yields entries as stored, in constant memory.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ class ZipEntry(msgspec.Struct, frozen=True):
 
 
 class Directory(msgspec.Struct, frozen=True):
-    """Where the central directory lies."""
+    """The location of the central directory."""
 
     position: int
     length: int
@@ -111,8 +111,8 @@ def _check_end(file: BinaryIO, tail: bytes, tail_at: int, at: int) -> Directory 
 def _end64(
     file: BinaryIO, locator: tuple[bytes, int, int, int], before: int
 ) -> tuple[int, int, int, int, int, int] | None:
-    """The zip64 record: its position, then the fields of the end record. It lies where the locator says, or
-    right before the locator when something was put in front of the archive."""
+    """The zip64 record: its position, then the fields of the end record. It is at the locator's offset, or right before
+    the locator when something was put in front of the archive."""
     _, _, offset, disks = locator
     if disks > 1:
         raise DocumentError(ExceptionCode.UNSUPPORTED, SPLIT)
@@ -128,7 +128,7 @@ def _end64(
 
 
 def iter_entries(file: BinaryIO, directory: Directory, index: int = 0, start: int | None = None) -> Iterator[ZipEntry]:
-    """Entries in directory order, from the one with this index, which lies at `start`. DocumentError `corrupt` when the
+    """Entries in directory order, from the one with this index, which is at `start`. DocumentError `corrupt` when the
     directory breaks off or is not one."""
     position, stop = directory.position if start is None else start, directory.position + directory.length
     buffer, at = b"", 0
@@ -182,9 +182,9 @@ def _entry(buffer: bytes, at: int, index: int, directory: Directory, place: int)
 
 
 def shown_name(name: bytes, extra: bytes) -> str | None:
-    """The name as text where it is not simply UTF-8, which many programs write without saying so: what Info-ZIP's extra
-    field has (APPNOTE 4.6.9), where it belongs to this name; else code page 437 (APPNOTE, appendix D), where that
-    gives letters. None: nobody knows, or it is UTF-8."""
+    """Return the name as text where it is not simply UTF-8, which many programs write without a flag. Use Info-ZIP's
+    extra field (APPNOTE 4.6.9), where it belongs to this name; else code page 437 (APPNOTE, appendix D), where that
+    gives letters. None where the charset is unknown, or UTF-8."""
     unicode_name = _extra_field(extra, _UNICODE_NAME) if extra else b""
     if (
         len(unicode_name) > 5
@@ -225,7 +225,7 @@ def _extra_field(extra: bytes, wanted: int) -> bytes:
 
 
 def _zip64(extra: bytes, size: int, compressed: int, offset: int) -> tuple[int, int, int]:
-    """The 64-bit values that stand in extra field 0x0001 for those fields that are full, in this order."""
+    """Take the 64-bit values of extra field 0x0001 for those fields that are full, in this order."""
     values = [size, compressed, offset]
     field = _extra_field(extra, _ZIP64)
     wide = [field[i : i + 8] for i in range(0, len(field) - 7, 8)]
@@ -243,8 +243,8 @@ def zip64_sizes(extra: bytes, size: int, compressed: int) -> tuple[int, int]:
 
 
 def overlapping(file: BinaryIO, directory: Directory) -> frozenset[int]:
-    """Indexes of members whose data begins inside an earlier member's (bombs are built so); constant memory for
-    archives whose members lie in directory order, as nearly all do."""
+    """Indexes of members whose data begins inside an earlier member's, as in zip bombs; constant memory for archives
+    whose members are in directory order, as nearly all are."""
     reached = 0
     for entry in iter_quietly(file, directory):
         if entry.offset < reached:

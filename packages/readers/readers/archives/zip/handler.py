@@ -108,8 +108,8 @@ class ZipHandler(LeafHandler):
             return ranges(file, source.size, target_bytes)
 
     def children(self, source: Source, limits: Limits, part: Part | None = None) -> Iterator[Child]:
-        """The members in directory order. Without a readable directory: those that are complete, by local headers,
-        then `truncated`. A member that cannot be had is a Child with an error that is not emitted."""
+        """The members in directory order. Without a readable directory: those that are complete, by local headers, then
+        `truncated`. A member that cannot be read is a Child with an error that is not emitted."""
         with source.open() as file:
             try:
                 directory = find_directory(file, source.size)
@@ -123,7 +123,7 @@ class ZipHandler(LeafHandler):
             yield from _members(source, file, limits, directory, part)
 
     def text(self, source: Source, limits: Limits) -> Text:
-        """None: an archive says nothing by itself."""
+        """Return no text: an archive has none of its own."""
         return Text(state=TextState.EMPTY)
 
 
@@ -214,8 +214,8 @@ class Gaps:
 
 
 def _name(child: Child, names: Likely) -> None:
-    """Show a name that says no charset in what all such names are surely in; else in what it is likeliest in, which is the
-    format's own code page 437 where that gives letters, and record that as a guess."""
+    """Show a name without a declared charset in the certain charset of all such names; else in its likeliest charset,
+    which is the format's own code page 437 where that gives letters, and record that as a guess."""
     if (told := names.by_letters(child.name)) is not None:
         child.shown, charset = told
         child.notes = child.notes | {"name_charset": charset}

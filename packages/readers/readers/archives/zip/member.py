@@ -16,7 +16,7 @@ class MemberReader:
     """Produces the bytes of one member from its place in the archive."""
 
     def __init__(self, file: BinaryIO, start: int, compressed: int, size: int, crc: int | None, method: int) -> None:
-        """`crc` is None where something else says that the bytes are right."""
+        """`crc` is None where something else verifies the bytes."""
         self._file, self._at, self._left = file, start, compressed
         self.end = start + compressed
         self._size, self._crc, self._method = size, crc, method
@@ -74,7 +74,8 @@ class MemberReader:
 
 
 def open_member(file: BinaryIO, archive_size: int, entry: ZipEntry) -> MemberReader:
-    """A reader over a member's data; `corrupt` when its local header is not where the directory says."""
+    """Return a reader over a member's data; `corrupt` when its local header is not at the position that the directory
+    gives."""
     file.seek(min(entry.offset, archive_size))
     header = file.read(LOCAL.size)
     if len(header) < LOCAL.size or not header.startswith(LOCAL_SIGNATURE):

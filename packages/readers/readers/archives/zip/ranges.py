@@ -1,9 +1,9 @@
 """Ranges of a zip archive's central directory, each read by a task of its own.
 
-Whoever cuts the ranges reads the whole directory once and hands on what a range could only learn by reading it again:
-where it begins, which of its members overlap others, which have a name that was there before. So the directory is read
-a constant number of times, however many ranges there are. How many there are follows from the archive's own bytes: what
-its members announce is not trusted.
+The process that cuts the ranges reads the whole directory once. It passes on the facts that a range could only learn by
+reading it again: where it begins, which of its members overlap others, which have a repeated name. So the directory is
+read a constant number of times, however many ranges there are. Their number follows from the archive's own bytes: the
+sizes that its members announce are not trusted.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _MOST_KNOWN = 10_000  # overlaps and repeated names that are handed on; with mor
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """The entries of an archive, or of a range, with what the directory as a whole says of them."""
+    """The entries of an archive, or of a range, with the facts about them that need the whole directory."""
 
     entries: Iterator[ZipEntry]
     overlaps: Collection[int]
@@ -70,7 +70,7 @@ class _Range:
 
 def ranges(file: BinaryIO, size: int, target_bytes: int) -> list[Part]:
     """Ranges of about that many bytes each, inflated or not, whichever is more; none where the archive is not to be
-    cut, or not readable (whoever reads it says why)."""
+    cut, or not readable (the task that reads it reports why)."""
     try:
         directory = find_directory(file, size)
         overlaps = overlapping(file, directory)
@@ -109,7 +109,7 @@ def _cut(
             if (occurrence := names.occurrence(entry.name)) > 1 and (known := known + 1) <= _MOST_KNOWN:
                 current.repeats.append((entry.index, occurrence))
     except DocumentError as error:
-        # The last range reaches to where the directory says that it ends, so that it meets what is wrong there.
+        # The last range reaches to the end that the directory announces, so that it meets the damage there.
         if cuts:
             stop += error.missing or 0
             cuts[-1].members += error.missing or 0

@@ -1,4 +1,4 @@
-"""What can be had of a zip archive without its central directory: the members that are complete, in file order."""
+"""The readable members of a zip archive without its central directory: those that are complete, in file order."""
 
 from __future__ import annotations
 
@@ -81,8 +81,8 @@ def salvage(file: BinaryIO, size: int, limits: Limits) -> Iterator[Child]:
 
 
 def local_entries(file: BinaryIO, size: int, limits: Limits) -> Iterator[ZipEntry]:
-    """What the local headers tell of, in file order. A member that is cut or damaged comes too, with as many bytes as
-    there are: reading it gives what can be had and then DocumentError. Raises DocumentError `expansion_limit`."""
+    """The entries of the local headers, in file order. A member that is cut or damaged is included, with its available
+    bytes: reading it yields the readable ones and then DocumentError. Raises DocumentError `expansion_limit`."""
     bound = _Bound(size, limits)
     at, position = _next_header(file, 0, size), 0
     while at is not None:
@@ -129,7 +129,7 @@ def _child(file: BinaryIO, entry: ZipEntry, data_at: int) -> Child:
 
 
 def _next_header(file: BinaryIO, start: int, size: int) -> int | None:
-    """Position of the next local header at or after `start`; a data descriptor may lie between."""
+    """Position of the next local header at or after `start`; a data descriptor may come before it."""
     at, carry, step = start, b"", _FIRST_STEP
     while at < size:
         file.seek(at)

@@ -31,11 +31,11 @@ class EmfReader:
         self._lines, self._plus, self._older = Lines(), Lines(), Lines()
         self._dual = False  # what the EMF+ records write the others write too
         self.error: DocumentError | None = None
-        self._older_error: DocumentError | None = None  # it counts where nothing else says what is written
+        self._older_error: DocumentError | None = None  # it counts where no other record has the text
 
     def read(self) -> list[Lines]:
-        """All runs of characters, those of EMF+ records by themselves, once, and those of a Windows metafile where it says
-        more; `error` says afterwards whether the file breaks off."""
+        """All runs of characters, those of EMF+ records separately, once, and those of a Windows metafile where it has
+        more words; `error` reports afterwards whether the file breaks off."""
         data, at = self._data, 0
         while at + _RECORD.size <= len(data):
             kind, length = _RECORD.unpack_from(data, at)
@@ -95,7 +95,7 @@ class EmfReader:
         self._texts(record, 2)
 
     def _texts(self, record: bytes, width: int) -> None:
-        """Several texts, which lie side by side: all together they are no longer than their record."""
+        """Read several consecutive texts: all together they are no longer than their record."""
         left = len(record)
         for number in range(min(_word(record, _COUNT), (len(record) - _MANY) // _EMR_TEXT.size)):
             left -= self._text(record, _MANY + number * _EMR_TEXT.size, width, left)
@@ -129,7 +129,7 @@ class EmfReader:
     def _decoded(self, raw: bytes, width: int) -> str:
         return raw.decode("utf-16-le", "replace") if width == 2 else self._fonts.text(raw)
 
-    _readers: dict[int, Callable[[EmfReader, bytes], None]] = {  # noqa: RUF012 - nobody writes into it
+    _readers: dict[int, Callable[[EmfReader, bytes], None]] = {  # noqa: RUF012 - never written to
         _SAVE: _save,
         _RESTORE: _restore,
         _SELECT: _select,
@@ -145,8 +145,9 @@ class EmfReader:
 
 
 def carried(data: bytes) -> Iterator[tuple[str, bytes]]:
-    """(extension, bytes) of what lies whole in comments: PDFs, for Office for Mac keeps a picture that came as one in both
-    forms, and the Windows metafile for older programs. Up to the first record that is not whole."""
+    """(extension, bytes) of the files that are whole in comments: PDFs, because Office for Mac keeps a picture that
+    came as one in both forms, and the Windows metafile for older programs. Stops at the first record that is not
+    whole."""
     at = 0
     while at + _RECORD.size <= len(data):
         kind, length = _RECORD.unpack_from(data, at)

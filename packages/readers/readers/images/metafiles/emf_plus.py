@@ -1,4 +1,4 @@
-"""Text of EMF+ records ([MS-EMFPLUS] 2.3.4.14, 2.3.4.6), which lie in comments of an enhanced metafile."""
+"""Text of EMF+ records ([MS-EMFPLUS] 2.3.4.14, 2.3.4.6), which are in comments of an enhanced metafile."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from readers.images.metafiles.lines import Lines
 
 _RECORD = struct.Struct("<HHII")  # type, flags, size, size of the data
 _HEADER, _DRAW_STRING, _DRAW_DRIVER_STRING = 0x4001, 0x401C, 0x4036
-_STRING = struct.Struct("<8xIff8x")  # brush and format, characters, the rectangle they stand in
+_STRING = struct.Struct("<8xIff8x")  # brush and format, characters, the rectangle around them
 _DRIVER_STRING = struct.Struct("<4xIII")  # brush, options, whether a matrix follows, glyphs
 _CHARACTERS = 1  # of its options: they are characters, not numbers of glyphs
 _DUAL = 1

@@ -41,8 +41,8 @@ class MetafileHandler(LeafHandler):
             yield Child(name=name, kind=Kind.EMBEDDED_OBJECT, ordinal=position, data=content, notes=notes)
 
     def text(self, source: Source, limits: Limits) -> Text:
-        """What is written; `no_text_layer` where nothing is. `error` says that the file breaks off, or that not all
-        of it are characters; DocumentError when that leaves nothing."""
+        """The written text; `no_text_layer` where there is none. `error` reports that the file breaks off, or that some
+        runs are not characters; DocumentError when that leaves nothing."""
         data = source.whole(limits.parse_bytes)
         lines, error = _read(data)
         if (glyphs := sum(one.glyphs for one in lines)) and error is None:

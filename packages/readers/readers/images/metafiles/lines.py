@@ -7,20 +7,20 @@ import struct
 from readers.charset import CodePage
 from readers.fonts import FONT_CODECS
 
-_GAP = 0.3  # of a run's mean advance; what lies nearer to its end goes on with its word
+_GAP = 0.3  # of a run's mean advance; a run nearer to the end of the last one continues its word
 _CONTROLS = dict.fromkeys(range(0x20), " ") | {0x09: "\t", 0: None, 0x7F: None}
 
 
 class Lines:
     """Runs in the order of their records. Those at one height are a line; one that begins where the run before it ends
-    goes on with its word."""
+    continues its word."""
 
     def __init__(self) -> None:
         self._pieces: list[str] = []
         self._height: float | None = None
         self._end: float | None = None
         self._near = 0.0
-        self.glyphs = 0  # runs that are numbers of a font's glyphs: what they say nobody can tell
+        self.glyphs = 0  # runs that are numbers of a font's glyphs, which cannot be decoded
 
     def add(self, text: str, x: float, y: float, width: float | None = None) -> None:
         """A run at this place; its width where it is known, in the same units."""
@@ -62,7 +62,7 @@ class Fonts:
         self._now = self._codecs.get(handle, self._now)
 
     def save(self) -> None:
-        """The selection is to be had again."""
+        """Save the selection for `restore`."""
         self._saved.append(self._now)
 
     def restore(self, number: int) -> None:

@@ -88,7 +88,7 @@ def _take(function: int, record: bytes, fonts: Fonts, slots: _Slots, lines: Line
 
 
 def _text(record: bytes, fonts: Fonts, lines: Lines) -> None:
-    """META_TEXTOUT: the characters, then where they stand."""
+    """META_TEXTOUT: the characters, then their position."""
     count = int.from_bytes(record[:2], "little")
     place = 2 + count + (count & 1)
     y, x = struct.unpack_from("<hh", record, place) if place + 4 <= len(record) else (0, 0)
@@ -96,7 +96,8 @@ def _text(record: bytes, fonts: Fonts, lines: Lines) -> None:
 
 
 def _ext_text(record: bytes, fonts: Fonts, lines: Lines) -> None:
-    """META_EXTTEXTOUT: where they stand, a rectangle if there is one, the characters, how far each one is from the next."""
+    """META_EXTTEXTOUT: the position, a rectangle if there is one, the characters, the distance from each to the
+    next."""
     if len(record) < 8:
         return
     y, x, count, options = struct.unpack_from("<hhHH", record)

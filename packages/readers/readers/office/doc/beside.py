@@ -1,4 +1,5 @@
-"""What a Word document says beside its characters ([MS-DOC]): where links lead, chosen entries of forms, who commented."""
+"""Text of a Word document other than its visible characters ([MS-DOC]): link targets, chosen form entries,
+commenters."""
 
 from __future__ import annotations
 
@@ -7,7 +8,7 @@ from collections.abc import Iterator
 from itertools import islice
 
 _LINK = re.compile('\x13\\s*HYPERLINK\\s+(?:"([^"\x13-\x15]*)|([^\\s"\\\\\x13-\x15][^\\s\x13-\x15]*))', re.IGNORECASE)
-# A form's field in the stream of data (2.9.158, 2.9.78): the size of what stands in front of it, that itself, its version.
+# A form's field in the stream of data (2.9.158, 2.9.78): the size of the bytes before it, these, its version.
 _FIELD = re.compile(rb"\x44\0.{62}\xff\xff\xff\xff", re.DOTALL)
 _LIST = 2  # kind of a field
 _BY_DEFAULT = 25  # in place of the number of an entry

@@ -1,4 +1,4 @@
-"""The first block of a Word document ([MS-DOC] 2.5): what kind of document it is, and where its characters lie."""
+"""The first block of a Word document ([MS-DOC] 2.5): the kind of the document and the location of its characters."""
 
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ _CODE_PAGES = {
 
 
 class Fib:
-    """The file information block: what kind of document this is, and where its piece table lies."""
+    """The file information block: the kind of the document and the location of its piece table."""
 
     def __init__(self, stream: bytes) -> None:
-        """Raises DocumentError when what follows is encrypted, or there is none. One that is of no version known is
-        read as Word 97's, and `error` says so."""
+        """Raise DocumentError when the document is encrypted or has no such block. A block of an unknown version is
+        read as Word 97's and reported in `error`."""
         if len(stream) < 0x60:
             raise DocumentError(ExceptionCode.TRUNCATED, "the document ends in its first block")
         magic, version, _, language, _, flags = struct.unpack_from("<HHHHHH", stream)

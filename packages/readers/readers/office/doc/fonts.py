@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from readers.charset import CodePage, Detected, least_certain, of_code_page
 from readers.fonts import FONT_CODECS
 
-_STYLES, _RUNS, _FONTS, _FIRST_PAGE, _PAGES = 0x60, 0xB8, 0xD0, 0x18A, 0x18E  # where the first block tells of each
+_STYLES, _RUNS, _FONTS, _FIRST_PAGE, _PAGES = 0x60, 0xB8, 0xD0, 0x18A, 0x18E  # offsets of each in the first block
 _PAGE = 512
 _STANDARD_FONT = 14  # in the style sheet, behind its size
 _FONT_HEAD = 6  # size, pitch, weight (two bytes), character set, where its other name is
@@ -39,10 +39,10 @@ _NOBODYS = 2  # the character set of symbols
 
 
 class Fonts:
-    """Decodes the bytes of a document by where they lie in its stream."""
+    """Decodes the bytes of a document by their position in its stream."""
 
     def __init__(self, stream: bytes, codec: str, text: slice) -> None:
-        """`codec` is that of the document's language, `text` where most of its characters lie."""
+        """`codec` is that of the document's language, `text` the range that holds most of its characters."""
         fonts = list(_fonts(stream))
         if codec == "cp1252":
             normal = _font_of_normal(stream)
@@ -57,7 +57,7 @@ class Fonts:
 
     @property
     def detected(self) -> Detected | None:
-        """The least certain of the charsets that were read; None where all are as they are told."""
+        """The least certain of the charsets that were detected; None where all were declared."""
         return least_certain([self._found, *(page.detected for page in self._pages.values())])
 
     def text(self, stream: bytes, at: int, end: int) -> str:
@@ -85,13 +85,13 @@ def _two(stream: bytes, at: int) -> int:
 
 
 def _told(stream: bytes, place: int) -> bytes:
-    """What lies where the first block says."""
+    """Return the structure whose offset and size are at `place` in the first block."""
     at, size = struct.unpack_from("<II", stream, place) if len(stream) >= place + 8 else (0, 0)
     return stream[at : at + size]
 
 
 def _fonts(stream: bytes) -> Iterator[str]:
-    """The codec of each font, in order; "" where it says nothing."""
+    """The codec of each font, in order; "" where it is not declared."""
     table = _told(stream, _FONTS)
     at = 2
     while at + _FONT_HEAD < len(table):
@@ -104,14 +104,14 @@ def _fonts(stream: bytes) -> Iterator[str]:
 
 
 def _font_of_normal(stream: bytes) -> int | None:
-    """The number of the font of the style Normal, which is the first; else of the one that holds where none is told."""
+    """Return the number of the font of the style Normal, the first style; else that of the default font."""
     sheet = _told(stream, _STYLES)
     head, base = 2 + _two(sheet, 0), _two(sheet, 4)
     style = sheet[head + 2 : head + 2 + _two(sheet, head)]
     if base < len(style):
         at = base + 1 + style[base] + 1  # behind its name, which ends with a zero
         at += at & 1
-        at += 2 + _two(style, at)  # what is told of paragraphs
+        at += 2 + _two(style, at)  # properties of paragraphs
         at += at & 1
         font = _font_in(style[at + 2 : at + 2 + _two(style, at)])
         if font is not None:
@@ -138,7 +138,7 @@ def _runs(stream: bytes) -> Iterator[tuple[int, int, int]]:
 
 
 def _pages(stream: bytes) -> Iterator[int]:
-    """Pages of 512 bytes with runs; those behind the last one that the table has lie in a row."""
+    """Pages of 512 bytes with runs. Those that the table omits follow the last listed one without gaps."""
     table = _told(stream, _RUNS)
     count = max(0, (len(table) - 4) // 6)
     listed = struct.unpack_from(f"<{count}H", table, 4 * (count + 1)) if count else ()

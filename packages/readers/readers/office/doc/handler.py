@@ -55,7 +55,8 @@ class DocHandler(LeafHandler):
     )
 
     def children(self, source: Source, limits: Limits, part: Part | None = None) -> Iterator[Child]:
-        """Embedded objects, then pictures, then modules of macros. A document that cannot be opened has none: `text` says why."""
+        """Embedded objects, then pictures, then modules of macros. A document that cannot be opened has none: `text`
+        reports why."""
         try:
             compound, _ = opened_doc(source, limits)
         except DocumentError:
@@ -136,7 +137,7 @@ def _beside(compound: CompoundFile, table: bytes, fib: Fib, whole: str) -> Itera
 
 
 def _labels(stream: bytes, streams: list[bytes], fib: Fib, whole: str) -> dict[int, str]:
-    """The numbers that lists make, by the places of their paragraphs in the text; none where its pieces do not tell these."""
+    """Labels of lists by the positions of their paragraphs in the text; none where no piece table locates them."""
     numbering = Numbering(stream, streams[0])
     if not numbering.any:
         return {}
@@ -149,7 +150,7 @@ def _labels(stream: bytes, streams: list[bytes], fib: Fib, whole: str) -> dict[i
 
 
 def _joined(texts: Iterator[str]) -> tuple[str, DocumentError | None]:
-    """All pieces that can be had, and what is wrong with others."""
+    """Join all readable pieces; return the error of the others."""
     got: list[str] = []
     try:
         for piece in texts:

@@ -1,7 +1,7 @@
-"""The numbers that lists make in Word 97 to 2003 ([MS-DOC] 2.4.6.3, 2.9.131 to 2.9.150): which list a paragraph is of stands among its
-properties, or those of its style; lists stand in a table of definitions and one of instances.
+"""Labels of lists in Word 97 to 2003 ([MS-DOC] 2.4.6.3, 2.9.131 to 2.9.150). A paragraph's list is one of its
+properties or those of its style. Lists are in a table of definitions and one of instances.
 
-What is damaged of this costs numbers and no text, and is not told.
+Damage here loses labels but no text, and is not reported.
 """
 
 from __future__ import annotations
@@ -15,13 +15,11 @@ from dataclasses import dataclass, field, replace
 from readers.office.counting import LEVELS, LONGEST, Counts, Level
 from readers.office.doc.pieces import PieceTable
 
-_STYLES, _PARAGRAPHS, _LISTS, _INSTANCES = 0xA2, 0x102, 0x2E2, 0x2EA  # where the first block tells of each
+_STYLES, _PARAGRAPHS, _LISTS, _INSTANCES = 0xA2, 0x102, 0x2E2, 0x2EA  # offsets of each in the first block
 _PAGE = 512
 _LEVEL_OF, _LIST_OF = 0x260A, 0x460B  # modifiers of paragraphs (2.6.2)
 _SIZES = (1, 1, 2, 4, 2, 2, -1, 3)  # bytes of operands by the upper bits of a modifier
-_LONG_SIZES = frozenset(
-    (0xD608, 0xC615)
-)  # of these the size itself is told in another way; nothing behind them is wanted
+_LONG_SIZES = frozenset((0xD608, 0xC615))  # their size is stored differently; nothing after them is needed
 _LIST, _INSTANCE, _LEVEL, _OVERRIDE = (
     struct.Struct(form) for form in ("<I4x18xBx", "<I8xBxxx", "<IBB9xB8xBBBx", "<iI")
 )
@@ -62,7 +60,8 @@ class Numbering:
         self._known: dict[int, tuple[int, int] | None] = {}  # by run: it may hold any number of paragraphs
 
     def labels(self, text: str, pieces: PieceTable, counts: Sequence[int]) -> dict[int, str]:
-        """By the place of the paragraph in the text what stands in front of it; the stories have so many characters each."""
+        """Return the labels of paragraphs by their position in the text; `counts` are the numbers of characters of its
+        stories."""
         out: dict[int, str] = {}
         at = 0
         for count in counts:
@@ -85,7 +84,7 @@ class Numbering:
         return counting.label(instance.list, met[number], at)
 
     def _place(self, offset: int) -> tuple[int, int] | None:
-        """The instance (from 1) and the level of the paragraph whose first character lies there."""
+        """The instance (from 1) and the level of the paragraph whose first character is at this offset."""
         run = bisect.bisect_right(self._begins, offset) - 1
         if run < 0 or offset >= self._runs[run][1]:
             return None
@@ -114,7 +113,7 @@ def _begins(text: str, at: int, end: int) -> Iterator[int]:
 
 
 def _offset(pieces: PieceTable, at: int) -> int:
-    """Where a character lies in the stream; -1 where none does."""
+    """The offset of a character in the stream; -1 where it has none."""
     number = bisect.bisect_right(pieces.bounds, at) - 1
     if not 0 <= number < len(pieces.places):
         return -1
@@ -133,7 +132,7 @@ def _slice(table: bytes, stream: bytes, place: int) -> bytes:
 
 
 def _lists(table: bytes, at: int, size: int) -> Iterator[tuple[int, dict[int, Level]]]:
-    """Definitions by their number: their heads lie in a row, and behind all of them their levels."""
+    """Definitions by their number. Their heads are stored consecutively; the levels of all of them follow."""
     count = int.from_bytes(table[at : at + 2], "little", signed=True) if size else 0
     heads = [_LIST.unpack_from(table, at + 2 + _LIST.size * i) for i in range(max(0, count))]
     at += 2 + _LIST.size * len(heads)
@@ -156,7 +155,7 @@ def _level(table: bytes, at: int) -> tuple[Level, int]:
 
 
 def _instances(table: bytes, at: int, size: int) -> Iterator[_Instance]:
-    """In order: their heads lie in a row, and behind all of them what they have of their own."""
+    """Instances in order. Their heads are stored consecutively; the overrides of all of them follow."""
     count = int.from_bytes(table[at : at + 4], "little") if size else 0
     heads = [
         _INSTANCE.unpack_from(table, at + 4 + _INSTANCE.size * i) for i in range(min(count, size // _INSTANCE.size))

@@ -1,4 +1,4 @@
-"""The characters of a Word document by its piece table ([MS-DOC] 2.4.1), and what can be had of them without one."""
+"""The characters of a Word document by its piece table ([MS-DOC] 2.4.1), and those that are readable without one."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _TABLE_AT_ALL = re.compile(rb"\x02(?=(.{4})\0\0\0\0)", re.DOTALL)  # its size, a
 
 @dataclass(frozen=True, slots=True)
 class PieceTable:
-    """Where each piece begins in the text (and the last ends), and where it lies."""
+    """The start of each piece in the text (and the end of the last), and its location."""
 
     bounds: tuple[int, ...]
     places: tuple[int, ...]  # fewer than there are pieces where the table is cut short
@@ -27,14 +27,14 @@ class PieceTable:
 
 
 def fonts_of(stream: bytes, fib: Fib) -> Fonts | None:
-    """What tells the code pages of a document of Word 6 or 95; later ones need none."""
+    """Return what decides the code pages of a document of Word 6 or 95; later ones need none."""
     return Fonts(stream, fib.codec, slice(fib.first, fib.end)) if fib.old else None
 
 
 def pieces(stream: bytes, tables: Sequence[bytes], fib: Fib, fonts: Fonts | None) -> Iterator[str]:
-    """The document's characters in order, piece by piece; `tables` are the streams that may hold its piece table, the
-    one it names first. DocumentError, after all that could be had, when the table or a piece lies outside the file, or
-    the pieces do not add up to what the document counts."""
+    """Yield the document's characters in order, piece by piece; `tables` are the streams that may hold its piece table,
+    the one it names first. Raises DocumentError, after all readable pieces, when the table or a piece is outside the
+    file, or the pieces do not add up to the document's count."""
     if fonts and not (fib.complex and fib.clx[1]):
         yield _run(stream, fib, fonts)
         if fib.end > len(stream):
@@ -49,8 +49,8 @@ def pieces(stream: bytes, tables: Sequence[bytes], fib: Fib, fonts: Fonts | None
 
 
 def _run(stream: bytes, fib: Fib, fonts: Fonts | None) -> str:
-    """All text in one run, as the first block tells: two bytes a character where there are twice as many bytes as it
-    counts (far-eastern editions of Word 95, and documents of one UTF-16 piece)."""
+    """All text in one run, as the first block declares. Characters have two bytes where there are twice as many bytes
+    as it counts (far-eastern editions of Word 95, and documents of one UTF-16 piece)."""
     data = stream[fib.first : max(fib.first, fib.end)]
     size = len(data) if fonts else fib.end - fib.first  # the end of the text may be cut off
     if fib.announced and size >= 2 * fib.announced:
@@ -60,7 +60,7 @@ def _run(stream: bytes, fib: Fib, fonts: Fonts | None) -> str:
 
 def _by_table(stream: bytes, table: PieceTable, fib: Fib, fonts: Fonts | None) -> Iterator[str]:
     error, units, wide = table.error, 0, not fib.old or (fib.extended and _apart_in_two_bytes(table))
-    left = len(stream)  # a document's pieces lie side by side: all together they are no longer than the stream
+    left = len(stream)  # a document's pieces do not overlap: all together they are no longer than the stream
     for i, place in enumerate(table.places):
         count = table.bounds[i + 1] - table.bounds[i]
         if count < 0:
@@ -86,14 +86,14 @@ def _by_table(stream: bytes, table: PieceTable, fib: Fib, fonts: Fonts | None) -
 
 
 def _apart_in_two_bytes(table: PieceTable) -> bool:
-    """Whether pieces of Word 95 have room for two bytes a character: nothing else tells which of the two they have."""
+    """Whether pieces of Word 95 have room for two bytes a character, which is the only sign of their width."""
     sizes = (2 * (b - a) for a, b in itertools.pairwise(table.bounds))
     lie = sorted(zip(table.places, sizes, strict=False))
     return all(at + size <= after for (at, size), (after, _) in itertools.pairwise(lie))
 
 
 def piece_table(tables: Sequence[bytes], fib: Fib) -> PieceTable:
-    """The piece table where the document says; else one anywhere that has as many characters as the document counts.
+    """Return the piece table at its declared location; else any with as many characters as the document counts. Raises
     DocumentError `corrupt` where there is none."""
     if tables and (table := _in_clx(tables[0], *fib.clx)) is not None:
         return table

@@ -24,8 +24,8 @@ _TABLE = {
 
 
 def stories(text: str, counts: list[int], labels: Mapping[int, str]) -> Iterator[str]:
-    """Main text, footnotes, headers, comments … each by itself, as people read them; empty ones left out. `labels` stand in front
-    of what begins at these places, in order."""
+    """Main text, footnotes, headers, comments … separately, as people read them; empty ones are omitted. `labels` are
+    inserted in front of the text at their positions, in order."""
     at = 0
     for count in [*counts, len(text)]:
         part = _labelled(text, at, at + count, labels) if labels else text[at : at + count]

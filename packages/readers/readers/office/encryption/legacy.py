@@ -1,7 +1,7 @@
 """Decrypting doc, xls and ppt: which bytes of their streams are encrypted, and with which keys.
 
-What is decrypted stands in for the streams of the compound file in memory; the readers then find nothing encrypted.
-Objects that are embedded are not encrypted ([MS-DOC] 2.2.6.2, [MS-XLS] 2.2.10).
+Decrypted data replaces the streams of the compound file in memory, so the readers find nothing encrypted. Embedded
+objects are not encrypted ([MS-DOC] 2.2.6.2, [MS-XLS] 2.2.10).
 """
 
 from __future__ import annotations
@@ -33,8 +33,8 @@ _BEFORE_FILE_PASS = frozenset((biff.BOF, 0x86))
 
 
 def opened_doc(source: Source, limits: Limits) -> tuple[CompoundFile, dict[str, Any]]:
-    """A Word file with its streams decrypted if need be, and what its metadata says of that. DocumentError
-    `encrypted`, or what `CompoundFile` raises."""
+    """Return a Word file, its streams decrypted if necessary, and the metadata about that. Raises DocumentError
+    `encrypted`, and the errors of `CompoundFile`."""
     compound = CompoundFile(source.whole(limits.parse_bytes))
     main = compound.root.stream("WordDocument")
     first = compound.head(main, _DOC_PLAIN)
@@ -70,7 +70,7 @@ def opened_xls(source: Source, limits: Limits) -> tuple[CompoundFile, dict[str, 
 
 
 def _file_pass(beginning: bytes) -> bytes:
-    """The record that says how the workbook is encrypted; b"" when it is not."""
+    """The record with the encryption of the workbook; b"" when it is not encrypted."""
     try:
         for _, kind, pieces in biff.records(beginning):
             if kind == _FILE_PASS:
@@ -123,7 +123,7 @@ def _records(stream: bytes, plain: Callable[[int, int], bytes]) -> bytes:
 def opened_ppt(source: Source, limits: Limits) -> tuple[CompoundFile, dict[str, Any]]:
     """A presentation, as `opened_doc`; its pictures stay encrypted and are taken away."""
     compound = CompoundFile(source.whole(limits.parse_bytes))
-    both = compound.root.find("PP97_DUALSTORAGE")  # saved for PowerPoint 95 and for 97, whose streams lie in a storage
+    both = compound.root.find("PP97_DUALSTORAGE")  # saved for PowerPoint 95 and for 97, whose streams are in a storage
     if both is not None and both.stream("PowerPoint Document") is not None:
         inner = {entry.name.lower() for entry in both.children}
         others = [entry for entry in compound.root.children if entry.name.lower() not in inner]
@@ -138,7 +138,7 @@ def opened_ppt(source: Source, limits: Limits) -> tuple[CompoundFile, dict[str, 
         _digest(lock), lock.attempt, cost=office_rc4.COST, budget=TryBudget(limits), known=DEFAULT
     )
     user.plain, document.plain = ppt_crypto.decrypted(stream, compound.read(user), session, opened.value)
-    # Properties under the password are told by no program without it; here they are left out.
+    # No program shows properties under the password without it; here they are omitted.
     compound.root.children = [entry for entry in compound.root.children if entry.name != "EncryptedSummary"]
     return compound, opened.metadata
 

@@ -39,7 +39,7 @@ def unknown(why: str) -> DocumentError:
 
 @dataclass(frozen=True, slots=True)
 class Agile:
-    """2.3.4.10: everything that the XML of EncryptionInfo says."""
+    """2.3.4.10: all parameters in the XML of EncryptionInfo."""
 
     spins: int
     salt: bytes
@@ -80,7 +80,7 @@ class Agile:
 
 @dataclass(frozen=True, slots=True)
 class Standard:
-    """2.3.4.5: SHA-1 and AES in blocks that stand by themselves."""
+    """2.3.4.5: SHA-1 and AES in independent blocks."""
 
     salt: bytes
     key_size: int
@@ -102,7 +102,7 @@ class Standard:
 
 
 def lock_of(info: bytes) -> Agile | Standard:
-    """What the stream EncryptionInfo says; DocumentError `encrypted` where it cannot be made out."""
+    """Parse the stream EncryptionInfo; DocumentError `encrypted` where that fails."""
     major, minor = struct.unpack("<HH", info[:4].ljust(4, b"\0"))
     try:
         if (major, minor) == (4, 4):

@@ -41,7 +41,7 @@ class Keys:
 
 @dataclass(frozen=True, slots=True)
 class Lock:
-    """The verifier that a password is held against."""
+    """The verifier that a password is checked against."""
 
     salt: bytes
     verifier: bytes
@@ -63,7 +63,8 @@ class Lock:
 
 
 def lock_of(header: bytes) -> Lock:
-    """What an EncryptionHeader with its version in front says; DocumentError `encrypted` where it is not known."""
+    """Parse an EncryptionHeader and the version in front of it; DocumentError `encrypted` where the version is
+    unknown."""
     try:
         major, minor = struct.unpack_from("<HH", header)
         if (major, minor) == (1, 1):

@@ -17,7 +17,8 @@ DEFAULT = ("VelvetSweatshop",)  # what Excel encrypts with, unasked, and opens w
 
 
 def package(source: Source, limits: Limits) -> tuple[Source, dict[str, Any]]:
-    """The package in a compound file, decrypted, and what its metadata says of that. DocumentError `encrypted`."""
+    """Decrypt the package in a compound file; return it and the metadata about that. Raises DocumentError
+    `encrypted`."""
     if source.size > limits.parse_bytes:
         raise unknown(f"{source.size} bytes are too many to decrypt; the limit is {limits.parse_bytes}")
     try:

@@ -1,4 +1,4 @@
-"""What an OpenDocument file says beside its paragraphs: where links lead, what stands in forms, who commented; each once."""
+"""Text of an OpenDocument file other than its paragraphs: link targets, values of forms, commenters; each once."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ LINKS = frozenset(
         "{urn:oasis:names:tc:opendocument:xmlns:presentation:1.0}event-listener",
     )
 )
-# What a control says (part 3, 19.263): its label, and what was entered, or stood there before. Of a control of another kind `value` is
-# what it sends to a server.
+# Texts of a control (part 3, 19.263): its label, and what was entered or preset. Of a control of another kind
+# `value` is sent to a server.
 _SAYS = (FORM + "label", FORM + "current-value")
 _ENTERED = frozenset(
     FORM + kind for kind in ("text", "textarea", "formatted-text", "combobox", "number", "date", "time")
@@ -54,7 +54,7 @@ SAYS = {
 
 
 class Beside:
-    """Told by elements as they begin."""
+    """Collects such text from elements as they begin."""
 
     def __init__(self) -> None:
         self.lines: dict[str, None] = {}
@@ -73,18 +73,18 @@ class Beside:
             self.add(address)
 
     def says(self, tag: str, attributes: Attributes) -> None:
-        """What an element of `SAYS` says."""
+        """Add the text of an element of `SAYS`."""
         self.add(" ".join(attributes.get(name, "") for name in SAYS[tag]))
 
     def control(self, tag: str, attributes: Attributes) -> None:
-        """What an element of a form says."""
+        """Add the texts of a form element."""
         for name in _SAYS:
             self.add(attributes.get(name, ""))
         if tag in _ENTERED and _SAYS[1] not in attributes:
             self.add(attributes.get(FORM + "value", ""))
 
     def add(self, text: str) -> None:
-        """A line, if it says anything."""
+        """Add a line, if it has text and is new."""
         line = " ".join(text.split())
         if not line or line in self.lines:
             return

@@ -38,7 +38,7 @@ _MANIFEST = "META-INF/manifest.xml"
 
 @dataclass(frozen=True, slots=True)
 class Lock:
-    """What the manifest says of one encrypted part."""
+    """The manifest's entry for one encrypted part."""
 
     algorithm: str  # the last word of its name
     vector: bytes
@@ -69,8 +69,8 @@ class Lock:
 
 
 def opened(source: Source, limits: Limits) -> tuple[Source, dict[str, Any]]:
-    """The document without its password, and what its metadata says of that. DocumentError `encrypted` when no
-    password fits or the encryption is not known, `corrupt`, `too_large`."""
+    """Return the document without its password, and the metadata about that. Raises DocumentError `encrypted` when no
+    password fits or the encryption is unknown, `corrupt`, `too_large`."""
     with source.open() as file:
         entries = {_name(e): e for e in iter_entries(file, find_directory(file, source.size)) if not e.directory}
         if sum(max(entry.size, entry.compressed) for entry in entries.values()) > limits.parse_bytes:
@@ -115,7 +115,7 @@ def _name(entry: ZipEntry) -> str:
 
 
 def _rebuilt(read: _Parts, locks: dict[str, Lock], password: str, limit: int) -> bytes:
-    """The package with its parts as they are without a password, without the manifest that says they have one."""
+    """Rebuild the package with decrypted parts, without the manifest that marks them as encrypted."""
     out, left = io.BytesIO(), limit
     keys: dict[tuple[bytes, int], bytes] = {}
     with zipfile.ZipFile(out, "w", zipfile.ZIP_STORED) as package:

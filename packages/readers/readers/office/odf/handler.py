@@ -68,7 +68,7 @@ class _OdfPackage(Package):
         return {}
 
     def encrypted(self) -> bool:
-        """Whether the manifest says that parts are encrypted (part 2, 4.8): the archive itself does not know."""
+        """Whether the manifest marks parts as encrypted (part 2, 4.8); the archive itself does not."""
         if "meta-inf/manifest.xml" not in self.names:
             return False
         try:
@@ -138,7 +138,7 @@ class OdfHandler(LeafHandler):
 
     def children(self, source: Source, limits: Limits, part: Part | None = None) -> Iterator[Child]:
         """Pictures, media and objects in the archive's order, under their own names; an OLE package as the file in it.
-        None of a document that needs a password; of a damaged archive those that can be had, then its error."""
+        A document that needs a password has none. A damaged archive yields the readable ones, then raises its error."""
         with source.open() as file:
             if not _is_zip(source):
                 yield from _flat_children(file)
@@ -159,9 +159,9 @@ class OdfHandler(LeafHandler):
                 yield child
 
     def text(self, source: Source, limits: Limits) -> Text:
-        """Text with notes, comments, hidden sheets and deleted passages, then headers, footers and the text of
-        objects; slides as pages; metadata. With a damaged package, what can be had and `error`; DocumentError when
-        that is nothing, `encrypted` when a password is needed."""
+        """Text with notes, comments, hidden sheets and deleted passages, then headers, footers and the text of objects;
+        slides as pages; metadata. Of a damaged package, the readable text and `error`; DocumentError when there is
+        none, `encrypted` when a password is needed."""
         collector = clean.Collector(limits.text_characters)
         with source.open() as file:
             package = _OdfPackage(file, source.size, limits) if _is_zip(source) else _FlatDocument(file)

@@ -1,7 +1,8 @@
-"""The numbers and letters that lists and headings of OpenDocument make by themselves (OASIS OpenDocument 1.3 part 3, 5.3, 16.31, 16.34).
+"""The numbers and letters that lists and headings of OpenDocument generate (OASIS OpenDocument 1.3 part 3, 5.3, 16.31,
+16.34).
 
-Told of by elements as they begin and end. What LibreOffice does is what counts: lists in one another count as one outline, and an
-item that only holds an inner list has no number.
+Driven by elements as they begin and end. LibreOffice is the reference: nested lists count as one outline, and an item
+that only holds an inner list has no number.
 """
 
 from __future__ import annotations
@@ -52,7 +53,7 @@ class _Level:
 class _Open:
     style: str
     counts: dict[int, int]
-    waiting: bool = False  # for the paragraph that the item's number stands in front of
+    waiting: bool = False  # for the paragraph that the item's number belongs to
     start: int | None = None
 
 
@@ -62,7 +63,7 @@ class Lists:
 
     _styles: dict[str, dict[int, _Level]] = field(default_factory=dict)
     _outline: dict[int, _Level] = field(default_factory=dict)
-    _defined: dict[int, _Level] = field(default_factory=dict)  # what is being told of
+    _defined: dict[int, _Level] = field(default_factory=dict)  # the list that is being defined
     _open: list[_Open] = field(default_factory=list)
     _headings: dict[int, int] = field(default_factory=dict)
     _by_style: dict[str, dict[int, int]] = field(default_factory=dict)  # counts of the last list in it
@@ -116,7 +117,7 @@ class Lists:
             self._open.pop()
 
     def label(self, tag: str, attributes: dict[str, str] | etree._Attrib) -> str:
-        """What stands in front of a paragraph or heading that begins; "" for one without a number."""
+        """Return the label of a paragraph or heading that begins; "" for one without a number."""
         if self._open:
             now = self._open[-1]
             if not now.waiting:

@@ -28,7 +28,7 @@ _MATH = "{http://www.w3.org/1998/Math/MathML}"
 # A line of text each: paragraphs and headings, what describes a picture, the source of a formula.
 _PARAGRAPH, _RUBY = _TEXT + "p", _TEXT + "ruby-text"  # how characters are read
 _LINES = frozenset((_PARAGRAPH, _TEXT + "h", _RUBY, _SVG + "title", _SVG + "desc", _MATH + "annotation"))
-# Of the text namespace, but not part of the paragraph they stand in.
+# Of the text namespace, but not part of the paragraph that holds them.
 _TRACKED = _TEXT + "tracked-changes"
 _BREAKS = frozenset((_TEXT + "note", _TEXT + "note-citation", _TRACKED))
 _CELLS = frozenset((_TABLE + "table-cell", _TABLE + "covered-table-cell"))
@@ -60,10 +60,10 @@ class _Lines:
     ) -> None:
         self._collector = collector
         self._lists = lists or odf_lists.Lists()
-        self._apart: list[odf_lists.Lists] = []  # those to go on with behind deleted passages
+        self._apart: list[odf_lists.Lists] = []  # those to continue with after deleted passages
         self._sheets = sheets  # name the tables
         self._inside = 0 if headers_only else 1  # headers and footers around here
-        self._buffers: list[list[str] | None] = [None]  # of the innermost element; None: its text is nobody's
+        self._buffers: list[list[str] | None] = [None]  # of the innermost element; None: its text is ignored
         self._sinks: list[list[str]] = []  # rows and cells around here
         self._values: list[str] = []  # of the cells around here
         self._held = 0  # characters in buffers and sinks
@@ -164,8 +164,8 @@ class _Lines:
             self._lists = self._apart.pop()
 
     def walk(self, element: Element) -> None:
-        """What the parser would tell of an element, from its start to its end (no deeper than libxml2 reads: 256), or
-        until there is enough."""
+        """Process an element from its start to its end as the parser's events do, or until there is enough text (no
+        deeper than libxml2 reads: 256)."""
         tag = element.tag
         if self._collector.cut or not isinstance(tag, str):  # an entity's name
             return
@@ -227,7 +227,7 @@ class _Lines:
                 self._collector.add("".join(buffer or ()))
 
     def tell_beside(self) -> None:
-        """What stands beside the lines, behind them."""
+        """Add the text from outside the paragraphs after the lines."""
         all(self._collector.add(line + "\n") for line in self._beside.lines)
 
     def check_beside(self) -> None:
@@ -266,9 +266,10 @@ def read_text(
     sheets: bool = False,
     headers_only: bool = False,
 ) -> int:
-    """Lines of one XML part into the collector, with the numbers that lists make (`lists` knows those that another part tells of);
-    returns how many slides it has. `headers_only`: of page styles what stands in headers and footers. What was readable comes first, then DocumentError `corrupt` (or what `pieces`
-    raises). No entity is replaced and nothing outside the part is fetched."""
+    """Read the lines of one XML part into the collector, with the numbers that lists generate (`lists` knows those that
+    another part defines); return the number of slides. `headers_only` reads only headers and footers of page styles.
+    Readable text comes first, then DocumentError `corrupt` (or the errors of `pieces`). No entity is replaced and
+    nothing outside the part is fetched."""
     target = _Lines(collector, lists, sheets=sheets, headers_only=headers_only)
     data, failed, more = gathered(pieces)
     root = None if failed or more or b"<!DOCTYPE" in data else _root(data)

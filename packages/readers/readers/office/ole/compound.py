@@ -35,7 +35,7 @@ class DirectoryEntry:
     size: int  # bytes, as announced
     class_id: bytes
     children: list[DirectoryEntry] = field(default_factory=list)
-    plain: bytes | None = None  # what stands in for the stream's bytes, which are encrypted
+    plain: bytes | None = None  # replaces the stream's bytes, which are encrypted
     _names: tuple[list[DirectoryEntry], dict[str, DirectoryEntry]] | None = field(
         default=None, repr=False, compare=False
     )
@@ -64,10 +64,10 @@ class DirectoryEntry:
 
 
 class CompoundFile:
-    """An open compound file. `error` says what was damaged of what has been read; what there is of it stays."""
+    """An open compound file. `error` reports damage in the parts read so far; their readable data is kept."""
 
     def __init__(self, data: bytes) -> None:
-        """Raises DocumentError when there is no directory to be had."""
+        """Raise DocumentError when no directory is readable."""
         self._data = data
         self._left = _BUDGET * len(data) + 1_000_000
         self.error: DocumentError | None = None
@@ -140,8 +140,8 @@ class CompoundFile:
         return data if size is None else data[:size]
 
     def read(self, entry: DirectoryEntry | None) -> bytes:
-        """The bytes of a stream, as many as can be had; b"" for None. DocumentError when far more has been read
-        than the file is long."""
+        """Return the readable bytes of a stream; b"" for None. Raises DocumentError when far more has been read than
+        the file is long."""
         if entry is None or entry.storage:
             return b""
         if entry.plain is not None:
@@ -158,14 +158,14 @@ class CompoundFile:
         return data
 
     def head(self, entry: DirectoryEntry | None, size: int) -> bytes:
-        """The first bytes of a stream, if so many can be had; b"" for None."""
+        """The first bytes of a stream, as many of them as are readable; b"" for None."""
         if entry is None or entry.storage:
             return b""
         size = min(size, entry.size, len(self._data))
         return self._mini(entry.start, size) if entry.size < self._cutoff else self._chained(entry.start, size)
 
     def _mini(self, start: int, size: int) -> bytes:
-        """A short stream lies in 64-byte sectors of the root entry's stream (2.4)."""
+        """Read a short stream, which is stored in 64-byte sectors of the root entry's stream (2.4)."""
         if self._mini_stream is None:
             self._mini_stream = self._chained(self.root.start, min(self.root.size, len(self._data)))
             del self._mini_fat[-(-len(self._mini_stream) >> 6) :]  # so that every step of a chain gives bytes

@@ -14,7 +14,7 @@ from readers.records import Kind
 
 NATIVE = "\x01Ole10Native"
 _WHOLE = ("Package", "CONTENTS")  # streams that are a file as it was: Office Open XML, PDF and others
-# What only describes an object, in whatever storage it lies ([MS-OLEDS] 2.3, [MS-DOC] 2.7).
+# Streams that only describe an object, in any storage ([MS-OLEDS] 2.3, [MS-DOC] 2.7).
 _ABOUT = frozenset(
     name.lower()
     for name in (
@@ -73,7 +73,7 @@ def carried(compound: CompoundFile, storage: DirectoryEntry) -> tuple[bytes, byt
 
 
 def rewritten(compound: CompoundFile, storage: DirectoryEntry) -> bytes:
-    """A document that lies in a storage, as a compound file of its own. DocumentError when its names cannot be
+    """Copy the document in a storage to a compound file of its own. Raises DocumentError when its names cannot be
     written, or its streams overlap."""
     try:
         return cfb.write(_copied(compound, storage))

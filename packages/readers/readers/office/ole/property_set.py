@@ -32,7 +32,7 @@ _NUMBERS = {  # 3.1.2 and 3.1.3 of [MS-OLEPS] 1.2.1: the numbers of the properti
 # That `metadata` may give.
 KEYS = (*(key for keys in _NUMBERS.values() for key in keys.values()), custom.KEY)
 _ADDED = bytes.fromhex("05d5cdd59c2e1b10939708002b2cf9ae")  # the set of properties that have names of their own (3.1.6)
-_FIRST, _SECOND = 44, 64  # where it stands where each section begins (2.21)
+_FIRST, _SECOND = 44, 64  # offsets of the fields with the start of each section (2.21)
 _DICTIONARY, _CODE_PAGE = 0, 1
 _MAX_PROPERTIES = 2000
 _STREAM_BYTES = 1_000_000
@@ -101,7 +101,7 @@ def _section(data: bytes, where: int) -> tuple[dict[int, str], dict[int, str]]:
 
 
 def _named(data: bytes, at: int, *, wide: bool) -> Iterator[tuple[int, bytes]]:
-    """Numbers and names of properties as they stand (2.17): `wide` ones count characters and end at four bytes."""
+    """Numbers and names of properties as stored (2.17): `wide` ones count characters and end at four bytes."""
     count, at = int.from_bytes(data[at : at + 4], "little"), at + 4
     for _ in range(min(count, _MAX_PROPERTIES)):
         if at + 8 > len(data):
@@ -121,7 +121,7 @@ def _places(data: bytes, start: int) -> Iterator[tuple[int, int]]:
 
 
 def _strings(data: bytes, places: Iterable[int]) -> Iterator[bytes]:
-    """The values in bytes of the code page (VT_LPSTR), as they stand."""
+    """The values in bytes of the code page (VT_LPSTR), as stored."""
     for at in places:
         if data[at : at + 4] == b"\x1e\0\0\0":
             size = min(int.from_bytes(data[at + 4 : at + 8], "little"), 4 * clean.VALUE_CHARACTERS)
@@ -155,7 +155,7 @@ def _value(data: bytes, at: int, codec: str) -> str:
 
 
 def _moment(ticks: int) -> str:
-    """100-nanosecond steps since 1601, UTC; "" for "never" and for what lies outside the calendar."""
+    """Convert 100-nanosecond steps since 1601, UTC; "" for "never" and for times outside the calendar."""
     if not 0 < ticks < 2_650_467_744_000_000_000:
         return ""
     return (_EPOCH + timedelta(seconds=ticks // 10_000_000)).isoformat() + "Z"

@@ -61,8 +61,8 @@ class OneNoteHandler(LeafHandler):
         return None if store.error else len(store.files)
 
     def children(self, source: Source, limits: Limits, part: Part | None = None) -> Iterator[Child]:
-        """Embedded files with their position in the store as ordinal; cut ones come with what there is of them. Where the
-        section is damaged, those that can be had, then its error."""
+        """Embedded files with their position in the store as ordinal; cut ones with their available bytes. Of a damaged
+        section, the readable ones, then its error."""
         with source.open() as file:
             store = _store(file, source, limits)
             names = _names(store)
@@ -125,7 +125,7 @@ def _metadata(by_number: dict[int, list[bytes]]) -> dict[str, object]:
 
 
 def _names(store: Store) -> dict[bytes, str]:
-    """File names by the GUID of the data: the attachment's or picture's own, else what its extension says."""
+    """File names by the GUID of the data: the attachment's or picture's own, else one from its extension."""
     names: dict[bytes, str] = {}
     for held in store.objects.values():
         values: dict[int, Value] = dict(properties(held.raw))

@@ -19,8 +19,8 @@ _GUID_FORMS = ((0x07, 0x04, 1), (0x3F, 0x20, 2), (0x7F, 0x40, 3), (0xFF, 0x80, 5
 
 
 def read_packaged(data: bytes) -> Store:
-    """Everything the package declares, all versions of an object: nothing in the order of the elements says which one is
-    the last. `Store.error` where it breaks off."""
+    """Read all objects of the package, in all versions: the order of the elements does not identify the last one.
+    `Store.error` is set where it breaks off."""
     store = Store()
     walk = _Walk(data, store)
     try:
@@ -115,14 +115,14 @@ def _compact(data: bytes, at: int) -> tuple[int, int]:
     first = data[at]
     if first == 0:
         return 0, at + 1
-    width = (first & -first).bit_length()  # the lowest bit that is set says how many bytes
+    width = (first & -first).bit_length()  # the lowest set bit gives the number of bytes
     if width == 8:
         return int.from_bytes(data[at + 1 : at + 9], "little"), at + 9
     return int.from_bytes(data[at : at + width], "little") >> width, at + width
 
 
 def _guid(data: bytes, at: int) -> bytes:
-    """An extended GUID (2.2.1.7) as it stands; IndexError where there is none."""
+    """An extended GUID (2.2.1.7) as stored; IndexError where there is none."""
     first = data[at]
     if first == 0:
         return data[at : at + 1]

@@ -196,7 +196,8 @@ def _node(head: int, rest: bytes) -> _Node:
 
 
 def _file_object(body: bytes) -> tuple[bytes, str]:
-    """(GUID of the file data, b"" where the data lies elsewhere; extension) of two counted strings (2.5.27, 2.3.3)."""
+    """(GUID of the file data, b"" where the data is stored elsewhere; extension) of two counted strings (2.5.27,
+    2.3.3)."""
     texts = []
     at = 0
     for _ in range(2):

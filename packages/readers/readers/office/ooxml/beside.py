@@ -1,4 +1,4 @@
-"""What a part says beside its paragraphs: alternative text of pictures and shapes, what fields say in their codes."""
+"""Text of a part other than its paragraphs: alternative text of pictures and shapes, text in the codes of fields."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _SHOWN = re.compile(r"\s*(?:EQ|(?:MACROBUTTON|GOTOBUTTON)\s+\S+)\s+(.*\S)", re.I
 
 
 class Beside:
-    """Told by elements in their order; each line once."""
+    """Collects such text from elements in their order; each line once."""
 
     def __init__(self) -> None:
         self._told: set[str] = set()
@@ -34,7 +34,7 @@ class Beside:
         self._open = False  # a quotation mark is
 
     def told(self, element: Element) -> Iterator[str]:
-        """What an element of these names says."""
+        """Yield the texts of an element of these names."""
         name = local(element)
         if name in SAYS:
             value_of = element.get if name in _PLAIN else partial(attribute, element)
@@ -56,7 +56,7 @@ class Beside:
         self._open ^= code.count('"') % 2 == 1
 
     def rest(self) -> Iterator[str]:
-        """What the last field says."""
+        """Yield the text of the last field."""
         code, self._code, self._open = "".join(self._code).strip(), [], False
         yield from self._leads(code)
 
@@ -72,7 +72,7 @@ class Beside:
 
 
 def chosen(choices: Element) -> str:
-    """The entry of a list in a form that is chosen (17.16.9, 17.16.28): it stands in no run."""
+    """Return the chosen entry of a list in a form (17.16.9, 17.16.28), which is in no run."""
     entries = [entry for entry in choices if local(entry) == "listEntry"]
     numbers = {local(one): attribute(one, "val") for one in choices if local(one) in ("result", "default")}
     number = numbers.get("result", numbers.get("default", "0"))[:9]

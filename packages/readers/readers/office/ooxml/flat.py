@@ -52,7 +52,7 @@ def _parts(root: Element) -> Iterator[_Part]:
 
 
 def _word_2003(root: Element, data: bytes) -> Iterator[_Part]:
-    """Its text, variables and properties are told by their names, which are those of the parts that hold them today."""
+    """Yield its text, variables and properties under the names of the parts that hold them in later versions."""
     yield "word/document.xml", data, ""
     yield "word/settings.xml", data, ""
     for properties in root.iterchildren("{*}DocumentProperties"):

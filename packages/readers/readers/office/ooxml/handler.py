@@ -99,8 +99,8 @@ _DECLARED_LEFT = (
 
 
 def encrypted(source: Source) -> bool:
-    """Whether a compound file holds an encrypted package ([MS-OFFCRYPTO] 2.3.4). The name stands in a directory sector
-    of the compound file, so a plain search finds it."""
+    """Whether a compound file holds an encrypted package ([MS-OFFCRYPTO] 2.3.4). The name is in a directory sector of
+    the compound file, so a plain search finds it."""
     with source.open() as file:
         carry = b""
         while data := file.read(1 << 20):
@@ -178,8 +178,8 @@ class OoxmlHandler(LeafHandler):
     )
 
     def children(self, source: Source, limits: Limits, part: Part | None = None) -> Iterator[Child]:
-        """Embedded files, media and modules of macros in the archive's order; an OLE package as the file in it. Of a damaged
-        archive, those that can be had, then its error."""
+        """Embedded files, media and modules of macros in the archive's order; an OLE package as the file in it. Of a
+        damaged archive, the readable ones, then its error."""
         try:
             source, _, _ = _plain(source, limits)
         except DocumentError:
@@ -192,8 +192,8 @@ class OoxmlHandler(LeafHandler):
                 yield child
 
     def text(self, source: Source, limits: Limits) -> Text:
-        """Text of all parts; slides as pages; the core and extended properties as metadata. With a damaged package,
-        what can be had and `error`; DocumentError when that is nothing."""
+        """Text of all parts; slides as pages; the core and extended properties as metadata. Of a damaged package, the
+        readable text and `error`; DocumentError when there is none."""
         source, opened, damage = _plain(source, limits)
         collector = clean.Collector(limits.text_characters)
         with source.open() as file:
@@ -228,8 +228,8 @@ def _taken(child: Child, limits: Limits) -> Iterator[Child]:
 
 
 def _plain(source: Source, limits: Limits) -> tuple[Source, dict[str, object], DocumentError | None]:
-    """The package, decrypted if it is encrypted, then also what its metadata says of that; put together if it is one file of XML, then also
-    what is wrong with that."""
+    """Return the package, the metadata about its encryption, and its damage. An encrypted package is decrypted. One XML
+    file is converted to a package; only that reports damage."""
     if source.head.startswith(b"PK"):
         return source, {}, None
     if office_xml(as_text(source.head) or b"") in ooxml_flat.MEDIA_TYPES:
@@ -248,7 +248,8 @@ def _kept_whole(limits: Limits) -> Callable[[ZipEntry], int]:
 
 
 def _family(package: Package) -> str | None:
-    """word, xl, xlsb, ppt or visio, by the kinds of the parts with text, else by where they lie; None when there are none."""
+    """word, xl, xlsb, ppt or visio, by the kinds of the parts with text, else by their folder; None when there are
+    none."""
     mains = package.having("main")
     if any(name.endswith(".bin") for name in package.having("worksheet")):
         return "xlsb"

@@ -59,7 +59,7 @@ READ = frozenset(
 CHILDREN = frozenset(
     ("vbaproject", "model+data", "oleobject", "package", "image", "audio", "video", "thumbnail", "afchunk")
 )
-# Of parts that hold nothing else for a reader, and of main parts beside what READ says of them.
+# Of parts that hold nothing else for a reader, and of main parts in addition to READ.
 WORDS: dict[str, Words] = {
     "settings": {
         "docVar": ("name", "val"),
@@ -236,7 +236,7 @@ LEFT_OUT: dict[str, str] = {
         _STATES,
     ),
     **dict.fromkeys(("diagramdrawing",), _RENDERED),
-    # Of Visio: its declaration says so.
+    # Of Visio: by its declaration.
     **dict.fromkeys(
         ["masters", "master", "pages", "recordsets", "recordset", "validation", "solutions", "solution", "extensions"],
         "what only masters say, and data behind shapes",

@@ -1,8 +1,8 @@
-"""The numbers and letters that Word's lists make by themselves (ECMA-376 part 1, 17.9): `4.2(b)` stands in no paragraph, and is what
+"""The numbers and letters that Word's lists generate (ECMA-376 part 1, 17.9): `4.2(b)` is in no paragraph, but is what
 people cite.
 
-A paragraph belongs to a list by itself or by its style. A list is an instance (w:num) of a definition (w:abstractNum) of nine levels;
-instances of one definition count on together unless one says where it starts.
+A paragraph belongs to a list directly or by its style. A list is an instance (w:num) of a definition (w:abstractNum) of
+nine levels. Instances of one definition share their counts unless one defines its start.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _PLACE = re.compile("%([1-9])")
 @dataclass(slots=True)
 class _Definition:
     levels: dict[int, Level] = field(default_factory=dict)
-    elsewhere: str = ""  # the numbering style that says what its levels are
+    elsewhere: str = ""  # the numbering style that defines its levels
 
 
 @dataclass(slots=True)
@@ -43,7 +43,7 @@ class Lists:
     """The lists of a document."""
 
     def __init__(self, package: Package) -> None:
-        """DocumentError where the part that says what they are is damaged."""
+        """Raise DocumentError where the part that defines them is damaged."""
         self._definitions: dict[str, _Definition] = {}
         self._instances: dict[str, _Instance] = {}
         self._styles: dict[str, _Style] = {}
@@ -140,7 +140,7 @@ class Counting:
         self._known: dict[str, tuple[str, dict[int, Level]]] = {}  # levels of the instances that were met
 
     def label(self, paragraph: Element) -> str:
-        """What stands in front of a paragraph; "" for one that is not numbered."""
+        """Return the label of a paragraph; "" for one that is not numbered."""
         place = self._lists.place(paragraph)
         if place is None:
             return ""
@@ -148,7 +148,8 @@ class Counting:
         return self._counts.label(of, levels, place[1])
 
     def _entered(self, number: str) -> tuple[str, dict[int, Level]]:
-        """The definition by which an instance counts, and its levels; where it says so it begins anew when it is met first."""
+        """Return the definition by which an instance counts, and its levels. Levels with a start of their own restart
+        when the instance occurs first."""
         known = self._known.get(number)
         if known is None:
             name, levels = self._lists.levels(number)
@@ -208,8 +209,8 @@ def _levels(around: Element) -> Iterator[tuple[int, Level]]:
 
 
 def _form(level: Element) -> str:
-    """The name of the form, or the number one as a form of Word 2010 and later writes it (`001, 002, 003, ...`), which stands in
-    an alternative to one that older programs know."""
+    """The name of the form, or the number one as a form of Word 2010 and later writes it (`001, 002, 003, ...`), which
+    is in an alternative to the form that older programs know."""
     choice = _child(_child(level, "AlternateContent"), "Choice")
     told = _child(level if choice is None else choice, "numFmt")
     first = _attribute(told, "format").partition(",")[0]

@@ -40,7 +40,7 @@ _TARGET = re.compile(rb"\sTarget\s*=\s*[\"']([^\"']*)")
 
 
 class Package:
-    """An open package. `error` says what is wrong with the archive as a whole, while its members can still be had."""
+    """An open package. `error` reports what is wrong with the archive as a whole; its members may still be readable."""
 
     def __init__(self, file: BinaryIO, size: int, limits: Limits) -> None:
         self._file, self._size = file, size
@@ -52,7 +52,7 @@ class Package:
         self.roles = self._roles()
 
     def _list(self, limits: Limits) -> None:
-        """By the directory; where it is missing or damaged, by what stands in front of each member too."""
+        """List the members by the directory; where it is missing or damaged, by their local headers too."""
         try:
             self._take(iter_entries(self._file, find_directory(self._file, self._size)))
         except DocumentError as error:

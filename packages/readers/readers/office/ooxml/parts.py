@@ -66,7 +66,7 @@ def pivot(package: Package, name: str) -> Iterator[str]:
         grouped = [attribute(one, "v") for child in element if child not in shared for one in child.iter()]
         texts = (attribute(element, "name"), attribute(element, "caption"), *fields[-1], *grouped)
         yield "\t".join(dict.fromkeys(filter(None, texts)))
-    if package.roles.get(name) == "pivotcacherecords":  # and nothing here says of what
+    if package.roles.get(name) == "pivotcacherecords":  # whose fields no other part defines
         yield from _rows(package, name, fields)
     for part in package.related(name).values():
         if package.roles.get(part) == "pivotcacherecords":

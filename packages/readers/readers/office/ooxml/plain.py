@@ -1,8 +1,9 @@
-"""Rows of a sheet and shared strings as programs write them, told by expressions; a tree of them costs several times as much.
+"""Rows of a sheet and shared strings in the form that programs usually write, parsed by regular expressions; a tree of
+them costs several times as much.
 
-What comes first in a part and is written so (ECMA-376 part 1, 18.3.1.73, 18.3.1.4, 18.4.8) is told here, and the rest of the part, with what
-stands around it, is left to whoever reads XML, which says what is wrong with it. Nothing is told here that XML would not allow, but
-for an attribute that stands twice.
+The leading rows or strings of a part that have this form (ECMA-376 part 1, 18.3.1.73, 18.3.1.4, 18.4.8) are parsed
+here. The rest of the part, with the XML around them, is left to the XML parser, which reports its errors. Nothing is
+accepted here that XML would reject, except a repeated attribute.
 """
 
 from __future__ import annotations
@@ -15,8 +16,8 @@ from typing import TypeVar
 from readers.errors import DocumentError
 
 _T = TypeVar("_T")
-Cell = tuple[str, str, str, str, str]  # as it stands, its attributes but the first, its formula, its value, its string
-_HEAD_BYTES = 1_000_000  # what may stand in front of the first row or string
+Cell = tuple[str, str, str, str, str]  # its XML, its attributes but the first, its formula, its value, its string
+_HEAD_BYTES = 1_000_000  # the most before the first row or string
 _UNIT_BYTES = 4_000_000  # what is longer is no plain row
 _ENCODING = re.compile(rb"<\?xml[^>]*\sencoding\s*=\s*[\"']([^\"']*)")
 _PLAIN_ENCODINGS = (b"utf-8", b"us-ascii")
@@ -27,7 +28,8 @@ _DECIMAL = "0{0,3}(?:9|10|13|3[2-9]|[4-9][0-9]|1[01][0-9]|12[0-7])"  # PHP write
 _ENTITY = f"amp;|lt;|gt;|quot;|apos;|#(?:{_DECIMAL}|x(?:[9aAdD]|[2-7][0-9a-fA-F]));"
 _NO_ENTITY = re.compile(f"&(?!{_ENTITY})")
 _ROWS_IN, _STRINGS_IN = re.compile(rb"<sheetData>"), re.compile(rb"<sst(?: [^>]*)?>")
-# Nothing below is looked at twice (`*+`, and `|)` for what may be missing): it takes half the time, and what does not fit is not told.
+# Nothing below is read twice (`*+`, and `|)` for optional parts), which takes half the time. What does not fit is not
+# parsed here.
 _BLANK = "[ \t\n]*+"
 _ATTRIBUTE = '(?: [a-wyzA-Z][a-zA-Z0-9]*+="[^"<]*+"|(?!))'  # none of XML's own, and no prefix; `(?!)`: tests/unit/test_patterns.py
 _PRESERVE = '(?: xml:space="preserve"|)'
@@ -47,11 +49,11 @@ _LOOK = re.compile(' ([a-z]{1,2})="([^"]*)"')
 
 
 class Around:
-    """What stands around the rows or strings that were told: the part without them."""
+    """The part without the rows or strings that were parsed: the XML around them."""
 
     def __init__(self, pieces: Iterator[bytes]) -> None:
         self._pieces = pieces
-        self._head = self.waiting = b""  # read, and not told
+        self._head = self.waiting = b""  # read, and not parsed
         self._failed: DocumentError | None = None
 
     def more(self) -> bool:
@@ -65,7 +67,7 @@ class Around:
         return bool(piece)
 
     def enter(self, tag: re.Pattern[bytes]) -> bool:
-        """Whether what is below this element may be told; then that is what is waiting."""
+        """Whether the content of this element may be parsed here; if so, it becomes `waiting`."""
         while (found := tag.search(self.waiting)) is None:
             if len(self.waiting) > _HEAD_BYTES or not self.more():
                 return False
@@ -83,7 +85,7 @@ class Around:
         return b"xmlns:%s=" % prefix in self._head
 
     def taken(self, end: bytes) -> str:
-        """What is waiting, up to the last of such ends, to be told; "" where that cannot be."""
+        """Return and remove what is waiting, up to the last such end, for parsing; "" where that is not possible."""
         while (at := self.waiting.rfind(end)) < 0:
             if len(self.waiting) > _UNIT_BYTES or not self.more():
                 return ""
@@ -105,11 +107,11 @@ class Around:
         return text
 
     def give_back(self, text: str) -> None:
-        """Some of what was taken could not be told."""
+        """Put back the text that could not be parsed."""
         self.waiting = text.encode() + self.waiting
 
     def pieces(self) -> Iterator[bytes]:
-        """The part without what was told."""
+        """The part without the parsed text."""
         yield self._head + self.waiting
         self._head = self.waiting = b""
         if self._failed is not None:
@@ -118,7 +120,7 @@ class Around:
 
 
 def _told(around: Around, end: bytes, tell: Callable[[str, int], tuple[_T | None, int]]) -> Iterator[_T]:
-    """What `tell` makes of each piece of the text that is waiting, until it stops before one."""
+    """Yield the results of `tell` for each piece of the waiting text, until it stops before one."""
     while text := around.taken(end):
         at = 0
         while at < len(text):

@@ -20,8 +20,8 @@ _TEXTS = ("s", "str", "inlineStr")  # types of cells that are texts
 _TRUE, _NO_RESULT = ("1", "true"), ("0", "0.0")
 _FORMULA_CHARACTERS = 8_192  # as many as Excel takes
 _STRINGS = re.compile(r'"((?:[^"]++|""|(?!))*+)"')
-_VALIDATION = ("promptTitle", "prompt", "errorTitle", "error")  # what a cell says when it is filled in (18.3.1.32)
-# What else of a sheet says something in attributes: what pops up at links (18.3.1.47), scenarios with their values (18.3.1.76).
+_VALIDATION = ("promptTitle", "prompt", "errorTitle", "error")  # what a cell shows when it is filled in (18.3.1.32)
+# Other texts of a sheet in attributes: what pops up at links (18.3.1.47), scenarios with their values (18.3.1.76).
 _ASIDE = {
     "hyperlink": ("tooltip",),
     "scenario": ("name", "comment", "user"),
@@ -80,8 +80,8 @@ class Workbook:
         return self._shown.setdefault(style, self.styles[int(style)])
 
     def look(self, attributes: str) -> tuple[str, str, str]:
-        """Of a plain cell's attributes its type (`w` for a number that is shown as it stands if it is whole), the number of its format, and
-        how cells of this show numbers."""
+        """Return, from a plain cell's attributes, its type (`w` for a number that is shown unchanged if it is whole),
+        the number of its format, and how cells of that format show numbers."""
         known = self._looks.get(attributes)
         if known is None:
             kind, style = plain.look(attributes)
@@ -146,7 +146,7 @@ def lost_strings(cells: int) -> DocumentError:
 
 
 def _string(element: Element) -> str:
-    """Text of a string item, and behind it how it is read (18.4.6), where it says that."""
+    """Text of a string item, followed by its phonetic reading (18.4.6), if it has one."""
     texts: tuple[list[str], list[str]] = [], []
     for t in element.iter("{*}t"):
         texts[local(t.getparent()) == "rPh"].append(t.text or "")
@@ -154,8 +154,8 @@ def _string(element: Element) -> str:
 
 
 def comments(package: Package, name: str) -> Iterator[str]:
-    """Who wrote the comments of a sheet, each once, in front, then the comments (18.7). What LibreOffice writes behind the text of one says
-    where its box is."""
+    """Yield the authors of the comments of a sheet, each once, then the comments (18.7). LibreOffice writes the
+    position of the box after the text of a comment."""
     for element in elements(package.pieces(name), "author", "comment"):
         if local(element) == "author":
             said = "".join(piece for piece in element.itertext() if isinstance(piece, str))
@@ -201,7 +201,7 @@ def _validation(element: Element, told: set[str]) -> Iterator[str]:
 
 
 def _row(texts: Iterable[str]) -> Iterator[str]:
-    """The cells of a row; one in which a long string stands again and again comes in several lines."""
+    """The cells of a row; one that repeats a long string comes in several lines."""
     cells: list[str] = []
     characters = 0
     for text in texts:
@@ -223,7 +223,7 @@ def printed(code: str) -> str:
 def _cell(cell: Element, book: Workbook) -> str:
     """What a cell shows; tags are compared by their ends, as this runs for every cell."""
     value = ""
-    for at in range(len(cell) - 1, -1, -1):  # the value is the last of its parts; a formula stands in front
+    for at in range(len(cell) - 1, -1, -1):  # the value is the last of its parts; a formula comes before it
         child = cell[at]
         tag = str(child.tag)
         if tag[-1:] == "v":
@@ -252,7 +252,8 @@ def _with_formula(formula: str, kind: str, value: str, shown: str, book: Workboo
 
 
 def _plain_cells(cells: Sequence[plain.Cell], book: Workbook) -> Iterator[str]:
-    """The same of cells that were told without a tree; the two kinds that most are at once, as this is most of a workbook's time."""
+    """The same for cells that were parsed without a tree. The two most frequent kinds come first, because this is most
+    of a workbook's time."""
     strings, look, start = book.strings, book.look, book.start
     several = len(strings)
     for _, attributes, formula, value, string in cells:

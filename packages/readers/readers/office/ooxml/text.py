@@ -90,7 +90,7 @@ def _own(element: Element) -> Iterator[Element]:
 
 
 def paragraphs(package: Package, name: str) -> Iterator[str]:
-    """Paragraphs of a part, empty ones left out, and what it says beside them."""
+    """Paragraphs of a part, without empty ones, and its text outside them."""
     return _lines(package, name, paragraph)
 
 
@@ -123,7 +123,7 @@ def _plain(package: Package, name: str, *tags: str) -> Iterator[str]:
 
 
 class Reader:
-    """Collects the text of one package; keeps the first error and goes on with the next part."""
+    """Collects the text of one package; keeps the first error and continues with the next part."""
 
     def __init__(self, package: Package, collector: Collector) -> None:
         self._package, self._collector = package, collector
@@ -323,13 +323,13 @@ def _authors(package: Package, name: str) -> Iterator[str]:
 
 
 def _charted(package: Package, name: str) -> Iterator[str]:
-    """Titles and labels of a chart, and the names of its series and categories as it keeps them beside the sheet that
-    they come from, which may be elsewhere (ECMA-376 part 1, 21.2; [MS-ODRAWXML]); each once."""
+    """Titles and labels of a chart, and the cached names of its series and categories, whose sheet may be elsewhere
+    (ECMA-376 part 1, 21.2; [MS-ODRAWXML]); each once."""
     seen: set[str] = set()
     for element in elements(package.pieces(name), "p", "tx", *_CACHED):
         if local(element) == "p":
             lines = [paragraph(element)]
-        elif local(element) == "tx":  # a name that comes from no sheet stands there itself (21.2.2.215)
+        elif local(element) == "tx":  # a name that comes from no sheet is stored here (21.2.2.215)
             lines = [child.text or "" for child in element if local(child) == "v"]
         else:
             lines = [text.strip() for text in element.itertext() if isinstance(text, str)]

@@ -1,5 +1,5 @@
-"""What the older drawings of a workbook say (VML, ECMA-376 part 4, 19): buttons, boxes and labels, which stand nowhere else, and
-letters that make shapes. The boxes of notes are there too; what they say is in the notes."""
+"""Texts of the older drawings of a workbook (VML, ECMA-376 part 4, 19): buttons, boxes and labels, which are stored
+nowhere else, and letters that make shapes. The boxes of notes are there too; their text is in the notes."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ def parts(package: Package) -> list[str]:
 
 
 def texts(package: Package, name: str) -> Iterator[str]:
-    """What each shape says. Excel writes HTML into them that no XML is, so how they are written tells of no damage.
-    DocumentError as `Package.pieces`."""
+    """Yield the text of each shape. Excel writes HTML into them that is not well-formed XML, so syntax errors are no
+    sign of damage. Raises DocumentError as `Package.pieces`."""
     data = b"".join(package.pieces(name))
     if (
         _PATH not in data and data.count(_NOTE) >= data.count(_DATA) > 0

@@ -41,7 +41,7 @@ def records(pieces: Iterator[bytes]) -> Iterator[tuple[int, bytes]]:
 
 
 def _record(data: bytes, at: int) -> tuple[int, int, int] | None:
-    """Type, start and end of the record at `at`; None where more bytes are needed to tell."""
+    """Type, start and end of the record at `at`; None where that needs more bytes."""
     if at + 6 > len(data) and (not data[at:] or not _complete(data, at)):
         return None
     kind = data[at]

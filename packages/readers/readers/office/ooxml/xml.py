@@ -37,9 +37,10 @@ _STRICT, _LENIENT = _parser(recover=False), _parser(recover=True)
 
 
 def elements(pieces: Iterator[bytes], *tags: str, whole: Callable[[Element], None] | None = None) -> Iterator[Element]:
-    """Every element with one of these local names, in order. Text boxes come apart from the paragraph that anchors them; of
-    mc:AlternateContent the fallback is left out where a choice says or shows something. What was readable comes first, then DocumentError `corrupt` (or what
-    `pieces` raises). `whole` is called with the root where the part is read as a tree, before the first element."""
+    """Every element with one of these local names, in order. Text boxes come apart from the paragraph that anchors
+    them. The fallback of mc:AlternateContent is omitted where a choice has text or shows something. Readable elements
+    come first, then DocumentError `corrupt` (or the errors of `pieces`). `whole` is called with the root where the part
+    is read as a tree, before the first element."""
     names = _anywhere(tags)
     data, failed, more = gathered(pieces)
     if more:
@@ -96,7 +97,7 @@ def tree(data: bytes) -> tuple[Element | None, str]:
 
 
 def _take_apart(root: Element) -> None:
-    """Drop fallback copies; move text boxes behind everything else, so that no paragraph lies in another."""
+    """Drop fallback copies; move text boxes after everything else, so that no paragraph is inside another."""
     for alternatives in list(root.iter("{*}AlternateContent")):
         if any(map(_serves, alternatives.iterchildren("{*}Choice"))):
             for copy in list(alternatives.iterchildren("{*}Fallback")):

@@ -44,7 +44,7 @@ def macros(records: Records, storages: Iterable[Record], position: int, limits: 
 
 
 def _storage(records: Records, record: Record, limits: Limits) -> tuple[bytes, DocumentError | None]:
-    """The compound file of an object and what is wrong with it. DocumentError when none of it can be had."""
+    """Return the compound file of an object and its damage. Raises DocumentError when none of it is readable."""
     if record.kind != OLE_STORAGE:
         raise DocumentError(ExceptionCode.CORRUPT, "an embedded object is not at the position that the document gives")
     records.spend(record)

@@ -44,7 +44,8 @@ class PptHandler(LeafHandler):
     )
 
     def children(self, source: Source, limits: Limits, part: Part | None = None) -> Iterator[Child]:
-        """Embedded objects, then pictures, then modules of macros. A presentation that needs a password has none: `text` says so."""
+        """Embedded objects, then pictures, then modules of macros. A presentation that needs a password has none:
+        `text` reports that."""
         try:
             compound, opened = opened_ppt(source, limits)
             records = _records(compound)
@@ -110,7 +111,7 @@ def _macros(compound: CompoundFile, records: Records) -> Iterator[Record]:
 
 
 def _objects(compound: CompoundFile, records: Records) -> Iterator[Record]:
-    """The embedded objects by the document's list; as they lie where there is none."""
+    """The embedded objects by the document's list; in stream order where there is none."""
     try:
         presentation = _opened(compound, records)
     except DocumentError as failed:

@@ -1,4 +1,4 @@
-"""The records of a presentation ([MS-PPT] 2.3.1), and where its objects lie (2.1.2)."""
+"""The records of a presentation ([MS-PPT] 2.3.1), and the locations of its objects (2.1.2)."""
 
 from __future__ import annotations
 

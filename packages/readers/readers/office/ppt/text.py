@@ -46,11 +46,11 @@ def text_of(records: Records, within: Iterable[Record]) -> Iterator[str]:
 
 
 class Presentation:
-    """A presentation whose objects can be found. `slides` counts them once the text has been read to its end, and
-    `lost` says then how many of its references lead nowhere."""
+    """A presentation whose objects can be found. `slides` counts them once the text has been read to its end; `lost`
+    then counts its references that lead nowhere."""
 
     def __init__(self, records: Records, places: dict[int, int], document: int) -> None:
-        """Raises DocumentError `corrupt` when there is no document where its number says."""
+        """Raise DocumentError `corrupt` when there is no document at the place of its number."""
         self._records, self._places = records, places
         record = records.at(places[document])
         if record is None or record.kind != DOCUMENT:
@@ -135,7 +135,7 @@ def salvaged(records: Records) -> Iterator[str]:
 
 
 def salvaged_objects(records: Records) -> Iterator[Record]:
-    """The storages of embedded objects in such a stream, as they lie."""
+    """The storages of embedded objects in such a stream, in stream order."""
     try:
         yield from (record for record in records.below(0, len(records.stream)) if record.kind == OLE_STORAGE)
     except DocumentError:

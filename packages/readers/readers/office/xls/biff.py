@@ -15,8 +15,8 @@ _WIDE, _PHONETIC, _RICH = 0x01, 0x04, 0x08  # flags of a string (2.5.293)
 
 
 def records(stream: bytes) -> Iterator[tuple[int, int, list[bytes]]]:
-    """(offset, type, data) of each record; the data in pieces, those of its Continue records after its own.
-    DocumentError `truncated`, after what could be had, when the stream breaks off."""
+    """Yield (offset, type, data) of each record; the data in pieces, those of its Continue records after its own.
+    Raises DocumentError `truncated`, after the readable records, when the stream breaks off."""
     at, size = 0, len(stream)
     while at + 4 <= size:
         start = at
@@ -46,8 +46,8 @@ def cut_short() -> DocumentError:
 
 
 class Strings:
-    """Reads strings that run on over Continue records, each of which begins their characters with a byte of flags
-    (2.5.293). What lies beyond the last piece reads as nothing."""
+    """Reads strings that continue in Continue records, each of which begins their characters with a byte of flags
+    (2.5.293). Reading beyond the last piece returns nothing."""
 
     def __init__(self, pieces: list[bytes], at: int = 0) -> None:
         self._pieces, self._piece, self._at = pieces, 0, at
@@ -73,8 +73,8 @@ class Strings:
         return int.from_bytes(data, "little")
 
     def string(self, count_bytes: int = 2) -> str:
-        """One string with its length (of so many bytes) and flags in front, and behind it how it is read, where it says
-        that; formatting runs are passed over."""
+        """Read one string with its length (of so many bytes) and flags in front. Its phonetic reading follows, if it
+        has one; formatting runs are skipped."""
         if (simple := self._simple(count_bytes)) is not None:
             return simple
         count, flags = self.number(count_bytes), self.number(1)
@@ -86,7 +86,7 @@ class Strings:
         return f"{text} {read}" if read else text
 
     def _reading(self, size: int) -> str:
-        """What an ExtRst of so many bytes says (2.5.86, 2.5.219): how the string in front of it is read."""
+        """Return the phonetic reading of the preceding string from an ExtRst of so many bytes (2.5.86, 2.5.219)."""
         got: list[bytes] = []
         while size > 0 and self.more:
             got.append(self._pieces[self._piece][self._at : self._at + size])
@@ -112,7 +112,7 @@ class Strings:
                 yield self.string()
 
     def _simple(self, count_bytes: int) -> str | None:
-        """A string without runs and readings that lies whole in one piece, as nearly all do."""
+        """Read a string without runs and readings that is wholly in one piece, as nearly all are."""
         piece = self._pieces[self._piece] if self._piece < len(self._pieces) else b""
         begin = self._at + count_bytes + 1
         if begin > len(piece) or piece[begin - 1] > _WIDE:

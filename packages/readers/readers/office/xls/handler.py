@@ -23,7 +23,7 @@ from readers.office.xls.sheets import Sheets
 from readers.records import Kind, Limits
 from readers.rest import AFTER_CONTENT, rest
 
-_STREAMS = ("Workbook", "Book")  # BIFF8, BIFF5; a file that has both says the same in both
+_STREAMS = ("Workbook", "Book")  # BIFF8, BIFF5; a file that has both has the same content in both
 _DRAWING_GROUP = 0xEB
 _OBJECTS = "MBD"  # names of the storages of embedded objects begin with it ([MS-XLS] 2.1.7.7)
 
@@ -57,7 +57,8 @@ class XlsHandler(LeafHandler):
     )
 
     def children(self, source: Source, limits: Limits, part: Part | None = None) -> Iterator[Child]:
-        """Embedded objects, then pictures, then modules of macros. A workbook that cannot be opened has none: `text` says why."""
+        """Embedded objects, then pictures, then modules of macros. A workbook that cannot be opened has none: `text`
+        reports why."""
         try:
             compound, _ = opened_xls(source, limits)
         except DocumentError:
@@ -105,8 +106,8 @@ def _stream(compound: CompoundFile) -> bytes:
 
 
 def _drawings(compound: CompoundFile) -> Iterator[bytes]:
-    """The drawing group ([MS-XLS] 2.4.171), which lies in the globals and holds the pictures of all sheets; a large one
-    comes in several such records, and a picture may go on from one into the next."""
+    """The drawing group ([MS-XLS] 2.4.171), which is in the globals and holds the pictures of all sheets. A large one
+    spans several such records, and so may a picture."""
     group: list[bytes] = []
     with suppress(DocumentError):
         for _, kind, pieces in records(_stream(compound)):

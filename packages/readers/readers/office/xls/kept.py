@@ -58,7 +58,7 @@ def _name(pieces: list[bytes]) -> Iterator[str]:
 
 
 def _comment(pieces: list[bytes]) -> Iterator[str]:
-    """What is said of a name (NameCmt, 2.4.173)."""
+    """The comment on a name (NameCmt, 2.4.173)."""
     strings = Strings(pieces, 12)
     counts = strings.number(2), strings.number(2)
     for count in counts:
@@ -66,7 +66,7 @@ def _comment(pieces: list[bytes]) -> Iterator[str]:
 
 
 def _scenario(pieces: list[bytes]) -> Iterator[str]:
-    """A scenario: its name, who made it, what is said of it, the values of its cells (Scenario, 2.4.244)."""
+    """A scenario: its name, author, comment and the values of its cells (Scenario, 2.4.244)."""
     data = pieces[0]
     if len(data) < 8:
         return

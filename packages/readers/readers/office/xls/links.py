@@ -1,4 +1,5 @@
-"""What a workbook of Excel 97 to 2003 keeps beside its cells: addresses behind links, and what cells say when they are filled in."""
+"""Texts of a workbook of Excel 97 to 2003 outside its cells: addresses of links, and messages shown when cells are
+filled in."""
 
 from __future__ import annotations
 
@@ -74,7 +75,8 @@ def validation(pieces: list[bytes]) -> Iterator[str]:
 
 
 def linked(formula: bytes) -> list[str]:
-    """The strings in the record of a formula that makes a link: the address stands nowhere else; none in any other."""
+    """Return the strings in the record of a formula that makes a link, the only place of the address; none of any other
+    formula."""
     tokens = formula[_FORMULA : _FORMULA + _number(formula, _FORMULA - 2, 2)]
     if _HYPERLINK not in tokens:
         return []

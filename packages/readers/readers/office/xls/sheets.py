@@ -141,7 +141,7 @@ class Sheets:
     def _begin(self, offset: int, data: bytes) -> Iterator[str]:
         self._depth += 1
         self._asked.clear()
-        if not self._begun:  # Excel 2011 for the Macintosh says version 8 of the sheets of its Excel 5 workbooks
+        if not self._begun:  # Excel 2011 for the Macintosh writes version 8 for the sheets of its Excel 5 workbooks
             self._begun, self._version8 = True, data[:2] != b"\x00\x05"
         if name := self._names.get(offset):
             yield name
@@ -186,7 +186,7 @@ class Sheets:
         return self._page.text(pieces[0][start : start + size])
 
     def _aside(self, kind: int, pieces: list[bytes]) -> str:
-        """Text beside the cells: of notes, boxes, charts, headers and footers."""
+        """Text outside the cells: of notes, boxes, charts, headers and footers."""
         if kind == _DRAWING:  # 2.4.170
             return "\n".join(art.lettering(b"".join(pieces)))
         if kind in kept.READERS:
@@ -215,7 +215,7 @@ class Sheets:
         return printed(self._text(pieces, 0, 2 if self._version8 else 1)) if pieces[0] else ""
 
     def _link(self, address: str) -> str:
-        """An address is told behind all sheets, once."""
+        """Keep an address, which is output once, after all sheets."""
         if address and address not in self._addresses:
             if len(self._addresses) < _ADDRESSES:
                 self._addresses[address] = None
@@ -225,8 +225,8 @@ class Sheets:
         return ""
 
     def _box(self, data: bytes) -> str:
-        """What a box or button of Excel 5 and 95 says, which is in the object itself (as OpenOffice reads it): behind
-        its name and its macro, as many bytes as it counts."""
+        """Return the text of a box or button of Excel 5 and 95, which is in the object itself (as OpenOffice reads it):
+        after its name and its macro, as many bytes as it counts."""
         at = 70
         if len(data) <= at or _two(data, 4) not in (_BOX, _BUTTON):
             return ""

@@ -1,4 +1,4 @@
-"""What a message of Outlook says: its bodies in plain text, HTML and RTF, of which it may have any."""
+"""The bodies of a message of Outlook in plain text, HTML and RTF, of which it may have any."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from readers.outlook.mapi.properties import Properties
 from readers.records import TextState
 from readers.text.html.handler import html_decode
 
-# Bytes of an RTF body whose words are compared; longer ones take too long beside a message's other work.
+# Bytes of an RTF body whose words are compared; longer ones take too long relative to a message's other work.
 _RTF_SHORT = 4_000
 _RTF_MOST = 50_000_000  # bytes of one that are unpacked
 _RTF_FRAME = 1_000  # bytes: fonts, colours and styles around the text of an RTF body
@@ -27,7 +27,7 @@ _RTF_FRAME = 1_000  # bytes: fonts, colours and styles around the text of an RTF
 
 @dataclass(slots=True)
 class Body:
-    """What a message says: plain text, HTML, why that is not all, and the charsets that it was read in."""
+    """The text of a message: plain text, HTML, why it is incomplete, and the charsets that it was decoded from."""
 
     plain: str | None
     html: str | None
@@ -46,8 +46,9 @@ class Body:
 
 
 def body_of(own: Properties, limit: int) -> Body:
-    """Plain text and HTML; the text of an RTF body where there is neither. An RTF body that says much more than the plain one comes
-    behind it; of a short one the lines with words that the plain one lacks. What a contact says stands before its note."""
+    """Plain text and HTML; the text of an RTF body where there is neither. An RTF body that is much longer than the
+    plain one is appended to it; of a short one, the lines with words that the plain one lacks. A contact's fields come
+    before its note."""
     html, found = _html(own)
     body = Body(own.text(mapi.BODY), html, read=[own.detected, found])
     if body.html is not None:
@@ -62,7 +63,7 @@ def body_of(own: Properties, limit: int) -> Body:
 
 
 def _add_rtf(body: Body, packed: bytes, limit: int) -> None:
-    """Put what an RTF body says into the plain one, if it is to be read at all."""
+    """Add the text of an RTF body to the plain one, if it is to be read at all."""
     said = len(body.plain.strip()) if body.plain else 0
     size = int.from_bytes(packed[4:8], "little")
     if said and _RTF_SHORT < size <= 2 * said + _RTF_FRAME:
@@ -72,7 +73,7 @@ def _add_rtf(body: Body, packed: bytes, limit: int) -> None:
     except DocumentError as error:  # the rest of the message is still worth having
         body.damage = _of_body(error)
         return
-    reader = read_rtf(unpacked.data, limit + 1)  # with which whoever cuts the text at the limit sees that there is more
+    reader = read_rtf(unpacked.data, limit + 1)  # one more shows that text was cut at the limit
     if (lacking := unpacked.error or reader.error) is not None:
         body.damage = _of_body(lacking)
     rich = clean_text(reader.text)
@@ -90,7 +91,7 @@ def _of_body(error: DocumentError) -> DocumentError:
 
 
 def _blank(body: str | None) -> bool:
-    """Whether it says nothing: programs leave a blank line where the body is in another form."""
+    """Whether it has no text: programs leave a blank line where the body is in another form."""
     return not body or body.isspace()
 
 

@@ -75,7 +75,7 @@ def is_contact(own: Properties) -> bool:
 
 
 def contact_text(own: Properties) -> str:
-    """A line for each field that says something, and each address."""
+    """A line for each field with a value, and each address."""
     return "".join(f"{label}: {said}\n" for label, said in _lines(own))
 
 
@@ -83,7 +83,7 @@ def _lines(own: Properties) -> Iterator[tuple[str, str]]:
     words: set[str] = set()
     for label, ident in _FIELDS:
         said = " ".join((own.text(ident) or "").split())
-        # An address in one piece stands beside its pieces: it is told where these are not.
+        # An address in one piece is stored next to its pieces: it is shown where it has other words.
         if said and not (ident >= named.OURS and words.issuperset(_WORDS.findall(said))):
             words.update(_WORDS.findall(said))
             yield label, said

@@ -35,7 +35,7 @@ _MAX_ATTACHMENTS = 20_000  # of one message that are counted as missing, whateve
 _MAX_REFERENCES = 1_000
 _ROOM = 0.7  # of the parse limit for attachments: base64 makes four bytes of three, and the form has to be parsed
 _TO, _CC, _BCC = 1, 2, 3
-# What lies between commas: the standard library takes the square of the time for a group of many.
+# The text between commas: the standard library takes the square of the time for a group of many.
 _ADDRESS = re.compile(r'(?:[^,"\\<(]++|\\.?|"(?:[^"\\]++|\\.|(?!))*+"|<[^<>]*+>|\([^()]*+\)|["<(]|(?!))++', re.DOTALL)
 _LONGEST_ADDRESS = 4_000  # characters
 _MOST_NESTED = 50
@@ -44,8 +44,8 @@ _WITHOUT_NESTING = str.maketrans("(:", "  ")
 
 @dataclass(slots=True)
 class FormReader:
-    """Makes the form of one message; `error` says what of it could not be had, those of messages inside it counted.
-    Their attachments together share the room that the parse limit leaves."""
+    """Makes the form of one message; `error` reports its unreadable parts, including those of messages inside it. Their
+    attachments together share the room that the parse limit leaves."""
 
     limits: Limits
     _lost: list[DocumentError] = field(default_factory=list)  # one for each attachment that is left out
@@ -110,7 +110,7 @@ class FormReader:
                     yield made
 
     def attachment(self, attachment: MapiAttachment, depth: int = 0) -> MailAttachment | None:
-        """One attachment; None for a link. DocumentError when it cannot be had."""
+        """One attachment; None for a link. DocumentError when it cannot be read."""
         own = attachment.properties
         identifier = (own.text(mapi.ATTACH_CONTENT_ID) or "").strip("<> ")
         if attachment.message is not None:
@@ -192,7 +192,7 @@ def _references(own: Properties, header: _Header) -> tuple[str, ...]:
 
 
 def _sent(own: Properties, header: _Header) -> int | None:
-    """When it was sent, else what the header says, else when it arrived."""
+    """When it was sent, else the date of its header, else when it arrived."""
     sent = own.time(mapi.SUBMIT_TIME)
     if sent is None:
         sent = utc_time(header.text(b"date"))
@@ -292,7 +292,8 @@ def _shown(names: str) -> tuple[Address, ...]:
 
 
 def beside(form: MailForm) -> MailForm:
-    """What is known of a message beside its bytes, without these: of itself, and of the messages attached to it."""
+    """Reduce a form to the facts about a message that are not in its bytes: its own, and those of the messages attached
+    to it."""
     inner = (
         MailAttachment(name="", message=beside(one.message)) if one.message else MailAttachment(name="")
         for one in form.attachments
@@ -317,7 +318,7 @@ def note_in_child(child: Child, form: MailForm | None) -> Child:
 
 
 def _damage(form: MailForm) -> DocumentError | None:
-    """What is wrong with its body, or with one of a message in it that is not said anywhere else."""
+    """The damage of its body, or of the body of a message in it, which is reported nowhere else."""
     inside = (_damage(one.message) for one in form.attachments if one.message is not None)
     return form.damage or next(filter(None, inside), None)
 

@@ -99,8 +99,8 @@ class Properties:
 
 
 def string_charset(tables: Sequence[Properties], declared: str = "") -> Detected:
-    """The charset of a message's strings of eight bits: its code page (`declared` where another place tells it), unless they
-    contradict it; without one what they are in together. "" where they are ASCII or UTF-8."""
+    """The charset of a message's strings of eight bits: its code page (`declared` where another place gives it), unless
+    they contradict it; without one the charset detected for all of them. "" where they are ASCII or UTF-8."""
     pages = (own.number(ident) for own in tables for ident in (MESSAGE_CODEPAGE, INTERNET_CODEPAGE))
     declared = declared or next((codec for codec in map(codec_of, pages) if codec), "")
     strings = (value.rstrip(b"\0") for own in tables for kind, value in own.values.values() if kind == STRING_8)
@@ -130,7 +130,7 @@ class MapiMessage:
     properties: Properties
     recipients: list[Properties]
     attachments: Callable[[], Iterator[MapiAttachment]]
-    announced: int | None = None  # how many there are, where the message says so
+    announced: int | None = None  # how many there are, where the message announces it
 
 
 # Everything that the form of a message is made of.

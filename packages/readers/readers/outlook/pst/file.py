@@ -82,13 +82,13 @@ def read_header(source: Source) -> Header:
 
 
 class PstFile:
-    """An open store in the Unicode format. `damage` says what was found wrong of objects since it was last set to None,
-    `index_damage` what of the trees so far."""
+    """An open store in the Unicode format. `damage` reports the damage of objects found since it was last set to None,
+    `index_damage` that of the trees so far."""
 
     def __init__(self, source: Source, header: Header) -> None:
         self.size = source.size
         self.header = header
-        self._pages = _buffered(source.open(), 1 << 14)  # two readers: the trees lie elsewhere than what they lead to
+        self._pages = _buffered(source.open(), 1 << 14)  # two readers: the trees are apart from what they lead to
         self._blocks = _buffered(source.open(), 1 << 15)
         self._known: dict[int, Page] = {}
         self.damage: DocumentError | None = None

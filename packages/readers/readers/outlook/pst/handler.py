@@ -1,7 +1,7 @@
 """Outlook's mail stores, PST and OST ([MS-PST]): containers whose messages come out in canonical form.
 
-Stores in the Unicode format are read by our own reader, all others (ANSI, pages of 4,096 bytes, cyclic coding) by
-libpff; docs/dev/decisions.md (20) says why. The ordinal of a message is its running number over the whole store, recovered
+Our own reader reads stores in the Unicode format, libpff all others (ANSI, pages of 4,096 bytes, cyclic coding);
+docs/dev/decisions.md (20) explains why. The ordinal of a message is its running number over the whole store, recovered
 messages after all others.
 """
 
@@ -29,7 +29,7 @@ from readers.records import FixedLimits, Kind, Limits, TextState
 from readers.rest import AFTER_CONTENT, rest
 
 MEDIA_TYPE = "application/vnd.ms-outlook-pst"
-_MAX_NAMES = 1_000  # of folders that are named for want of messages that would name them
+_MAX_NAMES = 1_000  # of folders that are named because no message names them
 
 
 class Store(Protocol):
@@ -111,11 +111,11 @@ class PstHandler(LeafHandler):
                 yield from rest(file, header.size, source.size, AFTER_CONTENT, "mail store", kind=Kind.EMBEDDED_OBJECT)
 
     def text(self, source: Source, limits: Limits) -> Text:
-        """None: a mail store says nothing by itself. Whether it asks for a password is in the metadata: it keeps
-        nobody out. So are the folders that no message names, as far as they can be read."""
+        """Return no text: a mail store has none of its own. The metadata reports whether it has a password, which
+        protects nothing, and the folders without messages, as far as they can be read."""
         with _Open(source, limits) as opened:
             out = Text(state=TextState.EMPTY, metadata={"password": True} if opened.store.password else {})
-            with suppress(DocumentError):  # what is damaged is told with the children
+            with suppress(DocumentError):  # damage is reported with the children
                 if names := list(itertools.islice(_empty(opened.store), _MAX_NAMES)):
                     out.metadata["empty_folders"] = names
         return out
@@ -123,8 +123,8 @@ class PstHandler(LeafHandler):
 
 @dataclass(frozen=True, slots=True)
 class _Known:
-    """What a store's folders and index tell, of the store that was asked about last: it is asked how many messages it announces, for
-    these, and for what it says itself, and the way through all folders is most of the work of a small one."""
+    """Folders and index of the store that was read last. It is read for the number of messages it announces, for the
+    messages, and for its own metadata, and walking all folders is most of the work of a small one."""
 
     source: Source  # by identity; a small one holds its bytes
     walk: Walk
@@ -241,7 +241,7 @@ class _Open:
 
 
 def _empty(store: Store) -> Iterator[str]:
-    """Folders that no message lies in."""
+    """Folders without messages."""
     empty = [folder.path for folder in store.folders if not folder.messages]
     return (name for path in (*empty, *store.aside) if (name := clean.value("/".join(path))))
 

@@ -1,4 +1,4 @@
-"""The middle of a PST ([MS-PST] 2.3): heaps on nodes, and the property lists and tables that lie on them."""
+"""The middle layer of a PST ([MS-PST] 2.3): heaps on nodes, and the property lists and tables stored on them."""
 
 from __future__ import annotations
 

@@ -38,7 +38,7 @@ RECOVERED = "recovered"
 
 @dataclass(frozen=True, slots=True)
 class Walk:
-    """What was found on the way through a store's folders, for whoever asks the same store again."""
+    """The result of walking a store's folders, for later reads of the same store."""
 
     folders: list[Folder]
     aside: list[tuple[str, ...]]
@@ -69,7 +69,7 @@ class PstStore:
 
     @property
     def walked(self) -> Walk | None:
-        """What the folders are; None while nobody has asked."""
+        """The walk of the folders; None until they were read."""
         return None if self._folders is None else Walk(self._folders, self.aside, self.damage)
 
     @walked.setter
@@ -150,7 +150,7 @@ class PstStore:
         try:
             own, _ = properties(Heap(self._file, self._node(nid), _SMALL), (mapi.DISPLAY_NAME,))
         except DocumentError as e:
-            if nid & 0x1F == _FOLDER:  # nothing lies in others
+            if nid & 0x1F == _FOLDER:  # others hold nothing
                 self._note(e)
             return f"folder-{nid:x}"
         return own.text(mapi.DISPLAY_NAME) or ""

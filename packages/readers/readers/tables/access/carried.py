@@ -37,7 +37,8 @@ def of_object(value: bytes) -> Carried | None:
 
 
 def of_attachment(value: bytes, most: int) -> bytes:
-    """An attachment's bytes, behind a head that says how long it is. DocumentError where they are damaged, or more than `most`."""
+    """An attachment's bytes, after a head with its length. DocumentError where they are damaged, or more than
+    `most`."""
     if len(value) < _ATTACHED.size:
         raise DocumentError(ExceptionCode.TRUNCATED, "the attachment ends in its head")
     packed, content = _ATTACHED.unpack_from(value)[0] == _DEFLATED, value[_ATTACHED.size :]

@@ -21,7 +21,7 @@ _SEVERAL = re.compile(r"f_[0-9A-F]{32}_(?P<column>.*)", re.DOTALL)
 _TABLE, _QUERY, _LINKED = 1, 5, (4, 6)
 _FORMS = (-32768, -32766, -32764, -32761)  # forms, macros, reports, modules
 _PROPERTIES = (b"MR2\0", b"KKD\0")
-_NAMES, _MOST_NAMES = 0x80, 1 << 16  # what a property's number of its name can tell
+_NAMES, _MOST_NAMES = 0x80, 1 << 16  # the most that a property's number of its name can express
 _BLOCK, _VALUE = (
     struct.Struct("<IH"),
     struct.Struct("<HBBHH"),
@@ -85,7 +85,7 @@ def owners(objects_: list[Object], database: Database, strings: Strings) -> dict
 
 
 def pages_of(name: str, objects_: list[Object]) -> list[int]:
-    """The definitions of the program's own table of this name: each once, however often the catalog tells it."""
+    """The definitions of the program's own table of this name, each once, however often the catalog lists it."""
     return list({one.page: None for one in objects_ if one.name == name and one.kind == _TABLE})
 
 

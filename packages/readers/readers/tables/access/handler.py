@@ -57,7 +57,7 @@ class AccessHandler(LeafHandler):
     )
 
     def children(self, source: Source, limits: Limits, part: Part | None = None) -> Iterator[Child]:
-        """Files in its columns. A database that cannot be opened has none: `text` says why."""
+        """Files in its columns. A database that cannot be opened has none: `text` reports why."""
         with source.open() as file:
             try:
                 reading = _Reading(file, source.size, limits.parse_bytes)
@@ -92,8 +92,8 @@ class AccessHandler(LeafHandler):
 
 
 class _Reading:
-    """What a database says, line by line, and what it holds, nothing of more than `most` bytes. DocumentError where it has no
-    catalog that can be read."""
+    """The text of a database, line by line, and the files it holds, none of more than `most` bytes. DocumentError where
+    it has no readable catalog."""
 
     def __init__(self, file: BinaryIO, size: int, most: int) -> None:
         self._database, self._most = Database(file, size, most), most

@@ -16,11 +16,11 @@ from readers.errors import DocumentError, ExceptionCode
 DATA, DEFINITION, MAP = 1, 2, 5  # kinds of pages, in their first byte
 _ACE = b"Standard ACE DB"
 _VERSION = 0x14  # place of it: 0 is that of Access 97
-# RC4's stream under the key that hides the first page of every database, where the code page and the database's key lie.
+# RC4's stream under the key that hides the first page of every database. It holds the code page and the database's key.
 _HIDDEN, _STREAM = slice(0x3C, 0x42), bytes.fromhex("7b42fb8abc4e")
 _DELETED, _MOVED, _PLACE = 0x8000, 0x4000, 0x1FFF  # of a row's place on its page
 _KEPT = 256  # pages
-_ROOM, _EACH = 16, 64  # times the file may be followed, and what each step counts beside what it reads
+_ROOM, _EACH = 16, 64  # times the file may be followed, and the cost of each step in addition to its bytes
 _INLINE, _ONE_ROW, _LENGTH = 0x80000000, 0x40000000, 0x3FFFFFFF  # of a long value's length
 _LONG = struct.Struct("<II4x")  # its length and kind, and where it begins
 _HOPS = 4  # of a row that was moved
@@ -28,7 +28,7 @@ _MOST_PAGES = 100  # of a definition, which has at most 255 columns and 32 index
 
 
 class Layout(NamedTuple):
-    """Where things lie in the pages of a version."""
+    """Offsets and sizes of fields in the pages of a version."""
 
     page: int  # bytes
     rows: int  # of a data page: how many rows it has; their places follow
@@ -37,9 +37,7 @@ class Layout(NamedTuple):
     columns: int  # … how many variable columns, then how many in all, two bytes each …
     indexes: int  # … how many indexes …
     map: int  # … the map of its pages …
-    first: (
-        int  # … and where its columns begin, if there are no indexes, for each of which so many bytes lie before them
-    )
+    first: int  # … and where its columns begin, without indexes, each of which takes so many bytes before them
     each: int
     column: (
         struct.Struct
@@ -108,7 +106,7 @@ class Database:
         return b"".join(pieces)
 
     def rows(self, page: bytes) -> Iterator[tuple[bytes, bool]]:
-        """The rows that are there, and which of them only tell where they were moved to. They cannot lie in one another."""
+        """The existing rows, and which of them only point to where they were moved. They cannot overlap."""
         count, end = self._rows(page), len(page)
         for place in struct.unpack_from(f"<{count}H", page, self.layout.rows + 2):
             start = place & _PLACE
@@ -125,7 +123,7 @@ class Database:
         return count
 
     def moved(self, row: bytes) -> bytes:
-        """What lies where a row was moved to; there the mark of deleted ones keeps it from being told twice."""
+        """Return a moved row from its new location. Its deletion mark there keeps it from being read twice."""
         for _ in range(_HOPS):
             if len(row) < 4:
                 break
@@ -191,7 +189,7 @@ class Database:
 
 
 def _bits(first: int, data: bytes) -> Iterator[int]:
-    """Where ones stand, the lowest bit of a byte first."""
+    """The numbers of the set bits, the lowest bit of a byte first."""
     for at, byte in enumerate(data):
         if byte:
             yield from (first + 8 * at + bit for bit in range(8) if byte >> bit & 1)

@@ -14,7 +14,7 @@ from readers.errors import DocumentError
 from readers.tables.access.pages import Database, damaged
 
 _MOST_COLUMNS = 1_000  # a table may have 255
-_FIXED, _RECKONED = 1, 0xC0  # flags of a column whose values stand at one place, and that an expression makes
+_FIXED, _RECKONED = 1, 0xC0  # flags of a column whose values are at a fixed offset, and of a calculated one
 _RESULT = struct.Struct("<16xI")  # before what it made: how long that is
 _TRUTH, _TEXT, _MEMO, _MONEY, _DATE, _NUMERIC, _IDENTIFIER = 1, 0x0A, 0x0C, 5, 8, 0x10, 0x0F
 TEXTS = (_TEXT, _MEMO)
@@ -65,7 +65,7 @@ Values = list[bytes | None]  # of a row, as they are stored; None: there is none
 
 
 class Column(NamedTuple):
-    """One column, as the definition tells it."""
+    """One column of a table's definition."""
 
     name: str
     kind: int
@@ -112,7 +112,7 @@ class Table:
             at, names = at + layout.column.size, names + size + name
 
     def rows(self) -> Iterator[Values]:
-        """The values of each row as they are stored. What cannot be read is noted, and told in `lacks`."""
+        """The stored values of each row. What cannot be read is noted, and reported in `lacks`."""
         found = 0
         for page in self._pages():
             for values in self._on(page):

@@ -1,4 +1,4 @@
-"""Tables of dBase, Clipper and FoxPro (.dbf), and the memos that lie in a file beside them (.dbt, .fpt)."""
+"""Tables of dBase, Clipper and FoxPro (.dbf), and the memos in a file next to them (.dbt, .fpt)."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _MOST_HEADER = 1 << 17  # 2,048 fields, and what Visual FoxPro and dBase 7 put b
 _RECORDS_BYTES = 1 << 18  # read at once
 _MOST_BEHIND = 1 << 20  # bytes after the last record that are counted
 _FILLING = b"\x1a\0\r\n "
-_SAMPLE_BYTES = 1 << 16  # of characters, from which the charset is told
+_SAMPLE_BYTES = 1 << 16  # of characters, from which the charset is detected
 _MARKS = b" *"  # before each record: there, and deleted
 
 
@@ -43,8 +43,8 @@ class TableHandler(LeafHandler):
     )
 
     def text(self, source: Source, limits: Limits) -> Text:
-        """The table; `charset`, `rows` (records that are there) and `columns` as metadata. `truncated` beside the text
-        where there are fewer records than the header says."""
+        """The table; `charset`, `rows` (existing records) and `columns` as metadata. `truncated` as well as the text
+        where there are fewer records than the header announces."""
         collector = clean.Collector(limits.text_characters)
         with source.open() as file:
             table = table_of(file.read(_MOST_HEADER))

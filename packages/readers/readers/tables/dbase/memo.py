@@ -65,7 +65,7 @@ def _dbase_4(data: bytes) -> Iterator[bytes]:
 
 
 def _dbase_3(data: bytes) -> Iterator[bytes]:
-    """Each begins a block and ends with 0x1A; what stands behind it in its last block is older."""
+    """Each begins a block and ends with 0x1A; anything after that in its last block is older."""
     at = _DBASE_BLOCK
     while at < len(data):
         end = data.find(b"\x1a", at)

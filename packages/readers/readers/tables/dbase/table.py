@@ -67,7 +67,7 @@ class Field(NamedTuple):
 
 
 class _Form(NamedTuple):
-    """A descriptor: its bytes, those of the name it begins with, and where type and length stand."""
+    """A descriptor: its size, that of the name at its start, and the offsets of type and length."""
 
     width: int
     name: int
@@ -79,11 +79,11 @@ _II, _III, _7 = _Form(16, 11, 11, 12), _Form(32, 11, 11, 16), _Form(48, 32, 32, 
 
 
 class Table(NamedTuple):
-    """What the header says."""
+    """Fields of the header."""
 
     version: int
     records: int  # as announced
-    start: int  # where the first record lies
+    start: int  # offset of the first record
     record_length: int  # with the mark of deletion in front
     fields: tuple[Field, ...]
     codec: str  # of the language driver; "" when it is none we know
@@ -113,7 +113,8 @@ class Table(NamedTuple):
 
 
 def table_of(header: bytes) -> Table:
-    """The header of a table; DocumentError(corrupt) when these are not its first bytes, (truncated) when it goes on."""
+    """Parse the header of a table; DocumentError(corrupt) when these are not its first bytes, (truncated) when it is
+    longer."""
     if len(header) < 12 or header[0] not in _VERSIONS:
         raise DocumentError(ExceptionCode.CORRUPT, "no header of a dBase table")
     if header[0] == _DBASE_II:
@@ -170,7 +171,7 @@ def is_table(head: bytes) -> bool:
 
 
 def _within(raw: bytes) -> bytes:
-    """A text of variable length: where it does not fill its field, the last byte tells how long it is."""
+    """A text of variable length: where it does not fill its field, the last byte is its length."""
     return raw[: raw[-1]] if raw and not raw[raw[-1] : -1].strip(b" \0") else raw
 
 
