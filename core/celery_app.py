@@ -51,9 +51,10 @@ def queue_name(database: str, not_on: str = "", run: str = "") -> str:
 
 
 def own_first(databases: Sequence[_T], slot: int, slots: int) -> list[_T]:
-    """The databases in the order in which a slot looks for tasks: its own first, then the others. So a slow database holds no
-    more than its share of the slots while others have tasks. Slots count from 0; where a worker has fewer slots than there are
-    databases, some would belong to no slot: then a slot goes round them (`goes_round`), in the order given."""
+    """The databases in the order in which a slot looks for tasks: its own first, then the others. So a slow database
+    holds no more than its share of the slots while others have tasks. Slots count from 0. Where a worker has fewer
+    slots than there are databases, some would belong to no slot: then a slot takes from them in turn (`goes_round`), in
+    the order given."""
     at = 0 if goes_round(len(databases), slots) else slot % len(databases)
     return [*databases[at:], *databases[:at]]
 

@@ -16,7 +16,7 @@ class Clock(Protocol):
         """Nanoseconds that never run backwards, for durations."""
 
     def sleep(self, seconds: float) -> None:
-        """Give up the processor for about that long."""
+        """Give up the CPU for about that long."""
 
 
 class SystemClock:

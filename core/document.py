@@ -23,7 +23,7 @@ class Document(BaseModel):
 
 
 class Order(Document):
-    """What a person asks for. Numbers are finite: `nan` would be within any bounds."""
+    """A person's request. Numbers are finite: `nan` would be within any bounds."""
 
     model_config = ConfigDict(allow_inf_nan=False)
 

@@ -1,6 +1,6 @@
 """Errors by who has to act on them.
 
-A *document* error is recorded against one item and the job goes on; a *fault* means that the
+A *document* error is recorded against one item and the job continues; a *fault* means that the
 system under the job is broken, so the job is suspended and nothing done is lost; a *usage* error
 goes straight back to the person who typed the command.
 """
@@ -46,7 +46,7 @@ class DatabaseFault(SystemFault):
     """The database cannot be reached or refused to store.
 
     `transient`: the same request may well succeed in a moment (connection lost, server starting up, deadlock);
-    False where somebody has to act first (disk full, read-only, wrong password).
+    False where a person has to act first (disk full, read-only, wrong password).
     """
 
     def __init__(self, message: str, *, transient: bool = False) -> None:

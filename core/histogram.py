@@ -3,11 +3,11 @@
 Fixed buckets merge by addition, over seconds, slots and hosts, so that a percentile is always taken from all
 calls and never averaged. A bucket is 1/16 of its lower bound wide; a percentile is given as the middle of its
 bucket, so it is off by at most 3.2 %. (The scheme is that of HdrHistogram, http://hdrhistogram.org, with one
-significant hexadecimal digit.) The largest value is kept beside the histogram, exactly.
+significant hexadecimal digit.) The exact largest value is kept with the histogram.
 
-Calls of different sizes (core.operations) are counted apart in the same histogram: it has the buckets once for each class of
-size, and a bucket of a class is a *cell*. Histograms from before there were classes have all calls in the first one,
-which is that of calls whose size is not told; so they merge with later ones, and tell of sizes nothing that is wrong.
+Calls of different sizes (core.operations) are counted apart in the same histogram: it has the buckets once for each
+class of size, and a bucket of a class is a *cell*. Histograms from before there were classes have all calls in the
+first class, which is that of calls of unknown size; so they merge with later ones and report no wrong size.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What stands beside the files of a source that a load file was taken into: written by the import, read by the discovery."""
+"""Records stored with the files of an imported load file: the import writes them, the discovery reads them."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _TITLE = 60  # characters of a title that its key has
 
 
 class Record(msgspec.Struct, frozen=True, kw_only=True):
-    """What a load file says of a record, and what was found out when it was taken in."""
+    """Fields of a load file's record, and what the import found out about it."""
 
     fields: dict[str, str]  # by their keys; empty ones left out
     native: bool  # False: its text stands for it, or a file of no bytes
@@ -52,7 +52,7 @@ def keys_of(titles: Iterable[str]) -> dict[str, str]:
 
 
 def record_path(relative: str) -> str:
-    """Where the record of a file lies; both below the source."""
+    """The path of a file's record; both are relative to the source."""
     return f"{BESIDE}/{RECORDS}/{relative}.json"
 
 

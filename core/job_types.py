@@ -43,7 +43,7 @@ class Phase(enum.StrEnum):
     WALK = "walk"
     EXPAND = "expand"
     INDEX = "index"
-    OCR = "ocr"  # only where a job asks for it (JobOptions.phases)
+    OCR = "ocr"  # only where a job requests it (JobOptions.phases)
     REPLAY = "replay"
     EXTRACT = "extract"  # texts out of the index
     RENDER = "render"  # pages are counted …

@@ -1,4 +1,4 @@
-"""The kernel's mount table (proc_pid_mountinfo(5)): what is mounted where, told without touching what is mounted."""
+"""The kernel's mount table (proc_pid_mountinfo(5)): what is mounted where, read without touching what is mounted."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ def _names(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
-# Linux's own file systems on devices of this host. A device may itself be a volume of an array (iSCSI, Fibre Channel): that
-# the mount table does not tell. Nor what lies below a union or another view of directories (mergerfs, bindfs, aufs), which
-# may be NFS: those are in neither list. Overlays are containers' roots, written to on the host; their lower
-# directories are taken to lie there too.
+# Linux's own file systems on devices of this host. A device may itself be a volume of an array (iSCSI, Fibre Channel):
+# the mount table does not show that. Nor does it show what is below a union or another view of directories (mergerfs,
+# bindfs, aufs), which may be NFS: those are in neither list. Overlays are containers' roots, written to on the host;
+# their lower directories are assumed to be there too.
 _LOCAL = _names(
     "ext2 ext3 ext4 xfs btrfs zfs bcachefs f2fs jfs reiserfs nilfs2 ntfs ntfs3 vfat msdos exfat hfsplus udf iso9660"
     " squashfs erofs overlay fuseblk fuse.fuse-overlayfs"
@@ -44,7 +44,7 @@ _OCTAL = re.compile(rb"\\([0-3][0-7]{2})")
 
 
 class Reach(StrEnum):
-    """Where the bytes of a file system lie, as far as its type tells."""
+    """Where a file system stores its bytes, as far as its type shows it."""
 
     LOCAL = "local storage"
     NETWORK = "network storage"
@@ -75,10 +75,10 @@ class MountEntry:
     """One line of mountinfo. Names are as `os.fsdecode` gives them."""
 
     id: int
-    device: str  # MAJOR:MINOR of the file system; major 0 where no block device lies under it
+    device: str  # MAJOR:MINOR of the file system; major 0 where it is on no block device
     point: str
     kind: str  # file system type
-    source: str  # block device, server:export, or whatever the file system says
+    source: str  # block device, server:export, or any text of the file system
     options: tuple[str, ...]  # of the mount and of the file system
 
 
@@ -113,7 +113,7 @@ def read_mountinfo(path: Path = MOUNTINFO) -> list[MountEntry]:
 
 
 def holding(path: str | os.PathLike[str], entries: Sequence[MountEntry]) -> MountEntry | None:
-    """The mount that an absolute path without symbolic links lies on; of equal mount points the last is in force."""
+    """The mount that holds an absolute path without symbolic links; of equal mount points the last is in force."""
     name = os.fspath(path)
     best: MountEntry | None = None
     for entry in entries:
@@ -134,12 +134,12 @@ class Mount:
 
     @property
     def reach(self) -> Reach:
-        """Where its bytes lie, as far as its type tells."""
+        """Where it stores its bytes, as far as its type shows it."""
         return reach_of(self.kind, self.source)[0]
 
 
 def mount_of(directory: Path) -> Mount | None:
-    """The mount that a directory is on; None where /proc does not tell."""
+    """The mount that a directory is on; None where /proc does not show it."""
     try:
         descriptor = os.open(directory, os.O_RDONLY | os.O_DIRECTORY)
         try:
@@ -157,7 +157,7 @@ def mount_of(directory: Path) -> Mount | None:
 def storage_label(path: str | os.PathLike[str], mounts: bytes) -> str:
     """How a result names its storage: `local storage (ext4)`, `network storage (nfs4)`, `memory (tmpfs)`.
 
-    A type that is neither known as local nor as network storage is said to be that: a FUSE program may be anything.
+    A type that is known neither as local nor as network storage is labelled unknown: a FUSE program may be anything.
     """
     mount = mounted_at(path, mounts)
     if mount is None:
@@ -167,7 +167,7 @@ def storage_label(path: str | os.PathLike[str], mounts: bytes) -> str:
 
 
 def mounted_at(path: str | os.PathLike[str], mounts: bytes) -> MountEntry | None:
-    """The mount that a path lies on, in the table that `read_mounts` gives; None where there is none."""
+    """The mount that holds a path, in the table that `read_mounts` gives; None where there is none."""
     return holding(os.path.realpath(os.fsdecode(path)), parse_mountinfo(os.fsdecode(mounts)))
 
 
@@ -180,6 +180,6 @@ def read_mounts() -> bytes:
 
 
 def in_memory(path: str | os.PathLike[str], mounts: bytes) -> bool:
-    """Whether `path` lies on a file system that is memory."""
+    """Whether `path` is on a file system in memory."""
     mount = mounted_at(path, mounts)
     return mount is not None and reach_of(mount.kind, mount.source)[0] is Reach.MEMORY

@@ -1,6 +1,6 @@
 """The password bank of a job: what a person collected, one password a line, to be tried on what is encrypted.
 
-The passwords themselves stand in the person's file and in one file in the job's folder, which only its owner may read.
+The passwords themselves are in the person's file and in one file in the job's folder, which only its owner may read.
 Everything else (options, results, reports, pages) has the number of passwords and the bank's digest.
 """
 
@@ -36,7 +36,7 @@ class PasswordBank:
 
     @property
     def passwords(self) -> dict[str, int]:
-        """Each password once, with the number of the line where it stands first."""
+        """Each password once, with the number of its first line."""
         passwords: dict[str, int] = {}
         for number, line in enumerate(self.lines, start=1):
             if line:

@@ -1,4 +1,4 @@
-"""Where things lie on the storage root (design §2); every location is bytes relative to it."""
+"""Locations on the storage root (design §2), each as bytes relative to it."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def item_location(job: uuid.UUID, item: uuid.UUID, layout: Layout, worker: str) 
     name = item.hex.encode()
     folder = items_location(job)
     if layout is Layout.PER_WORKER:
-        # Of workers `A` and `a` it is one, on any storage: on what does not tell case apart their folders are one, and phase
+        # Of workers `A` and `a` it is one, on any storage: on case-insensitive storage their folders are one, and phase
         # finalise would take the items of the one for files that no row names.
         folder += b"/" + _NOT_PLAIN.sub("_", worker.lower()).encode()
     return folder + b"/" + name[:2] + b"/" + name

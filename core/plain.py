@@ -1,4 +1,4 @@
-"""Plain data: out of JSON, and beside what was made of it."""
+"""Plain data: parsed from JSON, and compared with what was kept of it."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def _named_once(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def surplus(given: Any, kept: Any, at: str) -> str | None:
-    """Where the first field stands that was not taken."""
+    """The name of the first given field that was not kept; None if all were."""
     if isinstance(given, dict):
         lost = [key for key in given if key not in kept]
         if lost:

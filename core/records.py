@@ -34,10 +34,10 @@ class JobState(enum.StrEnum):
     RUNNING = "running"
     PAUSING = "pausing"
     PAUSED = "paused"
-    HELD = "held"  # stands at the barrier where `JobOptions.hold_before` says so, until it is let go
+    HELD = "held"  # waits at the barrier into `JobOptions.hold_before` until it is released
     CANCELLING = "cancelling"
     CANCELLED = "cancelled"
-    SUSPENDED = "suspended"  # the system failed; `resume` once it is mended
+    SUSPENDED = "suspended"  # the system failed; `resume` once it is fixed
     COMPLETED = "completed"
     COMPLETED_WITH_EXCEPTIONS = "completed_with_exceptions"
     DELETING = "deleting"  # its files and rows are going
@@ -110,7 +110,7 @@ class JobOptions:
     layout: Layout = Layout.SHARED
     limits: Limits = field(default_factory=Limits)
     lease_seconds: float = 30.0  # a running task is pending again when its lease has run out
-    dispatch_seconds: float = 60.0  # a dispatched task that nobody claimed is pending again after this
+    dispatch_seconds: float = 60.0  # a dispatched task that no slot claimed is pending again after this
     batch_bytes: int = 32_000_000  # a task takes about this much …
     batch_files: int = 500  # … or this many items, whichever comes first
     split_bytes: int = 64_000_000  # containers above this are cut into ranges of about this much
@@ -125,7 +125,7 @@ class JobOptions:
     # phase expand made them. For data so small that a task's own share of the work would be most of it.
     index_tasks: int | None = None
     null: bool = False  # on null storage: what is published and read by no task again is discarded (decision 0049)
-    hold_before: Phase | None = None  # the barrier into this phase is crossed only when whoever asked lets the job go
+    hold_before: Phase | None = None  # the barrier into this phase is crossed only when the requester releases the job
     priority: Priority = Priority.NORMAL
     time_zone: str = DEFAULT_ZONE  # of dates that note none
     load_file: bool = False  # the source was made of one (core.imported)
@@ -194,7 +194,7 @@ class NewTask(msgspec.Struct, frozen=True, kw_only=True):
 
 FINALISE_LIST = "folders"  # in the payload: what a task of phase finalise has to do, first digits of fan-out folders …
 FINALISE_REST = ""  # … and whatever is to be done once …
-FINALISE_TABLES = "tables"  # … and, of jobs that produce, what is told of the whole as tables
+FINALISE_TABLES = "tables"  # … and, of jobs that produce, the tables about the whole job
 FINALISE_SHARES = (*"0123456789abcdef", FINALISE_REST)  # all of it, of a discovery
 
 
@@ -223,7 +223,7 @@ class Shard(msgspec.Struct, frozen=True, kw_only=True):
     engine: str
     location: bytes  # directory relative to the storage root
     documents: int  # documents committed by its owner so far, ghosts included
-    size: int = 0  # bytes of its published files as they stand
+    size: int = 0  # bytes of its published files now
     first: bool = False  # nothing was published to it before
 
 

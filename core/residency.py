@@ -1,4 +1,4 @@
-"""What of a file lies in this machine's page cache, and asking the kernel to drop it (mincore(2), posix_fadvise(2))."""
+"""How much of a file is in this machine's page cache, and requests to drop it (mincore(2), posix_fadvise(2))."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pathlib import Path
 
 _PAGE = mmap.PAGESIZE
 _DROP = Path("/proc/sys/vm/drop_caches")
-_AT_ONCE = 1_000  # files that are dropped between two looks whether to go on
+_AT_ONCE = 1_000  # files that are dropped between two checks whether to continue
 _SAMPLE = 4_096  # files whose residency is looked at: a look at all of a million would take minutes
 _libc = ctypes.CDLL(None, use_errno=True)
 _libc.mincore.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_void_p]
@@ -25,7 +25,7 @@ class Residency:
     files: int  # that were looked at
     bytes: int
     resident: int
-    unknown: int  # bytes of files that the kernel tells nothing about (not ours, or not readable)
+    unknown: int  # bytes of files that the kernel reports nothing about (not ours, or not readable)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,11 +33,11 @@ class Dropped:
     """What one attempt to drop caches did. Bytes are those of the files looked at, just before and just after."""
 
     files: int  # meant
-    looked_at: int  # of them, for what lies in memory
+    looked_at: int  # of them, for what is in memory
     bytes: int
     resident_before: int
     resident_after: int
-    unknown: int  # of files whose residency the kernel does not tell us
+    unknown: int  # of files whose residency the kernel does not report
     refused: int  # files that could not be opened for it
     drop_caches: bool  # the whole machine's, as root
     seconds: float
@@ -69,9 +69,9 @@ def drop_pages(paths: Sequence[Path], *, everything: bool, between: Callable[[],
 
 
 def resident_bytes(path: Path) -> int | None:
-    """Bytes of a file in the page cache, in whole pages; None when it cannot be told.
+    """Bytes of a file in the page cache, in whole pages; None when it cannot be determined.
 
-    The kernel answers only to whoever owns the file or may write it (Linux 5.2 and later).
+    The kernel answers only to a user who owns the file or may write it (Linux 5.2 and later).
     """
     if not os.access(path, os.W_OK):
         return None

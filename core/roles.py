@@ -1,6 +1,6 @@
-"""The roles that processes play, and as whom each of them comes to the databases and to the broker.
+"""The roles of processes, and the login with which each role connects to the databases and to the broker.
 
-A role's login has the same name and password at all servers of an installation. What a login may do stands in
+A role's login has the same name and password at all servers of an installation. What a login may do is defined in
 `sql.migrate` (databases) and in `core.services.keyring` (broker).
 """
 
@@ -41,7 +41,7 @@ class Login:
 
 
 def has_login(url: str) -> bool:
-    """Whether the URL says as whom to come."""
+    """Whether the URL has a login."""
     match = _URL.fullmatch(url)
     return bool(match and match["login"])
 

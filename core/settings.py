@@ -1,4 +1,4 @@
-"""Settings: one frozen object, read once from `EDBENCH_*` by whoever starts a process, then passed along."""
+"""Settings: one frozen object, read once from `EDBENCH_*` at the start of a process, then passed along."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from core.reading import read_problem
 from core.roles import Login, has_login, has_password, with_login
 
 INDEX_ENGINES = ("tantivy", "whoosh")
-LOGIN_FILE = "EDBENCH_LOGIN_FILE"  # names a file with user:password, for the URLs that name nobody
+LOGIN_FILE = "EDBENCH_LOGIN_FILE"  # names a file with user:password, for the URLs without a login
 _BYTES = re.compile(r"([0-9]{1,15}(?:\.[0-9]{1,6})?)(B|kB|MB|GB|TB)")
 _UNITS = {"B": 1, "kB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12}
 LOG_LEVELS = ("DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL")
@@ -36,7 +36,7 @@ class Settings:
     databases: tuple[DatabaseAddress, ...] = ()  # empty: embedded services are to be started
     broker: str | None = None  # redis://… or redis+socket://…
     storage: Path = field(default_factory=lambda: Path("edbench-storage").absolute())  # on the filer under test
-    evidence: Path | None = None  # below it sources may lie that containers see and cannot change
+    evidence: Path | None = None  # may contain sources that containers see and cannot change
     scratch: Path = field(default_factory=lambda: Path(".edbench").absolute())  # local, never the filer
     slots: int = 4  # per worker
     index_engine: str = "tantivy"
@@ -44,13 +44,13 @@ class Settings:
     stall_seconds: int = 600  # a slot that is silent for longer, outside an item, is ended
     log_level: str = "WARNING"
     filer: str = "none"  # emulated filer: a profile's name or a file (core.filer)
-    filer_cache: int | None = None  # bytes that the filer itself can cache, as declared; None: nobody said
+    filer_cache: int | None = None  # bytes that the filer itself can cache, as declared; None: not declared
     filer_arbiter: str = ""  # directory for its arbiter that all workers share; empty: this host's shared memory
     observe: bool = True  # off: storage calls are not recorded and nothing is observed, to see what that costs
     box: bool = True  # off: files are parsed in the slots themselves, to see what the box costs (worker.box)
     run: str = ""  # of an experiment, whose messages are kept apart at the broker; empty: the system's own jobs
-    hosts: tuple[str, ...] = ()  # of an experiment on several, this one first; empty: one host, or nobody asks which
-    handed: tuple[Login, ...] = ()  # as whom each role comes to these databases and broker; empty: as the URLs say
+    hosts: tuple[str, ...] = ()  # of an experiment on several, this one first; empty: one host, or irrelevant
+    handed: tuple[Login, ...] = ()  # the login of each role to these databases and broker; empty: those of the URLs
     plugins: tuple[str, ...] = ()  # modules with format handlers of their own (worker.parsers)
 
     @property
@@ -59,7 +59,7 @@ class Settings:
         return not self.databases
 
     def for_role(self, role: str) -> Settings:
-        """What a process of that role is given: its own way to databases and broker, and nobody else's."""
+        """The settings for a process of that role: with its own login to databases and broker, and no other."""
         for login in self.handed:
             if login.role == role:
                 databases = tuple(DatabaseAddress(name=d.name, url=login.into(d.url)) for d in self.databases)
@@ -102,10 +102,10 @@ def _by_socket(url: str) -> bool:
 
 
 def _guarded(url: str, what: str, login: str | None) -> str:
-    """The URL with the login from the file, if it names nobody; raises UsageError where it has no password then.
+    """The URL, with the login from the file if it has none; raises UsageError where it has no password then.
 
-    Over a network a database may also ask for a certificate or keep its passwords in a file of libpq's, if the URL
-    says so itself: `sslcert=`, `passfile=`.
+    Over a network a database may also require a certificate or keep its passwords in a file of libpq's, if the URL
+    has `sslcert=` or `passfile=`.
     """
     if login is not None and not has_login(url):
         return with_login(url, login)
@@ -135,7 +135,7 @@ def _login(env: Mapping[str, str]) -> str | None:
 
 
 def database_urls(text: str) -> list[tuple[str, str]]:
-    """Names and URLs of `name=url,name=url`, as they stand there; raises UsageError when it is not that."""
+    """Names and URLs of `name=url,name=url`, unchanged; raises UsageError when it is not that."""
     out: list[tuple[str, str]] = []
     for part in filter(None, (p.strip() for p in text.split(","))):
         name, sep, url = (p.strip() for p in part.partition("="))
@@ -153,8 +153,8 @@ def database_urls(text: str) -> list[tuple[str, str]]:
 
 
 def parse_databases(text: str, login: str | None = None) -> tuple[DatabaseAddress, ...]:
-    """`name=url,name=url`, with `login` (user:password) for those that name nobody; raises UsageError when it is not
-    that, or one has no password."""
+    """The databases of `name=url,name=url`, with `login` (user:password) for URLs that have none; raises UsageError
+    when it is not that, or one has no password."""
     return tuple(
         DatabaseAddress(name=name, url=_guarded(url, f"EDBENCH_DATABASES: the URL of {name}", login))
         for name, url in database_urls(text)
@@ -162,12 +162,12 @@ def parse_databases(text: str, login: str | None = None) -> tuple[DatabaseAddres
 
 
 def parse_broker(url: str | None, login: str | None = None) -> str | None:
-    """The broker's URL, with `login` if it names nobody; raises UsageError where it has no password."""
+    """The broker's URL, with `login` if it has none; raises UsageError where it has no password."""
     return _guarded(url, "EDBENCH_BROKER: the URL", login) if url else None
 
 
 def given_broker(url: str, env: Mapping[str, str]) -> str:
-    """A broker's URL that somebody typed, with the login of EDBENCH_LOGIN_FILE if it names nobody; raises UsageError."""
+    """A broker's URL that a user typed, with the login of EDBENCH_LOGIN_FILE if it has none; raises UsageError."""
     return _guarded(url, "the URL", _login(env))
 
 

@@ -12,7 +12,7 @@ _MOST = 1e18  # infinities and `nan` are TOML, too
 
 
 class TomlTable:
-    """One table of a file; `done` says what was in it that nobody asked for."""
+    """One table of a file; `done` refuses keys that were not read."""
 
     def __init__(self, source: str, name: str, data: dict[str, Any]) -> None:
         self._source = source
@@ -103,7 +103,7 @@ class TomlTable:
         return iter(self._data)
 
     def done(self) -> None:
-        """Raises UsageError when a key was not asked for."""
+        """Raises UsageError when the table has a key that was not read."""
         self.names(self._known)
 
     def _take(self, key: str, default: Any) -> Any:

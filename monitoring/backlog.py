@@ -19,7 +19,7 @@ class Backlog:
 
 
 def read_backlog(client: redis.Redis) -> Backlog:
-    """As it stands now. Raises redis.RedisError."""
+    """Read the current backlog. Raises redis.RedisError."""
     pipeline: Any = client.pipeline(transaction=False)
     pipeline.xlen(STREAM)
     pipeline.xrange(STREAM, count=1)

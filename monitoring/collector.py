@@ -71,7 +71,7 @@ def add_calls(conn: Connection, job_seconds: Sequence[JobSecond]) -> None:
 
 
 def add_observations(conn: Connection, frames: Iterable[Frame]) -> None:
-    """Store what was observed beside the calls, while a job of this database runs."""
+    """Store the observations of frames, while a job of this database runs."""
     rows = {
         (f.second, o.kind, o.source): (f.second, o.kind, o.source, o.text, _taken(f))
         for f in frames

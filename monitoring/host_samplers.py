@@ -1,4 +1,4 @@
-"""What a worker tells once a second of the host it runs on, beside its calls: one place that knows all samplers."""
+"""What a worker reports once a second about its host, as well as its calls: the one place that knows all samplers."""
 
 from __future__ import annotations
 
@@ -101,7 +101,7 @@ class HostTurn:
         self._descriptor: int | None = None
 
     def mine(self) -> bool:
-        """Whether it is our turn. Without a usable scratch everybody looks."""
+        """Whether it is this process's turn. Without a usable scratch all processes sample."""
         if self._descriptor is not None:
             return True
         try:
@@ -193,7 +193,7 @@ def host_samplers(settings: Settings) -> list[HostSampler]:
 
 
 class HostSampling:
-    """All samplers together; one that fails is told of once and never holds up the others."""
+    """All samplers together; a failure of one is reported once and never holds up the others."""
 
     def __init__(self, samplers: Iterable[HostSampler]) -> None:
         self._samplers = list(samplers)
@@ -205,7 +205,7 @@ class HostSampling:
         for number, sampler in enumerate(self._samplers):
             try:
                 out += sampler.sample()
-            except Exception as error:  # noqa: BLE001 - the calls of this second must go out, whatever a kernel says
+            except Exception as error:  # noqa: BLE001 - the calls of this second must go out, whatever a kernel returns
                 if number not in self._told:
                     self._told.add(number)
                     log.warning("%s failed, its series have gaps: %s", type(sampler).__name__, error)

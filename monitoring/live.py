@@ -8,11 +8,11 @@ because the memory is the parent's too.
 
 A region has several pages, each for one (job, phase), so that counts never mix when a slot changes task:
 the slot opens a page for each key it meets and keeps it; when pages run out it closes the one unused longest,
-and a closed page is used anew only after the reader has acknowledged its final state.
+and a closed page is reused only after the reader has acknowledged its final state.
 
 READ and WRITE have a histogram for each class of size (core.operations); the other ops move no bytes and have one.
 
-The largest duration is exact in the interval in which it is the largest of the page so far; otherwise it is
+The largest duration is exact in the interval in which it is the page's largest so far; otherwise it is
 the upper bound of its bucket (at most 6.25 % above), never more than the exact largest. So the largest of a
 whole job is exact.
 """
@@ -74,7 +74,7 @@ def _words(buffer: memoryview) -> memoryview:
 
 
 class LiveRecorder:
-    """The slot's side. A new incarnation of the slot goes on with the pages its predecessor left open.
+    """The slot's side. A new incarnation of the slot continues with the pages that its predecessor left open.
 
     Call `select` before the first call of each task. Calls recorded outside any page are counted as lost.
     """

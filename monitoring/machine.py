@@ -23,7 +23,7 @@ _TELLS = os.path.exists(f"{_PROC}/self/task/{os.getpid()}/children")  # the kern
 
 
 def processors() -> int:
-    """Processors that this process may use."""
+    """CPUs that this process may use."""
     return len(os.sched_getaffinity(0))
 
 
@@ -53,7 +53,7 @@ def capacities(parts: Iterable[Mapping[str, Any]], what: str, machine: str) -> d
 
 
 def host_seconds() -> tuple[float, float]:
-    """Processor seconds that the whole host was busy, and those that passed, since it was started."""
+    """CPU seconds that the whole host was busy, and those that passed, since it was started."""
     times = psutil.cpu_times()
     busy = sum(getattr(times, name, 0.0) for name in ("user", "system", "nice", "irq", "softirq", "steal"))
     return busy, busy + times.idle + getattr(times, "iowait", 0.0)
@@ -69,10 +69,10 @@ class WorkerMeter:
         """`but`: processes below it that are no workers."""
         self._parent, self._but = parent, frozenset(but)
         self._known: set[int] = set()
-        self._seen: dict[tuple[int, str], tuple[int, int]] = {}  # (process, thread) → on a processor, waiting, ns
+        self._seen: dict[tuple[int, str], tuple[int, int]] = {}  # (process, thread) → on a CPU, waiting, ns
 
     def read(self) -> tuple[float, float]:
-        """Seconds on a processor and seconds waiting for one, since the processes began."""
+        """Seconds on a CPU and seconds waiting for one, since the processes began."""
         for pid in self._workers():
             for thread, used in _threads(pid):
                 self._seen[pid, thread] = used
@@ -143,7 +143,7 @@ def _read(path: str) -> str:
 
 
 def _threads(pid: int) -> Iterator[tuple[str, tuple[int, int]]]:
-    """Each thread with its nanoseconds on a processor and in a run queue; nothing for a process that is gone."""
+    """Each thread with its nanoseconds on a CPU and in a run queue; nothing for a process that is gone."""
     try:
         names = os.listdir(f"{_PROC}/{pid}/task")
     except OSError:

@@ -1,4 +1,4 @@
-"""Observations: what else was seen in a second beside the storage calls, as plain values of a kind and a source."""
+"""Observations: measurements of one second other than storage calls, as plain values of a kind and a source."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class BlockIo:
 
     read: int
     written: int
-    source: str  # who says so
+    source: str  # who reports it
 
 
 def of_group(proc: Path = _PROC, cgroups: Path = _CGROUPS) -> BlockIo | None:
@@ -171,7 +171,7 @@ VALUES_BYTES = 32_768  # as JSON; a mount with thirty ops over sixteen transport
 
 @dataclass(frozen=True, slots=True)
 class Observation:
-    """What one source says of itself now; `values` is plain JSON data, times and bytes as its kind defines.
+    """One source's report of its state now; `values` is plain JSON data, times and bytes as its kind defines.
 
     Raises ValueError for an unknown kind, an empty or too long source, values that are no JSON or too many.
     """

@@ -14,7 +14,7 @@ from monitoring.frames import Frame, encode_frame
 
 STREAM = "edbench:frames"  # of the system's own jobs
 FIELD = b"f"
-STREAM_FRAMES = 50_000  # about; older ones are dropped by the broker when nobody collects (a gap tells)
+STREAM_FRAMES = 50_000  # about; older ones are dropped by the broker when no collector runs (a gap shows it)
 HELD_FRAMES = 900  # kept here while the broker is away: a quarter of an hour
 _BATCH = 50
 

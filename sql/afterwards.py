@@ -1,5 +1,5 @@
-"""The tables of what is said of a job's items once it is over: what people named and did, what was found out of them, and
-what other jobs take of them and write; with those of `sql.models`."""
+"""Tables about a job's items that are written once the job is over: people's tags and actions, results of analyses, and
+what other jobs take from the items and write. They extend the tables of `sql.models`."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ saved_search = Table(
     PrimaryKeyConstraint("job", "name"),
 )
 
-# Who did what to a job, its items or their names, and when: written with what it tells of, never changed.
+# Who did what to a job, its items or their names, and when: written together with the action, never changed.
 operator_action = Table(
     "operator_action",
     metadata,
@@ -73,7 +73,7 @@ review = Table(
     job_column(),
     Column("kind", Text, nullable=False),
     Column("token", Uuid, nullable=False),
-    Column("options", JSONB, nullable=False),  # what was asked for, and the jobs it was asked of
+    Column("options", JSONB, nullable=False),  # the request, and the jobs it is about
     Column("figures", JSONB, nullable=False),  # counts, over all of these jobs
     Column("created_at", DateTime(timezone=True), nullable=False, server_default=func.now()),
     PrimaryKeyConstraint("job", "kind"),
@@ -86,7 +86,7 @@ duplicate = Table(
     job_column(),
     Column("item", Uuid, primary_key=True),
     Column("original", Uuid, nullable=False),  # by family: the topmost item of the original family
-    Column("original_job", Uuid, nullable=False),  # may lie in another database, so no foreign key
+    Column("original_job", Uuid, nullable=False),  # may be in another database, so no foreign key
     Column(
         "copy", Boolean, nullable=False
     ),  # a duplicate, or of a duplicate family; false: the original, or of its family
@@ -102,7 +102,7 @@ near_duplicate = Table(
     job_column(),
     Column("item", Uuid, primary_key=True),
     Column("principal", Uuid, nullable=False),
-    Column("principal_job", Uuid, nullable=False),  # may lie in another database, so no foreign key
+    Column("principal_job", Uuid, nullable=False),  # may be in another database, so no foreign key
     Column("similarity", Double, nullable=False),  # of the two texts' sets of shingles; of the principal 1
     Column("members", BigInteger),  # of the principal: items in its group besides itself; of others NULL
     Index("ix_near_duplicate_job", "job"),

@@ -207,7 +207,7 @@ def insert_tasks(
     origin: ClaimedTask | Origin | None = None,
     state: TaskState = TaskState.PENDING,
 ) -> None:
-    """Insert tasks, pending ones unless told otherwise; `origin` made them, if a task did.
+    """Insert tasks, pending unless `state` is given; `origin` is the task that made them, if one did.
 
     A payload must be JSON that `jsonb` can hold: no NUL, no lone surrogate (DataError).
     """

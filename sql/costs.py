@@ -22,7 +22,7 @@ class Death:
 
     task: uuid.UUID
     item: uuid.UUID | None  # that it was reading; None: memory was full of what others had left
-    parent: uuid.UUID | None = None  # the item around it, where the slot said so …
+    parent: uuid.UUID | None = None  # the item around it, where the slot reported it …
     loose: uuid.UUID | None = None  # … and the loose file
     seconds: float = 0.0  # that the claim had spent on the loose file, or the item
     taken: int = 0  # items that the claim had taken out of the loose file
@@ -39,13 +39,13 @@ class Around:
 
 
 def any_of(conn: Connection, job: uuid.UUID, phase: Phase) -> bool:
-    """Whether a slot died in the job, in any phase, or a task of this one noted what a loose file took; where not, nobody is
-    convicted and `deaths` and `spent` are empty."""
+    """Whether a slot died in the job, in any phase, or a task of this phase noted what a loose file took. If not, no
+    item is convicted and `deaths` and `spent` are empty."""
     return bool(QUERIES["cost_anything"].run(conn, job=job, phase=phase.value).scalar_one())
 
 
 def deaths(conn: Connection, job: uuid.UUID, phase: Phase) -> list[Death]:
-    """The deaths in one phase, as their slots told them."""
+    """The deaths in one phase, as recorded for their slots."""
     rows = QUERIES["deaths"].run(conn, job=job, phase=phase.value).mappings()
     return [Death(**{**row, "cause": ExceptionCode(row["cause"])}) for row in rows]
 

@@ -1,7 +1,7 @@
 """Deletes what a database has of a job, in transactions that each last a moment, however many rows there are.
 
 From the first of them on the job is `deleting`, which nothing but deleting it again can change: a deletion that was
-interrupted goes on where it stopped.
+interrupted continues where it stopped.
 """
 
 from __future__ import annotations

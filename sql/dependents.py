@@ -33,7 +33,7 @@ def kin_of(conn: Connection, job: uuid.UUID) -> set[uuid.UUID]:
 
 
 def refuse_taken(conn: Connection, job: uuid.UUID, instead: str) -> None:
-    """Call it under the lock on the job's row, which whoever creates such a job has as well. Raises UsageError with what to do
-    instead."""
+    """Raises UsageError where another job uses this one, with what to do instead. Call it under the lock on the job's
+    row, which the creator of such a job takes as well."""
     if users := users_of(conn, job):
         raise UsageError(f"job {users[0]} uses items or pages of job {job}; {instead}")

@@ -1,9 +1,9 @@
 """Statements as functions with typed rows: a class declares them, a method each, and `face` has them run.
 
 A method is named as its statement and takes, besides the connection, the statement's parameters by keyword (a test
-compares them). Its return type says what comes of it: a NamedTuple or dataclass is one row, by the names of the columns
-that it has, with `| None` one or none; another type one value; `list[…]` of either all of them, `Iterator[…]` as they are
-read; None nothing, and the number of a statement that has no rows how many it changed.
+compares them). Its return type defines the result: a NamedTuple or dataclass is one row, by the names of the columns
+that it has, with `| None` one or none; another type one value; `list[…]` of either all of them, `Iterator[…]` as they
+are read; None nothing, and the number of a statement that has no rows how many it changed.
 """
 
 from __future__ import annotations
@@ -92,7 +92,7 @@ def face(kind: type[Any], queries: Mapping[str, Query] = QUERIES) -> Any:
 
 
 def hints_of(function: Callable[..., Any]) -> dict[str, Any]:
-    """What a method says of its parameters and of what comes of it; SQLAlchemy's connection, which few starts need, is any."""
+    """The type hints of a method. SQLAlchemy's connection is Any, because few processes need to import it."""
     return get_type_hints(function, localns={"Connection": Any})
 
 

@@ -1,4 +1,4 @@
-"""Groups of jobs, one job a database; their rows lie in the first database. Each works in the caller's transaction."""
+"""Groups of jobs, one job per database; the groups' rows are in the first. All work in the caller's transaction."""
 
 from __future__ import annotations
 

@@ -23,7 +23,7 @@ def driver_errors() -> tuple[type[Exception], ...]:
     return (psycopg2.Error,) if wrapping is None else (wrapping.SQLAlchemyError, psycopg2.Error)
 
 
-# SQLSTATE → what to tell, whether a retry may help. https://www.postgresql.org/docs/current/errcodes-appendix.html
+# SQLSTATE → the message, whether a retry may help. https://www.postgresql.org/docs/current/errcodes-appendix.html
 _BY_STATE: dict[str, tuple[str, bool]] = {
     "53100": ("its disk is full; free space there", False),
     "53200": ("it is out of memory; give the server more", False),
@@ -91,7 +91,7 @@ def _meaning(error: psycopg2.Error, closed: bool) -> tuple[str, bool] | None:
 def fault_of(database: str, error: BaseException, *, closed: bool = False) -> DatabaseFault | None:
     """The fault that `error` amounts to, or None when it is the statement's own (a bug, a constraint).
 
-    `closed`: the driver's connection is known to be gone, whatever the error says.
+    `closed`: the driver's connection is known to be gone, whatever the error is.
     """
     if _no_connection_free(error):
         return DatabaseFault(f"database {database}: no free connection in this process", transient=True)

@@ -1,6 +1,6 @@
 """Creating, finding and measuring jobs. Every function works in the caller's transaction.
 
-What changes a job's state is in `sql.states`; the requests are offered here too, beside the rest of a job's life.
+What changes a job's state is in `sql.states`; the requests are available here too, with the rest of a job's life.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ __all__ = [
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JobSummary:
-    """A job with what its creator said of it and when things happened (the database's clock)."""
+    """A job with its creator's description and its times (the database's clock)."""
 
     job: Job
     type: str
@@ -75,7 +75,7 @@ class PhaseProgress:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JobProgress:
-    """Where a job stands. The total is known once the expand phase is over; until then more may turn up."""
+    """A job's progress. The total is known once the expand phase is over; until then more may turn up."""
 
     state: JobState
     phase: Phase
@@ -87,11 +87,11 @@ class JobProgress:
     exceptions: int
     raw_bytes: int
     extracted_bytes: int
-    index_bytes: int  # of the index as it stands; of a job from before that was noted, what was written
+    index_bytes: int  # of the index now; of a job from before that was noted, what was written
     index_written_bytes: int  # by finished tasks to publish it
     elapsed_s: float
     total_known: bool
-    waiting: tuple[str, ...] = ()  # what slots have been doing for it for so long that it is to be said
+    waiting: tuple[str, ...] = ()  # what slots have been doing for it for so long that it is to be reported
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -256,7 +256,7 @@ def _phases(conn: Connection, job: uuid.UUID) -> dict[Phase, PhaseProgress]:
 
 
 def progress(conn: Connection, job: uuid.UUID) -> JobProgress:
-    """Where the job stands; raises UsageError when there is none."""
+    """The job's progress; raises UsageError when there is no such job."""
     now = get_job(conn, job)
     phases = _phases(conn, job)
     if now.options.type.produces:

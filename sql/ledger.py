@@ -31,7 +31,7 @@ _READING = (Phase.INDEX, Phase.OCR)  # they count the texts they give; the phase
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Returned:
-    """How many tasks went back to pending because nobody claimed them in time, or their lease ran out."""
+    """How many tasks went back to pending because no slot claimed them in time, or their lease ran out."""
 
     dispatched: int
     running: int
@@ -128,7 +128,7 @@ def release(conn: Connection, task: uuid.UUID, token: uuid.UUID, *, failed: bool
 
 
 def resumed_since_claim(conn: Connection, claimed: ClaimedTask) -> bool:
-    """Whether the job was resumed while this claim held its task: what the claim met may be mended since."""
+    """Whether the job was resumed while this claim held its task: what failed may have been fixed since."""
     return bool(QUERIES["resumed_since_claim"].run(conn, task=claimed.id, token=claimed.token).scalar_one())
 
 

@@ -42,7 +42,7 @@ class LightDatabase(Database):
             raw.commit()
         except BaseException:
             if not raw.closed:
-                with suppress(psycopg2.Error):  # it is the other error that tells what is wrong
+                with suppress(psycopg2.Error):  # the other error is the one that shows what is wrong
                     raw.rollback()
             raise
         finally:
@@ -57,14 +57,14 @@ class LightDatabase(Database):
         return raw
 
     def dispose(self) -> None:
-        """Close what is kept; the next transaction connects anew."""
+        """Close the idle connections; the next transaction opens a new one."""
         while self._idle:
             self._idle.pop().close()
         super().dispose()
 
 
 def _said(url: str) -> dict[str, Any]:
-    """What an URL says, for the driver."""
+    """The connection parameters of a URL, for the driver."""
     parts = urlsplit(url)
     named = {
         "user": parts.username,
@@ -98,7 +98,7 @@ class LightConnection:
         cursor.execute(sql, parameters or {})
         if not self._rows_at_once:
             return Rows(cursor, cursor if cursor.description else ())
-        first = cursor.fetchmany(self._rows_at_once)  # before that nobody knows what the columns are called
+        first = cursor.fetchmany(self._rows_at_once)  # before that the names of the columns are unknown
         return Rows(cursor, chain(first, cursor))
 
 
@@ -123,7 +123,7 @@ class Rows:
         return iter(self._rows)
 
     def columns(self, *names: str) -> Rows:
-        """Of each row what stands in these columns, in that order."""
+        """The values of these columns of each row, in that order."""
         described = [column.name for column in self._cursor.description]
         places = [described.index(name) for name in names]
         return Rows(self._cursor, (tuple(row[at] for at in places) for row in self._rows))

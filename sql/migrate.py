@@ -49,7 +49,7 @@ GRANTS: Mapping[str, Mapping[str, tuple[str, ...]]] = {
     "call_second": {QUEUE_MANAGER: ("SELECT", "INSERT", "UPDATE")},
     "call_step": {QUEUE_MANAGER: ("SELECT", "INSERT", "UPDATE")},
     "observation": {QUEUE_MANAGER: ("SELECT", "INSERT", "UPDATE")},
-    # The barrier numbers the pages; a slot says how many an item has.
+    # The barrier numbers the pages; a slot counts those of an item.
     "production_item": {
         QUEUE_MANAGER: ("SELECT", "UPDATE (first_page)"),
         WORKER: ("SELECT", "UPDATE (pages)"),
@@ -57,7 +57,7 @@ GRANTS: Mapping[str, Mapping[str, tuple[str, ...]]] = {
     "production_file": {QUEUE_MANAGER: ("SELECT",), WORKER: ("SELECT", "INSERT", "UPDATE")},
     # What the controller finds out of the items once a job is over.
     "review": {},
-    "duplicate": {WORKER: ("SELECT",)},  # who else has an item stands in what is produced of it
+    "duplicate": {WORKER: ("SELECT",)},  # what is produced of an item names who else has it
     "near_duplicate": {},
     "system_file": {},
     "item_digest": {},
@@ -137,7 +137,7 @@ def migrate(database: Database) -> None:
                 f"database {database.name} has the encoding {encoding}, which cannot store every name;"
                 " create it with: createdb --encoding=UTF8 --template=template0"
             )
-        # Before the first look at the version: whoever waits here finds the work done.
+        # Before the first look at the version: a process that waits here finds the work done.
         conn.exec_driver_sql("SELECT pg_advisory_xact_lock(%(key)s)", {"key": LOCK_KEY})
         known, current = revisions(), _current(conn)
         if current is not None and current not in known:

@@ -36,7 +36,7 @@ from sql.schema import metadata as metadata
 from sql.schema import one_of as _one_of
 from sql.schema import time_column as _time
 
-# A group of ordinary jobs, one a database, started together; its row lies in the first database.
+# A group of ordinary jobs, one per database, started together; its row is in the first database.
 job_group = Table(
     "job_group",
     metadata,
@@ -54,7 +54,7 @@ job = Table(
     "job",
     metadata,
     Column("id", Uuid, primary_key=True),
-    Column("group_id", Uuid),  # of job_group; may lie in another database, so no foreign key
+    Column("group_id", Uuid),  # of job_group; may be in another database, so no foreign key
     Column("type", Text, nullable=False, server_default="discovery"),
     Column("name", Text, nullable=False),
     Column("client", Text, nullable=False, server_default=""),
@@ -97,8 +97,8 @@ job_phase = Table(
     _one_of("phase", Phase),
 )
 
-# When a job stood still after its first claim, and as what: paused, suspended, or over until it was requeued. A row is
-# added when the job goes on (a requeued one's before that): while it stands still, the job's own row says so.
+# When a job was stopped after its first claim, and in which state: paused, suspended, or over until it was requeued. A
+# row is added when the job continues (a requeued one's before that): until then the job's own row has the state.
 job_pause = Table(
     "job_pause",
     metadata,
@@ -106,7 +106,7 @@ job_pause = Table(
     Column("state", Text, nullable=False),
     Column("reason", Text),  # why it was suspended
     _time("started_at", nullable=False),
-    _time("finished_at"),  # NULL until a requeued job goes on
+    _time("finished_at"),  # NULL until a requeued job continues
     PrimaryKeyConstraint("job", "started_at"),
     _one_of("state", JobState),
 )
@@ -178,7 +178,7 @@ task = Table(
 parser_set = Table(
     "parser_set",
     metadata,
-    Column("id", Uuid, primary_key=True),  # follows from what is told
+    Column("id", Uuid, primary_key=True),  # derived from `told`
     Column("told", JSONB, nullable=False),
 )
 
@@ -231,7 +231,7 @@ shard = Table(
     Column("engine", Text, nullable=False),
     Column("location", LargeBinary, nullable=False),
     Column("documents", BigInteger, nullable=False),
-    Column("bytes", BigInteger),  # of its published files as they stand; NULL: of before that was noted
+    Column("bytes", BigInteger),  # of its published files now; NULL: from before that was noted
     Index("ix_shard_job", "job"),
 )
 
@@ -324,7 +324,7 @@ replay_client = Table(
     Column("worker", Text),
     Column("slot", Integer),
     _time("taken_at"),
-    _time("ready_at"),  # its part of the tree stands, its calls are ready to be made
+    _time("ready_at"),  # its part of the tree exists, its calls are ready to be made
     _time("finished_at"),
     Column("result", JSONB),  # replay's ClientResult
     PrimaryKeyConstraint("job", "client"),

@@ -1,8 +1,8 @@
 """A claim's findings in portions, so that neither the slot nor one transaction has to hold all of them (decision 0042).
 
-A portion begins with a fence of its own, as a finish does. The task's row counts the portions of all its claims; a claim
-knows how many there must be, and the fence asks for exactly that: a portion that a crash of the server takes back takes
-the rest of the claim with it. What a claim wrote and did not finish is taken out before the next one writes anything.
+A portion begins with a fence of its own, as a finish does. The task's row counts the portions of all its claims; a
+claim knows how many there must be, and the fence requires exactly that: a portion that a crash of the server undoes
+ends the rest of the claim. What a claim wrote and did not finish is taken out before the next one writes anything.
 Every function works in the caller's transaction.
 """
 

@@ -92,7 +92,7 @@ def cut_into(entries: int, wanted: int, least: int) -> int:
 
 
 def _parts(payload: dict[str, Any], wanted: int) -> list[dict[str, Any]]:
-    """The payload in at most so many; whatever is not its list stands in each of them."""
+    """Cut the payload into at most so many parts; each has all fields other than the list."""
     name = next((name for name in LEAST if name in payload), None)
     if name is None:
         return [payload]

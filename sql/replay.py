@@ -22,7 +22,7 @@ LEAD_SECONDS = 1.5  # between the moment when the last client is ready and the s
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReplayStatus:
-    """Where a replay stands. Times are seconds since the epoch by the database's clock."""
+    """Progress of a replay. Times are seconds since the epoch by the database's clock."""
 
     state: JobState
     clients: int
@@ -54,7 +54,7 @@ class Seats:
 
 
 def host_key(boot_id: str, name: str) -> str:
-    """What tells hosts apart, as `live_seats` puts it together; a container is a host of its own."""
+    """The key that identifies a host, as `live_seats` builds it; a container is a host of its own."""
     return f"{boot_id}/{name}"
 
 
@@ -94,7 +94,7 @@ def ready(conn: Connection, claimed: ClaimedTask) -> None:
 
 
 def replay_status(conn: Connection, job: uuid.UUID) -> ReplayStatus | None:
-    """Where the replay stands; None when the job is gone."""
+    """The progress of the replay; None when the job is gone."""
     row = QUERIES["replay_standing"].run(conn, job=job, lead=LEAD_SECONDS).one_or_none()
     if row is None:
         return None

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 _DIRECTORY = "inode/directory"  # media type of the item that stands for a directory that could not be listed
 ROOTS_AT_ONCE = 5_000  # loose files
-_FILE_COST = 4_096  # of a task's weight, beside the file's bytes
+_FILE_COST = 4_096  # of a task's weight, in addition to the file's bytes
 TAKEN = "cancel that job, or wait until it has ended, then requeue"  # what to do where a job takes the items
 
 

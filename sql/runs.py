@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 
 
 def over_among(conn: Connection, jobs: Sequence[uuid.UUID]) -> dict[uuid.UUID, float]:
-    """Those of these jobs that are of this database and over, each with the database's clock (seconds since the epoch)
-    at which it was. Of one that is being deleted nobody wants a trace any more."""
+    """Those of these jobs that are in this database and over, each with the database's clock when it was found over
+    (seconds since the epoch). Jobs that are being deleted are omitted: their traces are no longer needed."""
     rows = QUERIES["states_of_jobs"].run(conn, jobs=[str(job) for job in jobs])
     return {row.id: row.now for row in rows if JobState(row.state).over and row.state != JobState.DELETING.value}
 

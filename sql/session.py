@@ -33,7 +33,7 @@ SILENT_SECONDS = 15.0  # inside a transaction; a lease is 30 s
 class Database:
     """One database of this installation, by name.
 
-    The engine is made on first use and made anew in a forked child, so one object may be created before a fork.
+    The engine is created on first use and again in a forked child, so one object may be created before a fork.
     Driver errors leave here as `DatabaseFault` when the system is at fault; others propagate as they are.
     """
 
@@ -47,11 +47,11 @@ class Database:
         timer: Callable[[int], None] | None = None,
         silent_seconds: float | None = None,
     ) -> None:
-        """`timer` gets the nanoseconds of each transaction, from asking for a connection to the end of the commit.
+        """`timer` gets the nanoseconds of each transaction, from the request for a connection to the end of the commit.
 
-        `silent_seconds` is for a process that may be stopped at any moment, as in a paused container: its kernel goes on
-        answering for it, and what its open transaction has locked would keep everybody else waiting for ever. The server
-        ends a session that has said nothing inside a transaction for so long; the fence knows nothing of it any more.
+        `silent_seconds` is for a process that may be stopped at any moment, as in a paused container: its kernel keeps
+        answering for it, and the locks of its open transaction would keep all others waiting for ever. The server
+        ends a session that has been silent inside a transaction for so long; its transaction is then rolled back.
         """
         self.name = name
         self.url = url
@@ -154,7 +154,7 @@ class Database:
         )
 
     def _arguments(self, own: str) -> dict[str, Any]:
-        """What the driver is told of a connection; `own`: options of the server's that the URL has."""
+        """The driver's arguments for a connection; `own`: options for the server in the URL."""
         silent = int(1000 * (self._silent_seconds or 0))
         bound = f"-c idle_in_transaction_session_timeout={silent}" if silent else ""
         return {

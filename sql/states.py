@@ -69,13 +69,13 @@ def _lock(conn: Connection, job: uuid.UUID) -> tuple[JobState, Phase]:
 
 
 def hold_phase(conn: Connection, job: uuid.UUID) -> Phase | None:
-    """The job's phase, which nobody changes until the transaction's end; None when the job is gone."""
+    """The job's phase, locked until the transaction's end; None when the job is gone."""
     phase = QUERIES["hold_phase"].run(conn, job=job).scalar_one_or_none()
     return None if phase is None else Phase(phase)
 
 
 def suspend(conn: Connection, job: uuid.UUID, reason: str) -> bool:
-    """The system under the job failed: dispatch nothing more until `resume`; its clocks go on.
+    """Suspend the job after a fault of the system: dispatch nothing more until `resume`; its clocks keep running.
 
     False when it was not running or pausing (then nothing is changed). Messages on their way claim nothing.
     """
@@ -110,7 +110,7 @@ def request_cancel(conn: Connection, job: uuid.UUID) -> JobState:
 
 
 def request_resume(conn: Connection, job: uuid.UUID) -> JobState:
-    """Run again after a pause or once the system is mended. Raises UsageError when it is in no state for that."""
+    """Run again after a pause or once the system is fixed. Raises UsageError when the job's state does not allow it."""
     state, _ = _lock(conn, job)
     if state not in (JobState.PAUSED, JobState.PAUSING, JobState.HELD, JobState.SUSPENDED):
         raise UsageError(f"job {job} is {state}; only a paused, held or suspended job can be resumed")

@@ -29,8 +29,8 @@ def fresh_terms(conn: Connection, *, stepped: bool = False) -> int:
 
 
 def stepped(conn: Connection, by: float, window: float) -> None:
-    """The clock was put forward (back: negative) `by` seconds within the last `window`: everything that is measured
-    from a time that was noted before goes on as if it had not been."""
+    """Correct for a clock that was put forward (back: negative) `by` seconds within the last `window`: whatever is
+    measured from a time noted before that continues as if the clock had not been moved."""
     fresh_terms(conn, stepped=True)
     QUERIES["move_clocks"].run(conn, by=by, window=window)
     QUERIES["unsee_workers"].run(conn)
@@ -94,7 +94,7 @@ def seen(
     run_queue_seconds: float,
     waiting: Sequence[Mapping[str, Any]] = (),
 ) -> None:
-    """A sign of life, with processor and run-queue seconds of all its processes since it started; `waiting`: what its
+    """Record a sign of life, with CPU and run-queue seconds of all its processes since it started; `waiting`: what its
     slots have been doing for long, each with `job` and `text`."""
     QUERIES["worker_seen"].run(
         conn,
@@ -106,7 +106,7 @@ def seen(
 
 
 def waits(conn: Connection, job: uuid.UUID) -> list[str]:
-    """What slots of live workers have been doing for this job for so long that it is to be said."""
+    """What slots of live workers have been doing for this job for so long that it is to be reported."""
     return list(QUERIES["worker_waits"].run(conn, job=str(job), seconds=LIVE_SECONDS).scalars())
 
 
@@ -116,7 +116,7 @@ def stopped(conn: Connection, incarnation: uuid.UUID) -> None:
 
 
 def reporter_died(conn: Connection, incarnation: uuid.UUID) -> None:
-    """Another reporter goes on for it under a new incarnation; calls of its last frame may be missing."""
+    """Record that another reporter continues under a new incarnation; calls of the last frame may be missing."""
     QUERIES["reporter_died"].run(conn, incarnation=incarnation)
 
 

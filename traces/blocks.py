@@ -40,7 +40,7 @@ _KINDS = tuple(NodeKind)
 
 
 class Damaged(Exception):
-    """The bytes are not what the format says; the text says how."""
+    """The bytes violate the format; the text describes how."""
 
 
 def packed(tag: bytes, raw: bytes, level: int = _LEVEL) -> bytes:

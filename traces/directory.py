@@ -1,4 +1,4 @@
-"""The directory at the end of a trace file: the header, and where each block lies."""
+"""The directory at the end of a trace file: the header, and the position of each block."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from traces.model import Stream, TraceHeader
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Place:
-    """Where a block lies in the file."""
+    """Position of a block in the file."""
 
     offset: int
     length: int

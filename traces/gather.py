@@ -19,7 +19,7 @@ from traces.nodes import NodeTree
 from traces.spool import SpoolHead, read_spool
 from traces.write import TraceWriter
 
-LEAST_IDLE_NS: Final = 50_000_000  # a commit, a message and a claim take less, if nobody waits for a processor
+LEAST_IDLE_NS: Final = 50_000_000  # a commit, a message and a claim take less, if no thread waits for a CPU
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,7 +42,7 @@ class Gathering:
     phases: Sequence[str]
     origin: Mapping[str, Any]
     counted: int  # calls that the job made, by its counters; 0 if they were not counted
-    # Of each worker's slot the tasks that it did: from, to, seconds since the epoch, in order. None: nobody knows.
+    # Of each worker's slot the tasks that it did: from, to, seconds since the epoch, in order. None: unknown.
     tasks: Mapping[tuple[str, int], Sequence[tuple[float, float]]] | None = None
 
 

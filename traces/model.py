@@ -23,11 +23,11 @@ class NodeKind(enum.IntEnum):
 
     DIRECTORY = 0
     FILE = 1
-    MISSING = 2  # calls found nothing there, and nobody made anything
+    MISSING = 2  # calls found nothing there, and none created anything
 
 
 class Node(NamedTuple):
-    """One path. Its number is its position in `Trace.nodes`; a parent stands before its children."""
+    """One path. Its number is its position in `Trace.nodes`; a parent precedes its children."""
 
     parent: int  # NO_NODE for a root
     kind: NodeKind
@@ -58,12 +58,12 @@ class Stream:
     worker: str
     slot: int
     calls: int
-    idle: tuple[tuple[int, int], ...] | None = None  # from, to, ns: it had no task; in order. None: nobody knows
+    idle: tuple[tuple[int, int], ...] | None = None  # from, to, ns: it had no task; in order. None: unknown
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TraceHeader:
-    """What stands before the calls."""
+    """The header of a trace, which precedes the calls."""
 
     created: float  # wall clock at the start of the trace, seconds since the epoch
     duration_ns: int  # from the first call's start to the last call's end

@@ -1,4 +1,4 @@
-"""The tree behind a job's calls: which paths there are, and what stood there before the first call.
+"""The tree behind a job's calls: which paths there are, and what existed before the first call.
 
 What existed is concluded from what calls found: a file or directory that was made (both fail where something is) was
 not there before, one that was only used was. Times are nanoseconds on the clock of the trace.
@@ -25,7 +25,7 @@ _LONGEST_NAME = (1 << 15) - 1
 class NodeTree:
     """Every path that a call named, and those above it up to a root; some 300 bytes of memory each.
 
-    `roots` are absolute paths; what lies below none of them is below "/".
+    `roots` are absolute paths; a path below none of them is below "/".
     """
 
     def __init__(self, roots: Iterable[bytes]) -> None:
@@ -115,14 +115,14 @@ class NodeTree:
         return True
 
     def unclear(self) -> list[bytes]:
-        """Paths that existed and were looked at only: file or directory, no call tells."""
+        """Paths that existed and were only looked at: no call shows whether each is a file or a directory."""
         return [path for path, n in self.numbers.items() if self._existed[n] and self._is_unclear(n)]
 
     def _is_unclear(self, n: int) -> bool:
         return not self._directories[n] and self._sizes[n] == 0
 
     def is_directory(self, path: bytes) -> None:
-        """Somebody has looked: it is one."""
+        """Note that a path is a directory, as found on the storage."""
         self._directories[self.numbers[path]] = 1
 
     def files(self) -> Iterator[tuple[bytes, int]]:

@@ -22,7 +22,7 @@ from traces.spool import SUFFIX
 
 log = logging.getLogger(__name__)
 
-_JOB = re.compile(r"[0-9a-f]{32}")  # what has another name is nobody's here
+_JOB = re.compile(r"[0-9a-f]{32}")  # entries of other names are not ours
 
 
 class WorkerParts:
@@ -50,7 +50,7 @@ class WorkerParts:
         return False
 
     def deliver_all(self) -> None:
-        """Everything, whatever its job's state, and the directory is gone; what fails is told and stays."""
+        """Deliver everything, whatever its job's state, and remove the directory; what fails is logged and stays."""
         try:
             for job in self.jobs():
                 while self.deliver_one(job):
@@ -61,7 +61,7 @@ class WorkerParts:
             log.warning("calls recorded for a trace stay in %s: %s", self.directory, error)
 
     def mark_done(self, job: uuid.UUID, worker: uuid.UUID, when: float) -> None:
-        """Say that nothing is missing of what this worker recorded up to a time. Raises OSError."""
+        """Declare that nothing is missing of what this worker recorded up to a time. Raises OSError."""
         place = parts_directory(self._root, job)
         if place.parent.is_dir():
             place.mkdir(exist_ok=True)
@@ -87,7 +87,7 @@ def worker_parts(scratch: Path, worker: uuid.UUID, storage_root: Path) -> Worker
 
 
 def deliver_left_behind(scratch: Path, storage_root: Path) -> None:
-    """Deliver what workers that are dead by now left on this scratch; what fails is told and stays."""
+    """Deliver what workers that are dead by now left on this scratch; what fails is logged and stays."""
     for directory in _listed(_all(scratch)):
         with _of_the_dead(scratch / "workers" / directory.name) as dead:
             if dead:
@@ -100,7 +100,7 @@ def parts_directory(storage_root: Path, job: uuid.UUID) -> Path:
 
 
 def done_until(storage_root: Path, job: uuid.UUID, worker: uuid.UUID) -> float:
-    """The time up to which a worker has said that nothing is missing; before all times if it has not."""
+    """The time up to which a worker has declared that nothing is missing; before all times if it has not."""
     try:
         return float(_mark(storage_root, job, worker).read_text())
     except (OSError, ValueError):
@@ -124,8 +124,8 @@ def _listed(directory: Path) -> list[Path]:
 
 @contextlib.contextmanager
 def _of_the_dead(worker: Path) -> Iterator[bool]:
-    """Whether nobody lives in this worker's scratch (worker.slots.watch: it and its slots hold a lock there); for as long
-    as the block lasts nobody else thinks so too."""
+    """Whether no process uses this worker's scratch (worker.slots.watch: it and its slots hold a lock there). The block
+    holds that lock, so that no other process finds the scratch unused meanwhile."""
     try:
         descriptor = os.open(worker, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     except FileNotFoundError:

@@ -44,7 +44,7 @@ Row = tuple[Op, int, int, int, int, bytes, bytes, int]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SpoolHead:
-    """What stands before the calls."""
+    """The header of a spool file, which precedes the calls."""
 
     job: uuid.UUID
     worker: str
@@ -74,7 +74,7 @@ class SpoolWriter:
 
     @property
     def gone(self) -> bool:
-        """Whether the file has been taken away: what is written from now on nobody would see."""
+        """Whether the file has been removed: further writes would be lost."""
         return os.fstat(self._fd).st_nlink == 0
 
     def write(self, rows: Sequence[Row], phase: int) -> None:

@@ -1,9 +1,10 @@
-"""What a crew's members, its provisioner and the controller send each other over the broker (msgspec JSON).
+"""Messages between a crew's members, its provisioner and the controller, sent over the broker (msgspec JSON).
 
-A member keeps a key alive that says who it is. Orders wait in a list of the member's own, and each answer in a list of its
-order. The members' broker is permanent, so an order holds a run, counts, and paths below the roots that the member itself was
-configured with: no address, environment, command or credential. An order with any other field is refused, and so is a path
-that leads elsewhere (`core.crew.places`). Only the controller's login may push orders (`core.services.keyring`).
+A member keeps a key alive that identifies it. Orders wait in a list of the member's own, and each answer in a list of
+its order. The members' broker is permanent, so an order holds a run, counts, and paths below the roots that the member
+itself was configured with: no address, environment, command or credential. An order with any other field is refused,
+and so is a path that leads elsewhere (`core.crew.places`). Only the controller's login may push orders
+(`core.services.keyring`).
 """
 
 from __future__ import annotations
@@ -164,7 +165,7 @@ class Used(Struct, frozen=True, kw_only=True):
 
     at: float = 0.0  # the member's clock, seconds since the epoch
     cpu_s: float = 0.0
-    waited_s: float = 0.0  # for a processor
+    waited_s: float = 0.0  # for a CPU
 
 
 class Hello(Struct, frozen=True, kw_only=True):
@@ -195,9 +196,9 @@ class Meters(Struct, frozen=True, kw_only=True):
 
     seconds: float
     processors: float  # that it may use
-    busy_s: float  # processor seconds of the whole host
+    busy_s: float  # CPU seconds of the whole host
     workers_cpu_s: float
-    workers_waited_s: float  # for a processor
+    workers_waited_s: float  # for a CPU
     memory_peak_bytes: int  # of the workers, of samples a second apart, without page cache
     least_available_bytes: int  # of the host's memory
     received_bytes: int  # by all interfaces of the network namespace but loopback

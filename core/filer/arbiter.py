@@ -97,7 +97,7 @@ class ClientCache:
         return at.known
 
     def _look(self, path: bytes) -> _ClientCachePlace:
-        """Where the file stands, or where it may: in its set the place that is free, or was used longest ago."""
+        """The file's entry, or the one that it may take: in its set the one that is free, or was used longest ago."""
         digest = hashlib.blake2b(path, digest_size=8).digest()
         key = int.from_bytes(digest, "little", signed=True) or 1
         words = self._words
@@ -157,7 +157,7 @@ class Directories:
             self._words[at.place + 1] = at.entries - 1
 
     def _look(self, path: bytes) -> _Place:
-        """Where the directory of a name stands, or where it may: in its set the place that is free, or the smallest one's."""
+        """The entry of a name's directory, or the one that it may take: in its set the free or the smallest one."""
         digest = hashlib.blake2b(path.rpartition(b"/")[0], digest_size=8).digest()
         key = int.from_bytes(digest, "little", signed=True) or 1
         words = self._words
@@ -193,7 +193,7 @@ class ArbiterCounts:
 
 
 class Arbiter:
-    """One process's way to the arbiter, made when nobody else uses it: so it begins empty. Not for several threads at once.
+    """One process's access to the arbiter, which is created, empty, where no other process uses it. Not thread-safe.
 
     The process must open it after its fork, and only once: record locks belong to the process. Raises StorageFault.
     """

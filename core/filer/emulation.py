@@ -21,7 +21,7 @@ _PROBE_NS = 200_000
 _PROBES = 15
 _SPIN_NS = 10_000  # the rest that is cheaper to spin away than to sleep through
 _MOST_SPIN_NS = 100_000  # where a sleep is too coarse; beyond it the measurement is put to the test
-_MOST_OVERSHOOT_NS = 500_000  # on a busy machine the measurement says more about the neighbours
+_MOST_OVERSHOOT_NS = 500_000  # on a busy machine the measurement shows more of the neighbours
 
 _libc = ctypes.CDLL(None, use_errno=True)
 
@@ -63,16 +63,16 @@ SERVED_WORDS = 2 + (max(Op) + 1) * OCTAVES  # waited in queues, overshoot, then 
 
 
 def octave(duration_ns: int) -> int:
-    """Which power of two a duration lies under; those that a histogram's first bucket holds are one."""
+    """The exponent of the smallest power of two above a duration; a histogram's first bucket has one in all."""
     return min(max(duration_ns.bit_length(), FIRST_BITS), OCTAVES - 1)
 
 
 class EmulatedFiler:
-    """Makes every call last as long as the arbiter says. One a process, made after its fork.
+    """Makes every call last as long as the arbiter has booked. One per process, created after its fork.
 
-    `served`: `SERVED_WORDS` to which it adds the nanoseconds that calls waited in queues, and that they took longer than
-    booked (their overshoot: until the process had a processor again, and until what lies beneath had done the call); then
-    calls of which the overshoot is more than half, by op and `octave` of their duration.
+    `served`: `SERVED_WORDS` to which it adds the nanoseconds that calls waited in queues, and that they took longer
+    than booked (their overshoot: until the process had a CPU again, and until the underlying storage had done the
+    call); then calls of which the overshoot is more than half, by op and `octave` of their duration.
     """
 
     def __init__(self, arbiter: Arbiter, pacer: Pacer, served: memoryview | None = None) -> None:

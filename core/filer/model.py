@@ -25,7 +25,7 @@ Ops = Mapping[str, float]  # filer ops by name; means, so broken numbers
 class Expansion:
     """The filer ops of one call."""
 
-    each: Ops  # whatever it asks for
+    each: Ops  # whatever it requests
     entry: Ops  # and for each entry of a listing
     transfer: Ops  # and for each `transfer_bytes` begun of what it moves
 
@@ -72,7 +72,7 @@ def protocol_names() -> list[str]:
 
 
 def load_protocol(name_or_path: str, beside: Path | None = None) -> Protocol:
-    """One of ours by name, or a file, relative to the directory `beside`; raises UsageError in one line."""
+    """Load a built-in protocol by name, or a file relative to the given directory; raises UsageError in one line."""
     if name_or_path in protocol_names():
         path, source = PROTOCOLS / f"{name_or_path}.toml", name_or_path
     else:
@@ -142,7 +142,7 @@ def _ops(tables: Tables, table: Mapping[str, Any], at: str) -> Ops:
 
 
 STATIONS = ("metadata", "data", "link")
-DATA_OPS = frozenset({Op.READ, Op.WRITE, Op.FSYNC})  # every other call is the metadata processor's, without a protocol
+DATA_OPS = frozenset({Op.READ, Op.WRITE, Op.FSYNC})  # every other call is the metadata unit's, without a protocol
 MAX_SERVERS = 64
 
 
@@ -173,7 +173,7 @@ class Directory:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Client:
-    """What lies between a call and the wire. Neither is divided by the scale factor."""
+    """The client's cache and round trips, between a call and the wire. The scale factor divides neither."""
 
     cache_bytes: int = 0  # of what was read or written last, kept by each client; 0: every read reaches the filer
     reread_us: float = 0.0  # what a read that the cache answers costs
@@ -326,7 +326,7 @@ class FilerModel:
 
     @property
     def choice(self) -> FilerChoice:
-        """How a job says that it runs on this one."""
+        """The options by which a job names this filer."""
         return FilerChoice(source=self.source, name=self.name, scale=self.scale, digest=self.digest)
 
     @property

@@ -1,7 +1,7 @@
 """Queues in shared memory that processes of one host book work in: stations of equal servers, first come first served.
 
 Each station keeps, for every server, the time until which it is booked. Work takes the server that is free first, in
-the order in which it comes (FIFO by virtual finish time), and whoever brought it waits until its finish.
+the order in which it comes (FIFO by virtual finish time), and the process that brought it waits until its finish.
 
 The lock is an fcntl(2) record lock: the kernel releases it when a process is killed. Every number is an aligned 8-byte
 store, so what a killed process leaves behind is whole: at worst one booking without its count.
@@ -38,13 +38,13 @@ class StationCounts:
 
 
 class SharedQueues:
-    """One process's way to the stations, made when nobody else uses them. Not for several threads at once.
+    """One process's access to the stations, which are created where no other process uses them. Not thread-safe.
 
     The process must open it after its fork, and only once: record locks belong to the process. Raises StorageFault.
     """
 
     def __init__(self, path: Path, servers: Sequence[int], more_words: int = 0) -> None:
-        """`servers`: of each station; `more_words`: to be had from `more` on, all nought at first."""
+        """`servers`: of each station; `more_words`: extra words from `more` on, initially zero."""
         self.path = path
         self.servers = tuple(servers)
         places = [_FIRST + _COUNTS * len(self.servers)]
@@ -67,7 +67,7 @@ class SharedQueues:
 
     @contextmanager
     def locked(self) -> Iterator[None]:
-        """For whoever books seldom."""
+        """Hold the lock for the block; for callers that book seldom."""
         self.lock()
         try:
             yield
@@ -75,10 +75,11 @@ class SharedQueues:
             self.unlock()
 
     def book(self, station: int, service: int, arrived: int, ready: int, ops: int = 0) -> int:
-        """Book `service` at a station from `arrived` on, for work that cannot end before `ready` + service; when it ends.
+        """Book `service` at a station from `arrived` on, for work that ends no sooner than `ready` + service; its end.
 
-        It is booked from the arrival, whatever else the work has to wait for: a gap before it that nobody could use would
-        take away from the station's ceiling. Times are monotonic nanoseconds, `ops` in thousandths. Only under the lock.
+        It is booked from the arrival, whatever else the work has to wait for: a gap before it that no work could use
+        would take away from the station's ceiling. Times are monotonic nanoseconds, `ops` in thousandths. Only under
+        the lock.
         """
         words, first = self.words, self._free[station]
         number = self.servers[station]

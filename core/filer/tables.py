@@ -1,4 +1,4 @@
-"""Reading what people write in TOML: numbers and texts out of tables, and what is wrong told in one line with the key."""
+"""Reads numbers and texts from tables of TOML files that people write. Errors are one line with the key."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ class Tables:
         return value
 
     def known(self, table: Mapping[str, Any], keys: Collection[str], at: str) -> None:
-        """No key beside these."""
+        """Raises UsageError for a key that is not one of these."""
         for key in table:
             if key not in keys:
                 raise self.wrong(f"there is no {at}{key}; there is {', '.join(sorted(keys))}")
@@ -89,7 +89,7 @@ def _a_number(value: object) -> bool:
 
 
 def _said(value: object) -> str:
-    """As it stands in the file, or its beginning."""
+    """The value as in the file, or its beginning."""
     if isinstance(value, int) and value.bit_length() > _MOST_BITS:
         return "of more than 300 digits"
     said = f"{value:g}" if isinstance(value, float) else repr(value)

@@ -1,7 +1,8 @@
-"""The file of an arbiter and its users: the first begins with an empty one, the last removes it, and what killed ones left goes.
+"""The file of an arbiter: the first user creates it, the last removes it; those of killed users are removed later.
 
-A byte of it is locked by each user (fcntl(2), shared). The kernel releases that when a process is killed, but the file stays: so
-whoever finds nobody else's lock on it makes a new one, and nothing of an old run's queues and caches is in the next.
+Each user locks a byte of it (fcntl(2), shared). The kernel releases the lock when a process is killed, but the file
+stays: so a process that finds no other lock on it creates a new one, and nothing of an old run's queues and caches is
+in the next.
 """
 
 from __future__ import annotations
@@ -56,7 +57,7 @@ def no_common_arbiter(database: str, hosts: Collection[tuple[str, str]], arbiter
 
 
 def attach(path: Path, size: int) -> int:
-    """The file, made of so many bytes and marked as in use: empty where nobody else uses it. Raises StorageFault."""
+    """Open the file of `size` bytes, marked as in use: empty where no other process uses it. Raises StorageFault."""
     with _turn:
         return _attach(path, size)
 
@@ -101,7 +102,7 @@ def _let_go(path: Path, fd: int, *, remove: bool) -> None:
 
 
 def _taken_alone(fd: int) -> bool:
-    """Whether nobody else has it in use; then it is locked for us alone, until it is locked otherwise or closed."""
+    """Whether no other process uses it; then it is locked exclusively, until it is locked otherwise or closed."""
     try:
         fcntl.lockf(fd, fcntl.LOCK_EX | fcntl.LOCK_NB, 1, _USE_BYTE)
     except OSError as e:

@@ -1,4 +1,4 @@
-"""What was chosen for a job beside the plain options (core.records.JobOptions)."""
+"""Choices for a job in addition to the plain options (core.records.JobOptions)."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ class ReplayChoice(TypeOptions):
     """Options of a job that replays a trace (replay)."""
 
     clients: int = 0  # processes, all at the same time
-    paths: tuple[str, ...] = ()  # absolute; the files replayed lie below them
+    paths: tuple[str, ...] = ()  # absolute; the files replayed are below them
     speed: float = 1.0  # times the recorded one; 0: no think time
     closed: bool = False  # a closed loop: calls come when the one before is over and its think time has passed
     shared: bool = False  # clones of the trace share the files that are only read

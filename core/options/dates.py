@@ -83,11 +83,11 @@ def is_date(date: str) -> bool:
 
 
 def in_utc(date: str, zone: tzinfo) -> str:
-    """An ISO 8601 date and time in UTC, with `Z`; `zone` is that of a time that notes neither an offset nor the name of a
-    zone that is known (`2024-03-31T10:00:00[Europe/Berlin]`).
+    """An ISO 8601 date and time in UTC, with `Z`; `zone` is that of a time that notes neither an offset nor the name of
+    a zone that is known (`2024-03-31T10:00:00[Europe/Berlin]`).
 
-    A time that a zone's clocks skipped is as far behind the last one before as it says; of one that they showed twice the
-    first is meant (PEP 495's fold of 0). Days without a time, and what is no date, stay as they are.
+    A time that a zone's clocks skipped is converted with the offset from before the gap; of one that they showed twice
+    the first is meant (PEP 495's fold of 0). Days without a time, and what is no date, stay as they are.
     """
     match = _TIME.match(date)
     if match is None or match[3] == "Z":

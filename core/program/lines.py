@@ -1,4 +1,4 @@
-"""Processes of a module of ours that are told lines of JSON and answer each with one, until this process ends or ends them."""
+"""Child processes that run one of our modules and answer each line of JSON with one; they end with this process."""
 
 from __future__ import annotations
 

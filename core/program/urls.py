@@ -1,4 +1,4 @@
-"""URLs as they may be repeated to people: without the login that stands in them."""
+"""URLs as they may be shown to people: without the login in them."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _PARAMETER = re.compile(r"([?&](?:password|sslpassword|secret|token)=)[^&\s'\"]+
 
 
 def shown_url(url: str) -> str:
-    """A URL, or what somebody took for one: all that stands before its last @ is hidden, but for the scheme."""
+    """A URL, valid or not, with all that precedes its last @ hidden, except the scheme."""
     login, at, place = url.rpartition("@")
     if not at:
         return without_logins(url)

@@ -26,22 +26,22 @@ class Stop:
         self._set = False
 
     def set(self) -> None:
-        """Say stop; every wait ends, now and from now on."""
+        """Request the stop; every wait ends, now and from now on."""
         self._set = True
         self._entries.put(None)
 
     def is_set(self) -> bool:
-        """Whether somebody said stop."""
+        """Whether a stop was requested."""
         return self._set
 
     def wait(self, seconds: float | None = None) -> bool:
-        """Until somebody says stop, or for so many seconds; whether somebody did."""
+        """Wait until a stop is requested, or for so many seconds; return whether it was requested."""
         if not self._set:
             try:
                 self._entries.get(timeout=None if seconds is None else max(0.0, seconds))
             except queue.Empty:
                 return self._set
-            self._entries.put(None)  # for whoever else waits
+            self._entries.put(None)  # for other waiting threads
         return True
 
 
@@ -78,6 +78,6 @@ def _leave(status: list[int]) -> None:
     """End here: the interpreter would take every module apart for the kernel, which takes all of it anyway."""
     if status:
         for stream in (sys.stdout, sys.stderr):
-            with suppress(OSError, ValueError, AttributeError):  # whoever read it went away; closed; never there
+            with suppress(OSError, ValueError, AttributeError):  # the reader went away; closed; never there
                 stream.flush()
         os._exit(status[0])

@@ -43,7 +43,7 @@ class ServerAddress:
 class BrokerAddress:
     """The broker."""
 
-    pid: int  # 0: nobody has needed one yet
+    pid: int  # 0: no command has needed one yet
     port: int
     password: str  # the controller's
     log: str

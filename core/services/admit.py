@@ -1,8 +1,8 @@
 """`python -m core.services.admit DIRECTORY`: lets the roles into the databases of a system in containers.
 
 DIRECTORY is that of `core.services.keyring`: here the superuser's password is used, and nowhere else. Every database of
-EDBENCH_DATABASES whose URL names nobody is made ready; one that has a login of its own is somebody else's. It can be run
-at every start.
+EDBENCH_DATABASES whose URL has no login is made ready; one that has a login of its own is administered by others. It
+can be run at every start.
 """
 
 from __future__ import annotations

@@ -67,7 +67,7 @@ def installed_postgres() -> Path:
 
 
 def _libraries(tree: Path) -> Path:
-    """What the programs are linked with lies beside their package."""
+    """The directory of the libraries that the programs are linked with: next to their package."""
     return tree.parent.with_name(f"{tree.parent.name}.libs")
 
 

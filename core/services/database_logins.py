@@ -30,7 +30,7 @@ def make_logins(connection: Any, logins: Iterable[Login]) -> None:
             name = login_name(login.role)
             cursor.execute("SELECT 1 FROM pg_roles WHERE rolname = %s", (name,))
             verb = sql.SQL("CREATE" if cursor.fetchone() is None else "ALTER")
-            # The server is told the verifier, so that no log of its has the password.
+            # The server gets the verifier, so that none of its logs has the password.
             verifier = encrypt_password(login.password, name, connection, "scram-sha-256")
             parts = (verb, sql.Identifier(name), _MODEST, sql.Literal(verifier))
             cursor.execute(sql.SQL("{} ROLE {} {} PASSWORD {}").format(*parts))

@@ -52,14 +52,14 @@ def embedded_services(
 ) -> Iterator[Settings]:
     """Settings with `databases` and `broker` filled in, valid inside the `with`.
 
-    Each database has a server of its own. Those of earlier commands are started again beside the ones asked for, so
-    that all who use the services know the same databases. Where a running keeper has fewer than are asked for,
-    that is a UsageError: whoever uses it does not know the others; so it is where `listen`, an address of this host at which
-    workers of other hosts reach them, is not the running keeper's. Without `broker` none is started, and none is in the settings
-    unless another command has one. `slots` is the number of slots, over all workers, that this
-    command is going to use; the number of connections the database takes follows from it. `meanwhile` is called where
-    services have to be started, while they start. Settings that name databases already are given back as they
-    are. Raises UsageError, StorageFault, DatabaseFault or BrokerFault with one line saying what to do.
+    Each database has a server of its own. Those of earlier commands are started again together with the requested ones,
+    so that all who use the services know the same databases. Where a running keeper has fewer than are requested, that
+    is a UsageError: its users do not know the others; so it is where `listen`, an address of this host at which workers
+    of other hosts reach them, is not the running keeper's. Without `broker` none is started, and none is in the
+    settings unless another command has one. `slots` is the number of slots, over all workers, that this command is
+    going to use; the number of connections the database takes follows from it. `meanwhile` is called where services
+    have to be started, while they start. Settings that name databases already are given back as they are. Raises
+    UsageError, StorageFault, DatabaseFault or BrokerFault with one line saying what to do.
     """
     if not settings.embedded:
         if settings.broker is None:
@@ -100,7 +100,7 @@ def from_afar(settings: Settings) -> Settings:
 
 
 def check_kept(settings: Settings) -> None:
-    """Raises DatabaseFault when embedded services have lost their keeper: they went with it, and nobody brings them back."""
+    """Raises DatabaseFault when embedded services have lost their keeper: they ended with it and are not restarted."""
     home = Home(settings.scratch)
     if settings.handed and home.lock("keeper").exists() and not is_held(home.lock("keeper")):
         raise DatabaseFault(
@@ -159,7 +159,7 @@ def _join(home: Home, wanted: _Wanted, keepers: list[subprocess.Popen[bytes]]) -
 
 
 def _start_keeper(home: Home, wanted: _Wanted) -> subprocess.Popen[bytes]:
-    """Start it and wait for its line. It gets no terminal and none of our pipes but one, so nobody waits for it."""
+    """Start it and wait for its line. It gets no terminal and only one of our pipes, so no process waits for it."""
     log = home.keeper_log
     rotate(log)
     names = sorted({*home.databases(), *wanted.databases}, key=natural)
@@ -215,7 +215,7 @@ def _check_servers(addresses: Addresses, databases: Sequence[str]) -> None:
 
 
 def _leave(home: Home, users: FileLock, keepers: Sequence[subprocess.Popen[bytes]]) -> None:
-    """Give up our share; if nobody else has one, wait until the services are gone."""
+    """Release our shared lock; if no other process has one, wait until the services are gone."""
     users.release()
     deadline = time.monotonic() + LEAVE_SECONDS
     while is_held(home.lock("keeper")) and time.monotonic() < deadline:

@@ -1,9 +1,10 @@
 """The keeper: a process of its own that starts the services, keeps them up and stops them after the last user.
 
-`python -m core.services.keeper SCRATCH SLOTS LISTEN BROKER DATABASE…`, started by `core.services.embedded`: one PostgreSQL
-server for each database. LISTEN: an address of this host at which other hosts reach them; empty: none does. BROKER: empty where
-whoever starts it needs none; it is started when another command asks for it. It says one line of JSON on standard output: `{"ready": true}`, or `{"error": <class>, "text": <line>}`. It is the leader of its own session, so Ctrl-C in a terminal does not reach it, and the services ask the
-kernel to be ended when it dies.
+`python -m core.services.keeper SCRATCH SLOTS LISTEN BROKER DATABASE…`, started by `core.services.embedded`: one
+PostgreSQL server for each database. LISTEN: an address of this host at which other hosts reach them; empty: none does.
+BROKER: empty where the command that starts it needs none; it is started when another command requires it. It prints one
+line of JSON on standard output: `{"ready": true}`, or `{"error": <class>, "text": <line>}`. It is the leader of its own
+session, so Ctrl-C in a terminal does not reach it, and the services ask the kernel to be ended when it dies.
 """
 
 from __future__ import annotations
@@ -45,7 +46,7 @@ class BrokerServer:
     def __init__(
         self, home: Home, max_clients: int, logins: Sequence[Login], listen: str = "", port: int | None = None
     ) -> None:
-        """`listen`: an address of this host that it answers at beside loopback; `port`: None takes one that is free."""
+        """`listen`: an address of this host at which it answers, as well as loopback; `port`: None takes a free one."""
         self._listen = listen or LOOPBACK
         self._fixed = port
         self._directory = home.directory / "broker"
@@ -92,7 +93,7 @@ class BrokerServer:
         raise BrokerFault(f"the broker did not start: {last_line(self._log) or 'no output'}; see {self._log}")
 
     def _write_config(self) -> None:
-        """In a private file, because a command line is there for everybody to read."""
+        """Write a private file, because every user can read a command line."""
         write_private(self._directory / "login", f"{self._own}\n")  # see core.services.embedded
         write_private(
             self._directory / "valkey.conf",
@@ -176,7 +177,7 @@ _CALM_SECONDS = 30.0  # after which a death counts as the first again
 
 
 class Keeper:
-    """Runs the services of one scratch directory until nobody uses them."""
+    """Runs the services of one scratch directory until no process uses them."""
 
     def __init__(self, home: Home, slots: int, listen: str, databases: Sequence[str], *, broker: bool) -> None:
         self._home = home
@@ -216,8 +217,8 @@ class Keeper:
             raise
 
     def _add_broker(self) -> None:
-        """Start the broker when a command that needs one has come. One that does not start is said in the log, and asked for
-        again by whoever waits for it."""
+        """Start the broker when a command that needs one has come. A failure to start is logged; the command that waits
+        for the broker requests it again."""
         if self._has_broker or not self._home.broker_request.exists():
             return
         try:
@@ -257,7 +258,7 @@ class Keeper:
             raise scratch_error(self._home.scratch, error) from error
 
     def keep(self, users: FileLock) -> None:
-        """Tend the services until the lock of the users can be had alone, or a signal says stop."""
+        """Tend the services until the lock of the users can be taken exclusively, or a signal requests the stop."""
         theirs = [*(server.address().log for server in self._servers), self._broker.address().log]
         logs = [self._home.keeper_log, *map(Path, theirs)]
         while not self._stopping and not users.try_alone():
@@ -288,7 +289,7 @@ class Keeper:
 
 @dataclass(slots=True)
 class Tended:
-    """One service and how often it died lately; it is started again for as long as somebody needs it."""
+    """One service and how often it died lately; it is started again for as long as a process needs it."""
 
     service: PostgresServer | BrokerServer
     deaths: int = 0
@@ -319,7 +320,7 @@ def _say(text: str) -> None:
 
 
 def _report(message: dict[str, object]) -> None:
-    """To whoever started us, who may be gone already; then let go of the pipe."""
+    """Report to the process that started us, which may be gone already; then close the pipe."""
     with contextlib.suppress(BrokenPipeError):
         sys.stdout.write(json.dumps(message) + "\n")
         sys.stdout.flush()

@@ -31,7 +31,7 @@ from core.roles import CONTROLLER, PROVISIONER, QUEUE_MANAGER, ROLES, WORKER, Lo
 from core.services.address import write_private
 from core.settings import read_login
 
-# What a client library says before anything else; names no key.
+# Commands that a client library sends before anything else; they name no key.
 _HELLO = "+ping +hello +auth +select +client|setinfo +client|setname"
 # Celery's queues, one a database (core.celery_app.queue_name), each with its priorities; where Celery notes them; and
 # the frames of the call record (monitoring.sender.STREAM).
@@ -80,7 +80,7 @@ _GIVEN = {"EDBENCH_DB_PASSWORD": "the superuser's password", "EDBENCH_TOKEN": "t
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Given:
-    """What the environment says instead of something made up."""
+    """Values of the environment, used instead of generated ones."""
 
     superuser: str | None = None  # EDBENCH_DB_PASSWORD
     token: str | None = None  # EDBENCH_TOKEN
@@ -149,7 +149,7 @@ def read_logins(directory: Path, roles: Sequence[str] = ROLES) -> list[Login]:
 
 
 def own_storage(directory: Path, given: Given) -> None:
-    """Give a storage root that is root's still to whoever works in it. Raises StorageFault."""
+    """Give a storage root that still belongs to root to the user who works in it. Raises StorageFault."""
     try:
         if directory.stat().st_uid == 0:
             os.chown(directory, given.user, given.group)

@@ -1,4 +1,4 @@
-"""Started in between: becomes the program it is given, tied to the life of whoever started it, under limits.
+"""Launcher: becomes the given program, under limits; the kernel sends it a signal when its starter dies.
 
 Run by path as `python -I -S launch.py PARENT SIGNAL UID GID LIMITS PROGRAM ARGUMENT…` so that it needs nothing but the
 standard library; LIMITS is `RESOURCE=VALUE,…` in the numbers of setrlimit(2), or empty. It is a program of its own, and

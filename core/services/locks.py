@@ -1,7 +1,7 @@
-"""Who uses the services, told by locks that the kernel drops when a process dies (flock(2)).
+"""Locks that show who uses the services; the kernel drops them when a process dies (flock(2)).
 
-`users`: every command holds it shared for as long as it needs the services. The keeper tries to get it alone;
-once it does nobody is left, and nobody can come in while it stops everything.
+`users`: every command holds it shared for as long as it needs the services. The keeper tries to get it exclusively;
+once it does no user is left, and none can come in while it stops everything.
 `start`: held by the one command that looks whether a keeper runs and starts it. `keeper`: held by the keeper.
 """
 

@@ -55,7 +55,7 @@ class Home:
         return self.directory / (_POSTGRES if database == FIRST_DATABASE else f"{_POSTGRES}-{database}")
 
     def pointer(self, database: str) -> Path:
-        """The file that says where they are if they cannot be here."""
+        """The file with their location if they cannot be here."""
         return self.inside(database).with_suffix(".place")
 
     def databases(self) -> list[str]:
@@ -82,7 +82,7 @@ class Home:
 
     @property
     def keeper_log(self) -> Path:
-        """What the keeper says."""
+        """The keeper's log."""
         return self.logs / "keeper.log"
 
     def lock(self, name: str) -> Path:
@@ -119,8 +119,8 @@ def scratch_error(scratch: Path, error: OSError) -> UsageError | StorageFault:
 
 
 def server_user(place: Path | None = None) -> RunAs | None:
-    """Whom PostgreSQL runs as; None means as we are. It refuses root, so root starts it as the owner of the data
-    there are, else as nobody. Raises UsageError when the data belong to somebody else."""
+    """The user that PostgreSQL runs as; None means the current one. It refuses root, so root starts it as the owner of
+    the existing data, else as the unprivileged user. Raises UsageError when the data belong to another user."""
     data = None if place is None else place / "data"
     owner = data.stat() if data is not None and data.exists() else None
     if os.geteuid() != 0:
@@ -177,8 +177,8 @@ def postgres_place(home: Home, database: str) -> Path:
 
 
 def _takes(place: Path, run_as: RunAs | None) -> bool:
-    """Whether that user can really have a directory of its own in there, now and later: a FUSE client that leaves rights
-    to its servers (MooseFS) lets anybody through a directory while the kernel remembers what lies in it."""
+    """Whether that user can really have a directory of its own in there, now and later: a FUSE client that leaves
+    rights to its servers (MooseFS) lets every user through a directory while the kernel caches its entries."""
     if run_as is None:
         return True
     if not all(_lets_through(above.stat(), run_as) for above in (place, *place.absolute().parents)):
@@ -231,7 +231,7 @@ def _outside(pointer: Path) -> Path:
 
 
 def remove_data(home: Home) -> None:
-    """Remove the databases of a scratch directory wherever they lie, and the services' other files; logs stay.
+    """Remove the databases of a scratch directory, wherever they are stored, and the services' other files; logs stay.
 
     Nothing may be running for it.
     """

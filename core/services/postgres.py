@@ -22,9 +22,9 @@ from core.services.binaries import postgres_for, postgres_version
 from core.services.place import Home, give_to, make_socket_dir, postgres_place, refuse_weak_root, server_user
 from core.services.process import RunAs, last_line, rotate, spawn, stop
 
-# Who is let in: over the socket whoever has a password, from other hosts the workers alone.
+# Who is let in: over the socket every role that has a password, from other hosts the workers alone.
 ADMISSION = f"local all all scram-sha-256\nhost all {login_name(WORKER)} all scram-sha-256\n"
-_SPARE = 50  # connections beside the slots': queue manager, workers' supervisors, controller, web page, people
+_SPARE = 50  # connections in addition to the slots': queue manager, workers' supervisors, controller, web UI, people
 _LEAST = 200  # a second command with more slots may attach; an unused connection costs next to nothing
 
 
@@ -40,7 +40,7 @@ def listening(address: str, port: int, admission: Path) -> dict[str, str]:
 
 def server_arguments(socket_dir: Path, max_connections: int, afar: Mapping[str, str] | None = None) -> list[str]:
     """The command-line settings of the server. `fsync`, `full_page_writes` and `synchronous_commit` keep their
-    safe defaults: a crash loses nothing that was committed, except where a transaction asks for less.
+    safe defaults: a crash loses nothing that was committed, except where a transaction chooses weaker settings.
 
     `afar`: what `listening` gives, for a server that other hosts reach.
     """
@@ -56,7 +56,7 @@ def server_arguments(socket_dir: Path, max_connections: int, afar: Mapping[str, 
         "work_mem": "16MB",
         "maintenance_work_mem": "128MB",
         "effective_cache_size": "1GB",
-        # no parallel queries: they need /dev/shm, small in containers, and take processors from the slots
+        # no parallel queries: they need /dev/shm, small in containers, and take CPUs from the slots
         "max_parallel_workers_per_gather": "0",
         "max_parallel_maintenance_workers": "0",
         "io_method": "sync",
@@ -99,8 +99,8 @@ def free_port(listen: str = LOOPBACK) -> int:
 
 
 def refuse_taken(address: str, port: int) -> None:
-    """Raises UsageError where nobody can listen at that port, here and on loopback: it is taken, or kept for root, or the
-    address is another host's."""
+    """Raises UsageError where no server can listen at that port, here and on loopback: it is taken, or reserved for
+    root, or the address is another host's."""
     try:
         free = all(_is_free(one, port) for one in dict.fromkeys((LOOPBACK, address)))
     except PermissionError as error:
@@ -136,7 +136,7 @@ def _ephemeral_range() -> tuple[int, int]:
 _PORT = 5432  # of a socket in a directory of its own
 _ADMISSION = "admission.conf"
 START_SECONDS = 120.0  # crash recovery of a large log included
-_LEFTOVER_SECONDS = 60.0  # how long a predecessor may take to go, on a machine whose processors are all busy …
+_LEFTOVER_SECONDS = 60.0  # how long a predecessor may take to go, on a machine whose CPUs are all busy …
 _HURRY_SECONDS = 5.0  # … and how long it is left to it
 _ROOM = 100_000_000  # bytes of a fresh database with its first log, rounded up
 _STOP = ((signal.SIGINT, 60.0), (signal.SIGQUIT, 10.0))  # fast, then immediate; both are crash-safe
@@ -204,7 +204,7 @@ class PostgresServer:
         self._let_in()
 
     def _admit(self) -> None:
-        """The file that says who may come from other hosts."""
+        """Write the file that lists who may connect from other hosts."""
         try:
             write_private(self._place / _ADMISSION, ADMISSION)
             give_to(self._place / _ADMISSION, self._run_as)
@@ -240,7 +240,7 @@ class PostgresServer:
             ) from error
 
     def _make_data(self) -> None:
-        """initdb beside the final place, renamed when it is whole: a killed initdb leaves nothing half made."""
+        """Run initdb in a draft directory, renamed when it is whole: a killed initdb leaves nothing half made."""
         free = shutil.disk_usage(self._place).free
         if free < _ROOM:
             raise StorageFault(f"{self._place} has {free // 10**6} MB free; a new database needs {_ROOM // 10**6} MB")

@@ -16,7 +16,7 @@ from typing import IO
 
 from core.services import launch
 
-MOST_BYTES = 16_000_000  # of a log, and of the older one beside it
+MOST_BYTES = 16_000_000  # of a log, and of the older one next to it
 _MODE = 0o640
 _FLAGS = os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW
 
@@ -29,7 +29,7 @@ def open_log(log: Path, *, afresh: bool = False) -> IO[bytes]:
 
 
 def rotate(log: Path) -> None:
-    """Keep one older log beside a new empty one; for one that nobody writes to."""
+    """Keep one older log next to a new empty one; for a log that no process writes to."""
     with contextlib.suppress(FileNotFoundError):
         with contextlib.suppress(PermissionError):  # root wrote it, in a directory that is not his
             log.chmod(_MODE)
@@ -43,7 +43,7 @@ def trim(log: Path) -> None:
             return
         with log.open("r+b") as file:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            if os.fstat(file.fileno()).st_size > MOST_BYTES:  # nobody else was quicker
+            if os.fstat(file.fileno()).st_size > MOST_BYTES:  # no other process was quicker
                 with contextlib.suppress(OSError):
                     _copy(file, _older(log))
                 os.ftruncate(file.fileno(), 0)

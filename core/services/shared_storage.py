@@ -1,8 +1,8 @@
-"""`python -m core.services.shared_storage`: checks the storage under test before anything of a system in containers starts.
+"""`python -m core.services.shared_storage`: checks the storage under test before a system in containers starts.
 
-It runs as the user that controller and workers run as, on the mount that they have. The file TOKEN on the storage tells one
-storage from another that is mounted at the same path; controller and workers compare it, with the type and the source of the
-mount (`Identity`).
+It runs as the user that controller and workers run as, on the mount that they have. The file TOKEN on the storage
+distinguishes it from another storage that is mounted at the same path; controller and workers compare it, with the type
+and the source of the mount (`Identity`).
 """
 
 from __future__ import annotations
@@ -34,10 +34,10 @@ class Identity:
     token: str
 
     def differs(self, other: Identity) -> str | None:
-        """What tells `other` from this storage, as "it has …, not …"; None where they are the same.
+        """The difference between `other` and this storage, as "it has …, not …"; None where they are the same.
 
-        Network storage may be mounted from several addresses of one server, so of its source only what follows the server
-        is compared.
+        Network storage may be mounted from several addresses of one server, so of its source only what follows the
+        server is compared.
         """
         for what, ours, theirs in (
             ("type", self.kind, other.kind),

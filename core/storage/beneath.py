@@ -1,6 +1,6 @@
 """The system calls that name a file: anywhere, or only below given directories and never through a link.
 
-A path is checked and used in one step by openat2(2), so nobody can put a link in its place between the two. Where the
+openat2(2) checks and uses a path in one step, so no process can put a link in its place between the two. Where the
 kernel lacks it, each component is opened by itself without following a link, which is as safe and slower.
 """
 
@@ -60,7 +60,7 @@ def entry_kind(entry: os.DirEntry[bytes] | os.DirEntry[str]) -> EntryKind:
 
 
 def size_of(info: os.stat_result) -> int:
-    """As call records have it: a directory's own size says nothing about what it holds."""
+    """The size for call records: 0 for a directory, whose own size is unrelated to its content."""
     return 0 if stat.S_ISDIR(info.st_mode) else info.st_size
 
 
@@ -162,7 +162,7 @@ class UnsafePath(OSError):
 
 
 class Anywhere:
-    """The calls as they are, for paths that whoever started us named himself. All raise OSError."""
+    """The unrestricted calls, for paths that the user who started us named. All raise OSError."""
 
     open = staticmethod(os.open)
     lstat = staticmethod(os.lstat)
@@ -185,7 +185,7 @@ class Anywhere:
 
 
 class Root:
-    """One directory that calls are kept below. It may be a link itself, or lie behind one: a user named it."""
+    """One directory that calls are kept below. It may be a link itself, or be reached through one: a user named it."""
 
     __slots__ = ("_hold", "held", "own", "path")
 
@@ -211,7 +211,7 @@ class Root:
             os.close(descriptor)
 
     def release(self) -> None:
-        """Let go of the directory; the next call looks it up anew."""
+        """Release the directory; the next call looks it up again."""
         if self.held != _NOT_HELD:
             held, self.held = self.held, _NOT_HELD
             os.close(held)
@@ -250,7 +250,7 @@ class Beneath:
 
     def __init__(self) -> None:
         self._added: set[bytes] = set()
-        self._roots: list[Root] = []  # longest path first: one may lie in another
+        self._roots: list[Root] = []  # longest path first: one may be inside another
 
     def add(self, path: bytes, *, own: bool, hold: bool) -> None:
         """Calls below this directory are let through from now on."""
@@ -273,7 +273,7 @@ class Beneath:
             root.release()
 
     def _find(self, path: bytes, *, itself: bool = True) -> tuple[Root, bytes]:
-        """The root that it lies below (or is: `itself`), and how it is called from there; raises UnsafePath."""
+        """The root that contains the path (or is it: `itself`), and the path relative to it; raises UnsafePath."""
         for root in self._roots:
             top = root.path
             if path.startswith(top):
@@ -288,7 +288,7 @@ class Beneath:
         raise _unsafe(errno.EXDEV, "it is outside the job's source and storage", False)
 
     def _above(self, path: bytes) -> bool:
-        """A root itself or what it lies in: named by a user, made when it is missing, and synced then."""
+        """Whether it is a root or above one: named by a user, created when it is missing, and synced then."""
         return any(root.path == path or root.path.startswith(path.rstrip(b"/") + b"/") for root in self._roots)
 
     def open(self, path: bytes, flags: int, mode: int = 0) -> int:
@@ -302,7 +302,7 @@ class Beneath:
         return root.open(relative, flags, mode)
 
     def lstat(self, path: bytes) -> os.stat_result:
-        """lstat(2); of a root itself, or of what it lies in, stat(2): a user named those."""
+        """lstat(2); of a root, or of a directory above one, stat(2): a user named those."""
         try:
             root, relative = self._find(path)
         except UnsafePath:

@@ -43,7 +43,7 @@ _ADVICE = {
     errno.ENOSPC: "free space (or inodes) on it",
     errno.EDQUOT: "raise the quota or free space",
     errno.EROFS: "mount it writable",
-    errno.ESTALE: "check that the filer is mounted and reachable, and that no part of it is full",  # GlusterFS says this of both
+    errno.ESTALE: "check that the filer is mounted and reachable, and that no part of it is full",  # GlusterFS: for both
     errno.EIO: "check the filer and the kernel log",
     errno.EACCES: "give this user access to it",
     errno.EPERM: "give this user access to it",

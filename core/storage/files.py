@@ -1,7 +1,7 @@
 """Open files on storage: every read(2) and write(2) they make is one call record.
 
 Only `core.storage.layer.Storage` makes these. They have no `fileno()` on purpose: a library that got hold of the
-descriptor could move bytes that nobody records.
+descriptor could move bytes without a record.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ def gathered(chunks: Iterable[Buffer]) -> Iterator[Buffer]:
 
 
 def local_chunks(path: str | bytes, alive: Callable[[], None] | None = None) -> Iterator[bytes]:
-    """A file on local scratch, in pieces of WRITE_SIZE; raises OSError. `alive` is told before each."""
+    """A file on local scratch, in pieces of WRITE_SIZE; raises OSError. `alive` is called before each."""
     with open(path, "rb") as file:
         while chunk := file.read(WRITE_SIZE):
             if alive is not None:
@@ -72,7 +72,7 @@ class Station(Protocol):
 
 
 class DelayingRecorder:
-    """Stands before a recorder: serves the call first, so that what is recorded includes the delay.
+    """Wraps a recorder: serves the call first, so that the recorded duration includes the delay.
 
     Storage records every call before it returns, so a delay here is a delay of the call.
     """
@@ -128,8 +128,8 @@ class RecordCall(Protocol):
 class ReadFile(io.RawIOBase):
     """A regular file open for reading; wrap it in `io.BufferedReader(f, 1 << 20)` for small reads.
 
-    `size`, `mtime_ns` and `ctime_ns` are those at the open. Positions are kept here, so seeking costs no call. `stands` tells whether the
-    name leads to this file still.
+    `size`, `mtime_ns` and `ctime_ns` are those at the open. Positions are kept here, so seeking costs no call. `stands`
+    returns whether the name still leads to this file.
     Raises SourceFileError or StorageFault (see core.storage.errors) from every read, StorageFault from close.
     """
 
@@ -188,8 +188,8 @@ class ReadFile(io.RawIOBase):
         return data
 
     def _failed(self, error: OSError) -> SourceFileError | StorageFault:
-        """NFS says ESTALE of a file that another client has removed, or put another one in the place of: this one's trouble, where
-        its name shows that it is so."""
+        """The error of a read. NFS returns ESTALE for a file that another client has removed or replaced: an error of
+        this file alone, where its name no longer leads to it."""
         if error.errno != errno.ESTALE or self._stands():
             return reading_error("read", self.path, error)
         detail = f"cannot read {display_name(self.path)}: it was removed or replaced while it was read"
@@ -221,7 +221,8 @@ class ReadFile(io.RawIOBase):
         return self._position
 
     def close(self) -> None:
-        """GlusterFS says at the latest here that another client has taken away what it has opened late: what was read was read."""
+        """Close the file. GlusterFS opens files late and may report only here that another client has removed one
+        (ENOENT, ESTALE): ignored, as the reads succeeded."""
         if self.closed:
             return
         try:
@@ -273,7 +274,7 @@ class WriteFile:
         start = self._now()
         try:
             n = os.write(self._fd, view)
-            if n == 0:  # POSIX allows it; going on would never end
+            if n == 0:  # POSIX allows it; a retry would never end
                 raise OSError(errno.EIO, os.strerror(errno.EIO))
         except OSError as e:
             self._record(_WRITE, start, self._now() - start, 0, self.path, e.errno or 0, offset)

@@ -71,7 +71,7 @@ class Storage:
         filer: Station | None = None,
     ) -> None:
         self.fsync = fsync
-        self.floor = b""  # a directory that has to stand: neither it nor one above it is ever made here
+        self.floor = b""  # a directory that has to exist: neither it nor one above it is ever made here
         self.discards = False  # null storage: of what `copy_in` publishes only the names are kept
         self._filer = filer
         self.record_to(recorder)
@@ -80,24 +80,24 @@ class Storage:
         self._paths: Anywhere | Beneath = Anywhere()
 
     def keep_below(self, path: bytes, *, own: bool = False, hold: bool = False) -> None:
-        """From the first time on, calls work only below such directories, and through no link that lies there.
+        """From the first time on, calls work only below such directories, and through no link in them.
 
         What would lead elsewhere is `unreadable`, or a StorageFault where the directory is our `own` storage root. The
-        directory itself may be a link, and need not be there yet. With `hold`, what its name led to at the first call, or
-        at the last `root_identity`, is the directory until `let_go`.
+        directory itself may be a link, and need not be there yet. With `hold`, what its name led to at the first call,
+        or at the last `root_identity`, is the directory until `let_go`.
         """
         if not isinstance(self._paths, Beneath):
             self._paths = Beneath()
         self._paths.add(path, own=own, hold=hold)
 
     def let_go(self) -> None:
-        """Forget what `keep_below` has said; what was held may be unmounted again."""
+        """Undo `keep_below`; held directories may be unmounted again."""
         if isinstance(self._paths, Beneath):
             self._paths.close()
         self._paths = Anywhere()
 
     def record_to(self, recorder: Recorder) -> None:
-        """Calls from now on are recorded there; a file that is open already goes on with the recorder it had."""
+        """Record calls there from now on; a file that is open already keeps its recorder."""
         self._record = (recorder if self._filer is None else DelayingRecorder(recorder, self._filer)).record
 
     # Reading
@@ -122,7 +122,7 @@ class Storage:
         only: EntryKind | None = None,
     ) -> Listing:
         """As `scan`, for a directory of any size; `spill`: a local directory, for what does not fit into memory;
-        `alive` is told now and then that it goes on; of other kinds than `only` entries are counted and no more."""
+        `alive` is called now and then as a sign of progress; entries of other kinds than `only` are only counted."""
         listing = Listing(spill, only)
         start = self._now()
         try:
@@ -229,9 +229,9 @@ class Storage:
     def write_file(self, path: bytes, chunks: Iterable[Buffer], *, private: bool = False, hollow: bool = False) -> int:
         """Writes the whole file under a temporary name, then renames it; returns its bytes.
 
-        Directories above it are made if they are missing. Nobody but its owner may read a `private` one. A `hollow` one
+        Directories above it are made if they are missing. Only its owner may read a `private` one. A `hollow` one
         makes every call and holds nothing. Whatever goes wrong, also inside `chunks`, the temporary file is removed and
-        the error goes on; a file of that name is replaced only by a whole one.
+        the error propagates; a file of that name is replaced only by a whole one.
         """
         with self.writing(path, private=private, hollow=hollow) as file:
             for piece in gathered(chunks):
@@ -240,7 +240,7 @@ class Storage:
 
     @contextmanager
     def writing(self, path: bytes, *, private: bool = False, hollow: bool = False) -> Iterator[WriteFile]:
-        """The same for whoever writes several at once: the file has its own name when the block has ended well."""
+        """The same for callers that write several at once: the file has its own name when the block has ended well."""
         temporary = b"%s.%s.tmp" % (path, secrets.token_hex(6).encode())
         mode = _PRIVATE_MODE if private else _FILE_MODE
         with self._create_making_parents(temporary, mode, hollow) as file:
@@ -263,7 +263,7 @@ class Storage:
             raise storage_fault("create", path, e) from e
 
     def copy_in(self, local_path: str | bytes, path: bytes, alive: Callable[[], None] | None = None) -> int:
-        """Publishes a file from local scratch, which is read unrecorded; returns its bytes. `alive`: told that it goes on."""
+        """Publishes a file from local scratch, read unrecorded; returns its bytes. `alive` is called for each piece."""
         try:
             return self.write_file(path, local_chunks(local_path, alive), hollow=self.discards)
         except OSError as e:
@@ -324,8 +324,7 @@ class Storage:
             self._open_and_sync(os.fsync, os.path.dirname(path))
 
     def stat_floor(self) -> None:
-        """Raises StorageFault unless `floor` stands; writing on regardless would fill the local disk under an
-        unmounted mount point."""
+        """Raises StorageFault unless `floor` exists: writes to an unmounted mount point would fill the local disk."""
         try:
             self.stat(self.floor)
         except SourceFileError as e:

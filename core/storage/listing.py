@@ -1,7 +1,7 @@
 """The entries of one directory, however many: some in memory, the rest in a file on local scratch.
 
-They are read from the directory in one go, so that it is one call with one duration, and so that nothing else is
-asked of the filer while a directory is half read.
+They are read from the directory in one go, so that it is one call with one duration, and so that the filer gets no
+other request while a directory is half read.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class Listing:
         self._file: IO[bytes] | None = None
 
     def fill(self, entries: Iterator[Entry], alive: Callable[[], None] | None = None) -> None:
-        """Take all entries in; `alive` is told now and then. Raises OSError for the directory, StorageFault for scratch."""
+        """Read all entries, calling `alive` at times. Raises OSError for the directory, StorageFault for scratch."""
         while batch := list(islice(entries, AT_ONCE)):
             if alive is not None:
                 alive()

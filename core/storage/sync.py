@@ -29,7 +29,7 @@ class Unsynced:
         self._directories.add(os.path.dirname(directory))
 
     def renamed(self, old: bytes, new: bytes) -> None:
-        """The file goes on under its new name."""
+        """Record that the file has a new name."""
         self._files.discard(old)
         self.wrote(new)
 
@@ -55,10 +55,10 @@ def syncfs(fd: int) -> None:
 
 
 class SyncBeside:
-    """syncfs(2) in a thread, beside what its caller writes meanwhile: of that it may leave out anything. A context manager:
-    when the block has ended well it is waited for, and raises StorageFault where it failed.
+    """syncfs(2) in a thread, concurrent with its caller's writes, any of which it may omit. A context manager:
+    when the block has ended well it waits for the call, and raises StorageFault where that failed.
 
-    The call is recorded by whoever waits for it, with the times that it had: recorders are one thread's.
+    The thread that waits for the call records it, with the call's own times: a recorder belongs to one thread.
     """
 
     def __init__(self, fd: int, path: bytes, record: RecordCall, now: Callable[[], int]) -> None:
@@ -101,5 +101,5 @@ class SyncBeside:
             return
         try:
             self.wait()
-        except StorageFault as fault:  # of two errors the graver one: the kernel tells of it once
+        except StorageFault as fault:  # of two errors the graver one: the kernel reports it once
             raise fault from error

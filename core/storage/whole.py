@@ -1,11 +1,12 @@
 """Whether all of a distributed file system is there, as far as its client on this host knows (decision 58).
 
-A GlusterFS volume that distributes files over bricks goes on without a brick that is away: a directory lists what the other
-bricks hold, without an error, and the brick's files do not exist (ENOENT). Its client tells of each part in `.meta`, a folder at
-the mount point that no listing shows; it answers by itself, no server is asked.
+A GlusterFS volume that distributes files over bricks keeps running without a brick that is away: a directory lists what
+the other bricks hold, without an error, and the brick's files do not exist (ENOENT). Its client reports the state of
+each part in `.meta`, a folder at the mount point that no listing shows; the client answers by itself and asks no
+server.
 
-Limits: through an NFS gateway, or where only a folder of the volume is seen (a container), nobody tells. Of a replicated part
-one brick may be away. The client learns of a brick that hangs after its ping-timeout (42 s).
+Limits: no state is reported through an NFS gateway, or where only a folder of the volume is mounted (a container). Of a
+replicated part one brick may be away. The client detects a brick that hangs after its ping-timeout (42 s).
 """
 
 from __future__ import annotations
@@ -21,13 +22,13 @@ from core.storage.errors import storage_fault
 
 
 def lies_in(path: str | os.PathLike[str], directory: str | os.PathLike[str]) -> bool:
-    """Whether `path`, which need not be there yet, is the directory or would lie in it; links are followed."""
+    """Whether `path`, which need not exist yet, is the directory or would be in it; links are followed."""
     real, within = os.path.realpath(path), os.path.realpath(directory)
     if real == within or real.startswith(within.rstrip("/") + "/"):
         return True
     try:
         wanted = os.stat(within)
-    except OSError:  # not there yet: nothing lies in it under another name
+    except OSError:  # not there yet: it contains nothing under another name
         return False
     return any(_is(above, wanted) for above in _and_above(real))
 
@@ -64,7 +65,7 @@ class Naming:
 
 
 def naming_of(empty: Path) -> Naming:
-    """Asked of an empty directory, which is left empty. Raises OSError."""
+    """How the storage of an empty directory treats names; leaves it empty. Raises OSError."""
     path = empty / _WRITTEN
     path.touch()
     try:
@@ -75,8 +76,8 @@ def naming_of(empty: Path) -> Naming:
 
 
 def strays(listed: AbstractSet[str], known: AbstractSet[str]) -> set[str]:
-    """Of files that were listed those that are none of the known ones. Storage that does not tell upper and lower case apart may
-    list a file in another case than it was made: it stands for a known one that is not listed itself."""
+    """The listed files that are none of the known ones. Case-insensitive storage may list a file in another case than
+    it was created in: such a name counts as the known one that is not listed itself."""
     missing = {path.lower() for path in known - listed}
     return {path for path in listed - known if path.lower() not in missing}
 
@@ -91,7 +92,7 @@ _GENERATION = re.compile(r"^gen = (\d+)$", re.MULTILINE)
 
 @dataclass(frozen=True, slots=True)
 class Parts:
-    """What the client says of a volume's parts."""
+    """The state of a volume's parts, as the client reports it."""
 
     away: tuple[str, ...] = ()  # by its names for them
     changes: tuple[int, ...] = ()  # how often any came or went: two that differ had something between them
@@ -101,8 +102,9 @@ WHOLE = Parts()
 
 
 def parts_of(device: int) -> Parts:
-    """Of the file system of that number (st_dev) on this host. `WHOLE` where nobody tells of parts: another kind of file
-    system, or one of which only a folder is mounted here. Raises OSError where the client does not answer."""
+    """The parts of the file system of that number (st_dev) on this host. `WHOLE` where no client reports parts: another
+    kind of file system, or one of which only a folder is mounted here. Raises OSError where the client does not
+    answer."""
     point = _mount_point(f"{os.major(device)}:{os.minor(device)}")
     if point is None:
         return WHOLE
@@ -130,7 +132,7 @@ def parts_below(root: bytes, device: int) -> Parts:
 
 
 def read_parts(text: str) -> Parts:
-    """What one translator says of itself."""
+    """Parse the state that one translator reports."""
     names = {number: name.rpartition(".")[2] for number, name in reversed(_NAME.findall(text))}
     away = [names.get(number, f"part {number}") for number, up in _STATUS.findall(text) if up == "0"]
     return Parts(away=tuple(away), changes=tuple(int(number) for number in _GENERATION.findall(text)))

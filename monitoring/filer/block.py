@@ -18,7 +18,7 @@ _SHORT = 8  # characters of it in a source's name
 
 
 def boot_id(path: Path = BOOT_ID) -> str:
-    """The kernel's id since it was started, the same in all its containers; empty where it does not tell."""
+    """The kernel's id since it was started, the same in all its containers; empty where it is not available."""
     try:
         return path.read_text().strip()
     except OSError:
@@ -26,7 +26,7 @@ def boot_id(path: Path = BOOT_ID) -> str:
 
 
 def short_boot_id(path: Path = BOOT_ID) -> str:
-    """The beginning of it, as sources of observations carry it; `unknown` where the kernel does not tell."""
+    """The beginning of the boot id, as in sources of observations; `unknown` where it is not available."""
     return boot_id(path)[:_SHORT] or "unknown"
 
 
@@ -89,7 +89,7 @@ SYS = Path("/sys")
 
 
 def device_under(path: str | os.PathLike[str], entries: Sequence[MountEntry], sys: Path = SYS) -> str | None:
-    """Name of the whole disk (`sda`, `nvme0n1`, `dm-0`) that a path lies on; None for NFS, tmpfs, overlay and the like.
+    """Name of the whole disk (`sda`, `nvme0n1`, `dm-0`) that stores a path; None for NFS, tmpfs, overlay and the like.
 
     A partition gives its disk, because that is where the queue is. File systems over several devices (btrfs) have no
     device number of their own kind, so their mount's source counts.
@@ -131,7 +131,7 @@ class BlockSampler:
         self._diskstats = diskstats
 
     def sample(self) -> list[Observation]:
-        """The counters now; empty where no block device lies under the paths. Raises nothing."""
+        """The counters now; empty where no block device stores the paths. Raises nothing."""
         if not self.devices:
             return []
         try:

@@ -1,12 +1,11 @@
 """Wire ops of this host's NFS mounts, as observations once a second.
 
 The counters belong to the superblock, not to the mount point: ten containers that mount one volume, at ten different
-places, all read the same numbers, and even the export's path is not the same where one of them mounts a
-subdirectory. So the source's name is made of the boot id, the server and the superblock's device number, which the
-kernel gives to one live superblock at a time and shows alike in every namespace: whoever reads the counters, it is
-the same source, and a second of it is stored once. Mounted with `nosharecache`, one export has several superblocks
-with counters of their own, and several sources. Reading touches /proc alone, so a filer that does not answer holds
-up nothing.
+places, all read the same numbers, and even the export's path is not the same where one of them mounts a subdirectory.
+So the source's name is made of the boot id, the server and the superblock's device number, which the kernel gives to
+one live superblock at a time and shows alike in every namespace: whichever process reads the counters, it is the same
+source, and a second of it is stored once. Mounted with `nosharecache`, one export has several superblocks with counters
+of their own, and several sources. Reading touches /proc alone, so a filer that does not answer holds up nothing.
 """
 
 from __future__ import annotations
@@ -72,7 +71,7 @@ class Transport:
     bad_xids: int
     in_flight: int
     backlog: int
-    slots: int | None  # most request slots ever in use at a time; None where the kernel does not tell
+    slots: int | None  # most request slots ever in use at a time; None where the kernel does not report it
     sending: int | None
     pending: int | None
 
@@ -379,7 +378,7 @@ class WireSampler:
         ]
 
     def _look_up(self, mounts: Sequence[NfsMount]) -> None:
-        """Read the mount table anew where it may have changed: hosts with many containers have thousands of lines."""
+        """Read the mount table again where it may have changed: hosts with many containers have thousands of lines."""
         ages = {(mount.point, mount.export): mount.age_s for mount in mounts}
         same = ages.keys() == self._ages.keys() and all(ages[key] >= age for key, age in self._ages.items())
         self._ages = ages
@@ -433,7 +432,7 @@ def _values(mounts: Sequence[NfsMount], storage: bool) -> dict[str, Any]:
     return {
         "type": mount.kind,
         "version": mount.version,
-        "storage": storage,  # whether the storage root lies here
+        "storage": storage,  # whether the storage root is here
         "exports": [_shown(m.export) for m in mounts[:POINTS]],
         "points": [_shown(m.point) for m in mounts[:POINTS]],
         "ops": {name: _plain(counts, _OP_FIELDS) for name, counts in mount.ops.items() if counts.ops},

@@ -1,4 +1,4 @@
-"""Every metric that edbench exposes. docs/metrics.md, rules and dashboards are held against this list."""
+"""Every metric that edbench exposes. docs/metrics.md, rules and dashboards are checked against this list."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ if TYPE_CHECKING:
 
 WORKER, QUEUE_MANAGER, CONTROLLER = ROLES = ("worker", "queue_manager", "controller")
 
-# name | type | labels | unit | who exposes it | meaning. Labels are bounded: no path, no job, no text of anybody's.
+# name | type | labels | unit | who exposes it | meaning. Labels are bounded: no path, job or text from outside.
 _TABLE = """
 edbench_build_info | gauge | version python | 1 | all | Version of the process that answers
 edbench_calls_total | counter | op | calls | worker | Storage calls, failed ones included

@@ -1,5 +1,5 @@
-"""What Prometheus's client library asks of whoever has metrics. The library comes when a process is to answer: it brings a server
-and a client of HTTP, and most processes answer nobody."""
+"""The interface that Prometheus's client library requires of a source of metrics. A process imports the library only
+when it is to be scraped: it brings a server and a client of HTTP, and most processes are never scraped."""
 
 from __future__ import annotations
 

@@ -3,7 +3,7 @@
 The slot adds to it once for each task, after the commit, and once for each transaction; the reporter reads it only
 when it is scraped. As in `monitoring.live` there is no lock: a counter is one aligned 8-byte store by one writer, and
 a scrape may see a task half counted. The memory outlives the slot, so nothing is lost when a slot is killed, and the
-counters do not begin anew with a new slot or reporter.
+counters do not restart with a new slot or reporter.
 
 A phase's busy word holds the nanoseconds so far or, while a task runs, those less the monotonic time of its beginning:
 a negative number, to which the reader adds its own time. One word, so that it never goes back.
@@ -70,7 +70,7 @@ def tally_bytes(databases: int) -> int:
 
 
 def own_tally() -> CallCounters:
-    """A tally that nobody else sees, for slots without a worker (`inspect`, tests)."""
+    """A private tally, for slots without a worker (`inspect`, tests)."""
     return CallCounters(memoryview(bytearray(tally_bytes(0))))
 
 
@@ -93,7 +93,7 @@ class CallCounters:
             self._words[at] -= self._now()
 
     def end(self, phase: Phase, outcome: Outcome, result: TaskResult | None = None) -> None:
-        """It ended; `result` is what was committed, but for what `brought` was told before."""
+        """A task ended; `result` is what was committed, except what was passed to `brought` before."""
         if result is not None:
             self.brought(result)
             written = "produced" if phase in PRODUCING_PHASES else "extracted"  # a discovery's finalise writes neither

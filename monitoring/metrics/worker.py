@@ -97,7 +97,7 @@ def _readings(seen: Observation) -> Iterator[tuple[str, tuple[str, ...], float]]
 def _values(
     metrics: Mapping[str, tuple[str, float]], labels: tuple[str, ...], values: Mapping[str, Any]
 ) -> Iterator[tuple[str, tuple[str, ...], float]]:
-    """Those of the metrics that the values have; a kernel may not tell all of them."""
+    """Those of the metrics that the values have; a kernel may not report all of them."""
     for metric, (key, unit) in metrics.items():
         value = values.get(key)
         if isinstance(value, int | float):

@@ -81,7 +81,7 @@ if TYPE_CHECKING:
 
 
 class ActionRow(NamedTuple):
-    """An operator action; `told` is what its hash should be, `hashed` the text that this is over."""
+    """An operator action; `told` is the expected hash, `hashed` the text that it is over."""
 
     at: datetime
     who: str

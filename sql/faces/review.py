@@ -148,7 +148,7 @@ class SystemFile(NamedTuple):
 
 
 class MailRow(NamedTuple):
-    """What a message says of its place."""
+    """Fields of a message that place it in a thread."""
 
     id: uuid.UUID
     custodian: int

@@ -1,4 +1,4 @@
-"""What a study reads of its runs."""
+"""What an experiment reads of its runs."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Activity(NamedTuple):
 
 
 class Effort(NamedTuple):
-    """Of all workers, as they last said: processor seconds, seconds waited for one, when, and the clock now."""
+    """All workers' CPU seconds and seconds waited for a CPU, the mean time of their last reports, and the clock now."""
 
     cpu: float
     waited: float
@@ -68,7 +68,7 @@ class IndexHosts(NamedTuple):
 
 
 class Heavy(NamedTuple):
-    """What lies under a loose file."""
+    """Items inside a loose file, and their bytes."""
 
     items: int
     bytes: int

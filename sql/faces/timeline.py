@@ -16,7 +16,7 @@ Values = Mapping[str, Any]  # what was observed, with keys of its kind (monitori
 
 
 class JobClock(NamedTuple):
-    """First claim, end, where it stands still since when, and now."""
+    """First claim, end, start of a stop that still lasts, and now."""
 
     started: float | None
     finished: float | None
@@ -33,7 +33,7 @@ class PhaseClock(NamedTuple):
 
 
 class Pause(NamedTuple):
-    """When a job stood still, as what and why."""
+    """When a job was stopped, in which state and why."""
 
     state: str
     reason: str | None
