@@ -67,7 +67,7 @@ def prepare(settings: Settings, stop: Stop, *, patience: float = PATIENCE_SECOND
 def main(env: Mapping[str, str], ready: Path = READY, beside: Beside | None = None) -> int:
     """Exit status: 0 after a signal, 2 for unusable settings, 1 for anything else.
 
-    `beside` is kept up meanwhile (the page, with its metrics); None: metrics alone.
+    `beside` is kept up meanwhile (the web UI, with its metrics); None: metrics alone.
     """
     stop = Stop()
     for number in (signal.SIGTERM, signal.SIGINT):

@@ -102,7 +102,8 @@ def check_findings(
     near: bool = False,
     system: bool = False,
 ) -> None:
-    """Whether items of these jobs can be told by what was found of (near-)duplicates, or system files; raises as `latest`."""
+    """Check that these jobs have the findings to select items by: (near-)duplicates, or system files. Raises as
+    `latest`."""
     asked = {ReviewKind.DEDUPE: duplicates, ReviewKind.NEAR: near}
     for kind in (kind for kind, wanted in asked.items() if wanted):
         latest(handles, kind, databases)
@@ -222,7 +223,7 @@ def thread_of(handle: JobHandle, item: uuid.UUID, databases: Sequence[Database])
 
 
 def _everywhere(databases: Sequence[Database], ask: Callable[[Connection], Iterable[Row]]) -> list[Row]:
-    """What each database answers; jobs that were looked at together may lie in several."""
+    """The answers of all databases; jobs that were reviewed together may be in several."""
     rows: list[Row] = []
     for database in databases:
         with database.transaction() as conn:
@@ -238,8 +239,8 @@ def _jobs(options: Mapping[str, Any]) -> list[uuid.UUID]:
 def below_parents(
     rows: Sequence[Row], own: Callable[[Row], Hashable], parent: Callable[[Row], Hashable | None]
 ) -> list[Row]:
-    """The rows, each behind its parent and what stands below its earlier siblings. Siblings stay in the order given, and so
-    does what has no parent, or one that is not among them. `own` and `parent` say a row's id and its parent's."""
+    """The rows, each after its parent and all rows below its earlier siblings. Siblings keep the given order, and so do
+    rows without a parent or whose parent is not among them. `own` and `parent` return a row's id and its parent's."""
     there = set(map(own, rows))
     below: defaultdict[Hashable | None, list[Row]] = defaultdict(list)
     for row in rows:

@@ -1,4 +1,4 @@
-"""Who gives a command, as it is written down beside what was done."""
+"""Who gives a command, as it is recorded with the action."""
 
 from __future__ import annotations
 
@@ -15,8 +15,9 @@ _NAME = re.compile(r"[\w.@\\-]{1,64}\$?")  # of a login; nothing else of the env
 
 
 def operator() -> str:
-    """Whoever is said to act here; else the name of the user that the process runs as and the host's, the user's number where
-    it has no name. Whom sudo says it acts for stands behind. `LOGNAME` and `USER` are not asked: anybody sets them."""
+    """The caller set by `acting`; else the name of the user that the process runs as and the host's, the user's number
+    where it has no name. The user that sudo acts for follows in parentheses. `LOGNAME` and `USER` are not used: any
+    user can set them."""
     said = _ACTING.get("")
     if said:
         return said
@@ -31,7 +32,7 @@ def operator() -> str:
 
 @contextmanager
 def acting(who: str) -> Iterator[None]:
-    """Somebody else acts in this context: a request's caller."""
+    """Set another caller for this context: that of a request."""
     token = _ACTING.set(who)
     try:
         yield

@@ -1,4 +1,4 @@
-"""One version of edbench on all hosts: whoever is of another one is refused."""
+"""One version of edbench on all hosts: a worker of another version is refused."""
 
 from __future__ import annotations
 

@@ -83,11 +83,11 @@ Progress = Callable[[int, int], None]  # bytes written, bytes to write (about)
 def generate_corpus(
     directory: Path, profile_name: str, scale: float, seed: int, processes: int, progress: Progress
 ) -> dict[str, Any]:
-    """Make the corpus, or finish an interrupted one; returns what `dataset.json` says.
+    """Make the corpus, or finish an interrupted one; returns the contents of `dataset.json`.
 
     The profile is the name of a shipped one or a TOML file. `DIR/data`, the list of system files, the manifest and
-    `dataset.json` appear in this order and only whole. Raises UsageError when DIR
-    holds something else or the disk is too small.
+    `dataset.json` appear in this order and only whole. Raises UsageError when DIR holds something else or the disk is
+    too small.
     """
     profile = load_profile(profile_name)
     wanted = _request(profile, scale, seed)

@@ -1,4 +1,4 @@
-"""What a profile would make at a scale, told without making a plan."""
+"""Describes what a profile would make at a scale, without making a plan."""
 
 from __future__ import annotations
 

@@ -15,12 +15,12 @@ from readers.records import Kind
 # Not frozen, though nothing changes them: a corpus has millions, and a frozen one takes three times as long to make.
 @dataclass(slots=True, kw_only=True)
 class Truth:
-    """What has to be found out about one item, wherever it lies."""
+    """What has to be found out about one item, wherever it is stored."""
 
     media_type: str
     size: int  # bytes
     sha256: bytes
-    content: bytes  # hash over what it says, whatever compressor packed it
+    content: bytes  # hash over its content, whatever compressor packed it
     container: bool = False
     children: tuple[Placed, ...] = ()
     pages: int | None = None  # where the format knows
@@ -74,7 +74,7 @@ def leaf(
     characters: int | None = None,
     terms: tuple[str, ...] = (),
 ) -> Made:
-    """An item whose bytes are what it says: no compression, no children."""
+    """An item whose bytes are its content: no compression, no children."""
     digest = hashlib.sha256(data).digest()
     truth = Truth(
         media_type=media_type,

@@ -1,4 +1,4 @@
-"""What a profile says, as it is used: everything that decides about a corpus beside seed and scale."""
+"""A profile as it is used: everything that decides about a corpus except seed and scale."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class CustodianMix:
 
     weight: float
     mail: str
-    mail_share: float | None = None  # of his raw bytes; None: as much as `shares.mail` says
+    mail_share: float | None = None  # of his raw bytes; None: as much as `shares.mail` gives
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,7 +42,7 @@ class Targets:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MailMix:
-    """Threads, and what messages are like; shares are of all messages unless said otherwise."""
+    """Threads, and what messages are like; shares are of all messages unless stated otherwise."""
 
     thread_lengths: tuple[tuple[int, int, float], ...] = ((1, 1, 1.0),)  # from, to, weight
     body_median: float = 700
@@ -56,12 +56,12 @@ class MailMix:
     calendar_share: float = 0.0
     tnef_share: float = 0.0  # attachments in a winmail.dat
     disclaimer_share: float = 0.0
-    copies: tuple[float, ...] = (1.0,)  # weight of a thread lying with 1, 2, 3 … custodians
+    copies: tuple[float, ...] = (1.0,)  # weight of a thread that 1, 2, 3 … custodians have
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Duplicates:
-    """How often things lie in several places."""
+    """How often the same things are in several places."""
 
     shared_attachments: float = 0.0  # attachments that are one of the shared documents
     shared_members: float = 0.0
@@ -95,13 +95,13 @@ class Series:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Profile:
-    """Everything that decides about bytes beside seed and scale."""
+    """Everything that decides about bytes except seed and scale."""
 
     name: str
     version: int
     about: str
     raw_bytes: int  # at scale 1.0
-    digest: str  # SHA-256 of what its file says, comments and order left out
+    digest: str  # SHA-256 of what its file contains, comments and order left out
     custodians: tuple[CustodianMix, ...]
     targets: Targets = Targets()
     shares: dict[str, float] = field(default_factory=dict)  # of the raw bytes: mail, containers by format

@@ -1,4 +1,5 @@
-"""What a person may ask for of a corpus: options of the command, the body of the API and the page's form are made from it."""
+"""What a person may order of a corpus: options of the command, the body of the API and the form of the web UI are made
+from it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Profiles: what a corpus is made of, one readable TOML file each. `docs/corpus.md` tells what the keys mean."""
+"""Profiles: what a corpus is made of, one readable TOML file each. `docs/corpus.md` explains the keys."""
 
 from __future__ import annotations
 

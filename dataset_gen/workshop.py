@@ -163,7 +163,7 @@ class Workshop:
         return made
 
     def shared(self, dice: Dice) -> tuple[str, str, int]:
-        """Format, key and size of one of the documents that lie in many places, some more often than others."""
+        """Format, key and size of one of the documents that occur in many places, some more often than others."""
         draw = dice.random()
         key = f"shared/{int(self.shared_count * draw * (1 + draw) / 2)}"
         own = Dice(derive(self.seed, "kind of", key))

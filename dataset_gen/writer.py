@@ -30,8 +30,8 @@ from dataset_gen.workshop import NEAR, WITH_TEXT, Workshop
 UNIT_BYTES = 12_000_000
 UNIT_FILES = 300
 _ROWS_AT_ONCE = 4000
-_TALLY = b"tally"  # key beside the last rows of a part
-_NO_SUCH_NAME = (errno.EINVAL, errno.EILSEQ, errno.ENAMETOOLONG)  # what file systems say of names that they do not take
+_TALLY = b"tally"  # key in the metadata of the last rows of a part
+_NO_SUCH_NAME = (errno.EINVAL, errno.EILSEQ, errno.ENAMETOOLONG)  # of names that file systems refuse
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,7 +48,7 @@ class Unit:
 
     @property
     def part(self) -> str:
-        """File name of the piece; its presence says that the unit is done."""
+        """File name of the piece; its presence shows that the unit is done."""
         return f"{self.number:06d}.arrow"
 
 
@@ -112,7 +112,7 @@ def _names_taken(path: bytes) -> Iterator[None]:
 
 
 def _of_text(shop: Workshop, spec: FileSpec) -> Row:
-    """What the manifest says of a loose file's text because its order does."""
+    """What the manifest has about a loose file's text because its order determines it."""
     if spec.fmt == LANGUAGE:
         return {m.LANGUAGE: spec.key.partition("/")[0]}
     if spec.fmt in WITH_TEXT and shop.profile.duplicates.near_copies:
@@ -121,7 +121,7 @@ def _of_text(shop: Workshop, spec: FileSpec) -> Row:
 
 
 def tally_of_part(part: Path) -> CorpusTotals:
-    """What the files of a written unit came to: it stands beside the last rows."""
+    """Totals of the files of a written unit, stored with the last rows."""
     with pa.memory_map(str(part)) as file:
         reader = pa.ipc.open_file(file)
         said = reader.get_batch_with_custom_metadata(reader.num_record_batches - 1).custom_metadata

@@ -107,7 +107,7 @@ def _values(
 
 
 def _moment(text: str, form: CsvForm) -> float:
-    """Epoch seconds. Raises ValueError that says what is wrong."""
+    """Epoch seconds. Raises ValueError with what is wrong."""
     try:
         if form.format in ("unix", "unix_ms"):
             at = float(text) / (1000 if form.format == "unix_ms" else 1)
@@ -284,7 +284,8 @@ def job_time(handles: Sequence[JobHandle]) -> tuple[float, float]:
 
 
 def refuse_no_overlap(readings: Readings, start: float, finish: float, offset_s: float) -> None:
-    """Raises UsageError that says both times. A value stands for the interval before it, so one may be that late."""
+    """Raises UsageError with both times where no value is within the job's. A value stands for the interval before it,
+    so one may be that late."""
     times = [at + offset_s for at in readings.times()]
     if not times:
         bad = f"; {readings.bad[0]}" if readings.bad else ""

@@ -1,4 +1,4 @@
-"""The small TOML file that says what an array's columns mean."""
+"""The small TOML file that defines what an array's columns mean."""
 
 from __future__ import annotations
 
@@ -179,7 +179,7 @@ class Readings:
         return sorted({at for points in self.points.values() for at, _ in points})
 
     def interval_s(self) -> float:
-        """How far the values lie apart, mostly; 1 where there are too few to tell."""
+        """The usual interval between the values, at least 1; 1 where there are fewer than two."""
         times = self.times()
         return max(1.0, median(b - a for a, b in pairwise(times))) if len(times) > 1 else 1.0
 
@@ -187,7 +187,7 @@ class Readings:
 def converted(column: Column, points: Iterable[Point]) -> tuple[Point, ...]:
     """In the column's unit and in order; a counter as its growth per second, at the later time of each two.
 
-    Where a counter went down it began anew, and there is no value.
+    Where a counter went down it was reset, and there is no value.
     """
     ordered = sorted(dict(points).items())
     if not column.counter:
@@ -214,10 +214,10 @@ def collect(
     wait: Callable[[], bool],
     say: Callable[[str], None],
 ) -> Iterator[None]:
-    """Ask until `wait` says that it is over; a turn for each moment that was written. A moment is half-way between question and
-    answer.
+    """Ask until `wait` returns false; yields after each moment that was written. A moment is half-way between question
+    and answer.
 
-    What fails once is told and left out; raises UsageError when the first question does not work, RunFailed.
+    A single failure is reported and left out. Raises UsageError when the first question does not work, RunFailed.
     """
     collector = COLLECTORS[kind]
     first = _asked(collector, command, now)
@@ -254,7 +254,7 @@ def _asked(collector: Collector, command: Sequence[str], now: Callable[[], float
 
 
 def _write(out: IO[str], line: Mapping[str, Any]) -> None:
-    """At once: whoever ends the collector loses nothing. Raises RunFailed."""
+    """Write and flush one line, so that the user loses nothing by ending the collector. Raises RunFailed."""
     try:
         out.write(json.dumps(line, separators=(",", ":")) + "\n")
         out.flush()

@@ -1,4 +1,4 @@
-"""Which items of a job are wanted: by custodian, type, exception, and by what their metadata says."""
+"""Which items of a job are wanted: by custodian, type, exception, and by their metadata."""
 
 from __future__ import annotations
 
@@ -73,8 +73,8 @@ ALL_ITEMS = ItemFilter()
 
 def parse_conditions(text: str) -> tuple[Condition, ...]:
     """Conditions as people write them, joined by `and`: KEY OPERATOR VALUE with the operators = != < <= > >= and ~
-    (contains). A value that holds ` and KEY=` stands in quotes, a quote in it twice. Raises UsageError that says what is wrong with which.
-    """
+    (contains). A value that holds ` and KEY=` is written in quotes, a quote in it twice. Raises UsageError that names
+    the condition and what is wrong."""
     conditions: list[Condition] = []
     at = 0
     while at < len(text.rstrip()):
@@ -90,7 +90,8 @@ def parse_conditions(text: str) -> tuple[Condition, ...]:
 
 
 def in_language(code: str | None) -> tuple[Condition, ...]:
-    """That `edbench review languages` told this language of an item's text; None or nothing: whichever."""
+    """The condition that `edbench review languages` detected this language in an item's text; empty for None or an
+    empty code."""
     return (_condition("language", "=", code),) if code else ()
 
 

@@ -31,7 +31,7 @@ FIELDS = [
     "name",
     "name_b64",
 ]
-ORIGIN = ["database", "job"]  # before the others where items of several jobs stand together
+ORIGIN = ["database", "job"]  # before the others where items of several jobs are listed together
 _ROWS_AT_ONCE = 2_000
 
 

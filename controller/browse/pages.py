@@ -140,8 +140,8 @@ def _hex(value: memoryview | None) -> str | None:
 
 
 def family_tree(handle: JobHandle, row: WholeItem, limit: int = FAMILY_SHOWN) -> dict[str, Any]:
-    """What the item lies in (outermost first), and its family in path order; of a container outside any family its
-    direct children. At most `limit` members; `truncated` says that there are more."""
+    """The containers and parents of the item (outermost first), and its family in path order; of a container outside
+    any family its direct children. At most `limit` members; `truncated`: there are more."""
     with handle.database.transaction() as conn:
         above = BROWSE.item_ancestors(conn, job=handle.id, item=row.id)
         below = BROWSE.items_below(conn, job=handle.id, item=row.id, family=row.family_id, limit=limit + 1)

@@ -14,7 +14,7 @@ from docker.models.containers import Container
 
 from core.errors import SystemFault, UsageError
 
-PROJECT = "edbench"  # the name in docker-compose.yml, unless COMPOSE_PROJECT_NAME says another
+PROJECT = "edbench"  # the name in docker-compose.yml, unless COMPOSE_PROJECT_NAME gives another
 SERVICE = "worker"
 GRACE_SECONDS = 60
 _PARALLEL = 8

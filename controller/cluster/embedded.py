@@ -93,12 +93,12 @@ class Member:
 TEND_SECONDS = 0.1
 SCALE_GRACE_SECONDS = 60.0
 # Workers: so many are forked from one process; fewer are processes of their own. Between the two it depends on whether
-# somebody wants to hear of each of them.
+# each of them is to answer Prometheus.
 TOGETHER_FROM, TOGETHER_ANYHOW = 3, 9
 _QUEUE_MANAGER = "queue-manager"
 _TOGETHER = re.compile(r"w1-w([0-9]+)")  # the name of a process that all workers are forked from
 _MANAGER_GRACE_SECONDS = 5.0  # after the workers are gone it has nothing left to do
-# What a child needs of the environment beside EDBENCH_*: how to find programs and a place for temporary files.
+# What a child needs of the environment in addition to EDBENCH_*: how to find programs and a place for temporary files.
 _KEPT = re.compile(r"PATH|HOME|USER|LANG|LC_.*|TZ|TMPDIR|PYTHON(?!HOME|STARTUP|INSPECT).*|LD_LIBRARY_PATH|COVERAGE_.*")
 
 Commands = Callable[[str, int], Sequence[str]]
@@ -125,8 +125,8 @@ def module_commands(name: str, slots: int) -> Sequence[str]:
 
 
 def together(workers: int, env: Mapping[str, str]) -> bool:
-    """Whether so many are best forked from one process: each by itself loads everything anew, more than two processor
-    seconds, and answers Prometheus, where `env` says so."""
+    """Whether so many workers are best forked from one process. In a process of its own each loads everything again,
+    which takes more than two CPU seconds, and answers Prometheus, where `env` enables it."""
     return workers >= (TOGETHER_ANYHOW if read_endpoint(env).port else TOGETHER_FROM)
 
 

@@ -60,13 +60,13 @@ def note_end_of_suspension(conn: Connection, job: uuid.UUID, action: str) -> Non
 
 
 def last_chain(conn: Connection, job: uuid.UUID) -> str | None:
-    """The hash of its last action, in hex: whoever kept its list can hold that against it. None where it has none."""
+    """The hash of the job's last action, in hex; None where it has none. Anyone who kept its list can compare them."""
     rows = CUSTODY.list_actions(conn, job=job)
     return bytes(rows[-1].chain).hex() if rows and rows[-1].chain is not None else None
 
 
 def actions_of(handles: Sequence[JobHandle]) -> list[Action]:
-    """Who did what, oldest first; what was done to one job in the order of its chain, whatever the clock said."""
+    """Who did what, oldest first; the actions on one job in the order of its chain, whatever their times."""
     return list(heapq.merge(*map(_actions, handles), key=lambda action: action.at))
 
 

@@ -1,6 +1,7 @@
-"""Holds an exported list of operator actions against its own hashes (docs/custody.md).
+"""Checks an exported list of operator actions against its own hashes (docs/custody.md).
 
-It asks no database and nothing of edbench: whoever is handed a list can read here, or in the document, what is computed.
+It uses no database and no other part of edbench: anyone who receives a list can read here, or in the document, what is
+computed.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from typing import Any
 
 _ACTION, _ITEM, _END = "action", "item", "end"  # what lines say that they are
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-_TOLD = ("at", "who", "action", "details")  # what stands in the hashed text, a line each
+_TOLD = ("at", "who", "action", "details")  # the hashed text, a line each
 _FIRST = "created"  # the action that every list begins with
 
 
@@ -32,8 +33,8 @@ class Checked:
 
 
 def check_list(lines: Iterable[str], noted: Iterable[str], fault: Callable[[str], None]) -> Checked:
-    """Every action of the list, and whether its end is there; `noted` are chains that have to be in it. `fault` is told a line
-    for each thing that is wrong."""
+    """Check every action of the list, and that its end is there. `noted` are chains that it must contain; `fault` is
+    called with a line for each thing that is wrong."""
     checking = _Checking(fault)
     for number, line in enumerate(lines, 1):
         checking.line(number, line)
@@ -109,7 +110,7 @@ class _Checking:
             raise ValueError("the chain was broken already when the list was printed")
 
     def _end(self, told: dict[str, Any]) -> None:
-        """Whether all stands there that was printed; lists may stand one behind the other."""
+        """Check that every printed record is there; lists may follow one another. Raises ValueError."""
         before, self.open = self.open, Counter()
         for job, chains in self._chains.items():
             self._before[job] = max(self._before.get(job, []), chains, key=len)
@@ -120,7 +121,7 @@ class _Checking:
 
 
 def _differing(told: dict[str, Any]) -> str | None:
-    """The first field that says something else than the hashed text."""
+    """The first field that differs from the hashed text."""
     parts = told["hashed"].split("\n")
     if len(parts) != len(_TOLD):
         return "the number of lines"
@@ -140,7 +141,7 @@ def _canonical(value: Any) -> str:
 
 
 def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """A name that stands twice would be read as one thing here and as another elsewhere."""
+    """Refuse a name that occurs twice: one program would read one value, and another the other."""
     found = dict(pairs)
     if len(found) < len(pairs):
         raise ValueError("a name occurs twice in it")

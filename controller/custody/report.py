@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection
 
 _AT_ONCE = 2_000
-_WHERE = ("task", "phase", "worker", "at")  # which task it was; of several that were joined one does not tell
+_WHERE = ("task", "phase", "worker", "at")  # which task it was; of several that were joined it is unknown
 _PARSER = ("parser", "parser_version")
 _BY = (*_PARSER, "parsers", "version")
 
@@ -38,7 +38,7 @@ def items_of(handles: Sequence[JobHandle]) -> Iterator[dict[str, Any]]:
 
 
 class _Telling:
-    """What a job's items are told with: the parser sets that have been met, and the tasks of the present portion."""
+    """Makes the records of a job's items, with the parser sets met so far and the tasks of the present portion."""
 
     def __init__(self, handle: JobHandle) -> None:
         self._handle = handle
@@ -132,7 +132,7 @@ def actions_told(handles: Sequence[JobHandle]) -> Iterator[dict[str, Any]]:
 
 
 def ended(records: Iterable[dict[str, Any]]) -> Iterator[dict[str, Any]]:
-    """The records of a list, and its last one, which says how many actions and items stand before it: a list without has
+    """The records of a list, then an end record with the numbers of actions and items before it: a list without one has
     been cut off."""
     kinds: Counter[str] = Counter()
     for record in records:

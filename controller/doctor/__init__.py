@@ -1,4 +1,4 @@
-"""The checks of `edbench doctor`: each looks at one thing and says what to mend."""
+"""The checks of `edbench doctor`: each looks at one thing and reports what to fix."""
 
 from controller.doctor.checks import run_checks
 from controller.doctor.storage import Finding, Level

@@ -1,4 +1,4 @@
-"""All checks, in the order a person would mend them in."""
+"""All checks, in the order in which a person would fix what they find."""
 
 from __future__ import annotations
 
@@ -159,7 +159,7 @@ def open_files(limit: int | None = None) -> Finding:
 
 
 def shared_memory(directory: Path = _SHM) -> Finding:
-    """/dev/shm: the emulated filer, replays and null storage lie in it."""
+    """Check /dev/shm, which holds the emulated filer, replays and null storage."""
     fix = "mount a tmpfs of 256 MB or more there (docker run --shm-size=256m)"
     if not directory.is_dir() or not os.access(directory, os.W_OK):
         return bad(f"{directory} does not exist or is not writable", fix)

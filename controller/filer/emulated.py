@@ -67,7 +67,7 @@ class FilerWatch:
         return {"filer": {"name": self._choice.name, "scale": self._choice.scale} | self._sampler.to_json()}
 
     def close(self) -> None:
-        """Stop looking; the arbiter goes when nobody else uses it."""
+        """Stop looking; the arbiter is removed when no other process uses it."""
         self._over.set()
         if self._thread is not None:
             self._thread.join()

@@ -268,9 +268,9 @@ def clean_copies(jobs: Jobs, storage: Storage, storage_root: Path) -> None:
 
 
 def delete_all(jobs: Jobs, storage: Storage, storage_root: Path) -> list[str]:
-    """Delete a job with what it wrote; of a group all of them, the copies of the source, and its row: a repeated call
-    goes on where the first one stopped. What stays in output directories, because no job wrote it, a line for each. Raises
-    UsageError while a job may still change, StorageFault, DatabaseFault."""
+    """Delete a job with what it wrote; of a group all of them, the copies of the source, and its row. A repeated call
+    continues where the first one stopped. Returns a line for each job whose output directory keeps files, because no
+    job wrote them. Raises UsageError while a job may still change, StorageFault, DatabaseFault."""
     if jobs.group is None:
         return list(filter(None, [delete_job(jobs.each[0], storage, storage_root)]))
     for handle in refresh(jobs).each:

@@ -61,7 +61,7 @@ def hand_over_tree(directory: Path, storage_root: Path) -> None:
 
 
 def _give(root: int, relative: bytes) -> None:
-    """What lies there, and everything between it and the root, to the root's owner; raises OSError."""
+    """Give the file, and every directory between it and the root, to the root's owner; raises OSError."""
     owner = os.fstat(root)
     while relative:
         above, name = os.path.split(relative)
@@ -75,7 +75,7 @@ def _give(root: int, relative: bytes) -> None:
 
 
 def store_bank(storage_root: Path, job: uuid.UUID, bank: PasswordBank) -> BankNote:
-    """Write the bank, for its owner's eyes only; what may be told of it. Raises StorageFault."""
+    """Write the bank, readable by its owner only; returns what may be shown of it. Raises StorageFault."""
     note = bank.note
     path = _path(storage_root, job, note)
     _storage(storage_root).write_file(path, [bank.to_bytes()], private=True)

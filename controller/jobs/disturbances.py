@@ -18,8 +18,8 @@ _AGAIN = "run it again to measure"
 
 
 def disturbances(conn: Connection, job: uuid.UUID) -> list[str]:
-    """A label for each kind, what it means and what to do; empty when nothing happened. A requeued job's rest between
-    its end and its going on is no pause."""
+    """A label for each kind, what it means and what to do; empty when nothing happened. The time between a job's end
+    and its requeue is no pause."""
     stops = FIGURES.stops_of_job(conn, job=job)
     # Labels are kept for some seconds: they would give another duration than `elapsed_note` while the job is stopped.
     lasting = {stop.state for stop in stops if stop.lasting}

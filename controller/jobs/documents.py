@@ -66,7 +66,7 @@ class JobHolds(JobLine):
     loose_files: int
     raw_bytes: int
     discovered_bytes: int
-    index_bytes: int  # of the index as it stands
+    index_bytes: int  # of the present index
     index_written_bytes: int
     phases: dict[Phase, PhaseCounts]
     kinds: dict[str, int]

@@ -1,4 +1,4 @@
-"""A job's figures: what `discover --json` writes, its summary shows, and a study keeps of each of its runs."""
+"""A job's figures: what `discover --json` writes, its summary shows, and an experiment keeps of each of its runs."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class Calls(Document):
     p50_us: Milli
     p99_us: Milli
     max_us: Milli
-    processor: tuple[str, ...] = ()  # its percentiles that waiting for a processor dominates
+    processor: tuple[str, ...] = ()  # its percentiles that waiting for a CPU dominates
     # By class (core.operations); calls that moved nothing are in none.
     sizes: dict[str, SizedCalls] = Field(default={}, exclude_if=operator.not_)
 
@@ -201,8 +201,8 @@ class Figures(Document):
     raw_bytes: int
     discovered_bytes: int
     expansion: float | None
-    index_bytes: int  # of the index as it stands
-    index_written_bytes: int = 0  # to publish it; 0: of a result from before that was told
+    index_bytes: int  # of the present index
+    index_written_bytes: int = 0  # to publish it; 0: of a result from before this was recorded
     gb_per_hour_raw: Milli
     gb_per_hour_discovered: Milli
     items: int
@@ -215,7 +215,7 @@ class Figures(Document):
     phases: dict[Phase, Milli]
     disturbances: list[str]
     calls: dict[str, Calls]
-    call_time: CallTimeFigures | None = None  # None: no call was recorded, or no worker told of itself
+    call_time: CallTimeFigures | None = None  # None: no call was recorded, or no worker reported readings
     io: IoFigures | None = None
     frames_lost: int
     calls_complete: bool
@@ -289,8 +289,8 @@ def rates(*, raw_bytes: int, discovered_bytes: int, items: int, seconds: float) 
 
 
 def merge(jobs: Sequence[JobFigures], **own: Any) -> GroupFigures:
-    """One group's, from those of its jobs. `own`: what cannot be had from theirs — who the group is, its calls (whose
-    histograms are merged), its wire reads, and the labels of all its jobs together."""
+    """A group's figures, from those of its jobs. `own`: what cannot be computed from theirs — who the group is, its
+    calls (whose histograms are merged), its wire reads, and the labels of all its jobs together."""
     total = {key: sum(getattr(job, key) for job in jobs) for key in _SUMMED}
     longest = max(job.elapsed_s for job in jobs)
     sizes = {key: total[key] for key in ("raw_bytes", "discovered_bytes", "items")}

@@ -67,10 +67,10 @@ def create_discovery_job(
     group: uuid.UUID | None = None,
     surroundings: Surroundings | None = None,
 ) -> uuid.UUID:
-    """A running job with its custodians and first walk tasks, in one durable transaction; its id.
+    """Create a running job with its custodians and first walk tasks, in one durable transaction; returns its id.
 
-    Its folder on the storage root is made before, so that workers can tell an unmounted storage root. A job of a `group`
-    is held until the group is released. Raises StorageFault, DatabaseFault.
+    Its folder on the storage root is made first, so that workers can detect an unmounted storage root. A job of a
+    `group` is held until the group is released. Raises StorageFault, DatabaseFault.
     """
     job, options = uuid.uuid4(), dataclasses.replace(plan.options, load_file=source.imported)
     storage.keep_below(os.fsencode(storage_root), own=True)
@@ -103,7 +103,7 @@ def create_discovery_job(
 
 
 def default_name(source: PreparedSource) -> str:
-    """What a job over this source is called when nobody gave it a name."""
+    """The name of a job over this source where the user gave none."""
     directory = os.path.dirname(source.path) if source.corpus else source.path
     return display_name(os.path.basename(directory) or directory)
 
@@ -150,9 +150,9 @@ def _return_orphans(conn: Connection, handle: JobHandle) -> None:
 
 
 def wait_for_orphan(handle: JobHandle, clock: Clock) -> None:
-    """A command that was just killed leaves workers that look alive for some seconds: wait until they do not.
+    """Wait until the workers of a command that was just killed no longer look alive, which takes some seconds.
 
-    Returns at once for a job that is at rest; raises nothing when the workers stay, `resume_job` says it then.
+    Returns at once for a job that is at rest. Raises nothing when the workers stay: `resume_job` reports it then.
     """
     deadline = clock.monotonic_ns() + int((workers.LIVE_SECONDS + 2) * 1e9)
     while clock.monotonic_ns() < deadline:
@@ -180,21 +180,21 @@ def settle_job(handle: JobHandle, clock: Clock, seconds: float = SETTLE_SECONDS)
 
 
 def job_directory(storage_root: Path, job: uuid.UUID) -> bytes:
-    """Where everything that the job writes on the filer lies."""
+    """The directory of everything that the job writes on the filer."""
     return os.path.join(os.fsencode(storage_root), job_location(job))
 
 
 def delete_job(handle: JobHandle, storage: Storage, storage_root: Path) -> str:
-    """Remove the job's files on the filer, then its rows; a repeated call goes on where the first one stopped. Says in one line what
-    of its output directory stays, because the job did not write it; nothing where nothing stays.
+    """Remove the job's files on the filer, then its rows; a repeated call continues where the first one stopped.
+    Returns one line about what stays in its output directory because the job did not write it, or an empty string.
 
-    Until the end it is there as `deleting`, and no transaction is open while files go. Raises UsageError while the job
-    may still change or where its files lie under another storage root, StorageFault, DatabaseFault.
+    Until the end its state is `deleting`, and no transaction is open while files are removed. Raises UsageError while
+    the job may still change or where its files are under another storage root, StorageFault, DatabaseFault.
     """
     storage.keep_below(os.fsencode(storage_root), own=True)
     refuse_other_storage(handle, storage, storage_root)
     with handle.database.transaction(durable=True) as conn:
-        _begin_deletion(conn, handle)  # from here on nobody resumes it
+        _begin_deletion(conn, handle)  # from here on no process resumes it
     left = types_of(handle.job.options.of_type).remove_output(handle, storage)
     storage.remove_tree(job_directory(storage_root, handle.id))
     deletion.delete_rows(handle.database, handle.id)

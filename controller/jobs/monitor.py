@@ -21,7 +21,7 @@ AT_REST = frozenset(state for state in JobState if state.over) | {JobState.PAUSE
 
 
 class Watch:
-    """Looks at one job, and says when its database went away or came back."""
+    """Looks at one job, and reports when its database goes away or comes back."""
 
     def __init__(self, handle: JobHandle, say: Callable[[str], None]) -> None:
         self._handle = handle
@@ -61,10 +61,10 @@ def wait(
     say: Callable[[str], None],
     look_seconds: float = LOOK_SECONDS,
 ) -> Iterator[Snapshot]:
-    """A snapshot every `look_seconds` until the job is over, paused or suspended; the last one says which.
+    """A snapshot every `look_seconds` until the job is over, paused or suspended; the last one has that state.
 
-    `check` is called at each look and may raise (the cluster's); `say` gets a line when the database went away or
-    came back. Raises DatabaseFault when it stays away, UsageError when the job was deleted.
+    `check` is called at each look and may raise (the cluster's); `say` gets a line when the database went away or came
+    back. Raises DatabaseFault when it stays away, UsageError when the job was deleted.
     """
     for snapshots in wait_all([handle], clock, check=check, say=say, look_seconds=look_seconds):
         yield snapshots[0]

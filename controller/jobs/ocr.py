@@ -1,4 +1,4 @@
-"""OCR as whoever creates a job sees it: what was asked for, and whether it can be done here."""
+"""OCR for the creator of a job: what was ordered, and whether it can be done here."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from worker.ocr.tesseract import OcrUnavailable, find_engine
 
 
 def ocr_choice(asked: bool, languages: str | None) -> OcrChoice:
-    """What a job has to remember of it; raises UsageError for languages that are none, or that nobody asked OCR for."""
+    """The OCR choice that a job stores. Raises UsageError for unknown languages, and for languages without OCR."""
     if not asked:
         if languages is not None:
             raise UsageError("--ocr-languages requires --ocr", field="ocr_languages")

@@ -1,8 +1,8 @@
-"""What a person may ask for of a discovery. Nothing here needs a database: a command's options are made from it.
+"""What a person may order of a discovery. Nothing here needs a database: a command's options are made from it.
 
-`DiscoveryOrder` is where an option is named, typed, bounded and explained: the options of `discover` and of the studies
-(cli.taking), the body of POST /jobs and its OpenAPI document, the page's form (web.pages.form) and docs/settings.md are
-made from its fields. Another option is a field here, and where it acts.
+`DiscoveryOrder` is where an option is named, typed, bounded and explained: the options of `discover` and of the
+experiments (cli.taking), the body of POST /jobs and its OpenAPI document, the form of the web UI (web.pages.form) and
+docs/settings.md are made from its fields. Another option is a field here, and where it acts.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class Metavar:
 
 
 class DiscoveryOrder(Order):
-    """What anybody may say, with its default."""
+    """The options that every user may give, with their defaults."""
 
     databases: Annotated[
         int,

@@ -11,7 +11,7 @@ from core.records import JobOptions
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DiscoveryPlan:
-    """What it is, beside its source and where things are."""
+    """A discovery without its source and locations."""
 
     options: JobOptions
     name: str = ""  # empty: the source's
@@ -20,7 +20,7 @@ class DiscoveryPlan:
     shard: bool = False  # the custodians are dealt out to the databases
     source_copies: int = 1  # or as many as databases: each job reads a copy of its own
     passwords: PasswordBank | None = None  # tried on encrypted items
-    workers: int = 0  # planned; they go on the result
+    workers: int = 0  # planned; recorded in the result
     slots: int = 0  # of each, likewise
 
 

@@ -15,7 +15,7 @@ _SECOND = frozenset((Phase.INDEX, Phase.OCR, Phase.EXTRACT, Phase.RENDER, Phase.
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Snapshot:
-    """Where a job stands at one moment. Rates are GB/hour of 10⁹ bytes; `now` is over the last seconds."""
+    """The progress of a job at one moment. Rates are GB/hour of 10⁹ bytes; `now` is over the last seconds."""
 
     state: JobState
     phase: Phase
@@ -35,7 +35,7 @@ class Snapshot:
     phase_left_s: float | None  # None: too little to go by
     left_s: float | None  # of the whole job; None while it cannot be known
     then: Phase = Phase.INDEX  # what comes next that takes time
-    waiting: tuple[str, ...] = ()  # what slots have been doing for so long that it is to be said
+    waiting: tuple[str, ...] = ()  # what slots have been doing for so long that it is to be reported
     producing: bool = False  # it takes items of another job: what it writes stands for discovered
 
 
@@ -94,7 +94,7 @@ def _share(part: PhaseProgress | None, look: JobProgress) -> float | None:
     if look.state.over:
         return 1.0
     if look.phase is Phase.WALK or part is None:
-        return None  # directories not yet listed: nobody knows how many there are
+        return None  # directories not yet listed: their number is unknown
     return share_done(part.weight_done, part.weight_open, over=False)
 
 
@@ -130,7 +130,7 @@ def items_text(snapshot: Snapshot) -> str:
 
 
 def left_text(snapshot: Snapshot) -> str:
-    """What can honestly be said about the end."""
+    """The remaining time, in words, as far as it can be estimated."""
     if snapshot.state.over:
         return "over"
     if snapshot.left_s is not None:

@@ -6,7 +6,7 @@ from collections import deque
 from dataclasses import dataclass
 
 GB = 1_000_000_000
-_EVIDENCE_SECONDS = 3.0  # of a phase before anything is said about its end …
+_EVIDENCE_SECONDS = 3.0  # of a phase before its end is estimated …
 _EVIDENCE_SHARE = 0.02  # … and so much of its work
 
 
@@ -36,7 +36,7 @@ def seconds_left(done: int, left: int, seconds: float) -> float | None:
 
 
 def percent(share: float) -> str:
-    """`share_done` for people: rounded down, so that 100 % is said only of what is over."""
+    """`share_done` for people: rounded down, so that only what is over is shown as 100 %."""
     return f"{int(share * 100)} %"
 
 
@@ -56,7 +56,7 @@ def duration(seconds: float) -> str:
 class Reading:
     """A growing number at some moment."""
 
-    at: float  # seconds on any clock that does not stand still
+    at: float  # seconds on any clock that always advances
     value: int
 
 
@@ -68,7 +68,7 @@ class Window:
         self._readings: deque[Reading] = deque()
 
     def add(self, at: float, value: int) -> None:
-        """A new reading. A value below the last one (another thing is counted now) begins anew."""
+        """Add a reading. A value below the last one (another thing is counted now) starts a new series."""
         if self._readings and value < self._readings[-1].value:
             self._readings.clear()
         self._readings.append(Reading(at, value))

@@ -1,4 +1,4 @@
-"""Requeue exceptions: what failed is processed again, once its cause is mended (permissions, a parser, memory)."""
+"""Requeue exceptions: failed items are processed again, once the cause is fixed (permissions, a parser, memory)."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def requeue_exceptions(
     if jobs.copied:
         raise UsageError(f"the jobs of group {jobs.id} read copies of their source, which were removed at their end")
     with_exceptions = [h for h in refresh(jobs).each if h.job.state is JobState.COMPLETED_WITH_EXCEPTIONS]
-    for handle in with_exceptions:  # before any is changed: what is refused of one below is told where all are
+    for handle in with_exceptions:  # before any is changed: a refusal of one below is raised only where all are refused
         with handle.database.transaction() as conn:
             refuse_taken(conn, handle.id, TAKEN)
     total = 0

@@ -36,7 +36,7 @@ from sql.faces.figures import FIGURES, Worker
 from sql.jobs import phase_elapsed
 from sql.workers import LIVE_SECONDS
 
-FRAMES_SECONDS = 30.0  # frames come once a second, where the machine has a processor for whoever sends and stores them
+FRAMES_SECONDS = 30.0  # frames come once a second, where a CPU is free to send and store them
 _POLL_SECONDS = 0.1
 
 

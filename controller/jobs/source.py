@@ -19,7 +19,7 @@ from core.storage.layer import EntryKind, Storage
 from core.storage.whole import lies_in, parts_below
 
 MANIFEST = "manifest.parquet"
-_DESCRIPTION = "dataset.json"  # beside it, of a corpus that is whole
+_DESCRIPTION = "dataset.json"  # next to it, of a corpus that is whole
 MOST_CUSTODIANS = 100_000  # every slot reads their names with each task
 
 
@@ -87,7 +87,8 @@ def _refuse_empty(storage: Storage, root: bytes, directories: Collection[bytes])
 
 
 def _is_corpus(root: bytes, directories: Collection[bytes]) -> bool:
-    """Whether it was written by the generator. Raises UsageError where something lies beside its data that no job would look at."""
+    """Whether the generator wrote it. Raises UsageError where it has another directory next to its data, which no job
+    would read."""
     if not _has_manifest(Path(os.fsdecode(root))):
         return False
     if others := sorted(name for name in directories if name != b"data" and not name.startswith(b".edbench")):
@@ -99,7 +100,8 @@ def _is_corpus(root: bytes, directories: Collection[bytes]) -> bool:
 
 
 def _whole(storage: Storage, root: bytes) -> tuple[int, int]:
-    """Its device and inode. Raises UsageError where a part of its file system is away: what lies there would be in no listing."""
+    """Its device and inode. Raises UsageError where a part of its file system is not available: no listing would show
+    its files."""
     try:
         identity = storage.root_identity(root)
         parts = parts_below(root, identity[0])
@@ -153,7 +155,7 @@ def _first_level(storage: Storage, root: bytes) -> tuple[list[bytes], int]:
 
 
 def refuse_own_output(source: PreparedSource, settings: Settings) -> None:
-    """Raises UsageError when the job would find what it writes: storage root or scratch lie inside the source."""
+    """Raises UsageError when the job would find what it writes: storage root or scratch is inside the source."""
     for path, variable in ((settings.storage, "EDBENCH_STORAGE"), (settings.scratch, "EDBENCH_SCRATCH")):
         if lies_in(path, os.fsdecode(source.path)):
             raise UsageError(
@@ -163,7 +165,7 @@ def refuse_own_output(source: PreparedSource, settings: Settings) -> None:
 
 
 def custodians_of(source: PreparedSource) -> list[Custodian]:
-    """One for each first-level directory, in order, and `_root` last when anything lies above them."""
+    """One for each first-level directory, in order, and `_root` last when anything is above them."""
     names = list(source.directories)
     if source.others and ROOT_CUSTODIAN not in names:
         names.append(ROOT_CUSTODIAN)

@@ -1,1 +1,1 @@
-"""Labels that stand before figures: when each is given, what to do about it, and what of a job tells."""
+"""Labels that precede figures: when each is given, what to do about it, and what of a job decides it."""

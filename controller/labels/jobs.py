@@ -19,7 +19,7 @@ from sql import jobs as ledger_jobs
 from sql.faces.timeline import TIMELINE, Values
 from sql.jobs import JobProgress
 
-BEGIN_SECONDS = 4  # after the first claim: a worker that has told nothing by then came later, its counters with it
+BEGIN_SECONDS = 4  # after the first claim: a worker that has reported nothing by then came later, its counters with it
 _LATEST_SECONDS = 60  # before the end or now: workers that were gone by then are not counted
 _AFTER_SECONDS = 3  # after the end of a job: its last state is observed within that
 
@@ -100,7 +100,7 @@ def _unique(jobs: Sequence[JobAt], statuses: Sequence[JobStatus], done: Sequence
 
 
 def _replayed(jobs: Sequence[JobAt]) -> float | None:
-    """Bytes of the files that clients prepared; None until all have told."""
+    """Bytes of the files that clients prepared; None until all have reported."""
     results = [client.result for conn, job in jobs for client in replay.clients(conn, job)]
     return None if None in results or not results else sum(int(result["bytes"]) for result in results if result)
 

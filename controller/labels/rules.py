@@ -1,4 +1,5 @@
-"""When a label is given: the one rule for jobs, the live page, and studies of discoveries and of replays (design §4)."""
+"""When a label is given: the one rule for jobs, the live view, and experiments with discoveries and replays (design
+§4)."""
 
 from __future__ import annotations
 
@@ -30,8 +31,8 @@ LOWERED = "LEAST LENGTH LOWERED"  # by the operator, below that of the rule
 class FilerCache:
     """What the filer itself can cache."""
 
-    declared: int | None = None  # bytes; None: nobody said
-    possible: bool = False  # there may be one: network storage, or it cannot be told
+    declared: int | None = None  # bytes; None: not declared
+    possible: bool = False  # there may be one: network storage, or of unknown kind
 
     @property
     def bytes(self) -> int:
@@ -40,12 +41,12 @@ class FilerCache:
 
     @property
     def undeclared(self) -> bool:
-        """There may be one of a size that nobody told, so that `is_cached` does not know of it."""
+        """Whether there may be one of undeclared size, which `is_cached` does not count."""
         return self.possible and self.declared is None
 
 
 def filer_cache(path: str | os.PathLike[str], declared: int | None) -> FilerCache:
-    """Of the storage that `path` lies on."""
+    """The cache of the storage that holds `path`."""
     return FilerCache(declared=declared, possible=caches_itself(path, read_mounts()))
 
 
@@ -62,18 +63,18 @@ def is_cached(unique: float, caches: float) -> bool:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Effort:
-    """What the processes that make the load needed of processors, over a run; None: not known."""
+    """CPU that the processes that make the load needed, over a run; None: not known."""
 
-    cpu: float | None  # share of all processors of their hosts
-    waits: float | None  # seconds they waited for a processor ÷ seconds inside storage calls
-    in_calls: float | None = None  # of the time that slots were in tasks, inside calls and not waiting for a processor
+    cpu: float | None  # share of all CPUs of their hosts
+    waits: float | None  # seconds they waited for a CPU ÷ seconds inside storage calls
+    in_calls: float | None = None  # of the time that slots were in tasks, inside calls and not waiting for a CPU
 
 
 def short_of_processors(effort: Effort, makers: str = "workers") -> tuple[str, ...]:
-    """Why a run without a pair says nothing about the storage, one line each; empty where it may.
+    """Why a run without a null baseline shows nothing about the storage, one line each; empty where it may.
 
-    Waits for a processor do not make it the generator's where slots spend most of their time in storage calls even
-    without those waits: 0.2 s for each second of calls, of a job that is in calls nearly always, is not what it waits for.
+    Waits for a CPU do not make it the generator's where slots spend most of their time in storage calls even without
+    those waits: 0.2 s for each second of calls, of a job that is in calls nearly always, is not what it waits for.
     """
     out = []
     if effort.cpu is not None and effort.cpu > CPU_SHARE:
@@ -92,7 +93,7 @@ def job_labels(*, emulated: Sequence[str], cached: bool, undeclared: bool, limit
 
 
 def ruled(label: str) -> bool:
-    """Whether it is one of `job_labels`; those of a group are told of its jobs together."""
+    """Whether it is one of `job_labels`; those of a group are computed from its jobs together."""
     return label.startswith((FILER, CACHED, UNDECLARED, LIMITED))
 
 
@@ -107,8 +108,8 @@ def study_labels(
     unsteady: int = 0,
     lowered: str = "",
 ) -> tuple[str, ...]:
-    """Of a study. `emulated`: of each point the emulated filer's own label; `short`, `unsteady`, `unpaired`, `limited`: so
-    many points; `lowered`: to what the least length of a run was."""
+    """Labels of an experiment. `emulated`: the emulated filer's own label of each point. Integers are numbers of
+    points. `lowered`: what the least length of a run was lowered to."""
     every = len(emulated)
     out = [_at(label, emulated.count(label), every) for label in dict.fromkeys(emulated) if label is not None]
     if cached:

@@ -38,8 +38,8 @@ class Labels(NamedTuple):
 
 
 def job_labels(handle: JobHandle, settings: Settings, *, calls_complete: bool | None = None) -> Labels:
-    """Those of one job. `calls_complete`: whether all its call records were stored, where the caller waited for them; None: the
-    database tells, and labels are not stored before they have come or will not come any more.
+    """The labels of one job. `calls_complete`: whether all its call records were stored, where the caller waited for
+    them; None: read from the database. Labels are not stored before the records have come or will not come any more.
 
     Raises DatabaseFault, UsageError when the job is gone.
     """
@@ -116,7 +116,7 @@ def _read(group: GroupRow) -> str:
     return "all jobs read one source" if group.kind is GroupKind.SIMULTANEOUS else "one source, shared out"
 
 
-KEEP_SECONDS = 5.0  # what labels are told from grows for minutes
+KEEP_SECONDS = 5.0  # what labels are computed from grows for minutes
 
 StateAndEnd = tuple[JobState, datetime.datetime | None]  # of a job: when it ended, if it did
 

@@ -1,1 +1,1 @@
-"""What is watched beside the jobs: metrics, wire counters, places, traces."""
+"""What is observed alongside the jobs: metrics, wire counters, places, traces."""

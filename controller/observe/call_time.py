@@ -1,9 +1,9 @@
-"""What the time inside storage calls was: service, the emulated filer's queues, waiting for a processor.
+"""What the time inside storage calls was: service, the emulated filer's queues, waiting for a CPU.
 
-Nothing is looked at for each call of a real storage. Once a second each slot's run-queue delay is (what its threads waited
-for a processor); what of it fell into its calls is not known, and estimated: as much as of its time at tasks did.
-Calls of an emulated filer know when they were booked to end: what they took beyond that is their overshoot, which is
-waiting for a processor, and the local storage beneath where that was slower than the filer.
+Calls of a real storage are not measured one by one. Each slot's run-queue delay is read once a second (what its threads
+waited for a CPU). What of it fell into its calls is not known, and estimated: the share that calls had of its time in
+tasks. Calls of an emulated filer know when they were booked to end: what they took beyond that is their overshoot,
+which is waiting for a CPU, and the local storage beneath where that was slower than the filer.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from monitoring.aggregate import CallSum, step_for
 from monitoring.observations import WORKER
 from sql.faces.timeline import TIMELINE, Values
 
-DOMINATED = 0.5  # of the time in calls, from where on a percentile is the processor's
+DOMINATED = 0.5  # of the time in calls, from where on a percentile is the CPU's
 PERCENTS = (50, 95, 99)
 ALL = "all"  # in place of an op's label: all calls together
 _POINTS = 600
@@ -50,12 +50,12 @@ class CallTime:
     """Of a job or a group's jobs; seconds summed over slots."""
 
     call_s: float  # inside calls
-    processor_s: float  # of it waiting for a processor
-    queue_s: float | None  # of it in the emulated filer's queues; None on real storage, whose queues nobody sees
+    processor_s: float  # of it waiting for a CPU
+    queue_s: float | None  # of it in the emulated filer's queues; None on real storage, whose queues are not visible
     exact: bool  # `processor_s` was measured at each call; else it is estimated
     dominated: Mapping[
         str, Sequence[str]
-    ]  # op label, or ALL → its percentiles of which more than half is waiting for a processor; none unless `exact`
+    ]  # op label, or ALL → its percentiles of which more than half is waiting for a CPU; none unless `exact`
 
     def figures(self) -> CallTimeFigures:
         """What a result keeps of it."""
@@ -70,7 +70,8 @@ class CallTime:
 
 
 def call_time(handles: Sequence[JobHandle]) -> CallTime | None:
-    """None where no call was recorded, or no worker told of itself. Raises DatabaseFault."""
+    """The time of the jobs' calls; None where no call was recorded, or no worker reported readings. Raises
+    DatabaseFault."""
     with contextlib.ExitStack() as stack:
         jobs = [(stack.enter_context(handle.database.transaction()), handle.id) for handle in handles]
         times = [TIMELINE.timeline_job(conn, job=job) for conn, job in jobs]
@@ -99,7 +100,7 @@ def split(steps: Steps, workers: Mapping[str, Readings], step: int) -> CallTime 
         return sum(one.grown(low, high)[0] for one in counters[key])
 
     low, high = min(inside), max(inside) + step
-    if exact:  # over all steps: where processors are short, readings come seconds after the calls that they are of
+    if exact:  # over all steps: where CPUs are short, readings come seconds after the calls that they are of
         processor_s = min(grown("over", low, high), call_s)
     else:
         processor_s = sum(
@@ -118,8 +119,8 @@ def _within_calls(wait: float, inside: float, busy: float) -> float:
 
 
 def _dominated(steps: Steps, over: Over) -> dict[str, list[str]]:
-    """Of each op its percentiles that waiting for a processor dominates: of the calls as long as it, by octave, or longer,
-    most are mostly waiting. Nothing tells that of calls of real storage: an fsync beside slots that waited did not."""
+    """For each op its percentiles that waiting for a CPU dominates: of the calls as long as it, by octave, or longer,
+    most are mostly waiting. Calls of real storage do not show that: an fsync next to slots that waited did not wait."""
     of: dict[str, list[CallSum]] = {}
     for by_op in steps.values():
         for op, sums in by_op.items():

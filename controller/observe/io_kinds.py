@@ -1,7 +1,8 @@
-"""Every kind of I/O of a job: what is recorded, what is not, and what the counters beside them say.
+"""Every kind of I/O of a job: what is recorded, what is not, and what the related counters show.
 
-Bytes are None where nobody counts them. What the kernel's counters say of a disk or a mount is everybody's on that host, and
-what its caches answer is in no counter: so these stand beside the kinds and are not taken from one another.
+Bytes are None where nothing counts them. The kernel's counters of a disk or a mount include all programs on that host,
+and no counter includes what its caches answer: so these are shown next to the kinds and not subtracted from one
+another.
 """
 
 from __future__ import annotations
@@ -147,13 +148,13 @@ def _uncounted(*, traced: bool, indexed: bool) -> list[IoKind]:
 
 
 def _prepared(conn: Connection, handle: JobHandle) -> int | None:
-    """Bytes of the files that a replay's clients made; None until all have told."""
+    """Bytes of the files that a replay's clients made; None until all have reported."""
     results = [client.result for client in replay.clients(conn, handle.id)]
     return None if None in results else sum(int(result["bytes"]) for result in results if result)
 
 
 def _longest(of_jobs: Iterable[dict[Source, Moved]]) -> dict[Source, Moved]:
-    """Hosts are told of in every database: those of the job that ran longest have most."""
+    """The largest readings of each source. Every database has those of the hosts; the job that ran longest has most."""
     out: dict[Source, Moved] = {}
     for one in of_jobs:
         for source, moved in one.items():
@@ -162,8 +163,8 @@ def _longest(of_jobs: Iterable[dict[Source, Moved]]) -> dict[Source, Moved]:
 
 
 def _grown(conn: Connection, handle: JobHandle, kinds: list[str]) -> dict[Source, Moved]:
-    """By kind and source what was read and written between a job's first claim and its end; sources that told less
-    than two readings, or older ones that have not these counters, are left out."""
+    """By kind and source what was read and written between a job's first claim and its end. Sources with fewer than two
+    readings, or older ones that have not these counters, are left out."""
     times = TIMELINE.timeline_job(conn, job=handle.id)
     if times.started is None:
         return {}

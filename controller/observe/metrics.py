@@ -25,7 +25,7 @@ from sql.faces.figures import FIGURES
 from sql.session import Database
 
 EVERY_SECONDS = 2.0
-RESULTS_SECONDS = 60.0  # results lie on the filer under test, which is not to be asked often
+RESULTS_SECONDS = 60.0  # results are on the filer under test, which is not to be asked often
 
 log = logging.getLogger(__name__)
 
@@ -59,7 +59,7 @@ class ControllerMetrics(Collector):
     def __init__(
         self, databases: Sequence[Database], broker_url: str | None, results: Callable[[], int] | None = None
     ) -> None:
-        """`databases`: used by these threads beside whoever else uses them; `results`: how many are kept."""
+        """`databases`: these threads share them with others; `results`: returns how many are kept."""
         self._stop = threading.Event()
         self._databases = {d.name: _Watch(d.name, self._stop, partial(_jobs, d)) for d in databases}
         self._broker: _Watch | None = None
@@ -121,7 +121,7 @@ def _one(name: str, value: float) -> Metric:
 def metrics_served(settings: Settings, endpoint: Endpoint, results: Callable[[], int] | None = None) -> Iterator[None]:
     """Answer Prometheus for the controller while the block lasts, with database connections of its own.
 
-    `results` counts those that are kept. Does nothing for port 0; a port that is taken is only told in the log.
+    `results` counts those that are kept. Does nothing for port 0; a port that is taken is only logged.
     """
     if not endpoint.port:
         yield

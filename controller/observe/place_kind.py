@@ -1,4 +1,4 @@
-"""What kind of file system a path lies on, from the kernel's mount table."""
+"""The kind of file system that holds a path, from the kernel's mount table."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from core.storage.whole import lies_in
 
 
 def caches_itself(path: str | os.PathLike[str], mounts: bytes) -> bool:
-    """Whether `path` may lie on storage with a cache beyond this host's memory: network storage, or it cannot be told."""
+    """Whether the storage of `path` may have a cache beyond this host's memory: network storage, or of unknown kind."""
     mount = mounted_at(path, mounts)
     return mount is None or reach_of(mount.kind, mount.source)[0] in (Reach.NETWORK, Reach.UNKNOWN)
 
@@ -23,7 +23,7 @@ def caches_itself(path: str | os.PathLike[str], mounts: bytes) -> bool:
 class Place:
     """What a path was on."""
 
-    label: str  # as `storage_label` says
+    label: str  # as `storage_label` returns it
     source: str  # of the mount: device, server and export
     path: str
 

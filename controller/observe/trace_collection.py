@@ -75,7 +75,7 @@ def trace_figures(gathered: Gathered) -> TraceFigures:
 
 
 def _wait_for_parts(handle: JobHandle, storage_root: Path, clock: Clock, seconds: float) -> None:
-    """Until every live worker that did tasks of the job has said that all its parts are there. One that dies
+    """Wait until every live worker that did tasks of the job has reported that all its parts are there. One that dies
     meanwhile is waited for no longer; what is missing after all is counted."""
     deadline = clock.monotonic_ns() + int(seconds * 1e9)
     while clock.monotonic_ns() < deadline:
@@ -87,7 +87,7 @@ def _wait_for_parts(handle: JobHandle, storage_root: Path, clock: Clock, seconds
 
 
 def _roots(conn: Connection, job: Job) -> Iterator[bytes]:
-    """Where a job read and wrote beside the storage root. One whose items or pages it took may be deleted by now."""
+    """Where a job read and wrote outside the storage root. One whose items or pages it took may be deleted by now."""
     yield job.source
     if (given := job.options.of_type) is None:
         return
@@ -99,7 +99,7 @@ def _roots(conn: Connection, job: Job) -> Iterator[bytes]:
 
 
 def _origin(handle: JobHandle, labels: list[str]) -> dict[str, Any]:
-    """What a trace says of its job. No names: it is passed on."""
+    """The description of its job in a trace. No names: the trace is passed on."""
     given = handle.job.options
     options = dataclasses.replace(given, of_type=None).to_json()
     if given.of_type is not None:

@@ -1,9 +1,9 @@
 """Wire-read ÷ call-read by phase: how much of what a job read came from the filer, and not from a client's cache.
 
 Calls are counted by phase, exactly. Wire counters are each host's own, once a second, and know nothing of phases: a
-phase's share is what they grew by between its start and its end, with what lies within a second divided evenly. So a
+phase's share is what they grew by between its start and its end, with the growth within a second divided evenly. So a
 phase of less than two seconds has no ratio, and neither has one that overlaps another phase of its group. What other
-programs read over the same mount is in the wire's bytes; `other_jobs` says whether any job of ours did.
+programs read over the same mount is in the wire's bytes; `other_jobs` counts the other jobs of ours at that time.
 """
 
 from __future__ import annotations

@@ -137,7 +137,7 @@ def search_shard(
 
 
 def true_owners(conn: Connection, job: uuid.UUID, items: Sequence[uuid.UUID]) -> dict[uuid.UUID, TrueOwner]:
-    """For each item that has one, the row that says which shard and owner hold its valid document."""
+    """For each item that has one, the row with the shard and owner of its valid document."""
     if not items:
         return {}
     return {row.id: row for row in BROWSE.true_owners(conn, job=job, items=list(items))}

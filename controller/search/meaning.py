@@ -93,8 +93,8 @@ def refuse_unknown_tags(handles: Sequence[JobHandle], wanted: Iterable[str], fie
 
 
 def refuse_unknown_names(handles: Sequence[JobHandle], nodes: Sequence[Node], field: str = "query") -> None:
-    """Raises UsageError where queries ask for a custodian or a field of load files that none of the jobs has, for a media type
-    that nothing is, or for languages that nobody has looked for."""
+    """Raises UsageError where queries ask for a custodian or a field of load files that none of the jobs has, for a
+    media type that nothing is, or for languages that were not detected."""
     if custodians := _values(nodes, CUSTODIAN_IS):
         for custodian in sorted(custodians.difference(custodians_of(handles)))[:1]:
             refuse_unknown_custodian(handles, custodian, field)
@@ -129,7 +129,8 @@ def _refuse_keys(handles: Sequence[JobHandle], asked: Iterable[str], field: str)
 
 
 def _refuse_unlooked(handles: Sequence[JobHandle], asked: Collection[str], field: str = "") -> None:
-    """Raises UsageError where languages were not told in one of the jobs, or its items were taken anew since and lost theirs."""
+    """Raises UsageError where languages were not detected in one of the jobs, or its items were processed again
+    since."""
     for handle in handles if _LANGUAGE in asked else ():
         with handle.database.transaction() as conn:
             found = REVIEW.get_review(conn, job=handle.id, kind=_LANGUAGES)

@@ -76,7 +76,8 @@ def read_terms(path: Path, charset: str | None = None) -> TermList:
 
 
 def charset_of(data: bytes) -> str:
-    """By its mark; else UTF-16 where bytes of zero stand as there, UTF-8 where it is that, and cp1252 what is left."""
+    """The character set by the byte order mark; else UTF-16 where zero bytes are placed as in it, UTF-8 where the data
+    is valid, and cp1252 otherwise."""
     for mark, charset in _MARKS:
         if data.startswith(mark):
             return charset
@@ -262,7 +263,7 @@ def understood(handles: Sequence[JobHandle], terms: Sequence[Term]) -> list[Unde
 
 
 def _refuse_unknown(handles: Sequence[JobHandle], asked: Sequence[Understood]) -> None:
-    """All of them at once, for each name is looked for; and one after another only to say where it stands."""
+    """Check all terms at once, because each name is looked up, and one after another only to report the line."""
     try:
         refuse_unknown_names(handles, [node for one in asked for node in one.nodes])
     except UsageError:

@@ -68,8 +68,8 @@ def gauge(
     stops: Sequence[tuple[float, float]] = (),
 ) -> list[float | None]:
     """The mean of the readings (second, value; rising in second) within each bucket. A bucket without any has the last
-    reading before it if that is at most `holds` seconds old: whatever looks less often than once a second. Not during
-    `stops` (from, to), when nobody looks."""
+    reading before it if that is at most `holds` seconds old, for sources that are read less often than once a second.
+    Not during `stops` (from, to), when nothing is read."""
     within: list[list[float]] = [[] for _ in axis.t]
     before: tuple[int, float] | None = None
     for second, value in readings:

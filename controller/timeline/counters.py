@@ -1,7 +1,8 @@
-"""Cumulative counters on the axis: growth within buckets, with nothing made up where nothing is known.
+"""Cumulative counters on the axis: growth within buckets, and no value where nothing is known.
 
-A reading of a second counts as the counter's value at the end of that second, unless said otherwise; between two
-readings it is taken to have grown evenly. A counter that fell began anew: nothing is said of the time between those two readings.
+A reading of a second counts as the counter's value at the end of that second, unless stated otherwise; between two
+readings it is taken to have grown evenly. A counter that fell was reset: the time between those two readings has no
+value.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ class Counter:
         self._taken = taken
         self._at: list[float] = []
         self._value: list[float] = []
-        self._anew: set[int] = set()  # numbers of readings before which the counter began anew
+        self._anew: set[int] = set()  # numbers of readings before which the counter was reset
         for second, value in readings:
             if self._value and value < self._value[-1]:
                 self._anew.add(len(self._value))
@@ -27,7 +28,7 @@ class Counter:
             self._value.append(value)
 
     def value(self, at: float) -> float | None:
-        """The value at a moment; None outside the readings and where the counter began anew."""
+        """The value at a moment; None outside the readings and where the counter was reset."""
         after = bisect.bisect_left(self._at, at)
         if after == len(self._at):
             return None
@@ -39,7 +40,7 @@ class Counter:
         return self._value[after - 1] + share * (self._value[after] - self._value[after - 1])
 
     def until(self, at: float) -> float | None:
-        """The same, but after the last reading what that said."""
+        """The same, but after the last reading the value of that reading."""
         return self._value[-1] if self._at and at >= self._at[-1] else self.value(at)
 
     def after_nothing(self, second: int) -> Counter:

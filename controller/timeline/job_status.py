@@ -1,4 +1,4 @@
-"""Where each job stands: its state, clocks and phases, and what it has done, for the timeline of all of them."""
+"""The status of each job: its state, clocks and phases, and what it has done, for the timeline of all of them."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class JobStatus:
 
     @property
     def stops(self) -> list[tuple[float, float]]:
-        """When it stood still, from and to."""
+        """When it was stopped, from and to."""
         return [(row.started, self.now if row.finished is None else row.finished) for row in self.pauses]
 
     @property

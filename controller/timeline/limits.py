@@ -34,7 +34,7 @@ class Recent:
     busy_s: float | None = None  # of slots in a task
     call_s: float | None = None  # of slots in storage calls
     database_s: float | None = None  # of slots in transactions
-    run_queue_s: float | None = None  # of threads waiting for a processor
+    run_queue_s: float | None = None  # of threads waiting for a CPU
     hosts: int = 0  # that the workers run on
     # Of the busiest host's CPU: the workers' share, that of all other programs, and what the hypervisor withheld.
     cpu_share: float | None = None

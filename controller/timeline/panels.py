@@ -20,8 +20,8 @@ class Work:
     """The progress of one job, from nothing at its first claim."""
 
     def __init__(self, axis: Axis, readings: Readings, start: float | None, *, over: bool) -> None:
-        """`start`: the job's own first claim, None before it. `over`: it will not go on, and what was observed after
-        its end is what it came to."""
+        """`start`: the job's own first claim, None before it. `over`: it will not continue, and the observations after
+        its end are its final values."""
         self._before = None if start is None else math.floor(start) - 1
         last_second = axis.end - 1 if over else max((second for second, _ in readings), default=0)
         began = {
@@ -116,7 +116,7 @@ def database_panels(axis: Axis, databases: Mapping[str, Readings]) -> Iterator[P
 
 
 def queue_panel(axis: Axis, jobs: Sequence[Sequence[Tasks]], stops: Sequence[Sequence[tuple[float, float]]]) -> Panel:
-    """`queue`: tasks that are not done, all jobs together; `stops`: when each of them stood still."""
+    """`queue`: tasks that are not done, all jobs together; `stops`: when each of them was stopped."""
     holds = QUEUE_HOLDS + axis.step
     series = []
     for state in _STATES:

@@ -1,4 +1,4 @@
-"""When the jobs of a timeline stood still: paused, suspended, or over until they were requeued."""
+"""When the jobs of a timeline were stopped: paused, suspended, or over until they were requeued."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from sql.faces.timeline import Pause
 
 _Still = tuple[
     float, float, Pause | None
-]  # from, to, and the row that says why; none before the first claim and at the end
+]  # from, to, and the row with the reason; none before the first claim and at the end
 
 
 def pauses_of(statuses: Sequence[JobStatus], start: float) -> list[PauseSpan]:
@@ -44,7 +44,7 @@ def _still(status: JobStatus) -> Iterator[_Still]:
 
 
 def _both(some: Sequence[_Still], others: Sequence[_Still]) -> Iterator[_Still]:
-    """What lies in both, in order of time."""
+    """The intersection of the two, in order of time."""
     for begin, end, row in some:
         for start, stop, other in others:
             if max(begin, start) < min(end, stop):
@@ -52,6 +52,6 @@ def _both(some: Sequence[_Still], others: Sequence[_Still]) -> Iterator[_Still]:
 
 
 def _graver(row: Pause | None, other: Pause | None) -> Pause | None:
-    """Of two reasons to stand still the one to name: a suspension, else whichever there is."""
+    """Of two reasons for a stop the one to name: a suspension, else whichever there is."""
     known = [each for each in (row, other) if each is not None]
     return next((each for each in known if each.state == JobState.SUSPENDED.value), known[0] if known else None)

@@ -49,11 +49,11 @@ def read_timeline(
     points: int = 600,
     labels: Sequence[str] = (),
 ) -> Timeline:
-    """Everything that the page draws, in at most `points` buckets, or more when the longest step is too short.
+    """Read everything that the timeline shows, in at most `points` buckets, or more when the longest step is too short.
 
-    `since`: only buckets that end after that second. What they say replaces what was said of them before: the last
-    one may have been incomplete, and all are longer once the run has become too long for its step. Series of workers
-    and mounts that have nothing to say since then are left out. Raises DatabaseFault, UsageError when a job is gone.
+    `since`: only buckets that end after that second. They replace earlier ones: the last one may have been incomplete,
+    and all are longer once the run has become too long for its step. Series of workers and mounts without values since
+    then are left out. Raises DatabaseFault, UsageError when a job is gone.
     """
     with contextlib.ExitStack() as stack:
         jobs = [(stack.enter_context(handle.database.transaction()), handle.id) for handle in handles]

@@ -1,1 +1,1 @@
-"""Finished jobs held against the truth of their corpora."""
+"""Checks finished jobs against the truth of their corpora."""

@@ -118,7 +118,7 @@ def _custodians(handle: JobHandle) -> set[str]:
 
 
 def _part(table: Table, custodians: set[str]) -> Part:
-    """The rows of these custodians as a manifest of their own: what counts rows is counted anew."""
+    """The rows of these custodians as a manifest of their own, with what counts rows recomputed."""
     owners = table[m.CUSTODIAN].to_pylist()
     kept = [row for row, owner in enumerate(owners) if owner in custodians]
     new = {old: row for row, old in enumerate(kept)}

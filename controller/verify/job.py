@@ -113,9 +113,9 @@ class Part:
 
 
 def choose_manifest(source: bytes, given: Path | None, *, internal: bool) -> Path | None:
-    """The manifest to verify with: the given one, the one beside the source, or none when `internal` is asked for.
+    """The manifest to verify with: the given one, the one next to the source, or none where `internal` is set.
 
-    Raises UsageError when there is none and the job's own promises alone were not asked for.
+    Raises UsageError when there is none and the check was not to be of the job's own promises alone.
     """
     if internal and given is not None:
         raise UsageError("--internal and --manifest exclude each other; give one")

@@ -235,5 +235,5 @@ def _hits(
 
 
 def as_phrase(term: str) -> str:
-    """The query that finds a term as it stands."""
+    """The query that finds a term exactly as written."""
     return '"' + term.replace("\\", "\\\\").replace('"', '\\"') + '"'

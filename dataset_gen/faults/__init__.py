@@ -76,7 +76,7 @@ _KINDS: dict[str, tuple[Callable[[Order], Made], str, int]] = {
 }
 BUILDERS: dict[str, Callable[[Order], Made]] = {kind: builder for kind, (builder, _, _) in _KINDS.items()}
 FILES = {kind: (extension, size) for kind, (_, extension, size) in _KINDS.items()}
-# Those whose exceptions do not depend on what lies around them, and that people attach.
+# Those whose exceptions do not depend on what surrounds them, and that people attach.
 ATTACHABLE = (
     "corrupt_docx",
     "encrypted_zip",

@@ -41,7 +41,7 @@ def container_fault(made: Made, fault: str, code: ExceptionCode, *, announced: i
 GZIP = "application/gzip"
 BOMB_BYTES = 200_000_000
 NESTED = 20  # zip archives inside one another
-LAST_TEXT = 15  # the deepest text beside them, well above the limit
+LAST_TEXT = 15  # the deepest text next to them, well above the limit
 
 
 def zip_bomb(order: Order) -> Made:
@@ -56,7 +56,7 @@ def zip_bomb(order: Order) -> Made:
 
 
 def gzip_bomb(_order: Order) -> Made:
-    """200 MB of zeros in one gzip file (RFC 1952), which says nothing of its length beforehand."""
+    """200 MB of zeros in one gzip file (RFC 1952), which does not announce its length at the start."""
     packed, crc = deflated_zeros(BOMB_BYTES)
     data = b"\x1f\x8b\x08\0\0\0\0\0\0\xff" + packed + struct.pack("<LL", crc, BOMB_BYTES)
     made = branch(data, GZIP, own=(b"zeros",), container=True)
@@ -148,7 +148,7 @@ def deep_xml(order: Order) -> Made:
 
 
 def entity_xml(order: Order) -> Made:
-    """Entities of entities; they are left as they stand."""
+    """Entities of entities; they are left as written."""
     term = planted_token(order.dice)
     word = order.dice.pick(prose().plain)
     data = f'<?xml version="1.0"?>\n{_entities(word)}<root>\n{term}.\n&e{_LAUGHS};</root>\n'
@@ -212,7 +212,7 @@ def looped_pdf(order: Order) -> Made:
 
 
 def nested_multiparts(order: Order) -> Made:
-    """Hundreds of multiparts inside one another; its text lies in the innermost."""
+    """Hundreds of multiparts inside one another; the innermost contains the text."""
     letter = replace(eml.single(replace(order, size=1200, terms=())), html=False, attachments=(), encoding="7bit")
     made = eml.write(letter).data
     head, _, body = made.partition(b"MIME-Version: 1.0\n")
@@ -314,7 +314,7 @@ def jpg_as_txt(order: Order) -> Made:
 
 
 def exe_as_doc(order: Order) -> Made:
-    """A program named .doc ([MS-DOS] and PE headers with nothing behind them but data): nobody reads programs."""
+    """A program named .doc ([MS-DOS] and PE headers followed only by data): no parser reads programs."""
     stub = b"MZ\x90\0\3\0\0\0\4\0\0\0\xff\xff\0\0\xb8" + bytes(7) + b"\x40" + bytes(35) + struct.pack("<L", 128)
     stub += bytes.fromhex("0e1fba0e00b409cd21b8014ccd21") + b"This program cannot be run in DOS mode.\r\r\n$"
     header = struct.pack("<4sHHLLLHH", b"PE\0\0", 0x14C, 1, 1_500_000_000, 0, 0, 224, 0x102)

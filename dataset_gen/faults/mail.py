@@ -130,7 +130,7 @@ def split_zip(order: Order) -> Made:
 
 
 def split_7z(order: Order) -> Made:
-    """The first volume of a split 7z archive: its header lies in one that is missing."""
+    """The first volume of a split 7z archive: its header is in a volume that is missing."""
     out = SevenZipWriter(mtime=_MTIME)
     out.add([f"minutes {number + 1}.txt" for number in range(4)], [text(order, 3000).data for _ in range(4)])
     data = out.finish()
@@ -181,7 +181,7 @@ def _message(data: bytes, fault: str, code: ExceptionCode, children: tuple[Place
 
 
 def open_multipart(order: Order) -> Made:
-    """A message that ends without its closing boundary: nobody knows whether more was to come."""
+    """A message that ends without its closing boundary: whether more was to come is unknown."""
     attached = (("notes.txt", text(order, 900)), ("figures.txt", text(order, 700)))
     data = eml.write(_letter(order, attached)).data
     cut = data.rindex(b"\n--=_m")
@@ -246,7 +246,8 @@ def headless_eml(order: Order) -> Made:
 
 
 def password_pst(order: Order) -> Made:
-    """A store that Outlook asks a password for. It keeps nobody else out: everything is to be found, no exception."""
+    """A store that Outlook demands a password for. Other programs need none: everything is to be found, no
+    exception."""
     return pst_store.build(replace(order, size=30_000), "edbench").spoiled("password_pst")
 
 

@@ -69,7 +69,7 @@ _SHOWN = 1_000  # units a second
 
 
 def _track(seconds: int, offset: int, size: int) -> bytes:
-    """One track of sound whose samples, one a second, lie in one chunk."""
+    """One track of sound whose samples, one a second, are in one chunk."""
     entry = _box(b"sowt", bytes(6), struct.pack(">H8xHHHHI", 1, 1, 16, 0, 0, _RATE << 16))
     each = max(1, size // seconds)
     table = _box(

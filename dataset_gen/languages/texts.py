@@ -119,7 +119,7 @@ class Manner(StrEnum):
 _DECLARED = (Manner.HTML_DECLARED, Manner.EML_DECLARED)
 CONTRADICTED = (Manner.HTML_CONTRADICTED, Manner.EML_CONTRADICTED)
 _FALSE = ("us-ascii", "utf-8")  # what programs declare that do not know
-_NO_ASCII = ("cp037", "cp500", "cp1140", "cp424", "cp875", "cp1026", *UNICODE[1:])  # not for what markup lies around
+_NO_ASCII = ("cp037", "cp500", "cp1140", "cp424", "cp875", "cp1026", *UNICODE[1:])  # not for text inside markup
 _RIGHT_TO_LEFT = ("ar", "fa", "he", "ur")
 _NO_HYPHENS = (*_RIGHT_TO_LEFT, "ja", "ko", "th", "zh_Hans", "zh_Hant")
 _IN_FORMS = ("ar", "fa", "ja", "ko", "ur", "zh_Hans", "zh_Hant")
@@ -127,8 +127,8 @@ _WIDE = ("ja", "ko", "zh_Hans", "zh_Hant")  # their letters are as wide as Latin
 
 
 def states(charset: str, manner: Manner) -> tuple[str, ...]:
-    """The text states that are allowed: where nothing declares what no structure tells, a reader may be unsure. It may not
-    be wrong and say `ok`."""
+    """The text states that are allowed. Where the charset is neither declared nor evident from the structure, a reader
+    may be unsure. It may not be wrong and report `ok`."""
     certain = manner in _DECLARED or charset in UNICODE or charset in SHIFTED
     return ("ok",) if certain else ("ok", "guessed")
 
@@ -166,7 +166,7 @@ def _pairs() -> Iterator[tuple[str, str, tuple[Manner, ...]]]:
 
 
 def in_forms(text: str, language: str) -> str:
-    """The text in the forms that Unicode has of its letters and signs beside the usual ones."""
+    """The text in the less usual forms that Unicode has of its letters and signs."""
     return text.translate(_forms(language in _WIDE))
 
 
@@ -261,7 +261,8 @@ def _compound(dice: Dice, language: str, charset: str) -> tuple[str, str]:
 
 @functools.cache
 def _all_letters() -> str:
-    """Every text without what stands between its words: what is in it might be found without having been planted."""
+    """Every text without the characters between its words: what it contains might be found without having been
+    planted."""
     return "\n".join(re.sub(rf"[^\w{_MARKS}]+", "", text) for text in own_texts().values()).lower()
 
 

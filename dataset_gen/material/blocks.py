@@ -1,7 +1,7 @@
 """Compressibility and duplicate blocks of a corpus, from blocks that are chosen by what they hold.
 
-One block in sixteen is taken, by its CRC-32: of a block that lies in many places all copies are taken or none, so
-the share of duplicates among those taken is that of all.
+One block in sixteen is taken, by its CRC-32: of a block that occurs in many places all copies are taken or none, so the
+share of duplicates among those taken is that of all.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from dataset_gen.rng import Dice, derive
 BLOCK = 65_536  # bytes
 KINDS = ("zeros", "random", "scientific", "backup", "vm-image")
 _CHAINS = ("backup", "vm-image")
-_RUN = 12  # changed blocks lie together in runs of up to so many
+_RUN = 12  # changed blocks are adjacent, in runs of up to so many
 _MEDIA_TYPE = "application/octet-stream"
 _HEAD = b"EDBENCH\0"  # nothing that begins so is taken for a known format
 
@@ -133,7 +133,7 @@ class _Ages:
         self.generation = 0
 
     def step(self) -> int:
-        """Go on by one generation; blocks that changed."""
+        """Advance by one generation; returns the number of changed blocks."""
         self.generation += 1
         blocks = len(self.ages)
         dice = Dice(derive(self._seed, self._series.kind, self._number, "changes", self.generation))

@@ -56,7 +56,7 @@ class Sketch:
     attachments: tuple[tuple[str, str, int], ...]  # format, key, size
     picture: int  # bytes of an inline picture, or 0
     charset: str
-    receipt: bool  # says that the message before it was read
+    receipt: bool  # reports that the message before it was read
     forwards: bool  # carries the message before it as an attachment
     estimate: int  # bytes, about
 
@@ -234,7 +234,7 @@ def _body(
 
 
 def _signature(who: Someone) -> list[str]:
-    """The same one below everything that somebody writes; some have none but their name."""
+    """The same signature below everything that a person writes; some have none but their name."""
     draw = derive(0, "signature", who.address)
     if draw % 3 == 0:
         return [who.name]

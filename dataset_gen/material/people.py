@@ -1,4 +1,4 @@
-"""Who writes and where things lie: people, file names and folder names."""
+"""Who writes and where files are: people, file names and folder names."""
 
 from __future__ import annotations
 

@@ -97,8 +97,8 @@ class Prose:
     def groups(
         self, dice: Dice, characters: int, *, accented: bool = False, any_script: bool = False
     ) -> list[list[str]]:
-        """The sentences of each paragraph, in the dice's language where the caller can write it: ASCII unless told
-        otherwise, `accented` is ISO 8859-1, `any_script` all there is."""
+        """The sentences of each paragraph, in the dice's language where the caller can write it: ASCII by default,
+        `accented` is ISO 8859-1, `any_script` all there is."""
         pool = self._pool(dice.language, accented or any_script, any_script)
         english = pool is self.plain
         top = len(pool) - 6

@@ -114,7 +114,7 @@ class SevenZipWriter:
         return bytes((_HEADER,)) + streams + self._files() + bytes((_END,))
 
     def _streams(self, blocks: list[_Block], position: int, *, files: bool) -> bytes:
-        """StreamsInfo; `files` says that blocks are cut into files."""
+        """StreamsInfo; `files`: blocks are cut into files."""
         out = [bytes((_PACK,)), number(position), number(len(blocks)), bytes((_SIZE,))]
         out += [number(len(block.packed)) for block in blocks]
         out += [bytes((_END, _UNPACK, _FOLDER)), number(len(blocks)), b"\0", *(block.coders for block in blocks)]

@@ -42,7 +42,7 @@ _CENTRAL = struct.Struct("<IHHHHHHIIIHHHHHII")
 _END = struct.Struct("<IHHHHIIH")
 _END64 = struct.Struct("<IQHHIIQQQQ")
 _LOCATOR64 = struct.Struct("<IIQI")
-_MASK16, _MASK32 = 0xFFFF, 0xFFFFFFFF  # where these stand, the zip64 fields hold the number
+_MASK16, _MASK32 = 0xFFFF, 0xFFFFFFFF  # where a field has these, the zip64 field holds the number
 _UTF8, _ENCRYPTED = 0x800, 0x1
 _STORED, _DEFLATED = 0, 8
 

@@ -28,7 +28,7 @@ from dataset_gen.workshop import FIRST, NEAR, WITH_TEXT, Workshop, extension
 SMALLEST_RAW = 2_000_000  # bytes; below this the parts of a corpus no longer fit in
 _FIRST_BYTES = 60_000  # of the one of each format, at most
 _OPEN = 0.64  # share of the archives that is drawn by chance, where the rest can level the totals out
-_OPEN_DOCUMENTS = 0.35  # the same of the loose documents: what mail and archives hold has to fit in beside them
+_OPEN_DOCUMENTS = 0.35  # the same of the loose documents: what mail and archives hold has to fit in as well
 _SURE = 0.8  # part of the missing archives that is made at once: they hold others, by chance
 _SMALL_ARCHIVE = 60_000  # bytes
 _ROUNDS = (0.7, 0.75, 0.8, 1.0)  # parts of the missing documents that each levelling round adds
@@ -40,7 +40,7 @@ class Planner:
     def __init__(self, profile: Profile, seed: int, scale: float) -> None:
         raw = profile.raw_bytes * scale
         if raw < SMALLEST_RAW:
-            least = math.ceil(SMALLEST_RAW / profile.raw_bytes * 1e5) / 1e5  # what is told has to do
+            least = math.ceil(SMALLEST_RAW / profile.raw_bytes * 1e5) / 1e5  # the scale that is printed has to suffice
             raise UsageError(f"scale {scale:g} gives {raw / 1e6:.1f} MB; use at least {least:.5f}")
         self.profile, self.seed, self.scale = profile, seed, scale
         self.raw = int(raw)
@@ -67,7 +67,7 @@ class Planner:
         yield self._level_archives(tally)
         for part in _ROUNDS if self.goal.types else (1.0,):
             yield self._level_documents(tally, part)
-        self._originals.clear()  # 100 MB of a whole corpus that nobody needs any more
+        self._originals.clear()  # 100 MB of a whole corpus that nothing needs any more
         for shelf in self.shelves:
             shelf.paths.clear()
 
@@ -160,7 +160,7 @@ class Planner:
         return out
 
     def _size(self, fmt: str, largest: int) -> int:
-        """The format's next size: over many, all sizes come as often as the profile says."""
+        """The format's next size: over many, all sizes come as often as the profile demands."""
         even = self._sizes.get(fmt)
         if even is None:
             even = self._sizes[fmt] = Even(derive(self.seed, "sizes", fmt) % 65_536 / 65_536)

@@ -47,7 +47,7 @@ def archive_bytes(goal: Goal, tally: CorpusTotals, shares: Mapping[str, float], 
     """Raw bytes of archives that are missing, so that with the documents still to come the expansion is met.
 
     `shares` are those of the archives' formats, `weights` those of the loose formats as `counts` takes them. Members
-    are items of the same types as loose documents, so more archives mean fewer of these: go round a few times.
+    are items of the same types as loose documents, so more archives mean fewer of these: repeat a few times.
     """
     shares = {fmt: share for fmt, share in shares.items() if fmt in tally.formats}
     total = sum(shares.values())
@@ -86,8 +86,8 @@ def _with_more(tally: CorpusTotals, more: Mapping[str, float]) -> CorpusTotals:
 
 
 def archive_counts(goal: Goal, tally: CorpusTotals, budgets: Mapping[str, float]) -> dict[str, int]:
-    """Archives of each format whose type is stated, given the bytes that each format gets: what lies in archives
-    grows with their bytes, whatever their number. Without bytes, the format that holds the fewest gets all."""
+    """Archives of each format whose type is stated, given the bytes that each format gets: what archives contain grows
+    with their bytes, whatever their number. Without bytes, the format that holds the fewest gets all."""
     there = tally.types
     out: dict[str, int] = {}
     of_type: dict[str, dict[str, float]] = {}
@@ -121,7 +121,7 @@ def counts(goal: Goal, tally: CorpusTotals, weights: Mapping[str, float]) -> dic
     }
     own_each = {fmt: _each(sums, sums.own_type) for fmt, sums in levelled.items()}
     out = dict.fromkeys(levelled, 0.0)
-    for _ in range(_TURNS):  # each format brings others with it: go round until nothing moves
+    for _ in range(_TURNS):  # each format brings others with it: repeat until nothing changes
         for fmt, sums in levelled.items():
             own = sums.own_type
             others = sum(out[o] * each for o, each in brings[own])

@@ -1,4 +1,4 @@
-"""The mail of a plan: threads for everybody until each has his bytes, then the files they lie in."""
+"""The mail of a plan: threads for all custodians until each has his bytes, then the files that hold them."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from dataset_gen.rng import Dice, derive
 from dataset_gen.workshop import Workshop
 
 _LETTERS_A_FOLDER = 250
-_KEPT = 0.85  # of a thread's messages lie with those who are not its owner
+_KEPT = 0.85  # of a thread's messages are also with custodians who do not own it
 _YEAR = 365 * 86_400
 _SINGLE = {"files": (LETTER, "eml"), "msg": (NOTE, "msg"), "maildir": (MAILDIR, "")}
 
@@ -85,7 +85,7 @@ def _single_files(box: _Box, largest: int) -> list[FileSpec]:
 
 
 def _maildir_name(talk: Thread, position: int) -> tuple[str, str]:
-    """Directory and name as in a Maildir: unread messages lie in `new`, the others in `cur` with their flags."""
+    """Directory and name as in a Maildir: unread messages are in `new`, the others in `cur` with their flags."""
     draw = derive(0, talk.key, position, "flags")
     name = f"{talk.sketches[position].when}.M{draw % 1_000_000:06d}P{draw // 7 % 30_000}.mail"
     folder = ("", "", ".Sent/", ".Archive/")[derive(0, talk.key) % 4]

@@ -49,7 +49,7 @@ class Shelf:
     planned: int = 0  # bytes, about
 
     def place(self, name: str, ext: str, where: str | None = None) -> bytes:
-        """A path that is not taken yet, in a folder of the tree unless told where."""
+        """A path that is not taken yet, in the folder `where`; by default in a folder of the tree."""
         if where is None:
             where = self._folder()
         stem = name.replace("/", "-")

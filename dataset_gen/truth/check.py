@@ -1,4 +1,4 @@
-"""Whether a corpus is whole and genuine: every loose file is hashed again and held against the manifest."""
+"""Whether a corpus is whole and genuine: every loose file is hashed again and compared with the manifest."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ def check_corpus(directory: Path, processes: int, progress: Progress) -> Checked
 
 
 def _of_description(description: dict[str, Any], known: list[Known], items: int) -> Iterator[Difference]:
-    """What dataset.json says against the manifest."""
+    """Differences between dataset.json and the manifest."""
     derived = {
         "items": items,
         "loose_files": len(known),

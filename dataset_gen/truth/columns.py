@@ -31,6 +31,6 @@ FAULT = "fault"  # kind of fault; null for sound items
 EXCEPTIONS = "exceptions"  # codes
 ANNOUNCED = "announced"  # containers: children announced; null where the format does not
 FAILED = "failed"  # containers: children expected less children that have a row; null for others and unopened ones
-CONTENT = "content"  # hash over what it says, whatever compressor packed it
+CONTENT = "content"  # hash over its content, whatever compressor packed it
 TEXT_OF = "text_of"  # loose documents: key of the one whose text it has, with a changed sentence here and there if near; else null
 LANGUAGE = "language"  # of real text (profile languages), as ISO 639 or zh_Hans, zh_Hant; else null

@@ -43,7 +43,7 @@ class _Sizes:
 
 
 class Facts:
-    """Takes the parts of a manifest in order; `description` is what `dataset.json` says of them."""
+    """Takes the parts of a manifest in order; `description` returns what `dataset.json` contains about them."""
 
     def __init__(self) -> None:
         self.raw = self.extracted = self.pages = self.items = self.duplicates = self.system = 0
@@ -101,7 +101,7 @@ class Facts:
     def description(
         self, profile: Profile, scale: float, blocks: dict[str, Any], threads: Counter[int]
     ) -> dict[str, Any]:
-        """Totals, distributions and the two hashes; `blocks` is what `Blocks` says."""
+        """Totals, distributions and the two hashes; `blocks` is the result of `Blocks`."""
         raw, items = self.raw, self.items
         return {
             "items": items,

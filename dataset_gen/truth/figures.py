@@ -111,7 +111,7 @@ def _shape(said: dict[str, Any]) -> Figure:
 
 
 def _mail(said: dict[str, Any], table: Any) -> Figure:
-    """Attachments of messages, lengths of threads, and how often the same bytes lie in the corpus."""
+    """Attachments of messages, lengths of threads, and how often the same bytes occur in the corpus."""
     figure = _figure(10, 3.6)
     left, middle, right = figure.subplots(1, 3)
     lengths = {int(k): v for k, v in said["distributions"]["thread_lengths"].items()}

@@ -1,7 +1,8 @@
 """GlusterFS: what the bricks of a volume served, as `gluster volume profile VOLUME info cumulative --xml` prints it.
 
-Counts are of bricks' file operations since profiling began, or since a brick's process did. A client asks several bricks for one
-call (directories lie on all of them), and bricks do work of their own, so that these are more than a client's ops.
+Counts are of bricks' file operations since profiling began, or since a brick's process did. A client asks several
+bricks for one call (directories are on all of them), and bricks do work of their own, so that these are more than a
+client's ops.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ READ, WRITTEN = "read bytes", "written bytes"
 
 
 def profile(text: str) -> dict[str, float]:
-    """Ops by name and bytes, over all bricks. Raises ValueError for what is not that document, or says that it failed."""
+    """Ops by name and bytes, over all bricks. Raises ValueError for another document, or one that reports a failure."""
     from lxml import etree  # the other collectors do without
 
     try:

@@ -1,7 +1,8 @@
 """MooseFS: operations of all sessions, as `mfscli -SMO -m 1` prints them (moosefs-cli 3.0, mfscli(1)).
 
-The master counts for each session by hour and begins anew with the next one: `-m 1` is the hour that it is. What a client's own
-process answers from its caches never comes to the master; reads and writes are lookups of chunks, the bytes go to chunk servers.
+The master counts for each session by hour and starts from 0 with the next one: `-m 1` is the current hour. What a
+client's own process answers from its caches never comes to the master; reads and writes are lookups of chunks, the
+bytes go to chunk servers.
 """
 
 from __future__ import annotations
@@ -41,7 +42,7 @@ def operations(text: str) -> dict[str, float]:
 
 
 def _row(line: str) -> list[int]:
-    """The numbers of one session: its mount point, which stands before them, may hold anything."""
+    """The numbers of one session. Its mount point, the first field, may contain anything."""
     fields = [field.strip() for field in line.rsplit(SEPARATOR, len(OPS) + 1)]
     if len(fields) != len(OPS) + 2:
         raise ValueError(f"{len(OPS) + 1} numbers are expected: {line[:200]!r}")

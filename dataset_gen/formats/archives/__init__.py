@@ -1,1 +1,1 @@
-"""Archives: zip, tar, 7z, and mail that somebody packed."""
+"""Archives: zip, tar, 7z, and mail that a person packed."""

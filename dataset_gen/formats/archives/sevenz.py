@@ -10,7 +10,7 @@ from readers.records import Kind
 
 MEDIA_TYPE = "application/x-7z-compressed"
 _BLOCK = 8_000_000  # bytes of files in a solid block
-_SAMPLE = 32_768  # bytes that tell how well a file packs
+_SAMPLE = 32_768  # bytes that show how well a file packs
 _EPOCH = 1_420_000_000
 
 

@@ -1,4 +1,4 @@
-"""Archives: zip, tar, tar.gz and gz, with whatever lies in archives."""
+"""Archives: zip, tar, tar.gz and gz, with what archives usually contain."""
 
 from __future__ import annotations
 
@@ -148,7 +148,7 @@ def build_gz(order: Order) -> Made:
     return branch(data, "application/gzip", children=(child,), container=True)
 
 
-_STORES = ("mbox", "pst")  # mail stores that may lie beside the messages
+_STORES = ("mbox", "pst")  # mail stores that may be next to the messages
 _MOST = 4000  # members
 _ZIP_IN_MAIL = 0.15
 _STORE = 0.06

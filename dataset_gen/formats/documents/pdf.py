@@ -22,7 +22,7 @@ _HEAD = b"%PDF-1.7\n%\xe2\xe3\xcf\xd3\n"
 
 
 def text_string(text: str) -> bytes:
-    """A text string (§7.9.2.2): as it stands where it is plain, else UTF-16 in hexadecimal digits."""
+    """A text string (§7.9.2.2): unchanged where it is plain, else UTF-16 in hexadecimal digits."""
     if text.isascii() and not set(text) & set("()\\"):
         return b"(" + text.encode("ascii") + b")"
     return b"<feff" + text.encode("utf-16-be").hex().encode("ascii") + b">"
@@ -30,7 +30,7 @@ def text_string(text: str) -> bytes:
 
 @dataclass(slots=True)
 class PdfObjects:
-    """Objects by number, which begin at 1; a number may be had before its object is known."""
+    """Objects by number, which begin at 1; a number may be reserved before its object is known."""
 
     bodies: list[bytes] = field(default_factory=list)
 
@@ -49,11 +49,11 @@ class PdfObjects:
         return len(self.bodies)
 
     def stream(self, entries: bytes, data: bytes) -> int:
-        """A stream object; `entries` of its dictionary beside the length, which is of the bytes as they are."""
+        """A stream object; `entries` of its dictionary other than the length, which is of the bytes as they are."""
         return self.add(b"<<%b/Length %d>>stream\n%b\nendstream" % (entries, len(data), data))
 
     def finish(self, root: int, info: int) -> bytes:
-        """The whole file; its id follows from the sizes of its objects and from what `info` says."""
+        """The whole file; its id follows from the sizes of its objects and from the object `info`."""
         pieces = [_HEAD]
         at = len(_HEAD)
         table = [b"0000000000 65535 f \n"]
@@ -108,7 +108,7 @@ def build(order: Order) -> Made:
         pages=text_pages + count,
         terms=order.terms,
     )
-    if text_pages and count:  # nobody can tell that no words are in its pictures
+    if text_pages and count:  # no reader can know that no words are in its pictures
         made.truth.exceptions = (ExceptionCode.UNSUPPORTED.value,)
     return made
 
@@ -135,7 +135,7 @@ def _values(order: Order) -> list[tuple[str, str]]:
 
 @dataclass(slots=True)
 class _Document:
-    """Pages and what the catalog says beside them."""
+    """Pages and the other entries of the catalog."""
 
     dice: Dice
     attached: list[tuple[str, bytes]]
@@ -178,7 +178,7 @@ class _Document:
         return self._page(tree, content, b"/Resources<</XObject<</Im1 %d 0 R>>>>" % image)
 
     def _field(self, name: str, value: str, number: int) -> int:
-        """A text field (§12.7.4.3) and its widget in one, over what is at the foot of the page."""
+        """A text field (§12.7.4.3) and its widget in one, at the foot of a page, over its text."""
         low = 20 + 22 * number
         place = b"/Rect[50 %d 350 %d]/F 4/DA(/F1 9 Tf 0 g)" % (low, low + 18)
         shown = value.translate(_QUOTED).encode("cp1252", "replace")

@@ -29,7 +29,7 @@ def rational(tag: int, *values: tuple[int, int]) -> Entry:
 
 
 def directory(entries: list[Entry], at: int, following: int = 0) -> bytes:
-    """The directory that lies at offset `at`, its long values behind it; `following` is where the next one lies."""
+    """The directory at offset `at`, followed by its long values; `following` is the offset of the next directory."""
     entries = sorted(entries)
     place = at + 2 + 12 * len(entries) + 4
     head, tail = [struct.pack("<H", len(entries))], []

@@ -139,7 +139,7 @@ def html_of(letter: Letter) -> str:
 
 
 def _body(letter: Letter, tag: str) -> bytes:
-    """The text, with HTML beside it, with its picture."""
+    """The text; with HTML as its alternative, and the HTML with its picture."""
     plain = _text_part(letter, letter.body, "plain")
     if not letter.html:
         return plain
@@ -162,7 +162,7 @@ def _notification(letter: Letter, *, crlf: bool) -> Made:
 
 
 def write(letter: Letter, *, crlf: bool = False) -> Made:
-    """The message; `crlf` for files as mail programs save them, LF as it lies in mail stores."""
+    """The message; `crlf` for files as mail programs save them, LF as in mail stores."""
     tag = letter.message_id.partition("@")[0]
     placed: list[tuple[str, Made]] = []
     parts: list[bytes] = []
@@ -246,7 +246,7 @@ class Formed:
     terms: tuple[str, ...]
 
     def own(self) -> tuple[bytes, ...]:
-        """What the message itself says, children left out (for `Truth.content`)."""
+        """The message's own content, children left out (for `Truth.content`)."""
         form = self.form
         people = (form.sender, *form.to, *form.cc)
         fields = [form.message_id, str(form.sent), form.subject, *form.references]

@@ -34,7 +34,7 @@ def blip(kind: int, data: bytes) -> bytes:
 
 
 def store_entry(kind: int, data: bytes, size: int, *, at: int = 0, inside: bytes = b"") -> bytes:
-    """An entry of the picture store (2.2.32) for a record of `size` bytes, which lies at `at` of another stream or
+    """An entry of the picture store (2.2.32) for a record of `size` bytes, which is at `at` of another stream or
     `inside` the entry."""
     head = struct.pack("<BB16sHIIIBBBB", kind, kind, hashlib.md5(data).digest(), 0xFF, size, 1, at, 0, 0, 0, 0)
     return atom(0xF007, head + inside, kind, 2)
@@ -64,7 +64,7 @@ _PACKAGE_SHARE = 0.1  # of the documents that are big enough
 _PACKAGE = 40_000
 _PACKED = ("pdf", "txt", "jpg", "csv")
 _TEXT_AT = 0x600
-_SHORTEST = 4096  # a stream that is shorter lies among the mini sectors, where old readers do not look for a document
+_SHORTEST = 4096  # a stream that is shorter is in the mini sectors, where old readers do not look for a document
 _OBJECT = "\x13 EMBED Package \x14\x01\x15\r"
 
 

@@ -58,8 +58,8 @@ def fib(
 
 
 def pages(start: int, ends: Sequence[int], pictures: Sequence[tuple[int, int]] = ()) -> Pages:
-    """Default formatting for the characters and for each paragraph (2.9.33, 2.9.174); `pictures` are (where its
-    character is in the file, where it lies in the stream Data)."""
+    """Default formatting for the characters and for each paragraph (2.9.33, 2.9.174); `pictures` are (offset of its
+    character in the file, its offset in the stream Data)."""
     raw = [_characters(start, ends[-1], pictures)]
     bounds = [start]
     for at in range(0, len(ends), _PARAGRAPHS_A_PAGE):

@@ -34,12 +34,12 @@ _FLAG_ENCRYPTED = 0x0100
 
 
 def encrypted_docx(order: Order) -> Made:
-    """A Word document nobody can read without the password."""
+    """A Word document that cannot be read without the password."""
     return _package(order, ooxml.build(replace(order, size=4000, terms=())), "encrypted_docx")
 
 
 def encrypted_xlsx(order: Order) -> Made:
-    """A workbook nobody can read without the password."""
+    """A workbook that cannot be read without the password."""
     return _package(order, xlsx.build(replace(order, size=4000, terms=())), "encrypted_xlsx")
 
 
@@ -83,7 +83,7 @@ def _rc4(key: bytes, data: bytes) -> bytes:
 
 
 def _data_spaces() -> dict[str, bytes]:
-    """What says that the package is encrypted as a whole (2.1)."""
+    """The streams that declare the package as encrypted as a whole (2.1)."""
     reference = struct.pack("<II", 1, 0) + _padded("EncryptedPackage") + _padded("StrongEncryptionDataSpace")
     return {
         "Version": _padded("Microsoft.Container.DataSpaces") + struct.pack("<HHHHHH", 1, 0, 1, 0, 1, 0),
@@ -110,7 +110,7 @@ def _padded(text: str) -> bytes:
 
 
 def encrypted_doc(order: Order) -> Made:
-    """A document of Word 97 to 2003 nobody can read without the password."""
+    """A document of Word 97 to 2003 that cannot be read without the password."""
     dice = order.dice
     text = doc.Text()
     title = prose().title(dice)

@@ -41,7 +41,7 @@ _PICTURE = (
 
 @dataclass(slots=True)
 class _Package:
-    """What lies in the archive beside `mimetype` and the manifest, in order."""
+    """The members of the archive except `mimetype` and the manifest, in order."""
 
     media_type: str
     parts: list[tuple[str, bytes]] = field(default_factory=list)

@@ -32,7 +32,7 @@ _PACKAGE_SHARE = 0.4  # of the embedded objects
 
 @dataclass(frozen=True, slots=True)
 class Carried:
-    """A part that is a child: what lies in the archive, and what is found in it."""
+    """A part that is a child: its bytes in the archive, and what is found in it."""
 
     part: str
     data: bytes

@@ -125,7 +125,7 @@ def _streams(parts: _Parts) -> tuple[tuple[bytes, int], bytes]:
 
 
 def _edited(objects: list[bytes]) -> tuple[bytes, int]:
-    """All persistent objects, where each lies (2.3.4), and the edit that wrote them (2.3.3)."""
+    """All persistent objects, the location of each (2.3.4), and the edit that wrote them (2.3.3)."""
     offsets, at = [], 0
     for one in objects:
         offsets.append(at)

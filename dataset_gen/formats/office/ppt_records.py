@@ -19,7 +19,7 @@ def string(text: str, instance: int) -> bytes:
 
 
 def text(lines: str, kind: int) -> bytes:
-    """A header that says of what kind, then the characters: without their high bytes where these are all zero."""
+    """A header with the kind of text, then the characters: without their high bytes where these are all zero."""
     head = atom(0x0F9F, struct.pack("<I", kind))
     try:
         return head + atom(0x0FA8, lines.encode("latin-1"))

@@ -77,7 +77,7 @@ def build(order: Order) -> Made:
 
 
 def _add_picture(order: Order, package: Package, size: int) -> tuple[str, str, str]:
-    """A drawing with one picture; what the sheet says of it in its relationships."""
+    """Add a drawing with one picture; returns the sheet's relationship to it."""
     anchor = (
         "<xdr:from><xdr:col>6</xdr:col><xdr:colOff>0</xdr:colOff><xdr:row>1</xdr:row><xdr:rowOff>0</xdr:rowOff>"
         "</xdr:from>"

@@ -27,7 +27,7 @@ _TO_1601 = 11_644_473_600  # seconds between 1601-01-01 and 1970-01-01
 
 
 def guid(text: str) -> bytes:
-    """A GUID as it lies on disk: the first three fields little-endian."""
+    """A GUID as stored on disk: the first three fields little-endian."""
     a, b, c, d, e = text.split("-")
     return struct.pack("<IHH", int(a, 16), int(b, 16), int(c, 16)) + bytes.fromhex(d + e)
 
@@ -85,7 +85,7 @@ def crc(data: bytes) -> int:
 
 
 def one_off(name: str, address: str) -> bytes:
-    """The entry identifier of somebody in no address book ([MS-OXCDATA] 2.2.5.1)."""
+    """The entry identifier of a person in no address book ([MS-OXCDATA] 2.2.5.1)."""
     head = bytes(4) + bytes.fromhex("812b1fa4bea310199d6e00dd010f5402") + b"\0\0\x01\x80"
     return head + f"{name}\0SMTP\0{address}\0".encode("utf-16-le", "replace")
 
@@ -122,7 +122,7 @@ NamedProperties: TypeAlias = Mapping[Named, Value]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Details:
-    """What an item has beside the fields of its mail."""
+    """What an item has in addition to the fields of its mail."""
 
     message_class: str = "IPM.Note"
     properties: Mapping[int, Value] = field(default_factory=dict)  # these go over those of the mail
@@ -233,7 +233,7 @@ def _recipients(form: MailForm) -> Iterable[Properties]:
             yield {
                 0x30000003: row,  # RowId
                 RECIPIENT_TYPE: kind,
-                0x0FFE0003: 6,  # ObjectType: somebody
+                0x0FFE0003: 6,  # ObjectType: a person
                 0x39000003: 0,  # DisplayType
                 0x0E0F000B: True,  # Responsibility
                 **_person(person, 0x3001, 0x3002, 0x3003, 0x39FE, 0x0FFF),
@@ -319,10 +319,10 @@ def compress(data: bytes) -> bytes:
 
 
 def _tokens(data: bytes) -> bytes:
-    """Literals and references, eight to a run behind a byte that tells which is which; a reference to the place that
+    """Literals and references, eight to a run after a byte whose bits distinguish them; a reference to the place that
     is written next ends it (2.2)."""
     buffer = _PRELOADED + data
-    latest = _PLACES.copy()  # where three bytes stood last
+    latest = _PLACES.copy()  # the latest place of three bytes
     at, end = len(_PRELOADED), len(buffer)
     out = bytearray()
     run, flags, count = bytearray(), 0, 0
@@ -347,7 +347,8 @@ def _tokens(data: bytes) -> bytes:
 
 
 def _match(buffer: bytes, latest: dict[bytes, int], at: int, end: int) -> tuple[int, int]:
-    """Where the bytes that come next stood last, and how many of them; no bytes if nowhere in the dictionary."""
+    """The latest place of the bytes that come next, and the number of equal ones; 0 if they are not in the
+    dictionary."""
     start = latest.get(buffer[at : at + _SHORTEST], -1)
     if start < 0 or at - start > _DICTIONARY - _LONGEST or at + _SHORTEST > end:
         return 0, 0

@@ -63,7 +63,7 @@ def _made(mail: Formed, details: Details = NOTE) -> Made:
 
 
 def _with_rich_text(form: MailForm, details: Details) -> Details:
-    """Some letters in plain text have an RTF rendition beside it, as Outlook leaves behind."""
+    """Some letters in plain text also have an RTF rendition, as Outlook writes it."""
     if form.html is not None or form.plain is None or len(form.plain) > _LONGEST_RICH:
         return details
     if hashlib.sha256(form.message_id.encode()).digest()[1] >= _RICH:

@@ -33,7 +33,7 @@ Path = tuple[str, ...]  # folders from the top
 
 
 def folder_of(letter: Letter) -> Path:
-    """Where a message lies unless told otherwise: a thread stays together, but for what was sent."""
+    """The default folder of a message: a thread stays together, except for messages that were sent."""
     if derive(0, letter.key, "sent") % 5 == 0:
         return ("Sent Items",)
     thread = letter.key.rpartition("/")[0] or letter.key

@@ -3,7 +3,7 @@
     write(Message(properties={SUBJECT: "…"}, attachments=[…]))
 
 A stream of attributes, those of the message first, then those of each attachment. What old mail programs knew has
-attributes of its own; everything is in the property lists beside, texts in UTF-16.
+attributes of its own; the property lists contain everything, texts in UTF-16.
 """
 
 from __future__ import annotations
@@ -78,7 +78,7 @@ def write(message: Message) -> bytes:
 
 
 def _attach(out: list[bytes], attachment: Attachment, message: Properties) -> None:
-    """The attributes of one attachment, the one that says where it is shown first (2.1.3.3.15 to 2.1.3.3.23)."""
+    """The attributes of one attachment, first the one with its place in the text (2.1.3.3.15 to 2.1.3.3.23)."""
     own = attachment.properties
     _add(out, _ATTACHMENT, _RENDERING, struct.pack("<HIHHI", 1, 0xFFFFFFFF, 32, 32, 0))
     if SUBMITTED in message:

@@ -14,7 +14,7 @@ from dataset_gen.formats.pst.space import SLOT, Space, checksum
 BLOCK_DATA = 8176  # bytes of data in a block at most: 8,192 less the trailer
 MOST_BYTES = 0x7FFF_FFFF  # of one data tree: properties say their size in a signed 32-bit number
 _TRAILER = 16
-_INTERNAL = 2  # bit of a block id: tells trees from data
+_INTERNAL = 2  # bit of a block id: distinguishes trees from data
 _DATA_ENTRIES = (BLOCK_DATA - 8) // 8
 _SUB_ENTRIES = (BLOCK_DATA - 8) // 24
 _SUB_BRANCHES = (BLOCK_DATA - 8) // 16
@@ -36,7 +36,7 @@ class Crypt(IntEnum):
     """How data blocks are stored. None of them keeps anything secret: there is no key."""
 
     NONE = 0
-    PERMUTE = 1  # "compressible encryption", what Outlook does unless told otherwise
+    PERMUTE = 1  # "compressible encryption", the default of Outlook
 
 
 class SubNode(NamedTuple):
@@ -155,7 +155,7 @@ PROPERTIES, TABLE = 0xBC, 0x7C  # what a heap holds
 MOST_ITEM = 3580  # bytes of one allocation; larger values are subnodes
 _MOST_ITEMS = 2047  # in one page: 11 bits of a heap id
 _FIRST_HEAD, _HEAD, _MAP_HEAD = 12, 2, 66
-_MAPPED_FIRST, _MAPPED = 8, 128  # pages whose fill level the first page and each later map tells
+_MAPPED_FIRST, _MAPPED = 8, 128  # pages whose fill level is in the first page and in each later map
 # The fill level of a page (2.3.1.2): 0 for 3,584 bytes free or more … 15 for fewer than 8.
 _LEVELS = (8, 16, 32, 64, 128, 256, 512, 768, 1024, 1280, 1536, 1792, 2048, 2560, 3584)
 
@@ -163,8 +163,8 @@ _LEVELS = (8, 16, 32, 64, 128, 256, 512, 768, 1024, 1280, 1536, 1792, 2048, 2560
 class Heap:
     """Allocations in pages of one block each.
 
-    Full pages are written at once, but for the few that tell the fill levels of others: these and the first wait
-    until the end.
+    Full pages are written at once, except the few that hold the fill levels of others: these and the first wait until
+    the end.
     """
 
     __slots__ = ("_blocks", "_client", "_held", "_ids", "_items", "_last", "_levels", "_size")
@@ -172,7 +172,7 @@ class Heap:
     def __init__(self, blocks: Blocks, client: int) -> None:
         self._blocks = blocks
         self._client = client
-        self._items: list[bytes] = []  # of the page that is open
+        self._items: list[bytes] = []  # of the open page
         self._size = _FIRST_HEAD  # its head and items
         self._ids: list[int] = []  # blocks of the pages before it; 0 for those held
         self._held: dict[int, tuple[bytes, int]] = {}  # by number: their bytes behind the head, where the map is
@@ -278,14 +278,14 @@ _RECORD = struct.Struct("<HHI")
 
 
 class Stored(NamedTuple):
-    """A binary value that lies in blocks already."""
+    """A binary value that is in blocks already."""
 
     bid: int
     size: int
 
 
 class Nested(NamedTuple):
-    """An object that lies in a subnode of the same object."""
+    """An object that is in a subnode of the same object."""
 
     nid: int
     size: int

@@ -121,13 +121,13 @@ def shown_name(person: Address) -> str:
 
 @functools.lru_cache(maxsize=4096)
 def entry_id(person: Address) -> bytes:
-    """The id of somebody who is in no address book: it says who it is."""
+    """The entry id of a person in no address book: it contains the name and address."""
     return _ONE_OFF + f"{shown_name(person)}\0SMTP\0{person[1]}\0".encode("utf-16-le", "replace")
 
 
 @functools.lru_cache(maxsize=4096)
 def search_key(person: Address) -> bytes:
-    """What tells whether two are the same."""
+    """The key that is equal for the same person."""
     return f"SMTP:{person[1]}\0".upper().encode("utf-8", "replace")
 
 
@@ -190,7 +190,7 @@ _FILE_TIME_EPOCH = 11_644_473_600
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Extras:
-    """What a message has beside its form."""
+    """What a message has in addition to its form."""
 
     message_class: str = "IPM.Note"
     importance: int = 1  # 0 low, 1 normal, 2 high
@@ -205,8 +205,8 @@ class Written:
 
     data: int  # block ids
     sub: int
-    size: int  # bytes, about, as PidTagMessageSize says
-    shown: Properties  # what its row in a table of contents says
+    size: int  # bytes, about, as in PidTagMessageSize
+    shown: Properties  # the values of its row in a table of contents
 
 
 def file_time(seconds: int) -> int:
@@ -295,7 +295,7 @@ def _more(form: MailForm, extras: Extras) -> dict[int, Value]:
 
 
 def _subject(text: str) -> tuple[str, str]:
-    """A subject as a store has it, and without its prefix: before it stands how long its prefix is (2.5.3.1.1.1)."""
+    """A subject as a store has it, and without its prefix. It begins with the length of its prefix (2.5.3.1.1.1)."""
     match = _PREFIX.match(text)
     length = len(match[0]) if match else 0
     return f"\x01{chr(length + 1)}{text}" if text else "", text[length:]

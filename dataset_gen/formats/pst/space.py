@@ -1,4 +1,4 @@
-"""Where things lie in a PST: sections of 253,952 bytes, each with its allocation map ([MS-PST] 1.3.2, 2.2.2.7.2)."""
+"""Locations in a PST: sections of 253,952 bytes, each with its allocation map ([MS-PST] 1.3.2, 2.2.2.7.2)."""
 
 from __future__ import annotations
 

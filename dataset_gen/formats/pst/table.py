@@ -26,7 +26,7 @@ _EIGHT = frozenset((INT64, TIME))
 
 
 class Column(NamedTuple):
-    """Where a cell lies in its row."""
+    """The location of a cell in its row."""
 
     tag: int
     offset: int

@@ -84,7 +84,7 @@ class Folder:
         self.unread += not read
 
     def finish(self, nodes: Nodes) -> dict[int, Value]:
-        """Write the folder and all beneath it; returns what its row in the folder above says."""
+        """Write the folder and all beneath it; returns the values of its row in the folder above."""
         below = TableContext(nodes.blocks, HIERARCHY)
         for folder in sorted(self.folders.values(), key=lambda f: f.nid):
             below.row(folder.nid, folder.finish(nodes))
@@ -192,7 +192,7 @@ FIRST_NUMBERS = {0x03: 0x4000, 0x04: 0x10000, 0x08: 0x8000}
 
 
 def density_list(page_id: int) -> bytes:
-    """An empty one, as Outlook leaves it: whoever writes next finds out for himself where there is room."""
+    """An empty list, as Outlook leaves it: the next program that writes finds free space by itself."""
     return page(DLIST, b"", DLIST_OFFSET, page_id)
 
 

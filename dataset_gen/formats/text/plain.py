@@ -208,8 +208,8 @@ def _pool(form: str) -> RecordPool:
 
 
 def _rows(order: Order, form: str, around: int) -> bytes:
-    """A row for each term, then as many as the bytes wanted need beside `around` others; the first rows have numbers of
-    this document only."""
+    """A row for each term, then as many as the bytes wanted need in addition to `around` others; the first rows have
+    numbers of this document only."""
     dice, write = order.dice, _WRITERS[form]
     own = write(_draw(dice)) + "".join(write((0, _PLANTED, "C00000", 0.0, f"{term}.")) for term in order.terms)
     return b"".join((own.encode(), *_pool(form).take(dice, order.size - around - len(own))))
@@ -237,7 +237,7 @@ def build_xml(order: Order) -> Made:
 
 
 def _encoded(order: Order, text: str) -> bytes:
-    """UTF-8, or Windows line ends, or Latin-1: what lies on real disks."""
+    """UTF-8, or Windows line ends, or Latin-1, as in files on real disks."""
     draw = order.dice.random()
     if draw < 0.3:
         text = text.replace("\n", "\r\n")
