@@ -44,7 +44,7 @@ def run(finished: Finished, tmp_path_factory: pytest.TempPathFactory) -> Iterato
 def test_items_are_not_told_by_what_nobody_looked_for(run: Run, capsys: pytest.CaptureFixture[str]) -> None:
     """Without `dedupe` all would be no duplicates."""
     assert "was not searched for duplicates yet" in run(capsys, "items", "--duplicates", "no", status=USAGE)
-    assert "has no denist findings yet" in run(capsys, "items", "--system", "no", "-o", "csv", status=USAGE)
+    assert "was not searched for system files yet" in run(capsys, "items", "--system", "no", "-o", "csv", status=USAGE)
     for asked in (("items", "--language", "de"), ("items", "--where", "language=de"), ("search", "* NOT language:de")):
         assert "languages were not detected" in run(capsys, *asked, status=USAGE)
 

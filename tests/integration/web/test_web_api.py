@@ -128,8 +128,8 @@ def test_filters_narrow_to_what_they_say(site: Any) -> None:
     assert {hit["custodian"] for hit in _get(site, f"{site.job}/search", q="the", custodian=custodian)["hits"]} == {
         custodian
     }
-    for finding, kind in (("duplicate", "dedupe"), ("system", "denist")):
-        assert f"has no {kind} findings yet" in _get(site, f"{site.job}/items", 409, **{finding: False})["error"]
+    for finding, sought in (("duplicate", "duplicates"), ("system", "system files")):
+        assert f"was not searched for {sought} yet" in _get(site, f"{site.job}/items", 409, **{finding: False})["error"]
     assert "it can be any" in _get(site, f"{site.job}/items", 422, exception="weather")["errors"]["exception"]
 
 
