@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import contextlib
 from typing import Any
 
 import msgspec
 
+from core.errors import UsageError
 from experiments.result.schema import SCHEMA
 from experiments.workloads import about, names
 
 
 def json_schema() -> dict[str, Any]:
-    """One alternative for each workload; JSON Schema 2020-12."""
-    results = {name: about(name).result for name in names()}
+    """One alternative for each workload whose packages are installed; JSON Schema 2020-12."""
+    results = {}
+    for name in names():
+        with contextlib.suppress(UsageError):  # it needs a package that is not here
+            results[name] = about(name).result
     every, defined = msgspec.json.schema_components(results.values(), ref_template="#/$defs/{name}")
     for name, reference in zip(results, every, strict=True):
         defined[reference["$ref"].rpartition("/")[2]]["properties"]["workload"] = {"const": name}

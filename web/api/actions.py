@@ -29,7 +29,7 @@ from core.storage.layer import Storage
 from readers.errors import ExceptionCode
 from sql.jobs import summary
 from web.api.models.common import responses
-from web.api.models.models import Deleted, JobId, NewJob, Requeue, Requeued, StateNow
+from web.api.models.jobs import Deleted, JobId, NewJob, Requeue, Requeued, StateNow
 from web.api.needs import Context, Discovered, Found
 from web.api.system import DEFAULT_WORKERS
 from web.context import WebContext

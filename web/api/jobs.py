@@ -17,7 +17,7 @@ from core.job_types import JobType
 from core.records import JobState
 from sql import workers
 from web.api.models.common import responses
-from web.api.models.models import Counts, JobDetails, JobList
+from web.api.models.jobs import Counts, JobDetails, JobList
 from web.api.needs import Context, Found, Rows, counts_of
 from web.context import WebContext
 

@@ -16,7 +16,7 @@ from core.job_types import types_of
 from core.operations import NullRecorder
 from core.storage.layer import Storage
 from web.api.models.common import responses
-from web.api.models.models import BackgroundTaskList, VerifyOrder
+from web.api.models.jobs import BackgroundTaskList, VerifyOrder
 from web.api.needs import Context, Found
 from web.background import BackgroundTask
 from web.context import WebContext

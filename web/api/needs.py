@@ -15,7 +15,7 @@ from controller.jobs.overview import Overview
 from core.errors import UsageError
 from web.api.models.common import JobReference
 from web.api.models.items import Piece
-from web.api.models.models import JobCounts as Counts
+from web.api.models.jobs import JobCounts as Counts
 from web.context import WebContext
 from web.errors import NotFound
 

@@ -35,7 +35,7 @@ from experiments.orders import (
     StudyOrder,
     r1_rows,
 )
-from web.api.models.models import NewJob
+from web.api.models.jobs import NewJob
 from web.context import WebContext
 from web.results import chosen_source
 

@@ -15,7 +15,7 @@ from core.job_types import types_of
 from core.records import JobState
 from web.api import jobs as api
 from web.api import measure, system
-from web.api.models.models import NewJob
+from web.api.models.jobs import NewJob
 from web.api.needs import Context, Found, Rows
 from web.pages.form import JOB, inputs
 from web.pages.render import page

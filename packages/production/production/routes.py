@@ -29,7 +29,7 @@ from web.api import jobs as jobs_api
 from web.api import named, system
 from web.api.actions import at_field, crew, server_settings
 from web.api.models.common import responses
-from web.api.models.models import JobId
+from web.api.models.jobs import JobId
 from web.api.needs import Context, Discovered, Rows
 from web.context import WebContext
 from web.pages.filters import plain

@@ -17,7 +17,7 @@ from core.settings import Settings
 from review import routes
 from sql.session import Database
 from web.api import looking, named
-from web.api.models.models import VerifyOrder
+from web.api.models.jobs import VerifyOrder
 from web.api.models.named import TagOrder
 from web.background import BackgroundTask, BackgroundTasks
 from web.context import WebContext

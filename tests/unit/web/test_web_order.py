@@ -21,7 +21,7 @@ from core.settings import Settings
 from experiments.orders import ALIKE
 from production.orders import ProductionOrder
 from production.routes import NewProduction
-from web.api.models.models import NewJob
+from web.api.models.jobs import NewJob
 from web.api.models.system import Choices
 from web.pages.form import inputs
 from web.pages.render import environment

@@ -33,7 +33,7 @@ from web.api.models.items import (
     SearchAnswer,
     Thread,
 )
-from web.api.models.models import JobDetails
+from web.api.models.jobs import JobDetails
 from web.api.needs import cut
 from web.pages.filters import pairs_of
 from web.pages.render import TEMPLATES, environment
