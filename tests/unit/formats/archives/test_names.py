@@ -56,10 +56,14 @@ def test_names_are_shown_as_they_were_written(names: list[str], charset: str) ->
     assert [child.name for child in found] == [name.encode(charset) for name in names]
 
 
-def test_what_nothing_is_sure_of_stays() -> None:
-    """Two bytes tell nothing; a name that its format has in characters is not asked about."""
+def test_what_nothing_is_sure_of_is_a_guess_and_says_so() -> None:
+    """Two letters do not determine a charset; a name that its format has in characters is not looked at."""
     children = [Child(name=b"\xe4\xc3", kind=None, ordinal=0), Child(name=b"\xe4", kind=None, ordinal=1, shown="known")]  # type: ignore[arg-type]
-    assert [child.shown for child in shown(children)] == [None, "known"]
+    guessed, known = shown(children)
+    assert guessed.shown is not None
+    assert len(guessed.shown) == 2
+    assert "name_charset" in guessed.notes
+    assert (known.shown, known.notes) == ("known", {})
 
 
 def _zip(names: list[str], charset: str) -> bytes:
