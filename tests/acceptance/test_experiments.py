@@ -10,11 +10,11 @@ from typing import Any
 
 import pytest
 from installation import Bench, until
+from result_packages import edit_json
 
 from cli.main import USAGE, main
 from dataset_gen.truth.manifest import BYTES, PARENT, read_manifest
 from experiments.result.codec import read_result
-from packages import edit_json
 
 
 def _measured(bench: Bench, *arguments: str) -> Path:

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from result_packages import edit_json, package
 
 from core.errors import RunFailed, UsageError
 from experiments.kinds.grid import sweep
@@ -23,7 +24,6 @@ from experiments.package.signature import sign
 from experiments.result.codec import FILE, read_result
 from experiments.workloads.discovery import ABOUT
 from experiments.workloads.discovery.result import PointSpec
-from packages import edit_json, package
 
 Forgery = Callable[[Path], None]
 

@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 from experiment_runs import a_result, a_run
+from result_packages import edit_json
 
 from core.errors import UsageError
 from experiments.package.take import take
 from experiments.result.codec import FILE, write_result
 from experiments.workloads.discovery.result import PointSpec
-from packages import edit_json
 
 
 @pytest.mark.usefixtures("drawn_once")

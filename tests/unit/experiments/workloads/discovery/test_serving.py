@@ -7,11 +7,11 @@ import os
 import time
 
 import pytest
+from result_packages import START, job
 
 from experiments.workloads.discovery.phase_use import SERVERS, WORKERS, phases_used, thinned
 from experiments.workloads.discovery.sampler import Samples
 from experiments.workloads.discovery.serving import COMMAND, QUEUE_MANAGER, ServingMeter, processors_between
-from packages import START, job
 
 
 def test_this_command_is_counted() -> None:

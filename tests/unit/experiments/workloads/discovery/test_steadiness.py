@@ -6,12 +6,12 @@ import dataclasses
 from collections.abc import Callable
 
 import pytest
+from result_packages import START, job
 
 from core.operations import Op
 from experiments.workloads.discovery.series import times_of
 from experiments.workloads.discovery.steadiness import steadiness
 from experiments.workloads.discovery.tables import JobTables
-from packages import START, job
 
 SECONDS = 160.0  # 40 a phase
 

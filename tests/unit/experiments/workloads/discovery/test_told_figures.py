@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 from job_figures import GROUP, figures
+from result_packages import CALL_TIME, IO, START, job, job_result
 
 from controller.jobs.figures import FilerFigures, merge
 from experiments.workloads.discovery.figures import told_result
-from packages import CALL_TIME, IO, START, job, job_result
 
 
 def test_a_job_has_what_its_rows_say() -> None:

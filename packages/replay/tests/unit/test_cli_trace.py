@@ -1,0 +1,145 @@
+"""`edbench trace`: tables, pictures, files, and refusals in one line."""
+
+from __future__ import annotations
+
+import json
+import xml.etree.ElementTree as ET
+from pathlib import Path
+
+import pytest
+from schema_check import refuse_unlike_schema
+from trace_samples import call, directory, everything, memory_trace, written_and_moved
+
+from cli.main import OK, USAGE, main
+from core.operations import Op
+from traces.write import write_trace
+
+LOGS = Path(__file__).parents[1] / "support" / "strace_logs"
+
+
+@pytest.fixture
+def trace(tmp_path: Path) -> Path:
+    write_trace(written_and_moved(), tmp_path / "a.edbtrace")
+    return tmp_path / "a.edbtrace"
+
+
+def run(*words: object) -> int:
+    return main(["trace", *map(str, words)], {})
+
+
+def test_info_prints_what_a_trace_holds(trace: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Totals, op mix, sizes, think time, the tree; every op that is made and none that is not."""
+    assert run("info", trace) == OK
+    shown = capsys.readouterr().out
+    for wanted in (
+        "2 streams, 15 calls",
+        "in flight:",
+        "think time:",
+        "calls by phase",
+        "bytes of a read",
+        "depth of files",
+    ):
+        assert wanted in shown
+    assert "LOST: 2 calls" in shown
+    assert "fsync" in shown
+    assert "mkdir" not in shown
+
+
+def test_info_as_json(trace: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """One document with a schema."""
+    assert run("info", trace, "-o", "json") == OK
+    said = json.loads(capsys.readouterr().out)
+    assert (said["schema"], said["calls"]) == ("edbench-trace-info/1", 15)
+    assert said["bytes"] == trace.stat().st_size
+    refuse_unlike_schema("trace-info", said)
+
+
+def test_info_writes_a_page_that_needs_nothing_but_itself(trace: Path, tmp_path: Path) -> None:
+    """Well-formed, with its pictures inside, and no reference to anything outside."""
+    assert run("info", trace, "--html", tmp_path / "t.html") == OK
+    text = (tmp_path / "t.html").read_text(encoding="utf-8")
+    page = ET.fromstring(text.partition("\n")[2])
+    titles = ["".join(title.itertext()) for title in page.iter("h2")]
+    assert titles == [
+        "Calls by operation", "Calls per second over time", "Calls in flight over time", "Bytes of a read and of a write",
+        "Think time", "Sizes of the files", "Depth of the files", "Latency by operation",
+    ]  # fmt: skip
+    assert len([element for element in page.iter() if element.tag.endswith("svg")]) == 7
+    assert "src=" not in text
+    assert "<script" not in text
+
+
+def test_a_trace_of_nothing_has_a_page_too(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """No stream at all, and a stream of metadata calls only."""
+    for number, streams in enumerate(([], [[call(Op.STAT, 0, 0)]])):
+        write_trace(memory_trace([directory()], streams), tmp_path / f"{number}")
+        assert run("info", tmp_path / f"{number}", "--html", tmp_path / f"{number}.html") == OK
+        ET.fromstring((tmp_path / f"{number}.html").read_text(encoding="utf-8").partition("\n")[2])
+    assert "0 calls" in capsys.readouterr().out
+
+
+def test_out_and_back_in(trace: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """JSON lines are the default, nothing is lost, and their import is the same trace."""
+    assert run("export", trace, tmp_path / "a.jsonl") == OK
+    assert "lost: nothing" in capsys.readouterr().out
+    assert run("import", tmp_path / "a.jsonl", "--output-file", tmp_path / "b") == OK
+    assert everything(tmp_path / "b") == everything(trace)
+
+
+@pytest.mark.parametrize(("form", "files"), [("fio", 7), ("elbencho", 1)])
+def test_an_export_says_what_it_loses(
+    form: str, files: int, trace: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """And which files it wrote, and how they are used."""
+    assert run("export", trace, tmp_path / "out", "--format", form) == OK
+    shown = capsys.readouterr().out.splitlines()
+    assert len([line for line in shown if line.startswith(str(tmp_path / "out"))]) == files
+    assert len([line for line in shown if line.startswith("lost: ")]) >= 3
+    assert shown[-1].startswith("use: ")
+
+
+def test_an_import_says_what_it_left_out(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A log of strace: what was kept on standard output, what was not on standard error."""
+    log = LOGS / "shell.log"
+    assert run("import", log, "--under", "/tmp/demo", "--cwd", "/tmp/demo", "--output-file", tmp_path / "t") == OK
+    shown = capsys.readouterr()
+    assert "11 streams, 61 calls" in shown.out
+    assert "symlinkat, carried as the creation of an empty file 1" in shown.err
+    assert "fadvise64 3" in shown.err
+
+
+def test_two_become_one(trace: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Twice the streams and calls."""
+    assert run("merge", trace, trace, "--output-file", tmp_path / "both") == OK
+    assert "4 streams, 30 calls" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (["info", "{here}/none"], "none"),
+        (["info", "{here}/cut"], "cut short"),
+        (["info", "{here}/foreign"], "not a trace"),
+        (["info", "{trace}", "--html", "{here}/no/where.html"], "--html"),
+        (["export", "{here}/cut", "{here}/x"], "cut short"),
+        (["export", "{trace}", "{here}", "--format", "fio"], "not empty"),
+        (["export", "{trace}", "{here}/x", "--format", "vhs"], "vhs"),
+        (["import", "{here}/foreign", "--output-file", "{here}/x"], "strace"),
+        (["import", "{here}/none", "--output-file", "{here}/x"], "none"),
+        (["import", "{here}/foreign", "--output-file", "{here}/foreign"], "another name"),
+        (["merge", "{trace}", "--output-file", "{here}/x"], "two traces"),
+        (["merge", "{trace}", "{here}/cut", "--output-file", "{here}/x"], "cut short"),
+    ],
+)
+def test_bad_input_is_one_line(
+    words: list[str], says: str, trace: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Status 2, and nothing is written."""
+    (tmp_path / "cut").write_bytes(trace.read_bytes()[:-40])
+    (tmp_path / "foreign").write_text("nothing of the kind\n")
+    before = {path.name for path in tmp_path.iterdir()}
+    assert run(*(word.format(here=tmp_path, trace=trace) for word in words)) == USAGE
+    shown = capsys.readouterr()
+    assert says in shown.err
+    assert shown.err.count("\n") == 1
+    assert {path.name for path in tmp_path.iterdir()} == before
