@@ -165,7 +165,6 @@ def test_a_corpus_with_other_bytes_is_refused(bench: Bench, small: Path) -> None
 def test_what_cannot_be_measured_is_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Usage errors come before anything is started, with what to do."""
     monkeypatch.chdir(tmp_path)
     (tmp_path / "c" / "custodian").mkdir(parents=True)
     (tmp_path / "c" / "custodian" / "a.txt").write_text("sesame")

@@ -27,7 +27,6 @@ from readers.outlook.tnef import _checksum, read
     ],
 )
 def test_what_a_sheet_prints_above_and_below(code: str, shown: str) -> None:
-    """Fonts, sizes, colours and what is filled in are no text."""
     assert printed(code) == shown
 
 
@@ -41,14 +40,12 @@ def test_a_report_is_a_text_though_it_looks_like_a_header(declared: str) -> None
 
 @pytest.mark.parametrize("size", [0, 1, 64, 65, 256, 257, 70_000])
 def test_a_checksum_is_the_sum_of_all_bytes(size: int) -> None:
-    """However it is added up."""
     data = bytes(n * 7 + zlib.crc32(b"%d" % n) & 0xFF for n in range(size))
     assert _checksum(data) == sum(data) & 0xFFFF
     assert _checksum(b"\xff" * size) == 255 * size & 0xFFFF
 
 
 def test_the_topic_of_a_message_without_a_subject_is_read() -> None:
-    """A winmail.dat may leave the subject to the message around it."""
     topic = b"Quarterly figures\0"
     padded = topic + bytes(-len(topic) % 4)
     listed = struct.pack("<IHHII", 1, 0x001E, TOPIC, 1, len(topic)) + padded

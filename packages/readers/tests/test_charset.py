@@ -62,7 +62,6 @@ def text_of(data: bytes, name: bytes = b"a.txt", declared: str | None = None) ->
 
 @pytest.mark.parametrize(("text", "codec"), UNDECLARED, ids=lambda value: value if len(value) < 20 else value[:6])
 def test_nothing_declares_it(text: str, codec: str) -> None:
-    """The same in one piece and as a stream, and the file is taken for a text."""
     whole = 3 * text
     data = whole.encode(codec)
     assert decode(data)[0] == whole
@@ -130,7 +129,6 @@ def test_signs_tell_charsets_that_differ_in_signs(text: str, codec: str) -> None
     ],
 )
 def test_what_bytes_do_not_tell_is_a_guess(text: str, codec: str) -> None:
-    """Right or not, it says that it may be wrong."""
     assert decode(text.encode(codec))[1].guessed
 
 
@@ -138,7 +136,6 @@ def test_what_bytes_do_not_tell_is_a_guess(text: str, codec: str) -> None:
     ("text", "codec"), [("n plusieurs à plusieurs\nSaisissez", "iso8859-1"), ("s autorisé à supprim", "iso8859-15")]
 )
 def test_accents_are_no_letters_of_another_alphabet(text: str, codec: str) -> None:
-    """One by one among Latin ones they were Cyrillic, for sure."""
     assert decode(text.encode(codec))[0] == text
 
 
@@ -158,7 +155,6 @@ def test_a_charset_that_nothing_here_reads_is_not_told_for_sure() -> None:
 
 
 def test_ascii_for_long_and_then_something() -> None:
-    """What is looked at is where there is something to see."""
     data = b"plain words and nothing else\n" * 20_000 + (2 * RUSSIAN).encode("koi8-r") + b"more plain words\n" * 20_000
     assert RUSSIAN in decode(data)[0]
     assert RUSSIAN in text_of(data).text
@@ -235,7 +231,6 @@ def test_short_western_text_stays_windows_1252(word: str) -> None:
 
 
 def test_a_guess_is_told() -> None:
-    """State, source and confidence; and nothing of the kind where the bytes leave no doubt."""
     out = text_of("Zażółć".encode("cp1250"))
     assert (out.state, out.metadata["charset_source"]) == (TextState.GUESSED, "detected")
     assert out.metadata["charset_confidence"] < 95
@@ -253,7 +248,6 @@ def test_html_declares_it_behind_a_long_preamble(far: int) -> None:
 
 
 def test_mail_bodies_and_fields_that_declare_nothing() -> None:
-    """The fields of a message are looked at together, and with what its body declares."""
     head = b"Received: from a\nFrom: \xc8\xe2\xe0\xed <i@a.example>\nTo: b@c.example\nSubject: \xcf\xf0\xee\xf2\xee\xea\xee\xeb\n"
     out = text_of(head + b"\n" + RUSSIAN.encode("cp1251"), b"a.eml")
     assert (out.text.strip(), out.metadata["subject"]) == (RUSSIAN.strip(), "Протокол")
@@ -278,14 +272,12 @@ def test_names_of_an_archive_tell_their_charset_together() -> None:
 
 
 def test_a_code_page_that_is_wrong() -> None:
-    """A document whose language says Western and whose bytes are Cyrillic; and one that is right."""
     assert code_page(b"\x07\x13" + RUSSIAN.encode("cp1251"), "cp1252") == "cp1251"
     assert code_page(GERMAN.encode("cp1252"), "cp1252") == "cp1252"
     assert code_page(RUSSIAN.encode("cp1251"), "cp1251") == "cp1251"
 
 
 def test_what_is_no_text_stays_none() -> None:
-    """Sixteen-bit samples and random bytes are not taken for UTF-16."""
     import random
 
     noise = random.Random(5)
@@ -308,7 +300,6 @@ def test_real_text_in_the_charsets_of_its_language() -> None:
 
 
 def test_everything_is_loaded_before_a_box_is_locked() -> None:
-    """Nothing is opened or imported any more once the tables are loaded: a box could not."""
     done = subprocess.run(
         [sys.executable, "-c", _AFTER_PRELOAD], cwd=REPOSITORY, capture_output=True, text=True, check=False
     )
@@ -354,7 +345,6 @@ def test_half_a_character_is_none() -> None:
 
 
 def test_the_models_are_those_that_the_detector_loads_itself() -> None:
-    """Table for table, and it takes them from us; what is no such file, or damaged, is left to it."""
     from chardet import models
 
     packed = Path(models.__file__).with_name("models.bin").read_bytes()

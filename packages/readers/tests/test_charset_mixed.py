@@ -60,7 +60,6 @@ def test_two_charsets_in_a_text(one: tuple[str, str, bool], two: tuple[str, str,
     "form", [LATIN, UMLAUTS, RUSSIAN, CHINESE, HINDI, PUNJABI, "李{}{}", "これは日本語の文章です{}{}"]
 )
 def test_one_charset_stays_one(form: str, codec: str) -> None:
-    """UTF-16 of any script is read as it was, over several reads too."""
     for count in (3, 50, 3 * CHUNK // 40):
         text = _lines(form, count, "\r\n")
         assert _read(_encoded(text, codec, True)) == text
@@ -68,7 +67,6 @@ def test_one_charset_stays_one(form: str, codec: str) -> None:
 
 @pytest.mark.parametrize("codec", ["utf-16-le", "utf-16-be"])
 def test_a_character_of_four_bytes_is_kept_where_a_read_ends_within_it(codec: str) -> None:
-    """At whichever of its units."""
     for before in range(4):
         text = before * "a" + CHUNK // 8 * "x\U0001f600y" + "\r\n"
         assert _read(_encoded(text, codec, True)) == text
@@ -96,13 +94,11 @@ def test_three_parts_over_several_reads() -> None:
     ],
 )
 def test_zeros_and_what_looks_like_a_mark_are_no_other_part(data: bytes) -> None:
-    """They are read as they were."""
     assert "\ufffd" not in _read(data)
     assert len(_read(data)) == len(data.decode(Decoder(data).detected.charset, "replace")) or b"\xff" in data
 
 
 def test_chinese_in_utf_16_is_one_text() -> None:
-    """Half of its bytes are ASCII, and those of 上 (U+4E0A) end a line: no line is taken for other text."""
     letters = "的一是不了在人有我他这个们中来上大为和国地到以说时要就出会可也你对生能而子那得于着下自之年过发后作里用道行所然家种事成方多经"
     chance = random.Random(1)
     for _ in range(100):
@@ -114,7 +110,6 @@ def test_chinese_in_utf_16_is_one_text() -> None:
 @pytest.mark.parametrize(("first", "second"), [("utf-16-le", "utf-16-be"), ("utf-16-be", "utf-16-le")])
 @pytest.mark.parametrize("form", [LATIN, RUSSIAN, CHINESE])
 def test_orders_of_bytes_line_by_line(first: str, second: str, form: str) -> None:
-    """Two programs that write to one log in turn."""
     lines = [form.format(number, "\r\n") for number in range(3_000)]
     data = b"".join(line.encode(second if number % 3 else first) for number, line in enumerate(lines))
     assert _read("\ufeff".encode(first) + data) == "".join(lines)
@@ -122,13 +117,11 @@ def test_orders_of_bytes_line_by_line(first: str, second: str, form: str) -> Non
 
 @pytest.mark.parametrize(("first", "second"), [("utf-16-le", "utf-16-be"), ("utf-16-be", "utf-16-le")])
 def test_parts_in_the_other_order_without_ends_of_lines(first: str, second: str) -> None:
-    """At the end of all, where the letters show it, and where the part before does not end its line."""
     for one, two in (("little\n", "last words"), ("no end of line", "next words\n")):
         assert _read(_encoded(one, first, True) + two.encode(second)) == one + two
 
 
 def test_whole_texts_of_several_parts() -> None:
-    """As bodies of mail are: what is declared is right for the first part."""
     one, two, three = (_lines(form, 20, "\r\n") for form in (LATIN, RUSSIAN, UMLAUTS))
     text = one + two + three
     data = one.encode("utf-16-le") + two.encode("utf-16-be") + three.encode("utf-16-le")
@@ -137,7 +130,6 @@ def test_whole_texts_of_several_parts() -> None:
 
 
 def test_an_order_of_bytes_that_changes_with_every_letter() -> None:
-    """The letters are read, and the text is not looked through again for each of them."""
     letters = "Every letter in another order of bytes. " * 500
     orders = (("utf-16-le", b"\xff\xfe"), ("utf-16-be", b"\xfe\xff"))
     data = b"".join(orders[n % 2][1] + c.encode(orders[n % 2][0]) for n, c in enumerate(letters))

@@ -61,7 +61,6 @@ def _mail(body: bytes, label: str, subject: str = "t") -> bytes:
     ],
 )
 def test_declared_text_is_read_as_windows_writes_it(body: bytes, label: str, wanted: str) -> None:
-    """Characters of NEC, IBM, Hong Kong; narrow katakana."""
     source = MemorySource(b"a.eml", _mail(body, label))
     text = handler_for(identify(source)).text(source, Limits())
     assert (text.text, text.state) == (wanted, None)
@@ -71,7 +70,6 @@ def test_declared_text_is_read_as_windows_writes_it(body: bytes, label: str, wan
     ("data", "named"), [(_jis(PLAIN + NAMES), "iso2022_jp"), (_euc(PLAIN + NAMES + PLAIN), "euc_jp"), (_euc("株式会社は㈱と書く。" + NAMES), "euc_jp")]
 )  # fmt: skip
 def test_so_is_text_that_nothing_declares(data: bytes, named: str) -> None:
-    """And it is sure."""
     source = MemorySource(b"a.txt", data)
     text = handler_for(identify(source)).text(source, Limits())
     assert NAMES in text.text
@@ -105,13 +103,11 @@ def test_so_are_words_of_a_header() -> None:
     ],
 )
 def test_a_broken_pair_leaves_the_rest_as_it_is(data: bytes, codec: str, wanted: str) -> None:
-    """It is one sign in place of a character; a line end or an escape sequence behind half a pair counts."""
     assert charset.read_in(data, codec) == wanted
 
 
 @pytest.mark.parametrize("codec", ["euc_jp", "iso2022_jp", "big5"])
 def test_what_the_codec_reads_stays_as_it_reads_it(codec: str) -> None:
-    """Every pair that it knows."""
     for lead in range(0x21, 0x7F) if codec == "iso2022_jp" else range(0x81, 0xFF):
         for trail in range(0x21, 0xFF):
             pair = bytes((lead, trail))
@@ -124,7 +120,6 @@ def test_what_the_codec_reads_stays_as_it_reads_it(codec: str) -> None:
 
 
 def test_other_codecs_keep_their_own_way() -> None:
-    """And strict ones fail where there is no such character."""
     assert (errors_of("utf-8"), errors_of("utf-8", "strict")) == ("replace", "strict")
     assert b"\xfc\xe2".decode("euc_jp", errors_of("euc_jp", "strict")) == "髙"
     with pytest.raises(UnicodeDecodeError):

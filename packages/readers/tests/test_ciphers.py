@@ -20,7 +20,6 @@ def _loaded(code: str) -> set[str]:
 
 
 def test_readers_come_without_what_few_files_need() -> None:
-    """Of ordinary documents and archives none brings ciphers, or the decoder of Deflate64."""
     handlers = (
         *(
             f"{name}.handler"
@@ -33,5 +32,4 @@ def test_readers_come_without_what_few_files_need() -> None:
 
 
 def test_a_box_has_them_before_it_is_locked() -> None:
-    """It can load nothing any more."""
     assert _loaded("from worker.box.main import load_everything; load_everything(())").issuperset(LATE)

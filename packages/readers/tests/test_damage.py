@@ -147,13 +147,11 @@ def test_mutated_samples_raise_document_errors_only(media_type: str) -> None:
 @pytest.mark.parametrize("media_type", OWN)
 @pytest.mark.parametrize("other", OWN)
 def test_each_handler_survives_the_other_formats(media_type: str, other: str) -> None:
-    """A handler that gets bytes of another format says so."""
     exercise(handler_for(media_type), MemorySource(b"wrong", SAMPLES[other]))
 
 
 @pytest.mark.parametrize("media_type", OWN)
 def test_every_cut_of_a_sample(media_type: str) -> None:
-    """Cut anywhere: children before the cut, then a DocumentError or nothing."""
     data = SAMPLES[media_type]
     for cut in range(0, len(data), max(1, len(data) // 150)):
         exercise(handler_for(media_type), MemorySource(b"cut", data[:cut]))

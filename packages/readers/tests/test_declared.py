@@ -32,12 +32,10 @@ def test_every_handler_is_declared(handler: Handler) -> None:
     ],
 )
 def test_flaws_are_found(flaw: str, declared: tuple[Declared, ...]) -> None:
-    """What makes a declaration useless is said."""
     assert any(flaw in found for found in flaws(("application/x-t",), declared))
 
 
 def test_dates_and_types_of_values_are_told_from_others() -> None:
-    """The table of keys is what filters rely on."""
     assert misfits({"created": "2020-01-02T03:04:05Z", "date": "2020-01-02", "pages": 3, "to": ["a"], "rows": 2}) == [
         "pages=3",
         "to=['a']",
@@ -46,7 +44,6 @@ def test_dates_and_types_of_values_are_told_from_others() -> None:
 
 
 def test_every_recipient_is_kept() -> None:
-    """A message to hundreds can be found by each of them; other values are cut at a thousand characters."""
     people = ", ".join(f"person{n}@example.org" for n in range(400))
     mail = f"From: a@b.example\nTo: {people}\nSubject: {'x' * 3000}\n\ntext\n"
     found = handler_for("message/rfc822").text(MemorySource(b"m.eml", mail.encode()), Limits()).metadata

@@ -68,7 +68,6 @@ def archives(tmp_path_factory: pytest.TempPathFactory) -> dict[str, bytes]:
 
 @pytest.mark.parametrize("name", ARCHIVES)
 def test_members_of_archives_come_out_with_the_right_password(archives: dict[str, bytes], name: str) -> None:
-    """Byte for byte; each says with which line it was opened."""
     found = children_of(source(name, archives[name], bank(SECRET)))
     assert {child.name.decode(): child.data for child in found} == FILES
     assert all(child.notes == {"decrypted": True, "password_line": 3} for child in found)
@@ -93,7 +92,6 @@ def test_members_of_archives_stay_shut_without_it(archives: dict[str, bytes], na
 
 
 def test_an_archive_with_a_hidden_header_announces_once_it_can_be_opened(archives: dict[str, bytes]) -> None:
-    """Not before."""
     handler = handler_for("application/x-7z-compressed")
     assert handler.announced(source("h.7z", archives["header.7z"], WRONG)) is None
     assert handler.announced(source("h.7z", archives["header.7z"], bank(SECRET))) == len(FILES)
@@ -101,7 +99,6 @@ def test_an_archive_with_a_hidden_header_announces_once_it_can_be_opened(archive
 
 @pytest.mark.parametrize("method", ["ZipCrypto", "AES256"])
 def test_large_members_come_as_streams(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, method: str) -> None:
-    """Above the size that is handed out as bytes, here a small one."""
     for module in ("handler", "crypto"):
         monkeypatch.setattr(f"readers.archives.zip.{module}.SMALL_MEMBER", 10_000)
     data = archive(tmp_path, "x.zip", FILES, "-tzip", f"-mem={method}", f"-p{SECRET}")
@@ -121,7 +118,6 @@ def test_a_password_that_passes_the_check_byte_is_not_believed(tmp_path: Path) -
 
 
 def test_damage_in_an_encrypted_member_is_never_taken_for_content(archives: dict[str, bytes]) -> None:
-    """A flipped bit in AES data: the authentication code does not fit, so nothing comes out."""
     data = bytearray(archives["aes256.zip"])
     data[data.index(b"b.bin") + 200] ^= 1
     bad = [child.name for child in children_of(source("x.zip", bytes(data), bank(SECRET))) if child.error is not None]
@@ -182,7 +178,6 @@ DOCUMENTS = {
 
 @pytest.mark.parametrize("name", DOCUMENTS)
 def test_documents_open_with_the_right_password(name: str) -> None:
-    """Text, and metadata that say so; with the wrong ones, or none, the exception and no text."""
     document = DOCUMENTS[name]
     data = document.make()
     found = text_of(source(name, data, bank(document.password)))
@@ -202,7 +197,6 @@ def test_documents_open_with_the_right_password(name: str) -> None:
     [("password_protected.xlsx", "password", "The answer\t42"), ("password-hunter2.pdf", "hunter2", "has a password")],
 )
 def test_files_of_other_projects_open(real_files: Path, name: str, password: str, text: str) -> None:
-    """As their owners' programs encrypted them."""
     data = (real_files / "ingest-file" / name).read_bytes()
     assert text in text_of(source(name, data, bank(password))).text
 

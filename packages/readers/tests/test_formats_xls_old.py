@@ -76,7 +76,6 @@ def before(version: int) -> list[Record]:
 
 @pytest.mark.parametrize("version", [2, 3, 4])
 def test_every_kind_of_cell(version: int) -> None:
-    """Numbers, dates, labels, truth values, formulas with their last results, headers, notes."""
     note = (0x1C, struct.pack("<HHH", 0, 0, 6) + b"a note")
     out = read(biff(start(version), *before(version), (0x14, short("&LDraft")), *cells(version), note, END))
     assert out.error is None
@@ -84,7 +83,6 @@ def test_every_kind_of_cell(version: int) -> None:
 
 
 def test_a_workbook_of_excel_4() -> None:
-    """Several sheets in one file, each behind its name."""
     sheets = []
     for name in ("Sales", "Costs"):
         stream = [start(4), *cells(4)[3:4], END]
@@ -95,14 +93,12 @@ def test_a_workbook_of_excel_4() -> None:
 
 
 def test_the_code_page() -> None:
-    """Labels are bytes in the code page that the file tells."""
     said = "Отчёт о продажах".encode("cp1251")
     label = (0x204, at(3, 0, 0) + struct.pack("<H", len(said)) + said)
     assert read(biff(start(3), (0x42, struct.pack("<H", 1251)), label, END)).text == "Отчёт о продажах\n"
 
 
 def test_excel_5_without_a_compound_file() -> None:
-    """The stream by itself."""
     label = (0x204, struct.pack("<HHH", 0, 0, 0) + struct.pack("<H", 5) + b"alone")
     stream = biff(begin(5, 0x500), END, begin(version=0x500), label, END)
     assert identify(MemorySource(b"x.xls", stream)) == "application/vnd.ms-excel.sheet.5"
@@ -111,19 +107,16 @@ def test_excel_5_without_a_compound_file() -> None:
 
 @pytest.mark.parametrize("version", [2, 3, 4])
 def test_they_are_known_by_their_bytes(version: int) -> None:
-    """Whatever their name."""
     assert identify(MemorySource(b"x", biff(start(version), END))) == f"application/vnd.ms-excel.sheet.{version}"
 
 
 def test_a_password_is_said() -> None:
-    """FILEPASS."""
     with pytest.raises(DocumentError) as caught:
         read(biff(start(4), (0x2F, bytes(4)), END))
     assert caught.value.code is ExceptionCode.ENCRYPTED
 
 
 def test_cut_in_the_middle_keeps_what_was_read() -> None:
-    """Rows before the cut, and the exception."""
     out = read(biff(start(3), *cells(3))[:-3])
     assert out.text.startswith("7\t1.5")
     assert out.error is not None
@@ -131,7 +124,6 @@ def test_cut_in_the_middle_keeps_what_was_read() -> None:
 
 
 def test_mutants_raise_document_errors_only() -> None:
-    """Flipped and cut workbooks."""
     chance = random.Random(4)
     for version in (2, 3, 4) * 60:
         data = bytearray(biff(start(version), *before(version), *cells(version), END))

@@ -28,7 +28,6 @@ def runner(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
 
 @pytest.mark.parametrize("name", ["pst", "rar", "sevenz"])
 def test_mail_stores_and_archives_are_among_the_targets(runner: ModuleType, name: str) -> None:
-    """With real files to begin with, which they read."""
     target = importlib.import_module(runner.targets()[name])
     assert target.SEEDS
     try:
@@ -41,7 +40,6 @@ def test_mail_stores_and_archives_are_among_the_targets(runner: ModuleType, name
 def test_a_target_that_ends_before_its_time_fails(
     runner: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, seconds: int, status: int
 ) -> None:
-    """Whatever its exit status says."""
     (tmp_path / "__main__.py").write_text("print('Done 1 runs in 0 second(s)')")
     monkeypatch.setattr(runner, "HERE", tmp_path)
     line, found = runner._run("anything", tmp_path, seconds)

@@ -101,7 +101,6 @@ def test_scans_behind_a_cover_sheet_are_told() -> None:
 
 
 def test_pages_that_lack_nothing_are_no_loss() -> None:
-    """A blank one, and one with a frame and a rule. Letters drawn as lines may be words."""
     assert _booked(_paper(_words, lambda paper: None, _frame)) == (TextState.OK, [])
     state, codes = _booked(_paper(_words, _outlines))
     assert (state, codes[0][0]) == (TextState.PARTIAL, "unsupported")
@@ -127,7 +126,6 @@ def _noted(paper: canvas.Canvas) -> None:
 
 
 def test_bookmarks_and_links_are_no_text_layer() -> None:
-    """They are text all the same, and OCR has to read the scan."""
     found = _read(_paper(_noted))
     assert (found.state, found.text.split("\n")) == (
         TextState.NO_TEXT_LAYER,
@@ -138,7 +136,6 @@ def test_bookmarks_and_links_are_no_text_layer() -> None:
 
 
 def test_with_ocr_such_pages_are_not_yet_an_exception() -> None:
-    """It says what came of them. Damage is one in any case."""
     data = mixed_pdf("words", ["a scan"])
     assert _booked(data, ocr=True) == (TextState.OK, [])
     state, codes = _booked(data[: data.rindex(b"startxref")], ocr=True)
@@ -154,7 +151,6 @@ def _linked(paper: canvas.Canvas) -> None:
 
 
 def test_what_is_cut_at_a_limit_of_a_pdf_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Addresses and bookmarks beyond as many as are read."""
     assert _booked(_paper(_linked)) == (TextState.OK, [])
     with monkeypatch.context() as patch:
         patch.setattr("readers.documents.pdf.pages.MOST_TOLD", 3)
@@ -168,7 +164,6 @@ def test_what_is_cut_at_a_limit_of_a_pdf_says_so(monkeypatch: pytest.MonkeyPatch
 
 @pytest.mark.parametrize(("packet", "code"), [(b"<data>42</data>", "too_large"), (b"\xff\xfedata", "corrupt")])
 def test_a_form_whose_values_are_not_read_says_so(packet: bytes, code: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What was filled in is all that such a form is there for."""
     if code == "too_large":
         monkeypatch.setattr(xfa, "_MAX_BYTES", 10)
     objects = (
@@ -234,7 +229,6 @@ _SHARED = '<c r="A1" t="s"><v>0</v></c><c r="B1"><v>42</v></c><c t="s" r="C1" xm
 
 
 def test_addresses_beyond_the_limit_of_an_office_document_are_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Price lists have more."""
     links = "".join(_relation(at, "hyperlink", f"https://example.org/{at}", "External") for at in range(3))
     data = _letter("body", links)
     assert _booked(data) == (TextState.OK, [])
@@ -244,7 +238,6 @@ def test_addresses_beyond_the_limit_of_an_office_document_are_told(monkeypatch: 
 
 
 def test_cells_whose_strings_are_not_there_are_told() -> None:
-    """Most words of a workbook are in them. With all there are, it is whole."""
     state, codes = _booked(_book(_SHARED, "Sales"))
     assert (state, codes) == (TextState.PARTIAL, [("corrupt", "2 cells show strings that the workbook does not have")])
     whole = _book(_SHARED, "Sales", strings="<si><t>word</t></si>" * 8)
@@ -253,7 +246,6 @@ def test_cells_whose_strings_are_not_there_are_told() -> None:
 
 
 def test_a_sheet_that_is_not_there_is_told() -> None:
-    """Its name is text all the same."""
     data = _book('<c r="A1"><v>42</v></c>', "Sales", "Bribes")
     state, codes = _booked(data)
     assert (state, codes) == (TextState.PARTIAL, [("corrupt", "1 referenced parts with text are missing")])
@@ -262,7 +254,6 @@ def test_a_sheet_that_is_not_there_is_told() -> None:
 
 @pytest.mark.parametrize("kind", ["header", "footer", "footnotes", "comments"])
 def test_a_part_of_a_document_that_is_not_there_is_told(kind: str) -> None:
-    """A picture that is not there has no words, and what lies elsewhere is not the document's."""
     related = _relation(1, "image", "media/gone.png") + _relation(2, kind, "https://example.org/x", "External")
     assert _booked(_letter("body", related)) == (TextState.OK, [])
     related += _relation(3, kind, "a%20part.xml")
@@ -272,7 +263,6 @@ def test_a_part_of_a_document_that_is_not_there_is_told(kind: str) -> None:
 
 
 def test_strings_that_an_older_workbook_lacks_are_told() -> None:
-    """Of cells in one piece, and of those that come in several."""
     cells = [(0xFD, struct.pack("<HHHI", 0, column, 0, number)) for column, number in enumerate((0, 5, 6))]
     globals_ = [begin(5), (0xFC, struct.pack("<II", 1, 1) + struct.pack("<HB", 4, 0) + b"word"), END]
     state, codes = _booked(workbook(biff(*globals_, begin(), *cells, (0x3C, b"\0"), END)))
@@ -297,7 +287,6 @@ def test_watermarks_of_word_are_text() -> None:
 
 
 def test_controls_of_sheets_are_text() -> None:
-    """They stand in the older drawing alone, which is no XML at times; what notes say there is in the notes."""
     note = '<v:shape><v:textbox><div>a note</div></v:textbox><x:ClientData ObjectType="Note"/></v:shape>'
     button = '<v:shape><v:textbox><div><font>Approve<br>payment</font></div></v:textbox><x:ClientData ObjectType="Button"/></v:shape>'
     drawing = f'<xml xmlns:v="{_V}" xmlns:x="urn:schemas-microsoft-com:office:excel">%s</xml>'
@@ -327,7 +316,6 @@ def test_controls_of_sheets_are_text() -> None:
     ids=["doc", "xls", "ppt"],
 )
 def test_letters_that_make_shapes_are_text(data: bytes) -> None:
-    """In the drawings of the older formats."""
     found = _read(data)
     assert _SAID in found.text.splitlines()
     assert found.error is None
@@ -367,14 +355,12 @@ def test_a_saved_page_is_a_child_of_its_web_archive(form: plistlib.PlistFormat) 
 
 
 def test_a_list_that_is_no_web_archive_has_no_children() -> None:
-    """Preferences are full of data."""
     for form in (plistlib.FMT_BINARY, plistlib.FMT_XML):
         assert _children(plistlib.dumps({"Bookmark": bytes(99), "Name": "x"}, fmt=form)) == []
     assert _children(b"<?xml version='1.0'?><plist><dict>") == []
 
 
 def test_a_resource_that_cannot_be_decoded_is_a_row_with_an_exception() -> None:
-    """And the others stay."""
     data = plistlib.dumps(_ARCHIVE, fmt=plistlib.FMT_XML).replace(b"R0lGODlh", b"R0lGODlh!!")
     page, picture = sorted(_children(data), key=lambda child: child.data is None)
     assert (page.data, picture.data) == (b"<p>The zebra contract was signed", None)

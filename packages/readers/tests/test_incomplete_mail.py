@@ -129,7 +129,6 @@ def test_a_text_that_is_not_all_there_is_partial(name: str, data: bytes, code: s
 
 @pytest.mark.parametrize("rtf", [_kind(PACKED), PACKED[:10]])
 def test_a_body_of_which_nothing_can_be_read_has_failed(rtf: bytes) -> None:
-    """It was an empty message."""
     for write in (msg.write, tnef.write):
         (one,) = told("winmail.dat", write(message_of(NONE, _rtf(rtf))))
         assert (one.state, one.codes, one.text.strip()) == (TextState.FAILED, ["corrupt"], "")
@@ -138,7 +137,6 @@ def test_a_body_of_which_nothing_can_be_read_has_failed(rtf: bytes) -> None:
 
 
 def test_messages_of_a_store_and_in_messages_say_it_too() -> None:
-    """What was made of them is whole; that what it was made of is not stands beside it."""
     store, one = told("a.pst", _pst(NONE, _plain_rtf(300)))
     assert (store.codes, one.state, one.codes) == ([], TextState.PARTIAL, ["truncated"])
     assert "zebra" in one.text
@@ -170,7 +168,6 @@ def test_a_text_that_is_all_there_is_not(name: str, data: bytes) -> None:
 
 
 def test_a_cut_attachment_is_not_the_texts_loss() -> None:
-    """The message lacks something, and its text does not, as far as can be known."""
     text = (
         b"The whole statement.\r\n--X\r\nContent-Type: application/pdf\r\nContent-Disposition: attachment\r\n\r\n%PDF-1"
     )
@@ -179,8 +176,6 @@ def test_a_cut_attachment_is_not_the_texts_loss() -> None:
 
 
 def test_a_page_that_cannot_be_parsed_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The rest of the message is there."""
-
     def fails(markup: str) -> str:
         raise DocumentError(ExceptionCode.CORRUPT, "the HTML cannot be parsed")
 
@@ -220,7 +215,6 @@ CONTRADICTED = [
 
 @pytest.mark.parametrize(("name", "data"), DOUBTFUL, ids=[name for name, _ in DOUBTFUL])
 def test_what_had_to_be_guessed_is_called_so(name: str, data: bytes) -> None:
-    """The same few bytes, whatever they lie in, and whatever is declared that makes rubbish of them."""
     one = told(name, data)[0]
     assert SHORT in (one.text + str(one.metadata.get("subject")))
     assert one.state is TextState.GUESSED
@@ -256,14 +250,12 @@ TRUE_XML = [
 
 @pytest.mark.parametrize(("data", "wanted"), TRUE_XML)
 def test_xml_is_read_as_its_bytes_are(data: bytes, wanted: str) -> None:
-    """Whatever it declares, and in what people mean by that."""
     out = handler_for("application/xml").text(MemorySource(b"a.xml", data), Limits())
     assert out.text == wanted.strip()
     assert "well_formed" not in out.metadata
 
 
 def test_xml_that_is_not_well_formed_is_read_as_it_declares() -> None:
-    """Its tags stay; what its bytes are in is told by them all the same, short as it is."""
     data = '<?xml version="1.0" encoding="koi8-r"?><a><b>Да</a>'.encode("koi8-r")
     out = handler_for("application/xml").text(MemorySource(b"a.xml", data), Limits())
     assert (out.text.endswith("<b>Да</a>"), out.metadata["well_formed"]) == (True, False)
@@ -285,7 +277,6 @@ def test_xml_that_is_not_well_formed_is_read_as_it_declares() -> None:
     ],
 )
 def test_encoded_words_are_read_as_their_bytes_are(word: tuple[str, bytes], said: str) -> None:
-    """Their label counts where the bytes do not contradict it; names of attachments likewise."""
     label, data = word
     coded = base64.b64encode(data).decode()
     name = "".join(f"%{byte:02x}" for byte in data)
@@ -307,7 +298,6 @@ def test_utf_8_is_no_double_byte_text(label: str, said: str) -> None:
     ("language", "charset"), [("zh_Hans", "gb2312"), ("zh_Hant", "big5"), ("ja", "shift_jis"), ("ko", "johab")]
 )
 def test_short_double_byte_text_is_no_utf_8(language: str, charset: str) -> None:
-    """Some is valid UTF-8 by chance; what is declared counts."""
     text = fitting(own_texts()[language], charset)[:500]
     pieces = (text[at : at + size] for size in range(1, 9) for at in range(len(text) - size))
     wrong = [piece for piece in pieces if decode(piece.encode(charset), charset)[0] != piece]

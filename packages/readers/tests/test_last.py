@@ -9,7 +9,6 @@ from readers.last import Last, remembered
 
 
 def test_the_same_bytes_are_made_into_something_once() -> None:
-    """By identity: equal bytes of another item are others, and so are other arguments."""
     made: list[tuple[bytes, object]] = []
 
     def make(data: bytes, limit: object) -> int:
@@ -25,7 +24,6 @@ def test_the_same_bytes_are_made_into_something_once() -> None:
 
 
 def test_much_is_not_kept(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Memory is a slot's dearest."""
     monkeypatch.setattr(last, "LARGEST", 4)
     known = Last(lambda data: [data])
     data = b"12345"
@@ -33,8 +31,6 @@ def test_much_is_not_kept(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_an_error_is_raised_each_time() -> None:
-    """Nothing is remembered of it."""
-
     def make(data: bytes) -> None:
         raise ValueError(data)
 

@@ -32,12 +32,10 @@ def test_the_page_is_what_the_handlers_declare() -> None:
 
 
 def test_every_text_state_is_explained() -> None:
-    """A new state has to be told of."""
     assert set(STATES) == set(TextState)
 
 
 def test_titles_are_distinct() -> None:
-    """The page has one heading a format."""
     titles = [one.declared.title for one in listed(all_handlers())]
     assert len(set(titles)) == len(titles)
 

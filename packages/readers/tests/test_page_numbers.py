@@ -9,12 +9,10 @@ from readers.page_numbers import read, written
 
 
 def test_as_people_write_them() -> None:
-    """Neighbours are a range."""
     assert written([2, 5, 6, 7, 9]) == "2, 5-7, 9"
     assert (written([]), list(read(""))) == ("", [])
 
 
 @given(st.sets(st.integers(min_value=1, max_value=60)))
 def test_there_and_back(numbers: set[int]) -> None:
-    """Nothing is lost, and nothing comes in between."""
     assert list(read(written(sorted(numbers)))) == sorted(numbers)

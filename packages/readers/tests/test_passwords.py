@@ -33,7 +33,6 @@ def test_passwords_are_tried_in_order_until_one_fits() -> None:
 
 
 def test_the_empty_password_needs_no_bank() -> None:
-    """And has no line."""
     opened = Passwords().open(b"lock", Door("").attempt, cost=1, budget=TryBudget(LIMITS))
     assert opened.metadata == {"decrypted": True}
 
@@ -49,7 +48,6 @@ def test_what_does_not_open_says_how_many_were_tried_and_is_not_tried_again() ->
 
 
 def test_what_opened_once_is_tried_first_on_the_neighbours_and_alone_on_the_same_lock() -> None:
-    """So that going over an item again, or over its siblings, costs one try."""
     passwords = Passwords(BANK)
     passwords.open(b"lock", Door("three").attempt, cost=1, budget=TryBudget(LIMITS))
     again, neighbour = Door("three"), Door("three")
@@ -66,7 +64,6 @@ def test_no_more_is_tried_than_half_of_an_items_time_allows() -> None:
 
 
 def test_locks_of_one_container_share_their_time() -> None:
-    """Once it is spent, only what opened something before is still tried."""
     passwords, budget = Passwords({str(n): n for n in range(1, 101)}), TryBudget(LIMITS)
     passwords.open(b"a", Door("7").attempt, cost=1e6, budget=budget)
     with pytest.raises(DocumentError):

@@ -41,7 +41,6 @@ def _inspected(place: Path) -> dict[str, tuple[str, str, str | None]]:
 
 
 def test_they_are_read(tmp_path: Path) -> None:
-    """A collection with OneNote sections hides what is embedded in them where none are read."""
     assert _inspected(tmp_path) == {
         "minutes.one": ("application/onenote", "ok", "words\n"),
         "towns.dbf": ("application/x-dbf", "ok", "A\none\n"),
@@ -61,7 +60,6 @@ def _text_by_a_box(address: NurseryAddress, media_type: str, name: str) -> str:
     [("application/onenote", "minutes.one"), ("application/x-hwp", "letter.hwp"), ("image/vnd.djvu", "scan.djvu")],
 )
 def test_boxes_read_them(media_type: str, name: str) -> None:
-    """From where they are forked: a box can open no file any more, nor start a thread."""
     address = start_nursery(1024, Settings().plugins, os.environ)
     try:
         assert _text_by_a_box(address, media_type, name).strip() == "words"

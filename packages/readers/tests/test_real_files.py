@@ -46,7 +46,6 @@ def read(path: Path) -> Text:
     ],
 )
 def test_known_fragments(name: str, fragment: str, pages: int | None) -> None:
-    """What these files are known to say is in their text."""
     out = read(INGEST / name)
     assert fragment in out.text
     assert out.pages == pages
@@ -71,7 +70,6 @@ def test_passwords(name: str) -> None:
     ],
 )
 def test_images(name: str, size: tuple[int, int], pages: int | None) -> None:
-    """Sizes and frames of real pictures."""
     out = read(INGEST / name)
     assert (out.metadata["width"], out.metadata["height"]) == size
     assert (out.pages, out.state, out.error) == (pages, TextState.NO_TEXT_LAYER, None)
@@ -102,12 +100,10 @@ def members(name: str) -> tuple[list[tuple[bytes, int]], ExceptionCode | None]:
     ],
 )
 def test_archives(name: str, found: list[tuple[bytes, int]], code: ExceptionCode | None) -> None:
-    """Members of real archives, split and encrypted ones, and links that are not followed."""
     assert members(name) == (found, code)
 
 
 def test_one_tree_in_three_archives() -> None:
-    """The same documents as zip, as tar and as RAR."""
     zipped = members("test-documents.zip")[0]
     for other in ("test-documents.tar", "test-documents.rar"):
         found = members(other)[0]
@@ -116,13 +112,11 @@ def test_one_tree_in_three_archives() -> None:
 
 
 def test_one_page_in_five_encodings_is_one_text() -> None:
-    """UTF-8, UTF-16 and UTF-32 in both orders give the same text."""
     texts = {read(path).text for path in (FILES / "mimekit/html").glob("Gimhae_Kim_clan.utf-*.html")}
     assert len(texts) == 1
 
 
 def test_nothing_but_document_errors() -> None:
-    """Every file of the collection is read, or refused with a code."""
     for path in sorted(p for p in FILES.rglob("*") if p.is_file()):
         source = MemorySource(path.name.encode(), path.read_bytes())
         handler = handler_for(identify(source))

@@ -37,7 +37,6 @@ class Incomplete(LeafHandler):
 
 @pytest.mark.parametrize("handlers", [(One(), Two()), (Malformed(),), (Nameless(),), (Incomplete(),), (One(), One())])
 def test_bad_declarations_are_refused(handlers: tuple[Handler, ...]) -> None:
-    """A type declared twice, a malformed type, a missing name or attribute stop the program at import."""
     with pytest.raises(ValueError, match=r"Malformed|Nameless|Two|Incomplete|One"):
         check_handlers(handlers)
 
@@ -55,14 +54,12 @@ def test_bad_declarations_are_refused(handlers: tuple[Handler, ...]) -> None:
     ],
 )
 def test_containers_and_mail_have_handlers(media_type: str, name: str, container: bool) -> None:
-    """The types that hold children are all there; a message is no container."""
     handler = handler_for(media_type)
     assert handler.name == name
     assert handler.container is container
 
 
 def test_unknown_types_are_leaves() -> None:
-    """What nobody declares is an item without children and without text."""
     handler = handler_for("application/x-nobody-knows")
     source = MemorySource(b"x", b"y")
     assert handler.announced(source) is None
@@ -95,7 +92,6 @@ class Container(One):
 
 
 def test_only_who_cannot_have_children_is_not_asked_for_them() -> None:
-    """A handler that says anything of children, or is none of ours, is asked."""
     assert is_leaf(One())
     assert not is_leaf(Parent())
     assert not is_leaf(Container())
@@ -106,7 +102,6 @@ def test_only_who_cannot_have_children_is_not_asked_for_them() -> None:
 
 
 def test_what_a_file_is_likely_to_be_by_its_name_is_what_its_handler_declares() -> None:
-    """The short table by which readers are loaded before a file is opened says nothing that the handlers do not."""
     for ending, media_type in LIKELY.items():
         declared = [one for one in listed((handler_for(media_type),)) if media_type in one.media_types]
         assert any(ending in one.declared.extensions for one in declared), ending

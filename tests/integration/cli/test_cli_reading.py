@@ -15,7 +15,6 @@ pytestmark = pytest.mark.services
 def test_who_reads_starts_no_broker(
     open_dir: Path, empty_scratch: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Jobs, their counts, items and what a search finds are in the databases; nobody waits for a broker to see them."""
     scratch = open_dir / "read-only"
     copy_scratch(empty_scratch, scratch)
     log = scratch / "logs" / "broker.log"

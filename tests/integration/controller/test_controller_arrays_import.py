@@ -129,7 +129,6 @@ def test_what_was_collected_needs_no_map(handle: JobHandle, tmp_path: Path) -> N
 
 
 def test_nothing_is_stored_of_another_time(handle: JobHandle, tmp_path: Path) -> None:
-    """What was imported before stays."""
     (tmp_path / "m.toml").write_text(CSV_MAP)
     (tmp_path / "a.csv").write_text(f"t,v\n{START + 5},1\n")
     mapping = read_map(tmp_path / "m.toml", "array2")
@@ -141,7 +140,6 @@ def test_nothing_is_stored_of_another_time(handle: JobHandle, tmp_path: Path) ->
 
 
 def test_prometheus_is_asked_for_the_jobs_time(handle: JobHandle, prometheus: str, tmp_path: Path) -> None:
-    """By its own clock, with the token from the environment; each series is a column."""
     (tmp_path / "m.toml").write_text(
         f'name = "arr"\n[prometheus]\nurl = "{prometheus}"\nstep_s = 5\ntoken_env = "TOKEN"\n'
         '[[column]]\nquery = "one"\nname = "n"\n[[column]]\nquery = "two"\nname = "rate"\nkind = "counter"\n'
@@ -159,7 +157,6 @@ def test_prometheus_is_asked_for_the_jobs_time(handle: JobHandle, prometheus: st
 
 
 def test_what_prometheus_refuses_is_said_in_its_words(handle: JobHandle, prometheus: str, tmp_path: Path) -> None:
-    """A wrong query, and a server that is not there."""
     table = f'[prometheus]\nurl = "{prometheus}"\n[[column]]\nquery = "sum("\n'
     (tmp_path / "m.toml").write_text(table)
     with pytest.raises(UsageError, match="400 parse error"):

@@ -58,7 +58,6 @@ def _faults_of(lines: Sequence[dict[str, Any] | str], noted: Sequence[str] = ())
 
 
 def test_the_rule_as_documented_gives_every_hash(exported: list[dict[str, Any]]) -> None:
-    """By ten lines that know nothing of edbench, from the list alone."""
     actions = [one for one in exported if one["record"] == "action"]
     assert len(actions) > 4
     before = uuid.UUID(actions[0]["job"]).bytes
@@ -71,7 +70,6 @@ def test_the_rule_as_documented_gives_every_hash(exported: list[dict[str, Any]])
 
 
 def test_actions_stand_in_the_order_of_their_chain(copy: Any, exported: list[dict[str, Any]]) -> None:
-    """Also where the clock went back; the page and the API have them so, too."""
     actions = [one for one in exported if one["record"] == "action"]
     assert [one["who"] for one in actions[-4:]] == ["one@host", "two@host", "three@host", "four@host"]
     assert actions[-1]["at"] < actions[-2]["at"]
@@ -79,7 +77,6 @@ def test_actions_stand_in_the_order_of_their_chain(copy: Any, exported: list[dic
 
 
 def test_every_word_that_is_forged_is_told(exported: list[dict[str, Any]]) -> None:
-    """In each action each field; with the hashed text adapted or not."""
     many = sum(one["record"] == "action" for one in exported)
     changes: dict[str, Callable[[dict[str, Any]], Any]] = {
         "at": lambda one: (datetime.fromisoformat(one["at"]) + timedelta(microseconds=1)).isoformat(),
@@ -105,7 +102,6 @@ def test_every_word_that_is_forged_is_told(exported: list[dict[str, Any]]) -> No
 
 
 def test_what_is_taken_out_moved_or_cut_off_is_told(exported: list[dict[str, Any]]) -> None:
-    """The end only to whoever has noted it."""
     actions = [one for one in exported if one["record"] == "action"]
     for number in range(len(actions) - 1):
         assert _faults(actions[:number] + actions[number + 1 :]), number
@@ -118,7 +114,6 @@ def test_what_is_taken_out_moved_or_cut_off_is_told(exported: list[dict[str, Any
 
 
 def test_a_list_that_ends_early_is_told(exported: list[dict[str, Any]]) -> None:
-    """Wherever it ends, in the middle of the items, too; so is one that lacks an item. Lists may stand one behind the other."""
     whole = list(ended(exported))
     assert whole[-1]["items"] > 5
     items = [one for one in exported if one["record"] == "item"]
@@ -132,7 +127,6 @@ def test_a_list_that_ends_early_is_told(exported: list[dict[str, Any]]) -> None:
 def test_the_command_tells_what_was_forged(
     exported: list[dict[str, Any]], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Without a database: a line for each fault, and exit status 1."""
     path = tmp_path / "custody.jsonl"
     path.write_text("".join(json.dumps(one, ensure_ascii=False) + "\n" for one in ended(exported)))
     env = {"EDBENCH_DATABASES": "db1=postgresql://nobody@127.0.0.1:1/nothing"}

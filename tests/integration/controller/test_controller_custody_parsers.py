@@ -97,7 +97,6 @@ def test_each_task_of_an_item_tells_its_own_worker(task_bench: TaskBench) -> Non
 
 
 def test_two_versions_side_by_side(task_bench: TaskBench) -> None:
-    """Each item has the one that did its task."""
     task_bench.options = JobOptions(batch_files=1)
     for number in range(6):
         (task_bench.source / f"{number}.txt").write_bytes(b"words %d" % number)
@@ -125,7 +124,6 @@ def test_two_versions_side_by_side(task_bench: TaskBench) -> None:
 def test_of_two_claims_the_one_that_ended_is_told(
     task_bench: TaskBench, monkeypatch: pytest.MonkeyPatch, single_pass: bool
 ) -> None:
-    """The worker that lost the task wrote nothing that stays."""
     _corpus(task_bench, single_pass=single_pass)
     lost, kept = _slot(task_bench, "1.0"), _slot(task_bench, "2.0")
     phase = Phase.EXPAND if single_pass else Phase.INDEX
@@ -147,7 +145,6 @@ def test_of_two_claims_the_one_that_ended_is_told(
 
 
 def test_what_is_processed_again_is_told_by_who_did_it(task_bench: TaskBench) -> None:
-    """A requeued file and all that is in it are the newer worker's; the others stay the older one's."""
     (task_bench.source / "a.txt").write_bytes(b"plain words")
     (task_bench.source / "b.zip").write_bytes(texts_zipped(one=b"first words")[:-30])
     task_bench.create()
@@ -167,7 +164,6 @@ def test_what_is_processed_again_is_told_by_who_did_it(task_bench: TaskBench) ->
 
 
 def test_tasks_that_were_joined_tell_parsers_and_no_task(task_bench: TaskBench) -> None:
-    """Of several tasks' items one task does not tell; which parsers took them out is known all the same."""
     task_bench.options = JobOptions(batch_files=1, index_tasks=1)
     for number in range(6):
         (task_bench.source / f"{number}.txt").write_bytes(b"words %d" % number)
@@ -197,7 +193,6 @@ def test_tasks_that_were_joined_tell_parsers_and_no_task(task_bench: TaskBench) 
 
 
 def test_parts_of_a_task_tell_who_made_it(task_bench: TaskBench) -> None:
-    """A phase with few tasks is cut finer: each part has the origin of what it was cut from."""
     for number in range(64):
         (task_bench.source / f"{number}.txt").write_bytes(b"words %d" % number)
     task_bench.create()
@@ -220,7 +215,6 @@ def test_parts_of_a_task_tell_who_made_it(task_bench: TaskBench) -> None:
 
 
 def test_text_of_ocr_has_both_before_it(task_bench: TaskBench) -> None:
-    """Who took the item out, who read it first, who recognised its words."""
     _corpus(task_bench)
     _end(task_bench, _slot(task_bench, "1.0"))
     token = uuid.uuid4()

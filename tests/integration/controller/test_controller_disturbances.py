@@ -27,7 +27,6 @@ def conn(handle: JobHandle) -> Iterator[Connection]:
 
 
 def test_a_quiet_run_has_none(conn: Connection, handle: JobHandle) -> None:
-    """Nothing happened, nothing is said."""
     assert disturbances(conn, handle.id) == []
 
 
@@ -35,7 +34,6 @@ def test_a_quiet_run_has_none(conn: Connection, handle: JobHandle) -> None:
 def test_a_job_that_stood_still_says_for_how_long(
     conn: Connection, handle: JobHandle, state: str, reason: str | None, label: str
 ) -> None:
-    """With what it was and whether elapsed holds it."""
     assert elapsed_note(conn, handle.id) == ""
     conn.exec_driver_sql(_STOPPED, {"job": handle.id, "state": state, "reason": reason})
     (said,) = disturbances(conn, handle.id)
@@ -69,7 +67,6 @@ def test_other_workers_than_at_the_beginning(conn: Connection, handle: JobHandle
 
 
 def test_a_worker_that_left_before_the_end(conn: Connection, handle: JobHandle) -> None:
-    """Killed or stopped in the middle: another may have taken its name."""
     early = """
     UPDATE worker SET stopped_at = j.finished_at - interval '1 ms' FROM job j WHERE j.id = %(job)s
     """
@@ -84,7 +81,6 @@ def test_a_worker_that_left_before_the_end(conn: Connection, handle: JobHandle) 
 
 
 def test_workers_that_left_a_job_that_stands_still(conn: Connection, handle: JobHandle) -> None:
-    """A full disk suspended it and the command went home with its workers: that is no other change of workers."""
     stood = """
     WITH job AS (
         UPDATE job SET state = 'suspended', reason = 'ENOSPC', stopped_at = finished_at, finished_at = NULL

@@ -39,7 +39,6 @@ def _has(key: str, check: Callable[[Any], bool]) -> Callable[[Metadata], bool]:
 
 
 def test_conditions_let_pass_what_they_say(handle: JobHandle, metadata: dict[str, Metadata]) -> None:
-    """Each kind of key and each operator, on values that there are; pages and the stream of all items agree."""
     date = _known(metadata, "date")[len(_known(metadata, "date")) // 2]
     rows = _known(metadata, "width")[0]
     person = next(each for each in _known(metadata, "from") if each.isascii())
@@ -71,7 +70,6 @@ def test_conditions_let_pass_what_they_say(handle: JobHandle, metadata: dict[str
 
 
 def test_a_text_state_is_a_filter_too(handle: JobHandle) -> None:
-    """Alone and beside others."""
     states = {item["id"]: (item["text_state"], item["media_type"]) for item in stream_items(handle)}
     for state in {state for state, _ in states.values()}:
         found = {item["id"] for item in stream_items(handle, ItemFilter(text_state=TextState(state)))}

@@ -53,7 +53,6 @@ def asked(copy: Any, condition: str) -> set[Any]:
 
 
 def test_what_the_ledger_knows_is_asked_beside_the_index(copy: Any) -> None:
-    """Each field gives what SQL gives, alone and joined with words by every operator."""
     date, from_, to = copy.run(
         "SELECT v.key, min(left(v.value, 10)), left(percentile_disc(0.5) WITHIN GROUP (ORDER BY v.value), 10)"
         " FROM item_text, jsonb_each_text(metadata) v WHERE v.key IN ('date', 'created', 'modified')"
@@ -118,7 +117,6 @@ def test_a_name_in_a_query_that_nothing_has_is_refused(copy: Any) -> None:
 
 
 def test_pages_of_hits_neither_repeat_nor_lose_an_item(copy: Any) -> None:
-    """Over all shards: the first of few are the first of many, and hits of one score stand by their items."""
     opened = partial(opened_index, settings=copy.settings)
     assert copy.run("SELECT count(*) FROM shard")[0][0] > 1
     for query in ("the", "t*", "the OR of", "*", "the AND size:>1kB"):
@@ -133,7 +131,6 @@ def test_pages_of_hits_neither_repeat_nor_lose_an_item(copy: Any) -> None:
 
 
 def test_families_come_whole(copy: Any) -> None:
-    """Everything in the family of a hit, and which of it is one."""
     opened = partial(opened_index, settings=copy.settings)
     answer = answer_all([copy.handle], opened, Wanted(query="kind:attachment", limit=MOST, families=True))
     attachments = found(copy, "kind:attachment")
@@ -144,7 +141,6 @@ def test_families_come_whole(copy: Any) -> None:
 
 
 def test_a_hit_report_adds_up(copy: Any) -> None:
-    """Every number is that of sets made one by one; a term that is there twice is told and alone all the same."""
     lines = ["the", "and", "kind:attachment", "THE", "nosuchwordatall", "text_state:ok AND size:>1kB"]
     report = hit_report([copy.handle], partial(opened_index, settings=copy.settings), listed(lines, "list"))
     sets = [found(copy, line) for line in lines]
@@ -175,7 +171,6 @@ def test_a_hit_report_adds_up(copy: Any) -> None:
 
 
 def test_items_that_a_requeue_took_out_are_in_no_tags_number(database: Database) -> None:
-    """They may come back with their tag; until then a search by it does not find them."""
     shelf = Shelf(database)
     kept = shelf.loose("anna", "a", "x")
     job = shelf.stored()
@@ -187,7 +182,6 @@ def test_items_that_a_requeue_took_out_are_in_no_tags_number(database: Database)
 
 
 def test_tags_and_saved_searches_are_found_and_written_down(copy: Any) -> None:
-    """Who tagged what and when stays, whatever becomes of the tag; a tag stays when the item is found anew."""
     opened = partial(opened_index, settings=copy.settings)
     handles, the = [copy.handle], found(copy, "the")
     with acting("ann@host"):
@@ -310,7 +304,6 @@ def _ghosts(copy: Any, home: Path) -> None:
 
 
 def test_ghosts_are_in_no_set(copy: Any, tmp_path: Path) -> None:
-    """A claim that was lost leaves documents in its shard: they are neither found nor counted, nor tagged."""
     _ghosts(copy, tmp_path)
     item = copy.run("SELECT item FROM item_index ORDER BY item LIMIT 1")[0][0]
     assert found(copy, "apparition") == found(copy, "apparition AND size:>=0") == {item}
@@ -338,7 +331,6 @@ def test_an_index_stays_open_until_the_job_changes(copy: Any) -> None:
 
 
 def test_a_job_whose_index_is_gone_is_one_line(copy: Any) -> None:
-    """Whatever is asked."""
     copy.settings.storage.rename(copy.settings.storage.with_name("elsewhere"))
     for query in ("the", "the AND size:>1", "*"):
         with pytest.raises(RunFailed, match="EDBENCH_STORAGE"):

@@ -55,7 +55,6 @@ def test_a_real_job_leaves_its_seconds(handle: JobHandle) -> None:
 
 
 def test_the_timeline_adds_up_to_the_job(handle: JobHandle) -> None:
-    """Rates × time are the job's counts: nothing is lost between the tables and the page."""
     found = read_timeline([handle]).to_json()
     counts = count_job(handle)
     json.dumps(found, allow_nan=False)
@@ -81,7 +80,6 @@ def test_the_timeline_adds_up_to_the_job(handle: JobHandle) -> None:
 
 
 def test_an_increment_is_the_end_of_the_whole(handle: JobHandle) -> None:
-    """The page joins increments to what it has."""
     whole = read_timeline([handle]).to_json()
     middle = whole["t"][len(whole["t"]) // 2]
     part = read_timeline([handle], since=middle).to_json()
@@ -92,7 +90,6 @@ def test_an_increment_is_the_end_of_the_whole(handle: JobHandle) -> None:
 
 
 def test_a_long_run_is_drawn_from_fewer_points(handle: JobHandle) -> None:
-    """The same calls and items in longer steps."""
     found = read_timeline([handle], points=2).to_json()
     assert found["step_s"] > 1
     assert len(found["t"]) <= 2
@@ -193,7 +190,6 @@ def test_a_job_that_is_over_keeps_the_bottleneck_of_its_longest_phase(running: J
 
 
 def test_pauses_stand_on_the_axis_and_survive_a_reload(running: JobHandle) -> None:
-    """Each with what the job was meanwhile; the one that lasts has no end, and the axis ends where it begins."""
     job, began = running.id, time.monotonic()
     _thirty_seconds_old(running)
     with running.database.transaction() as conn:
@@ -215,7 +211,6 @@ def test_pauses_stand_on_the_axis_and_survive_a_reload(running: JobHandle) -> No
 
 
 def test_a_job_that_nobody_has_claimed_is_an_empty_timeline(running: JobHandle) -> None:
-    """No time has passed yet."""
     with running.database.transaction() as conn:
         conn.exec_driver_sql("UPDATE job SET first_claim_at = NULL")
     found = read_timeline([running]).to_json()
@@ -223,7 +218,6 @@ def test_a_job_that_nobody_has_claimed_is_an_empty_timeline(running: JobHandle) 
 
 
 def test_several_jobs_are_one_timeline(handle: JobHandle) -> None:
-    """Sums over jobs; percentiles are of all calls together, not of averages."""
     one, two = read_timeline([handle]).to_json(), read_timeline([handle, handle]).to_json()
     assert two["t"] == one["t"]
     assert two["totals"]["calls"] == 2 * one["totals"]["calls"]

@@ -62,7 +62,6 @@ def observe(
 
 
 def test_without_nfs_there_are_no_shares(handle: JobHandle) -> None:
-    """Nothing observed, nothing said."""
     assert wire_shares([handle]) is None
 
 
@@ -90,7 +89,6 @@ def test_phases_get_what_the_wire_grew_by_in_their_time(handle: JobHandle) -> No
 
 
 def test_the_sources_own_mount_counts_and_a_counter_may_begin_anew(handle: JobHandle) -> None:
-    """A source that is a filer of its own is found by its mount point; a remount in between loses nothing after it."""
     above = os.path.dirname(os.fsdecode(handle.job.source))
     observe(handle, "cccccccc:source:0:70", [500, 600, 0, *range(100, 2_100, 100)], storage=False, points=["/", above])
     observe(handle, "cccccccc:root:0:71", [0, 10**9], storage=False, points=["/"])

@@ -24,7 +24,6 @@ def _edbench(*arguments: str) -> subprocess.CompletedProcess[str]:
 
 
 def test_generate_writes_a_corpus_and_says_what(tmp_path: Path) -> None:
-    """Corpus, manifest and dataset.json appear; the summary has items, bytes and hash; the exit status is 0."""
     directory = tmp_path / "a corpus"
     done = _edbench(str(directory), "--scale", "0.0001", "--seed", "3", "--processes", "2")
     assert done.returncode == 0, done.stderr
@@ -63,7 +62,6 @@ def test_an_interrupted_command_can_be_given_again(tmp_path: Path) -> None:
 
 
 def test_bad_requests_are_usage_errors(tmp_path: Path) -> None:
-    """One line on standard error and exit status 2."""
     for arguments in ([str(tmp_path / "c"), "--scale", "0.0000001"], [str(tmp_path / "c"), "--profile", "nope"]):
         done = _edbench(*arguments)
         assert done.returncode == 2

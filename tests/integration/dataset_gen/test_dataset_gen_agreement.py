@@ -40,7 +40,6 @@ def faulty(shop: Workshop, kind: str, key: str) -> Made:
 
 @pytest.mark.parametrize("fmt", SOUND)
 def test_a_sound_document_is_found_as_it_was_made(shop: Workshop, fmt: str) -> None:
-    """Two sizes of each format: no difference."""
     for size in (8_000, 60_000):
         made = shop.document(fmt, f"agreement/{size}", size)
         assert differences(name_of(fmt), made.data, made.truth) == []
@@ -48,7 +47,6 @@ def test_a_sound_document_is_found_as_it_was_made(shop: Workshop, fmt: str) -> N
 
 @pytest.mark.parametrize("kind", sorted(faults.FILES))
 def test_a_faulty_document_has_the_exceptions_it_has_to_cause(shop: Workshop, kind: str) -> None:
-    """Children, counts and exceptions of each kind of fault, with two seeds; the kind stands in the manifest."""
     for key in ("agreement/1", "agreement/2"):
         made = faulty(shop, kind, key)
         assert differences(name_of(kind), made.data, made.truth) == []
@@ -64,7 +62,6 @@ def faults_in(truth: Truth) -> set[str]:
 
 @pytest.mark.parametrize("kind", faults.ATTACHABLE)
 def test_an_attached_fault_is_the_same_fault(shop: Workshop, kind: str) -> None:
-    """In a message in a zip the same is found of it as on its own."""
     made = faulty(shop, kind, "agreement/attached")
     letter = eml.single(shop.order("eml", "agreement/letter", 1200))
     mail = eml.write(replace(letter, attachments=((name_of(kind).decode(), made),)))
@@ -83,7 +80,6 @@ def test_a_fault_is_the_same_bytes_every_time(shop: Workshop) -> None:
 
 
 def test_zip_in_mail_in_zip(shop: Workshop) -> None:
-    """An archive of mail of some size has messages that carry zips with members, and mail stores beside them."""
     made = shop.document("zip_mail", "agreement/large", 1_500_000)
     inside = [(child, part) for child in made.truth.children for part in child.truth.children]
     assert any(part.truth.media_type == "application/zip" and part.truth.children for _, part in inside)

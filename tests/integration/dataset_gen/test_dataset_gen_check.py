@@ -82,7 +82,6 @@ CHANGES: dict[str, Callable[[Path], object]] = {
 
 
 def test_a_whole_corpus(whole: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Exit status 0, and the hash is printed; several processes find the same."""
     assert main(["corpus", "check", str(whole), "--processes", "1"], {}) == 0
     assert json.loads((whole / "dataset.json").read_text())["hash"] in capsys.readouterr().out
     found = check_corpus(whole, 2, _silent)
@@ -93,14 +92,12 @@ def test_a_whole_corpus(whole: Path, capsys: pytest.CaptureFixture[str]) -> None
 
 @pytest.mark.parametrize("said", CHANGES)
 def test_changes_are_named(said: str, corpus: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Exit status 1, and what differs is said."""
     CHANGES[said](corpus)
     assert main(["corpus", "check", str(corpus), "--processes", "1"], {}) == 1
     assert said in capsys.readouterr().out
 
 
 def test_another_corpus_under_the_same_name(whole: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A consistent corpus whose hash is not the published one is not genuine; with the published one it is."""
     key = ("tiny", 1, 1.0, 1)
     monkeypatch.setitem(check.PUBLISHED, key, "00" * 32)
     assert [d.where for d in check_corpus(whole, 1, _silent).differences] == ["hash"]
@@ -110,13 +107,11 @@ def test_another_corpus_under_the_same_name(whole: Path, monkeypatch: pytest.Mon
 
 
 def test_no_corpus(tmp_path: Path) -> None:
-    """A directory without dataset.json is refused."""
     with pytest.raises(UsageError, match="is not a corpus"):
         check_corpus(tmp_path, 1, _silent)
 
 
 def test_system_files_do_not_depend_on_the_seed(whole: Path, tmp_path: Path) -> None:
-    """The list is the same in every corpus, and the files on it are flagged."""
     (tmp_path / "tiny.toml").write_text(PROFILE)
     said = generate_corpus(tmp_path / "c", str(tmp_path / "tiny.toml"), 1.0, 2, 1, _silent)
     assert said["system_files"] > 0

@@ -51,12 +51,10 @@ def alone(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, Any
 
 
 def test_golden_hash(alone: tuple[Path, dict[str, Any]]) -> None:
-    """This machine's processor and libraries give the bytes that every other gives."""
     assert (alone[1]["hash"], alone[1]["content_hash"]) == (GOLDEN, GOLDEN_CONTENT)
 
 
 def test_number_of_processes_does_not_matter(alone: tuple[Path, dict[str, Any]], tmp_path: Path) -> None:
-    """Three processes write the same files, times and manifest as one."""
     directory = tmp_path / "c"
     assert generate_corpus(directory, "reference", SCALE, 1, 3, _silent) == alone[1]
     assert _tree(directory / "data") == _tree(alone[0] / "data")
@@ -65,7 +63,6 @@ def test_number_of_processes_does_not_matter(alone: tuple[Path, dict[str, Any]],
 
 
 def test_another_seed_gives_other_bytes(alone: tuple[Path, dict[str, Any]], tmp_path: Path) -> None:
-    """The seed decides about names and contents."""
     other = generate_corpus(tmp_path / "c", "reference", SCALE, 2, 1, _silent)
     assert other["hash"] != alone[1]["hash"]
     assert other["content_hash"] != alone[1]["content_hash"]
@@ -74,7 +71,6 @@ def test_another_seed_gives_other_bytes(alone: tuple[Path, dict[str, Any]], tmp_
 def test_an_interrupted_run_goes_on(
     alone: tuple[Path, dict[str, Any]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """What was done before an interruption is kept, the rest is made, and the result is the same."""
     directory = tmp_path / "c"
 
     def stop_half_way(done: int, total: int) -> None:
@@ -93,7 +89,6 @@ def test_an_interrupted_run_goes_on(
 
 
 def test_a_killed_run_leaves_no_process_and_goes_on(alone: tuple[Path, dict[str, Any]], tmp_path: Path) -> None:
-    """SIGKILL of the command ends its processes too; the same command then finishes the corpus."""
     directory = tmp_path / "c"
     code = (
         "import sys; from pathlib import Path; from dataset_gen.corpus import generate_corpus\n"
@@ -142,7 +137,6 @@ def _group_alive(group: int) -> bool:
 
 
 def test_a_finished_corpus_is_left_alone(alone: tuple[Path, dict[str, Any]]) -> None:
-    """Asking again for the same corpus does nothing and says the same."""
     before = (alone[0] / "manifest.parquet").stat().st_mtime_ns
     assert generate_corpus(alone[0], "reference", SCALE, 1, 1, _silent) == alone[1]
     assert (alone[0] / "manifest.parquet").stat().st_mtime_ns == before
@@ -150,7 +144,6 @@ def test_a_finished_corpus_is_left_alone(alone: tuple[Path, dict[str, Any]]) -> 
 
 
 def test_other_directories_are_refused(alone: tuple[Path, dict[str, Any]], tmp_path: Path) -> None:
-    """Nothing of anybody's is overwritten: another corpus, other files, a file."""
     with pytest.raises(UsageError, match="another corpus"):
         generate_corpus(alone[0], "reference", SCALE, 2, 1, _silent)
     (tmp_path / "note.txt").write_text("mine")
@@ -161,7 +154,6 @@ def test_other_directories_are_refused(alone: tuple[Path, dict[str, Any]], tmp_p
 
 
 def test_too_small_and_unknown(tmp_path: Path) -> None:
-    """A scale that cannot hold the parts and a profile that does not exist give one clear line each."""
     with pytest.raises(UsageError, match="at least"):
         generate_corpus(tmp_path / "c", "reference", 0.00001, 1, 1, _silent)
     with pytest.raises(UsageError, match="reference"):
@@ -170,7 +162,6 @@ def test_too_small_and_unknown(tmp_path: Path) -> None:
 
 
 def test_disk_space_is_checked_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A corpus that does not fit is refused before a byte is written."""
     small = shutil.disk_usage(tmp_path)._replace(free=5_000_000)
     monkeypatch.setattr(corpus_module.shutil, "disk_usage", lambda path: small)
     with pytest.raises(UsageError, match="free"):

@@ -16,7 +16,6 @@ def workshop() -> Workshop:
 
 @pytest.mark.parametrize("fmt", ["doc", "xls", "ppt", "docx", "xlsx", "pptx"])
 def test_documents(workshop: Workshop, fmt: str) -> None:
-    """Children at all depths with names and bytes, pages, terms, no exceptions."""
     for number in range(6):
         size = (500, 30_000, 250_000)[number % 3]
         made = workshop.document(fmt, f"first/{number}", size)
@@ -25,7 +24,6 @@ def test_documents(workshop: Workshop, fmt: str) -> None:
 
 @pytest.mark.parametrize("fmt", ["doc", "ppt", "docx", "xlsx", "pptx"])
 def test_some_hold_documents_and_packages(workshop: Workshop, fmt: str) -> None:
-    """A share of each kind holds files, with their own names where they are packages."""
     for number in range(400):
         made = workshop.document(fmt, f"holds/{number}", 60_000 if fmt.startswith("ppt") else 36_000)
         held = [c for c in made.truth.children if not c.name.startswith((b"image", b"picture", b"Microsoft_"))]

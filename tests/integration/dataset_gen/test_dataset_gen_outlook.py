@@ -59,7 +59,6 @@ def _check(name: bytes, data: bytes, truth: Truth, seen: Counter[str], declared:
 
 
 def test_letters_as_loose_files(shop: Workshop) -> None:
-    """Attachments, inline pictures and forwarded messages come out; and the canonical form is the PST's too."""
     seen: Counter[str] = Counter()
     for letter in _letters(shop, 30):
         made = msg_letter.write(letter)
@@ -95,7 +94,6 @@ def test_the_bytes_follow_from_the_key(fmt: str) -> None:
 
 
 def test_items_of_several_classes(shop: Workshop) -> None:
-    """Notes, read receipts, appointments, invitations."""
     names = ["IPM.Note", "REPORT.IPM.Note.IPNRN", "IPM.Appointment", "IPM.Schedule.Meeting.Request"]
     found: Counter[str] = Counter()
     for number in range(120):

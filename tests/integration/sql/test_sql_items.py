@@ -21,7 +21,6 @@ def _finished(hands: Any, **found: Any) -> uuid.UUID:
 
 
 def test_an_item_comes_back_as_it_went_in(hands: Any) -> None:
-    """Every field survives, NULLs and bytes that are no text included."""
     loose, child = [], []
 
     def items(job: uuid.UUID) -> tuple[Item, ...]:
@@ -77,7 +76,6 @@ def test_item_codes_are_the_item_level_ones(hands: Any) -> None:
 
 
 def test_shards_are_those_of_finished_tasks_of_the_job(hands: Any) -> None:
-    """Only a shard in a committed result is known; another job's is not."""
     shard = Shard(id=uuid.uuid4(), engine="tantivy", location=b"x", documents=1)
     item = []
 
@@ -95,8 +93,6 @@ def test_shards_are_those_of_finished_tasks_of_the_job(hands: Any) -> None:
 
 
 def test_a_loose_file_needs_room_for_what_was_taken_out_of_it(hands: Any) -> None:
-    """Whole blocks and a name for the copy of it, and for each file below it that was written, however deep."""
-
     def items(job: uuid.UUID) -> tuple[Item, ...]:
         loose = hands.item(job, b"b.zip", size=5_000)
         child = hands.item(job, b"#1", loose.id, location=b"x", size=4_096)

@@ -37,7 +37,6 @@ def _rows(database: Database, at_once: int, count: int) -> list[tuple[Any, ...]]
 @pytest.mark.parametrize("at_once", [0, 3])
 @pytest.mark.parametrize("count", [0, 1, 7])
 def test_values_are_of_the_same_types(at_once: int, count: int, database: Database) -> None:
-    """All at once, and as a stream that ends within a portion, at one's end and before the first row."""
     light = LightDatabase("db1", database.url)
     found = _rows(light, at_once, count)
     assert found == _rows(database, at_once, count)
@@ -61,7 +60,6 @@ def test_one_row_is_one(database: Database) -> None:
 
 
 def test_two_transactions_at_a_time_have_a_connection_each(database: Database) -> None:
-    """What one has not committed the other does not see; both are kept for later."""
     light = LightDatabase("db1", database.url)
     with light.transaction() as one, light.transaction() as other:
         pids = {conn.exec_driver_sql("SELECT pg_backend_pid()").scalar_one() for conn in (one, other)}
@@ -72,7 +70,6 @@ def test_two_transactions_at_a_time_have_a_connection_each(database: Database) -
 
 
 def test_a_job_reads_the_same(finished: Finished) -> None:
-    """Its counts and every item of it."""
     (light,), (usual,) = open_to_read(finished.settings), open_databases(finished.settings)
     handles = [JobHandle(each, find_job([each], str(finished.job)).job) for each in (light, usual)]
     assert isinstance(light, LightDatabase)

@@ -35,7 +35,6 @@ def truth(finished: Any) -> list[dict[str, Any]]:
 
 
 def test_the_server_says_how_it_is(site: Any) -> None:
-    """Health by database, versions, and what may be chosen."""
     health = _get(site, f"{API}/health")
     assert (health["status"], set(health["databases"].values())) == ("ok", {"ok"})
     anonymous = TestClient(site.app, base_url="http://127.0.0.1").get(f"{API}/health")
@@ -64,7 +63,6 @@ def test_the_list_and_the_job_agree(site: Any, truth: list[dict[str, Any]]) -> N
 
 
 def test_counts_and_result_add_up(site: Any, truth: list[dict[str, Any]]) -> None:
-    """Kinds, types and custodians sum to all items; the result is the one of the command line."""
     counts = _get(site, f"{site.job}/counts")
     (job,) = counts["jobs"]
     for parts in (job["kinds"], job["media_types"], counts["custodians"]):
@@ -76,7 +74,6 @@ def test_counts_and_result_add_up(site: Any, truth: list[dict[str, Any]]) -> Non
 
 
 def test_pages_of_items_are_all_items_once(site: Any, truth: list[dict[str, Any]]) -> None:
-    """However the pages are cut, in path order."""
     seen: list[dict[str, Any]] = []
     after = None
     while True:
@@ -93,7 +90,6 @@ def test_pages_of_items_are_all_items_once(site: Any, truth: list[dict[str, Any]
 
 
 def test_filters_narrow_to_what_they_say(site: Any) -> None:
-    """Each alone and all together; nothing is an empty page, not an error."""
     counts = _get(site, f"{site.job}/counts")
     for field, parts in (
         ("kind", counts["jobs"][0]["kinds"]),
@@ -134,7 +130,6 @@ def test_filters_narrow_to_what_they_say(site: Any) -> None:
 
 
 def test_one_item_with_its_family_and_text(site: Any) -> None:
-    """An attachment: its details, what it lies in, its siblings, and the text that a search finds."""
     attachment = _get(site, f"{site.job}/items", kind="attachment", limit=1)["items"][0]
     item = _get(site, f"{site.job}/items/{attachment['id']}")
     assert {key: item[key] for key in attachment} == attachment
@@ -151,7 +146,6 @@ def test_one_item_with_its_family_and_text(site: Any) -> None:
 
 
 def test_text_comes_in_pieces(site: Any) -> None:
-    """The pieces together are the characters that the item's row says."""
     items = _get(site, f"{site.job}/items", limit=200)["items"]
     item = next(i for i in items if 100 < (i["characters"] or 0) < 100_000)  # all of it in one answer
     path = f"{site.job}/items/{item['id']}/text"
@@ -166,7 +160,6 @@ def test_text_comes_in_pieces(site: Any) -> None:
 
 
 def test_search_marks_matches_and_counts_what_it_found(site: Any) -> None:
-    """Facets sum to the items; narrowing by a facet finds as many as it says."""
     found = _get(site, f"{site.job}/search", q="the", limit=5)
     assert len(found["hits"]) == 5
     assert found["complete"]
@@ -181,7 +174,6 @@ def test_search_marks_matches_and_counts_what_it_found(site: Any) -> None:
 
 
 def test_exceptions_by_everything_and_as_csv(site: Any) -> None:
-    """Every way to count gives the same sum, which is the number of the CSV's rows."""
     sums = {
         by: sum(row["exceptions"] for row in _get(site, f"{site.job}/exceptions", by=by)["rows"])
         for by in ("code", "type", "custodian")
@@ -208,7 +200,6 @@ def test_exceptions_by_everything_and_as_csv(site: Any) -> None:
 def test_items_as_csv_are_those_of_the_command(
     site: Any, capsys: pytest.CaptureFixture[str], asked: dict[str, Any], words: list[str]
 ) -> None:
-    """Column by column, whatever they are narrowed by; the list on the page leads to them."""
     job = str(site.copy.handle.id)
     answer = site.client.get(f"{site.job}/items.csv", params=asked)
     assert main(["review", "items", job, *words], site.copy.settings.environment()) == OK
@@ -222,7 +213,6 @@ def test_items_as_csv_are_those_of_the_command(
 
 
 def test_the_timeline_of_a_finished_job_and_its_end_as_an_event(site: Any) -> None:
-    """One axis for all panels; the events of a job that is over are its timeline, its row and its end."""
     timeline = _get(site, f"{site.job}/timeline", points=20)
     assert timeline["state"] == "completed_with_exceptions"
     assert len(timeline["t"]) <= 20
@@ -257,7 +247,6 @@ def test_a_filer_that_others_workers_do_not_emulate_is_refused_at_its_field(site
 def test_ocr_that_cannot_be_done_is_refused_at_its_field(
     make_site: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, order: dict[str, object], field: str, said: str
 ) -> None:
-    """Before a job is made, where the server's own processes are to do it."""
     program = tmp_path / "tesseract"
     program.write_text('#!/bin/sh\ncase $1 in --version) echo tesseract 5.3.0;; *) echo "x (1):"; echo eng;; esac\n')
     program.chmod(0o755)
@@ -270,7 +259,6 @@ def test_ocr_that_cannot_be_done_is_refused_at_its_field(
 
 
 def test_a_sources_error_stands_at_the_source_whatever_its_name_says(make_site: Any) -> None:
-    """A path that holds the name of another field is not taken for that field."""
     site = make_site(embedded=True)
     roots = _get(site, f"{API}/corpora")["roots"]
     for gone in ("filer", "--shard", "--ocr-languages"):
@@ -324,7 +312,6 @@ def test_a_production_that_makes_no_sense_is_refused_at_its_field(
 def test_ocr_without_tesseract_is_refused_at_its_field(
     make_site: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """With what to install."""
     monkeypatch.setenv("PATH", str(tmp_path))
     site = make_site(embedded=True)
     corpus = _get(site, f"{API}/corpora")["corpora"][0]["id"]
@@ -346,7 +333,6 @@ def test_passwords_that_are_none_are_refused_without_being_shown(site: Any, path
 
 @pytest.mark.parametrize("path", ["zzzz", "0" * 32, "..%2F..%2Fetc%2Fpasswd", "%00"])
 def test_what_is_not_there_is_404_with_one_line(site: Any, path: str) -> None:
-    """Jobs, items and results alike."""
     for route in (f"{API}/jobs/{path}", f"{API}/jobs/{path}/items", f"{API}/results/{path}", f"{API}/{path}"):
         answer = site.client.get(route)
         assert answer.status_code in (404, 422), (route, answer.text)
@@ -355,7 +341,6 @@ def test_what_is_not_there_is_404_with_one_line(site: Any, path: str) -> None:
 
 
 def test_the_document_and_its_page_cover_every_route(site: Any) -> None:
-    """What is served under the API is documented, and the page needs nothing from elsewhere."""
     spec = _get(site, f"{API}/openapi.json")
     assert {"/api/v1/jobs", "/api/v1/jobs/{job}/events", "/api/v1/results/{run}.zip"} <= set(spec["paths"])
     ids = [op["operationId"] for item in spec["paths"].values() for op in item.values()]
@@ -368,7 +353,6 @@ def test_the_document_and_its_page_cover_every_route(site: Any) -> None:
 
 
 def test_corpora_are_those_of_the_roots(site: Any, finished: Any) -> None:
-    """A corpus below EDBENCH_CORPORA or the storage root is listed with its id; the storage root's own folders not."""
     listed = _get(site, f"{API}/corpora")
     assert str(site.copy.settings.storage) in listed["roots"]
     assert all(Path(corpus["path"]).is_dir() for corpus in listed["corpora"])
@@ -378,7 +362,6 @@ def test_corpora_are_those_of_the_roots(site: Any, finished: Any) -> None:
 
 
 def test_terms_tags_and_searches(site: Any) -> None:
-    """A list is reported on, what it found is tagged, the search is kept, and who did so is there to be read."""
     report = _sent(site, "POST", "terms", {"terms": ["the", "nosuchwordatall"]})
     assert [term["items"] for term in report["terms"]] == [_get(site, f"{site.job}/search", q="the")["items"], 0]
     made = _sent(site, "POST", "tags", {"tag": "seen", "query": "the AND size:>1kB", "families": True})

@@ -27,7 +27,6 @@ def schema(make_site: Any) -> Any:
 
 
 def test_no_request_is_too_odd(schema: Any) -> None:
-    """Every operation with requests made from its schema, half of them over the job that is there."""
     statuses: Counter[int] = Counter()
     for result in schema.get_all_operations():
         operation = result.ok()

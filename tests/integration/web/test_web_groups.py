@@ -46,7 +46,6 @@ def group(site: Any) -> str:
 
 
 def test_a_group_has_wire_panels_and_wire_read_by_phase(site: Any, group: str) -> None:
-    """With the storage root on NFS. The page draws the panels, and takes the table from the group's result once the run is over."""
     on_nfs = {"type": "nfs4", "version": "4.2", "storage": True, "points": ["/"]}
     site.copy.run(_OVER_NFS, fixed=json.dumps(on_nfs))
     panels = {panel["id"] for panel in site.client.get(f"{group}/timeline").json()["panels"]}
@@ -61,7 +60,6 @@ def test_a_group_has_wire_panels_and_wire_read_by_phase(site: Any, group: str) -
 
 
 def test_a_group_is_one_row_of_the_list_with_its_jobs_below(site: Any, group: str) -> None:
-    """The sum is what the row has; a job of it is not a row of its own. The same in a list of one state, and none of another."""
     identity, member = group.rpartition("/")[2], str(site.copy.handle.id)
     for query, number in (("", 1), ("?state=completed_with_exceptions", 1), ("?state=running", 0)):
         listed = site.client.get(f"/api/v1/jobs{query}").json()

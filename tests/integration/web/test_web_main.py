@@ -21,7 +21,6 @@ TOKEN = "a token for the tests of the container"
 
 
 def test_the_containers_page_wants_the_token(database: Database, services: Settings) -> None:
-    """It listens at every address, answers under any name, and starts no workers of its own."""
     own = (DatabaseAddress(name="db1", url=database.url),)
     settings = Settings(databases=own, broker=services.broker, storage=services.storage)
     with page(settings, {"EDBENCH_TOKEN": TOKEN}, port=0) as address:
@@ -105,6 +104,5 @@ def test_links_that_sign_in(
 
 
 def test_without_a_token_there_is_no_page(services: Settings) -> None:
-    """One line that names the variable; nothing listens."""
     with pytest.raises(UsageError, match="EDBENCH_TOKEN"), page(services, {}, port=0):
         pass

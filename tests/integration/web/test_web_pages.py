@@ -40,7 +40,6 @@ def base(site: Any) -> str:
 
 
 def test_every_link_of_every_page_leads_somewhere(site: Any, base: str) -> None:
-    """Items, filters, facets, downloads and static files among them; of links of one shape the first few."""
     found: dict[str, None] = {}
     shapes: collections.Counter[str] = collections.Counter()
     for path in ("/", base, f"{base}/items", f"{base}/search?q=the", f"{base}/exceptions", "/results", "/compare"):
@@ -92,7 +91,6 @@ def test_items_are_narrowed_and_paged(
 
 
 def test_items_are_narrowed_by_metadata(site: Any, base: str) -> None:
-    """By the conditions in the form; what is none of them is said beside the field, and nothing is listed."""
     dated = site.client.get(f"{site.job}/items", params={"limit": 1000, "where": "date>1970"}).json()["items"]
     assert dated
     shown = re.findall(

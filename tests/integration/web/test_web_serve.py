@@ -61,7 +61,6 @@ def _events(client: httpx.Client, job: str) -> Iterator[tuple[str, Any]]:
 
 
 def test_a_job_from_the_page_survives_ctrl_c(bench: Bench) -> None:
-    """It is paused, nothing is left running, and another server resumes it to the same end as any job."""
     hold = bench.furnish().hold("index", 0)
     process, client = _served(bench)
     (corpus,) = client.get("/corpora").json()["corpora"]
@@ -150,7 +149,6 @@ def _measured_from_the_api(client: httpx.Client) -> None:
 
 
 def test_what_cannot_be_served_is_one_line(bench: Bench) -> None:
-    """Before anything is started."""
     bench.env["EDBENCH_TOKEN"] = "short"
     done = bench.edbench("serve", "--host", "0.0.0.0", check=2)
     assert "EDBENCH_TOKEN" in done.stderr

@@ -115,7 +115,6 @@ def test_a_lease_lives_as_long_as_its_slot_works(bench: Any) -> None:
 
 
 def test_a_stopped_slot_loses_its_lease_but_convicts_nobody(bench: Any) -> None:
-    """SIGSTOP: the lease runs out, the item's deadline stands still; after SIGCONT the slot finishes in vain or not."""
     go = bench.scratch / "go"
     bench.tasks({"do": "wait", "until": str(go), "seconds": 8}, lease=1.5)
     worker = bench.start()
@@ -134,7 +133,6 @@ def test_a_stopped_slot_loses_its_lease_but_convicts_nobody(bench: Any) -> None:
 
 
 def test_sigterm_lets_a_running_task_finish(bench: Any) -> None:
-    """Asked to stop, a worker finishes what runs."""
     go = bench.scratch / "go"
     bench.tasks({"do": "wait", "until": str(go)})
     worker = bench.start(grace=600)
@@ -147,7 +145,6 @@ def test_sigterm_lets_a_running_task_finish(bench: Any) -> None:
 
 
 def test_sigterm_gives_back_what_does_not_finish_in_time(bench: Any) -> None:
-    """When the grace is over the slot is killed, and its task is pending again at no charge, with no death."""
     bench.tasks({"do": "wait", "until": "/nonexistent"})
     worker = bench.start(grace=0.3)
     bench.send()
@@ -158,7 +155,6 @@ def test_sigterm_gives_back_what_does_not_finish_in_time(bench: Any) -> None:
 
 
 def test_a_second_sigterm_does_not_wait(bench: Any) -> None:
-    """Asked twice, a worker stops at once."""
     bench.tasks({"do": "wait", "until": "/nonexistent"})
     worker = bench.start(grace=600)
     bench.send()
@@ -170,7 +166,6 @@ def test_a_second_sigterm_does_not_wait(bench: Any) -> None:
 
 
 def test_slots_die_with_their_supervisor(bench: Any) -> None:
-    """SIGKILL of the supervisor ends its slots and its reporter; the next worker removes what they left on scratch."""
     bench.tasks({"do": "wait", "until": "/nonexistent"})
     worker = bench.start(slots=2)
     bench.send()
@@ -186,7 +181,6 @@ def test_slots_die_with_their_supervisor(bench: Any) -> None:
 
 
 def test_a_slot_killed_from_outside_is_replaced(bench: Any) -> None:
-    """An idle slot that is killed is forked anew and goes on with the work."""
     worker = bench.start()
     (slot,) = bench.until(lambda: _slot_pids(bench, worker))
     os.kill(slot, signal.SIGKILL)
@@ -212,7 +206,6 @@ def test_a_dead_reporter_is_replaced(bench: Any) -> None:
 
 
 def test_metrics_outlive_slots_and_reporter(bench: Any, port: int) -> None:
-    """A task that dies with its slot is counted as that, and a new reporter goes on from the counts so far."""
     endpoint = Endpoint(port)
 
     def ended(outcome: str) -> float | None:

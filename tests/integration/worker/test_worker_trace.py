@@ -27,7 +27,6 @@ def _tasks(bench: Any, *paths: str) -> None:
 
 
 def test_a_worker_that_lives_on_delivers_when_the_job_is_over(bench: Any) -> None:
-    """Not before: the storage is under test until then. It says when nothing of it is missing."""
     _tasks(bench, "/", "/usr")
     bench.start(slots=2)
     bench.until(bench.done)
@@ -41,7 +40,6 @@ def test_a_worker_that_lives_on_delivers_when_the_job_is_over(bench: Any) -> Non
 
 
 def test_a_worker_that_leaves_delivers_whatever_its_jobs_do(bench: Any) -> None:
-    """Its scratch may leave with it. What a killed one could not deliver the next one on that scratch does."""
     _tasks(bench, "/", "/usr")
     killed = bench.start()
     bench.until(bench.done)

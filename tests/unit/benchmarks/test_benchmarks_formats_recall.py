@@ -28,12 +28,10 @@ from benchmarks.formats.score import Extract, our_extracts, peer_extract
     [("a/b.DOC", "doc"), ("x.htm", "html"), ("pdf", "other"), ("a.pdf/b", "other"), ("b.docm", "other")],
 )
 def test_a_files_format_is_its_names_ending(name: str, told: str) -> None:
-    """In any case of letters; all others are one row."""
     assert format_of(name) == told
 
 
 def test_a_shortfall_says_so_or_is_silent() -> None:
-    """Items count the file itself; a file that we have nothing of counts in full, and one that Tika did not answer not."""
     ours = {
         "a.doc": Extract(terms={"one", "more"}, children=1),
         "b.doc": Extract(terms={"one"}, codes={"corrupt"}),
@@ -51,7 +49,6 @@ def test_a_shortfall_says_so_or_is_silent() -> None:
 
 
 def test_what_was_judged_is_set_aside_and_no_more() -> None:
-    """Raw and compared shares stay; a verdict is good for so many terms, and one of ours takes nothing away."""
     told = [Judgement("a.pdf", Verdict.THEIRS, 2, "joined"), Judgement("a.pdf", Verdict.OURS, 1, "left out")]
     peer = Extract(terms={"aaa", "bbb", "ccc", "ddd", "eee"})
     row = rows({"a.pdf": Extract(terms={"eee"})}, {"a.pdf": peer}, lambda _name: told)["pdf"]
@@ -62,7 +59,6 @@ def test_what_was_judged_is_set_aside_and_no_more() -> None:
 
 
 def test_the_goal_says_by_which_share_it_is_met() -> None:
-    """The raw one first; items that are missing cannot be judged away."""
     joined = [Judgement("a.pdf", Verdict.TASTE, 1, "")]
     mine, peer = Extract(terms={"one"}, children=1), Extract(terms={"one", "two"}, children=1)
     assert rows({"a.pdf": mine}, {"a.pdf": mine})["pdf"].met == "met"
@@ -85,7 +81,6 @@ def test_the_tables_of_verdicts(tmp_path: Path) -> None:
 
 
 def test_a_file_that_tika_misread_is_named_and_its_terms_do_not_count() -> None:
-    """A document that it takes for plain text, and a text that it could not read; not what we do not know either."""
     text, pdf = Extract(media_type="text/plain"), Extract(media_type="application/pdf")
     garbage = peer_extract([{"X-TIKA:content": "word \ufffd", "Content-Type": "text/html; charset=IBM420"}])
     assert misread(pdf, text)
@@ -113,7 +108,6 @@ def test_a_file_that_tika_misread_is_named_and_its_terms_do_not_count() -> None:
     ],
 )
 def test_what_is_no_loss(term: str, lost: bool) -> None:
-    """Rules that hold for every file."""
     said = "In November\nDecember value\tunit, Samuel Cleveland: Three\n lines\n\nof, \u6771\u4eac\u30bf\u30ef\u30fc"
     mine = our_extracts([{"container_path": ["a"], "text": said, "metadata": {}, "media_type": "text/plain"}])["a"]
     peer = peer_extract([{}, {"X-TIKA:embedded_resource_path": "/_12.xls"}])
@@ -136,14 +130,12 @@ _UUENCODED = ("begin 644 zzz.txt", "M" + "0ZZZ" * 15, "#YYYY", "`", "end")
     ],
 )
 def test_what_tika_does_not_decode_is_no_loss(shown: str | tuple[str, ...], ending: str) -> None:
-    """Lines of base64, digits and uuencode, words of UTF-7, fonts in headers, however lines end; words beside them are."""
     lines = ("word", *((shown,) if isinstance(shown, str) else shown), "more zzzz")
     peer = peer_extract([{"X-TIKA:content": ending.join(lines)}])
     assert losses(peer.terms, Extract(), peer) == {"word", "more", "zzzz"}
 
 
 def test_a_text_cut_at_the_limit_says_so() -> None:
-    """By its state: there is nothing wrong with the file."""
     line = {
         "container_path": ["a"],
         "text": "x",
@@ -155,7 +147,6 @@ def test_a_text_cut_at_the_limit_says_so() -> None:
 
 
 def test_a_message_that_begins_as_a_store_does_is_one_item() -> None:
-    """Unless we say that it is a store, too."""
     paths = {"": "application/mbox", "/embedded-1": "message/rfc822", "/embedded-1/a.png": "image/png"}
     peer = peer_extract({"X-TIKA:embedded_resource_path": path, "Content-Type": kind} for path, kind in paths.items())
     assert peer.children == 2
@@ -164,7 +155,6 @@ def test_a_message_that_begins_as_a_store_does_is_one_item() -> None:
 
 
 def test_exceptions_of_all_items_are_the_files() -> None:
-    """Of an attachment too."""
     line = {"text": "", "metadata": {}, "media_type": "message/rfc822"}
     found = our_extracts(
         [line | {"container_path": ["a", "b"], "exceptions": ["corrupt"]}, line | {"container_path": ["a"]}]

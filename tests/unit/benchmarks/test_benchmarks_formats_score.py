@@ -10,12 +10,10 @@ def _line(path: list[str], text: str, media_type: str = "text/plain", **metadata
 
 
 def test_terms_are_runs_of_three_letters_without_case() -> None:
-    """Digits and underscores end a run; letters of any script count."""
     assert terms_of("An APPLE, apple 2nd abc1def x_yzw Straße") == {"apple", "abc", "def", "yzw", "strasse"}
 
 
 def test_what_tika_found_is_text_of_the_file_and_what_is_in_it() -> None:
-    """Metadata values are no text; the body of a winmail.dat is no child."""
     found = peer_extract(
         [
             {"X-TIKA:content": "outer words", "dc:title": "Unseen", "Content-Type": "application/vnd.ms-tnef"},
@@ -33,7 +31,6 @@ def test_what_tika_found_is_text_of_the_file_and_what_is_in_it() -> None:
 
 
 def test_parts_of_a_message_without_a_name_are_its_text() -> None:
-    """Tika makes documents of them; what lies in an attached archive is none."""
     kinds = {"": ["message/rfc822", "text/plain"], "/embedded-1": "text/plain", "/a.txt": "text/plain", "/b.zip": "x/y"}
     kinds |= {"/b.zip/embedded-2": "text/plain", "/embedded-3": "image/png"}
     found = peer_extract({"X-TIKA:embedded_resource_path": path, "Content-Type": kind} for path, kind in kinds.items())
@@ -42,7 +39,6 @@ def test_parts_of_a_message_without_a_name_are_its_text() -> None:
 
 
 def test_a_file_called_message_rtf_is_a_child_elsewhere() -> None:
-    """Only below a TNEF stream is the name made up."""
     found = peer_extract(
         [
             {"Content-Type": "application/zip"},
@@ -53,7 +49,6 @@ def test_a_file_called_message_rtf_is_a_child_elsewhere() -> None:
 
 
 def test_ours_are_text_metadata_and_names_at_all_depths() -> None:
-    """Children come before what they lie in."""
     found = our_extracts(
         [
             _line(["a.eml", "deep.zip", "notes.txt"], "inmost"),
@@ -66,7 +61,6 @@ def test_ours_are_text_metadata_and_names_at_all_depths() -> None:
 
 
 def test_a_shortfall_names_what_is_missing() -> None:
-    """Recall is weighted by terms; a file that only the peer read counts in full."""
     ours = our_extracts([_line(["a"], "alpha beta"), _line(["b"], "gamma")])
     peers = {
         "a": peer_extract([{"X-TIKA:content": "alpha beta delta"}, {}]),

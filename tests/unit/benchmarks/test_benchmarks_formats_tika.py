@@ -18,12 +18,10 @@ def test_the_rate_is_that_after_the_warm_up() -> None:
 
 
 def test_no_rate_without_files_after_the_warm_up() -> None:
-    """A run that broke off."""
     assert files_per_second([1, 2], 2) == 0.0
 
 
 def test_without_java_the_comparison_says_why(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """One line, and no download."""
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(TikaAbsent, match="no java"):
         find_tika(tmp_path)
@@ -45,7 +43,6 @@ def test_a_jar_of_ones_own_has_to_be_there(tmp_path: Path, monkeypatch: pytest.M
 
 
 def test_another_jar_than_the_pinned_one_is_not_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What was downloaded is checked before it gets its name."""
     served = tmp_path / "served"
     served.write_bytes(b"not the jar")
     monkeypatch.setattr(engines, "URL", served.as_uri())
@@ -58,7 +55,6 @@ def test_another_jar_than_the_pinned_one_is_not_kept(tmp_path: Path, monkeypatch
 
 
 def test_without_a_network_the_comparison_says_why(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A download that fails leaves nothing behind."""
     monkeypatch.setattr(engines, "URL", (tmp_path / "gone").as_uri())
     with pytest.raises(TikaAbsent, match="cannot be had"):
         engines._download(tmp_path / "tika.jar")
@@ -66,6 +62,5 @@ def test_without_a_network_the_comparison_says_why(tmp_path: Path, monkeypatch: 
 
 
 def test_names_that_cannot_stand_in_a_list() -> None:
-    """Files with other names are left to us."""
     names = ["plain.txt", "a b/ü.eml", "two\nlines", "r\udce9sum\udce9", " first"]
     assert [engines.can_be_named(name) for name in names] == [True, True, False, False, False]

@@ -49,7 +49,6 @@ def fifo(tmp_path: Path) -> Path:
 
 
 def test_a_silent_storage_is_said_and_waited_for(fifo: Path) -> None:
-    """Nothing goes on before it answers; then everything does, and that is said too."""
     command = _command(fifo)
     with fifo.open("w"):  # whoever looks is answered
         out, err = command.communicate(timeout=60)
@@ -68,7 +67,6 @@ def test_ctrl_c_ends_the_waiting(fifo: Path) -> None:
 
 
 def test_storage_that_answers_is_not_spoken_of(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
-    """Whatever it answers: that it is not there is for those to say who use it. No child is left unheard."""
     await_answer(tmp_path, tmp_path / "none", patience=60.0)
     assert capfd.readouterr().err == ""
     assert not [child for child in psutil.Process().children() if child.status() == psutil.STATUS_ZOMBIE]

@@ -58,7 +58,6 @@ def test_workers_of_other_processes_are_not_counted_by_the_command() -> None:
 def test_a_corpus_that_is_not_on_the_storage_under_test_is_refused(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """In a system whose workers run by themselves a relative path inside a container is local scratch."""
     storage = Path("/dev/shm")
     if not os.path.ismount(storage) or storage.stat().st_dev == tmp_path.stat().st_dev:
         pytest.skip("/dev/shm is no file system of its own here")

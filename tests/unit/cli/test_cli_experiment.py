@@ -46,6 +46,5 @@ def test_numbers_are_whole_and_at_least_one() -> None:
     ],
 )
 def test_usage_errors_are_one_line(argv: list[str], says: str, capsys: pytest.CaptureFixture[str]) -> None:
-    """Exit status 2 and a line that says what to do."""
     assert main(argv, {}) == USAGE
     assert says in capsys.readouterr().err

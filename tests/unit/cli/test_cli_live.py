@@ -35,7 +35,6 @@ def snapshot(share: float | None = 0.5) -> Snapshot:
 
 
 def test_a_pipe_gets_one_plain_line_every_five_seconds() -> None:
-    """Logs stay readable: no control characters, one line an interval however often somebody looks."""
     out = io.StringIO()
     with progress_display(Console(file=out, width=200)) as display:
         assert isinstance(display, PlainDisplay)

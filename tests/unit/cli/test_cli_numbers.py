@@ -42,7 +42,6 @@ def _outside(kind: Any) -> Iterator[str]:
 
 
 def test_commands_take_numbers_of_both_kinds() -> None:
-    """What follows looks at something: a command that is known to have one of each is among them."""
     found = {(words, option.opts[0], option.type.name.partition(" ")[0]) for words, _, option in _numbers()}
     assert {(("corpus", "generate"), "--scale", "float"), (("corpus", "generate"), "--seed", "int")} <= found
     assert {(("bench", "knee"), "--wait", "float"), (("bench", "storage"), "--scale", "float")} <= found
@@ -50,7 +49,6 @@ def test_commands_take_numbers_of_both_kinds() -> None:
 
 
 def test_every_number_has_a_least_and_a_most() -> None:
-    """Without one an absurd number reaches whatever counts with it: a column of a database, a list in memory, a wait."""
     open_ended = [
         (" ".join(words), option.opts[0])
         for words, _, option in _numbers()
@@ -77,7 +75,6 @@ def test_every_number_that_makes_no_sense_is_refused_in_one_line() -> None:
 
 
 def test_what_is_within_is_taken() -> None:
-    """The ends themselves: what is refused above is refused for its own sake."""
     for words, command, option in _numbers():
         for value in (option.type.min, option.type.max):
             taken = option.process_value(typer.Context(command), repr(value))
@@ -89,7 +86,6 @@ def _counting(_ctx: typer.Context, much: float = 1.0) -> None:
 
 
 def test_a_number_without_bounds_is_finite_all_the_same(capsys: pytest.CaptureFixture[str]) -> None:
-    """By what loads a command, and not by its own doing."""
     command = Registered("count", _counting, "edbench count", (), {}).load()
     assert command.make_context("count", ["--much=1e300"]).params["much"] == 1e300
     for value in ("nan", "inf", "-inf"):

@@ -51,14 +51,12 @@ def test_a_name_is_shown_as_it_is(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_a_label_says_what_to_do_about_it() -> None:
-    """A line for each that something can be done about."""
     text = shown(figures(labels=["CACHED: not a storage result", "GENERATOR-LIMITED", "latencies are closed-loop"]))
     todo = [line for line in text.splitlines() if line.startswith("what to do")]
     assert ["CACHED" in todo[0], "GENERATOR-LIMITED" in todo[1], len(todo)] == [True, True, 2]
 
 
 def test_what_the_processor_dominates_is_marked() -> None:
-    """A p99 of waiting is no p99 of the storage; the shares of the time in calls stand beside."""
     read = {"count": 5, "bytes": 10, "errors": 0, "p50_us": 1.0, "p99_us": 2.0, "max_us": 3.0, "processor": ["p99"]}
     time = {"call_s": 10.0, "service_s": 5.0, "queue_s": 2.0, "processor_s": 3.0, "exact": True, "dominated": {}}
     text = shown(figures(calls={"read": read}, call_time=time))
@@ -71,7 +69,6 @@ def test_what_the_processor_dominates_is_marked() -> None:
 
 
 def test_calls_that_move_bytes_are_shown_by_size() -> None:
-    """A line for each class of size under the op's: a p99 of 4 KiB is not one of whole files."""
     sizes = {
         "to 4 KiB": {"count": 7, "p50_us": 11.0, "p99_us": 12.0},
         "over 1 MiB": {"count": 3, "p50_us": 21.0, "p99_us": 4321.0},
@@ -86,7 +83,6 @@ def test_calls_that_move_bytes_are_shown_by_size() -> None:
 
 
 def test_what_is_not_recorded_is_named() -> None:
-    """With its bytes where somebody counts them."""
     nobody = {"recorded": False, "read_bytes": None, "written_bytes": None, "when": "w", "counted_by": "t"}
     kinds = [
         {
@@ -106,7 +102,6 @@ def test_what_is_not_recorded_is_named() -> None:
 
 
 def test_wire_read_over_call_read_stands_in_the_summary() -> None:
-    """By phase where it can be told; not at all without NFS."""
     share = {"seconds": 1.0, "call_read_bytes": 9, "wire_read_bytes": 6}
     phases = {"walk": share | {"ratio": None, "why": "nothing was read by calls"}, "expand": share | {"ratio": 0.94}}
     wire = {"total": share | {"ratio": 0.66}, "phases": phases, "sources": [], "other_jobs": 0}
@@ -115,7 +110,6 @@ def test_wire_read_over_call_read_stands_in_the_summary() -> None:
 
 
 def test_a_trace_stands_in_the_summary_with_what_it_lacks() -> None:
-    """One line for each job that asked for one."""
     lines = [line.strip() for line in shown(figures(trace=TRACE)).splitlines()]
     assert "trace       /s/t (8.1 kB, 1,000 calls)" in lines
     assert "1,000 calls, 12 more are lost" in shown(figures(trace=TRACE | {"lost": 12}))
@@ -129,14 +123,12 @@ def test_counts_that_do_not_add_up_are_shouted() -> None:
 
 
 def test_names_are_never_taken_for_markup() -> None:
-    """A file called [red] or [/] is shown as it is called."""
     out = io.StringIO()
     Console(file=out, width=80).print(table(("name",), [("[red]x[/] [/bold]",)]))
     assert "[red]x[/] [/bold]" in out.getvalue()
 
 
 def test_matches_are_bold_and_nothing_is_lost() -> None:
-    """The marks of a snippet become style; its text stays."""
     text = highlighted("one \x02two\x03 three\nfour \x02five\x03")
     assert text.plain == "one two three four five"
     assert [text.plain[span.start : span.end] for span in text.spans] == ["two", "five"]
@@ -152,5 +144,4 @@ def test_sizes_are_decimal(nbytes: int, text: str) -> None:
 
 
 def test_text_of_evidence_does_not_drive_a_terminal() -> None:
-    """Escapes and carriage returns are shown as what they are; lines and tabs stay."""
     assert harmless("a\tb\nc\x1b[2Jd\re\x9bf\u0301") == "a\tb\nc\ufffd[2Jd\ufffde\ufffdf\u0301"

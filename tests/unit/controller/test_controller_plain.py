@@ -53,7 +53,6 @@ def test_a_timeline() -> None:
 
 
 def test_a_hit() -> None:
-    """Without marks; with database and job where several were searched, and only there."""
     alone = {
         "item": str(ITEM), "score": 1.2346, "container_path": ["a", "b"], "custodian": "c", "family": None,
         "kind": "message", "media_type": "t/x", "snippet": "so many words",
@@ -72,7 +71,6 @@ def _verified(manifest: Path | None, *counts: Count) -> Verification:
 
 
 def test_a_verification_and_a_groups() -> None:
-    """Differences by sort and kind, and in sum; a group has the sums of its jobs, and what is in several of them."""
     found = _verified(Path("/c/m"), Count("missing", "message", 2), Count("missing", "x", 1), Count("text", "x", 4))
     example = {"what": "missing", "kind": "message", "container_path": ["a"], "expected": "", "found": "x"}
     plain = {

@@ -60,7 +60,6 @@ def test_nothing_stands_before_the_creation_of_a_job() -> None:
 
 
 def test_actions_that_are_older_than_hashes_say_what_their_text_says() -> None:
-    """They prove nothing; yet a field that is not what the line beside it says was changed."""
     older = [_bare("tagged"), *_chained("untagged", "paused")]
     assert _faults(older) == []
     assert "who differs from its text" in _faults([older[0] | {"who": "eve@host"}, *older[1:]])[0]

@@ -12,7 +12,6 @@ from controller.operator import acting, operator
 
 
 def test_the_environment_names_nobody(monkeypatch: pytest.MonkeyPatch) -> None:
-    """LOGNAME and USER, which anybody sets, are not asked; who called sudo stands behind, a name alone."""
     for name in ("LOGNAME", "USER", "LNAME", "USERNAME"):
         monkeypatch.setenv(name, "alice")
     monkeypatch.delenv("SUDO_USER", raising=False)
@@ -28,7 +27,6 @@ def test_the_environment_names_nobody(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_user_without_a_name_has_a_number(monkeypatch: pytest.MonkeyPatch) -> None:
-    """As in a container."""
     monkeypatch.delenv("SUDO_USER", raising=False)
     monkeypatch.setattr(os, "geteuid", lambda: 3_999_999_999)
     assert operator() == f"uid 3999999999@{socket.gethostname()}"

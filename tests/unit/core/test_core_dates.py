@@ -82,7 +82,6 @@ def test_in_every_zone_a_time_is_the_one_that_its_clocks_showed(name: str, local
 
 
 def test_zones_are_had_without_the_systems(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A host without /usr/share/zoneinfo has the same ones."""
     reset_tzpath(())
     try:
         zone_named.cache_clear()
@@ -104,7 +103,6 @@ def test_zones_are_had_without_the_systems(monkeypatch: pytest.MonkeyPatch) -> N
     ],
 )
 def test_a_zone_that_is_none_is_refused_in_one_line(name: str, said: str) -> None:
-    """At its field, and with what was meant."""
     with pytest.raises(UsageError) as refused:
         checked_zone(name)
     assert said in str(refused.value)
@@ -135,7 +133,6 @@ def test_a_zone_that_is_none_is_refused_in_one_line(name: str, said: str) -> Non
     ],
 )
 def test_a_query_is_in_utc(date: str, asked: str) -> None:
-    """One with a zone is told in UTC, each as far as it is given: what the ledger has begins with it."""
     assert asked_in_utc(date) == asked
 
 

@@ -61,7 +61,6 @@ def test_what_was_read_or_written_is_not_fetched_again(tmp_path: Path, path: Pat
 
 
 def test_only_what_is_missing_goes_over_the_wire(tmp_path: Path, path: Path) -> None:
-    """A header was read; the rest of the file is fetched, and the header not again."""
     with Arbiter(path, _model(tmp_path)) as arbiter:
         arbiter.book(Op.READ, 1000, 0, b"/a", 0)
         arbiter.book(Op.READ, 5000, 0, b"/a", 0)
@@ -71,7 +70,6 @@ def test_only_what_is_missing_goes_over_the_wire(tmp_path: Path, path: Path) -> 
 
 
 def test_a_full_cache_lets_go_of_what_was_used_longest_ago(tmp_path: Path, path: Path) -> None:
-    """10 kB: after 12 kB more have come, a file is gone, and one that was read in between is not."""
     with Arbiter(path, _model(tmp_path)) as arbiter:
         arbiter.book(Op.READ, 1000, 0, b"/old", 0)
         arbiter.book(Op.READ, 1000, 0, b"/used", 0)
@@ -87,7 +85,6 @@ def test_a_full_cache_lets_go_of_what_was_used_longest_ago(tmp_path: Path, path:
 
 
 def test_a_file_larger_than_the_cache_is_not_in_it(tmp_path: Path, path: Path) -> None:
-    """Read from one end to the other in pieces, it has pushed itself out."""
     with Arbiter(path, _model(tmp_path)) as arbiter:
         for _ in range(2):
             for offset in range(0, 30_000, 1000):
@@ -96,7 +93,6 @@ def test_a_file_larger_than_the_cache_is_not_in_it(tmp_path: Path, path: Path) -
 
 
 def test_names_move_and_go(tmp_path: Path, path: Path) -> None:
-    """Files are written under a temporary name: what is known of one goes with its rename, and with its removal."""
     with Arbiter(path, _model(tmp_path)) as arbiter:
         arbiter.book(Op.WRITE, 2000, 0, b"/a.tmp", 0)
         arbiter.book(Op.RENAME, 0, 0, b"/a", 0, b"/a.tmp")
@@ -109,7 +105,6 @@ def test_names_move_and_go(tmp_path: Path, path: Path) -> None:
 
 
 def test_the_middle_of_a_file_is_not_kept(tmp_path: Path, path: Path) -> None:
-    """The stated limit: what is not known from the beginning on is fetched every time, never taken for granted."""
     with Arbiter(path, _model(tmp_path)) as arbiter:
         for _ in range(2):
             arbiter.book(Op.READ, 1000, 0, b"/a", 5000)

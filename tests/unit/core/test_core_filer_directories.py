@@ -53,7 +53,6 @@ _took.now = 0  # type: ignore[attr-defined]
 
 
 def test_each_entry_makes_the_next_one_slower(tmp_path: Path, path: Path) -> None:
-    """In its own directory and no other, at the metadata unit, times the scale."""
     with Arbiter(path, _model(tmp_path)) as arbiter:
         assert [_took(arbiter, Op.CREATE, b"/a/%d" % n) for n in range(4)] == [20_000, 26_000, 32_000, 38_000]
         assert _took(arbiter, Op.CREATE, b"/b/0") == 20_000
@@ -62,7 +61,6 @@ def test_each_entry_makes_the_next_one_slower(tmp_path: Path, path: Path) -> Non
 
 
 def test_what_is_gone_or_moved_counts_no_more(tmp_path: Path, path: Path) -> None:
-    """A name that is removed, one that is renamed into another directory, a directory that is made."""
     with Arbiter(path, _model(tmp_path)) as arbiter:
         for op in (Op.CREATE, Op.MKDIR, Op.CREATE):
             _took(arbiter, op, b"/a/x")
@@ -73,7 +71,6 @@ def test_what_is_gone_or_moved_counts_no_more(tmp_path: Path, path: Path) -> Non
 
 
 def test_more_directories_than_are_known(tmp_path: Path, path: Path) -> None:
-    """The largest of a set stays; nothing is written beside the table."""
     with Arbiter(path, _model(tmp_path)) as arbiter:
         for n in range(50):
             _took(arbiter, Op.CREATE, b"/large/%d" % n)
@@ -83,7 +80,6 @@ def test_more_directories_than_are_known(tmp_path: Path, path: Path) -> None:
 
 
 def test_it_is_another_filer_and_says_so(tmp_path: Path) -> None:
-    """By its digest, and in the assumptions that stand in every result."""
     slow, slower, none = (_model(tmp_path, entry) for entry in (1.0, 2.0, 0.0))
     assert len({slow.digest, slower.digest, none.digest}) == 3
     told, untold = (" ".join((emulated(model) or {})["assumptions"]) for model in (slow, none))

@@ -58,7 +58,6 @@ def test_the_pages_say_what_titan_is() -> None:
 
 @pytest.mark.parametrize(("name", "calls"), [("nas-1g", 5_500), ("nas-10g", 55_000)])
 def test_a_nas_has_filer_ops_and_the_rate_that_pages_state(name: str, calls: int) -> None:
-    """Its calls are NFS requests as they were measured, and metadata is its limit."""
     model = load_filer(name)
     assert model is not None
     assert model.protocol is not None
@@ -93,7 +92,6 @@ def test_the_link_of_titan_lets_its_ops_through() -> None:
 
 
 def test_the_scale_factor_divides_the_ceilings(tmp_path: Path) -> None:
-    """Twice the factor, half the calls and half the bytes; no service time, no ceiling."""
     text = 'name = "mine"\nscale = {}\n[metadata]\nservice_us.default = 100.0\n[link]\nbytes_per_s = 1e6\n[mix]\nstat = 1.0\n'
     one, two = (load_filer(_file(tmp_path, text.format(k))) for k in (1.0, 2.0))
     assert one is not None
@@ -144,7 +142,6 @@ def test_the_scale_factor_divides_the_ceilings(tmp_path: Path) -> None:
     ],
 )
 def test_impossible_numbers_are_refused_in_one_line(tmp_path: Path, text: str | bytes, says: str) -> None:
-    """A profile that no filer could have is no benchmark: it is refused before anything starts."""
     with pytest.raises(UsageError) as caught:
         load_filer(_file(tmp_path, text))
     assert says in str(caught.value)
@@ -153,13 +150,11 @@ def test_impossible_numbers_are_refused_in_one_line(tmp_path: Path, text: str | 
 
 @pytest.mark.parametrize("name", ["titanic", "", "no/such/file.toml", "/"])
 def test_a_filer_that_is_not_there_is_told_with_those_that_are(name: str) -> None:
-    """Whoever mistypes a profile sees what there is."""
     with pytest.raises(UsageError, match="titan"):
         load_filer(name)
 
 
 def test_settings_hold_a_name_that_means_the_same_everywhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Workers run in another directory: a user's file reaches them as an absolute path."""
     _file(tmp_path, MINIMAL)
     monkeypatch.chdir(tmp_path)
     settings = read_settings({"EDBENCH_FILER": "filer.toml"})

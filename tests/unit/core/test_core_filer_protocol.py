@@ -63,7 +63,6 @@ def _model(tmp_path: Path, more: str = "", index: str = "") -> FilerModel:
 
 
 def test_a_call_is_as_many_filer_ops_as_the_protocol_says(tmp_path: Path, path: Path) -> None:
-    """By op, by entry of a listing, by transfer begun; each with its own service time, at the unit that serves it."""
     with Arbiter(path, _model(tmp_path)) as arbiter:
         assert arbiter.book(Op.OPEN, 0, 0) == 3 * MS
         assert arbiter.book(Op.SCAN, 0, 10 * MS, argument=40) == 10 * MS + 2 * MS + 20 * MS // 10
@@ -76,7 +75,6 @@ def test_a_call_is_as_many_filer_ops_as_the_protocol_says(tmp_path: Path, path: 
 
 
 def test_calls_of_phase_index_may_be_other_filer_ops(tmp_path: Path, path: Path) -> None:
-    """Those that the protocol names for it, and only while a slot works on a task of that phase; a result holds them, too."""
     plain = _model(tmp_path).digest
     model = _model(tmp_path, index="[index_call]\nopen = { LOOKUP = 1.0, READ = 40.0 }")
     assert model.protocol is not None
@@ -95,7 +93,6 @@ def test_calls_of_phase_index_may_be_other_filer_ops(tmp_path: Path, path: Path)
 
 
 def test_both_units_are_asked_and_neither_loses_its_ceiling(tmp_path: Path, path: Path) -> None:
-    """Closes take 0.1 ms of metadata and 0.25 ms of data each: of a hundred that come at once the data unit is never idle."""
     with Arbiter(path, _model(tmp_path)) as arbiter:
         ends = [arbiter.book(Op.CLOSE, 0, 0) for _ in range(100)]
         assert ends[0] == 100_000 + 250_000
@@ -104,7 +101,6 @@ def test_both_units_are_asked_and_neither_loses_its_ceiling(tmp_path: Path, path
 
 
 def test_each_filer_op_waits_for_its_round_trip(tmp_path: Path, path: Path) -> None:
-    """A delay and no queue: two calls at once wait for it side by side."""
     model = _model(tmp_path, "[client]\nround_trip_us = 1000.0")
     with Arbiter(path, model) as arbiter:
         assert arbiter.book(Op.OPEN, 0, 0) == 3 * MS + 3 * MS
@@ -113,7 +109,6 @@ def test_each_filer_op_waits_for_its_round_trip(tmp_path: Path, path: Path) -> N
 
 
 def test_filers_that_expand_otherwise_are_not_the_same(tmp_path: Path) -> None:
-    """The digest stands for behaviour: another expansion, transfer, cache or round trip is another filer."""
     changes = ("LOOKUP = 3.0", "LOOKUP = 4.0"), ("transfer_bytes = 1000", "transfer_bytes = 1001")
     digests = {_model(tmp_path).digest, _model(tmp_path, "[client]\nround_trip_us = 1.0").digest,
                _model(tmp_path, "[client]\ncache_bytes = 4096").digest}  # fmt: skip
@@ -137,14 +132,12 @@ def test_ours_say_how_they_are_known() -> None:
 
 
 def test_a_filer_of_calls_says_so(tmp_path: Path) -> None:
-    """One that names no protocol."""
     (tmp_path / "calls.toml").write_text('name = "calls"\n[metadata]\nservice_us.default = 100.0\n')
     told = " ".join((emulated(load_filer(str(tmp_path / "calls.toml"))) or {})["assumptions"])
     assert "every call counts as one filer op" in told
 
 
 def test_what_the_server_counted_stands_beside_and_is_told(tmp_path: Path) -> None:
-    """Of a compound of NFSv4.2 it counts every operation. Nothing is booked by it: what is emulated stays."""
     nas = PROFILES / "nas-1g.toml"
     alike = (
         f'name = "mine"\nprotocol = "nfs-v4.2"\n[mix]\n{nas.read_text().partition("[mix]")[2].partition(chr(10))[2]}'
@@ -167,7 +160,6 @@ def test_what_the_server_counted_stands_beside_and_is_told(tmp_path: Path) -> No
 
 
 def test_plain_data_and_back(tmp_path: Path) -> None:
-    """A result holds the protocol whole, so that a prediction needs no file."""
     protocol = _model(tmp_path).protocol
     assert protocol is not None
     assert protocol_of(protocol.to_plain(), "result", protocol.source) == protocol
@@ -192,7 +184,6 @@ def test_plain_data_and_back(tmp_path: Path) -> None:
     ],
 )
 def test_impossible_expansions_are_refused_in_one_line(tmp_path: Path, old: str, new: str, says: str) -> None:
-    """Before anything starts, with the key."""
     file = tmp_path / "small.toml"
     file.write_text(_PROTOCOL.replace(old, new))
     with pytest.raises(UsageError) as caught:
@@ -207,7 +198,6 @@ def test_a_protocol_that_is_not_there_is_told_with_those_that_are() -> None:
 
 
 def test_storage_tells_the_filer_what_a_call_found(tmp_path: Path, path: Path) -> None:
-    """Entries of a listing reach the expansion through the real layer: 20 of them are 10 ops more."""
     from core.storage.layer import Storage
 
     class Now:

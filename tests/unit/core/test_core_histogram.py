@@ -21,7 +21,6 @@ def of(values: list[int]) -> Histogram:
 
 
 def test_buckets_join_without_gap_and_are_narrow() -> None:
-    """Every duration from 0 to 2.4 h has exactly one bucket, at most 1/16 wide above 1 µs."""
     end = 0
     for bucket in range(OVERFLOW):
         low, high = bucket_bounds(bucket)
@@ -35,7 +34,6 @@ def test_buckets_join_without_gap_and_are_narrow() -> None:
 
 @given(st.lists(durations, min_size=1, max_size=200), st.floats(0, 100))
 def test_percentile_is_within_half_a_bucket(values: list[int], percent: float) -> None:
-    """A percentile is off by at most 3.2 % (or half a microsecond) from the exact one."""
     got = of(values).percentile(percent, max(values))
     rank = max(1, -int(-(percent * len(values)) // 100))
     exact = sorted(values)[rank - 1]
@@ -62,13 +60,11 @@ def test_merging_equals_recording_together(groups: list[list[int]]) -> None:
 
 @given(histograms)
 def test_encoding_round_trip(histogram: Histogram) -> None:
-    """What is stored is what was counted."""
     assert Histogram.decode(histogram.encode()) == histogram
 
 
 @given(st.binary(max_size=30))
 def test_bad_bytes_are_refused_or_valid(data: bytes) -> None:
-    """Damaged bytes give ValueError, never a crash or a bucket that does not exist."""
     try:
         histogram = Histogram.decode(data)
     except ValueError:
@@ -79,19 +75,16 @@ def test_bad_bytes_are_refused_or_valid(data: bytes) -> None:
 
 @pytest.mark.parametrize("data", [b"\x80", b"\x01", b"\xff\xff\xff\x7f\x01", b"\x01\x00"])
 def test_cut_and_impossible_encodings_are_refused(data: bytes) -> None:
-    """A cut number, a cut pair, a bucket beyond the last, an empty bucket."""
     with pytest.raises(ValueError, match="histogram"):
         Histogram.decode(data)
 
 
 def test_without_calls() -> None:
-    """No calls: 0."""
     assert Histogram().percentile(99) == 0
 
 
 @given(histograms, histograms, st.integers(0, 1 << 40))
 def test_an_encoding_is_never_stale(one: Histogram, other: Histogram, ns: int) -> None:
-    """What was decoded, then merged or recorded into, encodes as what it is now."""
     found = Histogram.decode(one.encode())
     found.add(other)
     found.record(ns)
@@ -104,13 +97,11 @@ def test_an_encoding_is_never_stale(one: Histogram, other: Histogram, ns: int) -
 
 @given(histograms, st.integers(0, 1 << 36))
 def test_several_percentiles_at_once_are_those_one_by_one(histogram: Histogram, max_ns: int) -> None:
-    """One pass over the buckets gives the same."""
     percents = (50, 95, 99, 100)
     assert histogram.percentiles(percents, max_ns) == [histogram.percentile(p, max_ns) for p in percents]
 
 
 def test_sizes_have_bounds_and_names() -> None:
-    """A class's own most is in it, a byte more is in the next; a name for each."""
     bounds = {0: 0, 1: 1, 4_096: 1, 4_097: 2, 65_536: 2, 65_537: 3, 1_048_576: 3, 1_048_577: 4, 1 << 40: 4}
     assert {nbytes: size_class(nbytes) for nbytes in bounds} == bounds
     assert len(SIZES) == 5
@@ -118,7 +109,6 @@ def test_sizes_have_bounds_and_names() -> None:
 
 @given(st.lists(st.tuples(durations, st.integers(0, 1 << 21)), max_size=100))
 def test_calls_by_size_are_those_of_that_size_and_the_whole_is_all_of_them(calls: list[tuple[int, int]]) -> None:
-    """Small reads beside those of whole files: percentiles of each are its own, and of all what they always were."""
     found = Histogram()
     for ns, nbytes in calls:
         found.record(ns, nbytes)
@@ -134,7 +124,6 @@ def test_calls_by_size_are_those_of_that_size_and_the_whole_is_all_of_them(calls
 
 
 def test_what_was_stored_before_there_were_sizes_tells_nothing_of_them() -> None:
-    """Such a histogram is of calls whose size nobody told: it opens, merges, and has no class."""
     before = Histogram.decode(bytes.fromhex("5001500a"))  # 1 call in bucket 80, 10 in bucket 160
     assert (before.counts, before.by_size()) == ({80: 1, 160: 10}, {})
     before.record(5_000, 100)

@@ -19,13 +19,11 @@ JOB, PARENT = uuid.UUID(int=1), uuid.UUID(int=2)
 
 
 def test_ids_never_change() -> None:
-    """A re-run by a later version names every item as the first run did."""
     assert item_id(JOB, None, b"a/b") == uuid.UUID("ceff4a48-c20a-092c-71f3-4fabfa78a476")
     assert item_id(JOB, PARENT, number(7)) == uuid.UUID("c55ae239-d801-d612-9959-3393ee604aa5")
 
 
 def test_ids_differ_by_job_parent_and_ordinal() -> None:
-    """None of the three may be left out."""
     ids = {
         item_id(job, parent, ordinal)
         for job in (JOB, PARENT)
@@ -49,20 +47,17 @@ def test_an_items_place_lies_in_its_jobs_folder(item: uuid.UUID, layout: Layout,
 
 @pytest.mark.parametrize("name", ["..", ".", "a/b", "É", "\udcff", "../../x"])
 def test_a_workers_folder_is_one_plain_name(name: str) -> None:
-    """Whatever a worker is called: a name is what somebody typed, or a host's."""
     place = item_location(JOB, PARENT, Layout.PER_WORKER, name)
     assert re.fullmatch(rb"[a-z0-9_-]+", place.removeprefix(job_location(JOB) + b"/items/").split(b"/", 1)[0])
     assert len(place.split(b"/")) == 6
 
 
 def test_workers_whose_names_differ_in_case_share_a_folder() -> None:
-    """On storage that does not tell case apart they do anyway, and finalise took the files of the one for strays."""
     here, there = (item_location(JOB, PARENT, Layout.PER_WORKER, name) for name in ("Rack-A-w1", "rack-a-W1"))
     assert here == there
 
 
 def test_job_options_survive_the_database() -> None:
-    """What a job was created with is what every worker gets; an unknown option of a newer version is refused."""
     options = JobOptions(
         single_pass=True,
         fsync=FsyncPolicy.FILE,
@@ -78,13 +73,11 @@ def test_job_options_survive_the_database() -> None:
 
 
 def test_only_a_job_that_asks_has_a_phase_ocr() -> None:
-    """The others go through what they always did."""
     assert [*JobOptions().phases] == ["walk", "expand", "index", "finalise"]
     assert [*JobOptions(ocr=OcrChoice(languages="eng")).phases] == ["walk", "expand", "index", "ocr", "finalise"]
 
 
 def test_states_that_are_over() -> None:
-    """Suspended and paused jobs can go on; the final four and one that is being deleted cannot."""
     assert {s.value for s in JobState if s.over} == {"cancelled", "completed", "completed_with_exceptions", "deleting"}
 
 
@@ -97,7 +90,6 @@ def test_operation_numbers_are_part_of_the_formats() -> None:
 
 
 def test_the_memory_recorder_keeps_calls_in_order() -> None:
-    """Every call is one record with all its fields."""
     recorder = MemoryRecorder()
     recorder.record(Op.RENAME, 1, 2, 0, b"/new", 0, 0, b"/old")
     recorder.record(Op.READ, 4, 5, 6, b"/f", 7, 8)

@@ -54,13 +54,11 @@ def full() -> MailForm:
 
 
 def test_the_bytes_never_change() -> None:
-    """Manifests of published corpora hold the hash of such messages."""
     digest = hashlib.sha256(write_message(full())).hexdigest()
     assert digest == "2e8c5734b2ecafd13ec5874440658326b2061db0777a04e6a32488320b757d74"
 
 
 def test_children_and_text_as_given() -> None:
-    """The eml handler gives the plain text, and the attachments in order with their names, types and bytes."""
     data = write_message(full())
     source = MemorySource(b"m", data)
     assert HANDLER.text(source, Limits()).text == "Guten Tag\nÄ\n"
@@ -80,7 +78,6 @@ def test_children_and_text_as_given() -> None:
 
 
 def test_another_parser_reads_the_same() -> None:
-    """The standard library's parser agrees on header fields, parts and their bytes, and finds no defect."""
     message = email.message_from_bytes(write_message(full()), policy=modern)
     assert isinstance(message, EmailMessage)
     assert message["subject"].strip() == full().subject.strip()
@@ -96,7 +93,6 @@ def test_another_parser_reads_the_same() -> None:
 
 
 def test_html_alone_is_the_text() -> None:
-    """Without a plain body the text is what the HTML says; without either it is empty and the message stays whole."""
     html = HANDLER.text(MemorySource(b"m", write_message(MailForm(html="<p>only <i>this</i>"))), Limits())
     assert html.text.split() == ["only", "this"]
     bare = write_message(MailForm())
@@ -158,7 +154,6 @@ def test_names_in_a_store_are_safe(folders: list[str], subject: str) -> None:
 
 
 def test_names_in_a_store() -> None:
-    """The contract between generator and worker."""
     assert store_name(("Inbox", "Project X"), "Subject") == b"Inbox/Project X/Subject"
     assert store_name(("A/B",), "") == b"A_B/message"
     assert store_name((), "R: lunch") == b"R_ lunch"
@@ -166,11 +161,9 @@ def test_names_in_a_store() -> None:
 
 
 def test_clean_text() -> None:
-    """CRLF and CR become LF; NULs at the end go."""
     assert clean_text("a\r\nb\rc\n\0\0") == "a\nb\nc\n"
 
 
 def test_base64_lines() -> None:
-    """76 characters a line, each ended."""
     assert base64_lines(b"x" * 58) == b"eHh4" * 19 + b"\neA==\n"
     assert base64_lines(b"") == b""

@@ -19,7 +19,6 @@ nonsense
 
 
 def test_fields_and_escapes_are_read_and_other_lines_left_out() -> None:
-    """Optional fields, escapes and options of both kinds are understood."""
     entries = parse_mountinfo(MOUNTINFO)
     assert [entry.id for entry in entries] == [25, 61, 62, 63]
     nfs = entries[1]
@@ -32,7 +31,6 @@ def test_fields_and_escapes_are_read_and_other_lines_left_out() -> None:
     [("/home", "254:0"), ("/mnt/with space/x", "0:52"), ("/mnt/filer", "0:54"), ("/mnt/filer2", "254:0")],
 )
 def test_the_innermost_and_latest_mount_holds_a_path(path: str, device: str) -> None:
-    """Whole path elements count, and of mounts over mounts the last."""
     mount = holding(path, parse_mountinfo(MOUNTINFO))
     assert mount is not None
     assert mount.device == device
@@ -41,11 +39,9 @@ def test_the_innermost_and_latest_mount_holds_a_path(path: str, device: str) -> 
 
 @given(st.binary(max_size=200))
 def test_no_table_breaks_it(junk: bytes) -> None:
-    """Bytes that are no table give no mounts, or some."""
     parse_mountinfo(MOUNTINFO[:90] + os.fsdecode(junk))
 
 
 def test_an_escaped_name_keeps_its_bytes() -> None:
-    """Bytes above ASCII, escaped or not, come back as the file system's encoding has them."""
     assert os.fsencode(unescaped(os.fsdecode(b"/a\xff\\040b\xc3\xa4"))) == b"/a\xff b\xc3\xa4"
     assert os.fsencode(unescaped(r"/\303\244")) == "/ä".encode()

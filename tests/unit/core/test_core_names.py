@@ -23,7 +23,6 @@ _NAMES = st.one_of(
 
 @given(_NAMES)
 def test_display_text_can_be_stored_and_printed(name: bytes) -> None:
-    """Never NUL, never a surrogate, never a control character, and the same each time."""
     shown = display_name(name)
     assert "\0" not in shown
     shown.encode("utf-8")
@@ -35,7 +34,6 @@ def test_display_text_can_be_stored_and_printed(name: bytes) -> None:
 
 @given(_NAMES)
 def test_json_gives_the_name_back(name: bytes) -> None:
-    """From JSON the very bytes can be had: the name itself, or its base64 beside it where the text is lossy."""
     out = json.loads(json.dumps(json_name(name)))
     if "name_b64" in out:
         assert base64.b64decode(out["name_b64"]) == name
@@ -45,7 +43,6 @@ def test_json_gives_the_name_back(name: bytes) -> None:
 
 @given(_NAMES)
 def test_a_name_that_is_not_unsafe_stays_inside(name: bytes) -> None:
-    """A name that passes can be joined to a folder without leaving it, under either system's separators."""
     if unsafe_name(name) is None:
         assert b"\0" not in name
         for form in (name, name.replace(b"\\", b"/")):
@@ -86,13 +83,11 @@ def test_what_people_see(name: bytes, shown: str) -> None:
     ],
 )
 def test_hostile_names_are_told_with_the_reason(name: bytes, why: str) -> None:
-    """Each hostile form is recognised, and the exception can say which it was."""
     assert why in str(unsafe_name(name))
 
 
 @pytest.mark.parametrize("name", [b"a..b", b"...", b"a/b.txt", b"x" * MAX_NAME_BYTES, b"", b".", b"\xff\xfe"])
 def test_odd_but_harmless_names_pass(name: bytes) -> None:
-    """Dots, odd bytes and long names that fit are no exception."""
     assert unsafe_name(name) is None
 
 
@@ -118,5 +113,4 @@ def test_odd_but_harmless_names_pass(name: bytes) -> None:
     ],
 )
 def test_an_items_own_name_has_nothing_of_where_it_stands(kind: Kind, name: bytes, shown: str, own: str) -> None:
-    """No directory, custodian or folder, and no number that tells siblings apart; an attachment's slash is a letter of its name."""
     assert own_name(name, shown, kind) == own

@@ -43,7 +43,6 @@ def test_lines_of_windows_and_empty_ones() -> None:
     ],
 )
 def test_a_bad_file_is_refused_in_one_line_that_shows_no_password(tmp_path: Path, data: bytes, why: str) -> None:
-    """Whatever is wrong with it."""
     file = tmp_path / "p.txt"
     file.write_bytes(data)
     with pytest.raises(UsageError, match=why) as caught:
@@ -55,13 +54,11 @@ def test_a_bad_file_is_refused_in_one_line_that_shows_no_password(tmp_path: Path
 
 
 def test_a_file_that_is_not_there(tmp_path: Path) -> None:
-    """Says so, and what to give."""
     with pytest.raises(UsageError, match="does not exist"):
         read_bank(tmp_path / "none")
 
 
 def test_nothing_that_is_shown_has_a_password() -> None:
-    """Neither the options of a job nor the bank's own text."""
     bank = bank_of(["hunter2", "tiger"], "it")
     assert parse_bank(bank.to_bytes(), "it").note == bank.note
     options = JobOptions(passwords=bank.note)
@@ -74,13 +71,11 @@ def test_nothing_that_is_shown_has_a_password() -> None:
 
 
 def test_more_passwords_come_behind_those_there_are() -> None:
-    """Numbers stay what they were; what is there already is not added."""
     one, two = parse_bank(b"a\n\nb\n", "it"), parse_bank(b"b\nc\n", "it")
     assert one.extended(two).passwords == {"a": 1, "b": 3, "c": 4}
     assert one.note != one.extended(two).note
 
 
 def test_a_line_break_in_a_password_is_refused() -> None:
-    """It could not be written to the bank's file."""
     with pytest.raises(UsageError, match="line break"):
         bank_of(["a\nb"], "passwords")

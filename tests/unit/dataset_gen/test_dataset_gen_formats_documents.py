@@ -34,7 +34,6 @@ SIZES = (700, 4_000, 30_000, 180_000)
 
 @pytest.mark.parametrize("fmt", [*TEXTS, *PICTURES, *MEDIA])
 def test_worker_finds_what_the_truth_says(fmt: str) -> None:
-    """Type, children, pages, terms and exceptions at several sizes; asked twice, the bytes are the same."""
     terms = TERMS if fmt in WITH_TEXT else ()
     for number, size in enumerate(SIZES * 2):
         made = make(fmt, number, size, terms=terms)
@@ -46,7 +45,6 @@ def test_worker_finds_what_the_truth_says(fmt: str) -> None:
 
 @pytest.mark.parametrize("fmt", [*TEXTS, *PICTURES, *MEDIA])
 def test_size_is_about_what_was_asked(fmt: str) -> None:
-    """Documents of 40 KB and more are within a third of it on average."""
     sizes = [len(make(fmt, number, 60_000, terms=()).data) for number in range(12)]
     assert 40_000 < sum(sizes) / len(sizes) < 80_000
 
@@ -55,14 +53,12 @@ def test_size_is_about_what_was_asked(fmt: str) -> None:
     ("fmt", "language"), [("rtf", "ru"), ("rtf", "ja"), ("rtf", "de"), ("odt", "ja"), ("odt", "pl")]
 )
 def test_other_scripts(fmt: str, language: str) -> None:
-    """Text beyond Latin-1 is written so that it can be read again."""
     made = make(fmt, 1, 6_000, language=language)
     assert differences(f"a.{fmt}".encode(), made.data, made.truth) == []
 
 
 @pytest.mark.parametrize("fmt", ["rtf", "odt", "ods", "pdf", "vcf", "ics"])
 def test_some_carry_others(fmt: str) -> None:
-    """Children occur in each of these formats."""
     assert any(make(fmt, number, 150_000, terms=()).truth.children for number in range(40))
 
 
@@ -82,7 +78,6 @@ def _text(fmt: str, made: Made) -> str:
 
 @pytest.mark.parametrize("number", [1, 2, 3])
 def test_rtf_by_unrtf(number: int, tmp_path: Path) -> None:
-    """unrtf reads the same words."""
     made = make("rtf", number, SIZES[number])
     (tmp_path / "a.rtf").write_bytes(made.data)
     _same_words(made, run("unrtf", "unrtf", "--text", "a.rtf", where=tmp_path), _text("rtf", made))
@@ -90,7 +85,6 @@ def test_rtf_by_unrtf(number: int, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("fmt", ["odt", "ods"])
 def test_open_document_by_odfdo(fmt: str, tmp_path: Path) -> None:
-    """odfdo opens it, and finds the same words and pictures."""
     size = 150_000 if fmt == "odt" else 64_000
     made = next(made for made in (make(fmt, number, size) for number in range(40)) if made.truth.children)
     (tmp_path / "a").write_bytes(made.data)
@@ -130,7 +124,6 @@ def test_pdf_by_poppler(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("fmt", PICTURES)
 def test_pictures_by_pillow(fmt: str) -> None:
-    """Every frame decodes; Exif, where there is some, has a camera and a date, and now and then a place."""
     exif = places = 0
     for number in range(24):
         made = make(fmt, number, SIZES[number % 4], terms=())
@@ -152,7 +145,6 @@ def test_pictures_by_pillow(fmt: str) -> None:
 
 
 def test_contacts_by_vobject() -> None:
-    """vobject reads the same names, addresses, events and inline files."""
     cards = make("vcf", 2, 60_000)
     found = list(vobject.readComponents(cards.data.decode()))
     photos = [bytes(card.photo.value) for card in found if hasattr(card, "photo")]
@@ -169,7 +161,6 @@ def test_contacts_by_vobject() -> None:
 
 
 def test_text_formats_are_well_formed() -> None:
-    """By the standard library and lxml."""
     ast.parse(make("py", 1, 40_000).data)
     orders = json.loads(make("json", 1, 40_000).data)["orders"]
     assert len({tuple(order) for order in orders}) == 1
@@ -185,7 +176,6 @@ def test_documents_of_one_pool_differ() -> None:
 
 
 def test_recordings_play(tmp_path: Path) -> None:
-    """Durations as the standard library and tinytag compute them."""
     with wave.open(io.BytesIO(make("wav", 1, 160_044, terms=()).data)) as sound:
         assert sound.getnframes() / sound.getframerate() == 10.0
     for fmt, seconds in (("mp3", 10.0), ("mp4", 9.0), ("m4a", 9.0)):

@@ -64,7 +64,6 @@ def document(*pieces: tuple[str, bool]) -> tuple[bytes, list[str]]:
     [[("en", False)], [("en", True)], [("ru", True)], [("de", False), ("ru", True)], [("ru", True), ("de", False)]],
 )
 def test_antiword_reads_every_word(tmp_path: Path, pieces: list[tuple[str, bool]]) -> None:
-    """In 8-bit pieces, in UTF-16 ones, and in both."""
     data, said = document(*pieces)
     (tmp_path / "x.doc").write_bytes(data)
     found = text_by("antiword", tmp_path / "x.doc")
@@ -74,7 +73,6 @@ def test_antiword_reads_every_word(tmp_path: Path, pieces: list[tuple[str, bool]
 
 @pytest.mark.parametrize(("language", "wide"), [("en", False), ("ru", True)])
 def test_catdoc_reads_every_paragraph(tmp_path: Path, language: str, wide: bool) -> None:
-    """In order, one a line."""
     data, said = document((language, wide))
     (tmp_path / "x.doc").write_bytes(data)
     found = text_by("catdoc", tmp_path / "x.doc").split("\n")
@@ -84,7 +82,6 @@ def test_catdoc_reads_every_paragraph(tmp_path: Path, language: str, wide: bool)
 @pytest.mark.parametrize("language", ["en", "ru"])
 @pytest.mark.parametrize("size", [600, 40_000, 300_000])
 def test_antiword_finds_what_is_planted(workshop: Workshop, tmp_path: Path, language: str, size: int) -> None:
-    """Title, terms and text of what the builder makes."""
     (tmp_path / "x.doc").write_bytes(doc.build(order(workshop, "doc", size, language=language)).data)
     found = text_by("antiword", tmp_path / "x.doc")
     assert all(f"{term}." in found.splitlines() for term in TERMS)
@@ -93,7 +90,6 @@ def test_antiword_finds_what_is_planted(workshop: Workshop, tmp_path: Path, lang
 
 @pytest.mark.parametrize("size", [600, 60_000, 700_000])
 def test_xlrd_and_xls2csv_read_workbooks(workshop: Workshop, tmp_path: Path, size: int) -> None:
-    """Every row, over several sheets, with numbers as numbers."""
     made = xls.build(order(workshop, "xls", size))
     book = xlrd.open_workbook(file_contents=made.data)
     rows = [[c.value for c in row] for s in book.sheets() for row in s.get_rows()]
@@ -109,7 +105,6 @@ def test_xlrd_and_xls2csv_read_workbooks(workshop: Workshop, tmp_path: Path, siz
 
 @pytest.mark.parametrize("language", ["en", "de", "ru"])
 def test_catppt_reads_presentations(workshop: Workshop, tmp_path: Path, language: str) -> None:
-    """The text of all slides."""
     made = ppt.build(order(workshop, "ppt", 250_000, language=language))
     (tmp_path / "x.ppt").write_bytes(made.data)
     found = text_by("catppt", tmp_path / "x.ppt")
@@ -120,7 +115,6 @@ def test_catppt_reads_presentations(workshop: Workshop, tmp_path: Path, language
 
 @pytest.mark.parametrize(("fmt", "build"), [("doc", doc.build), ("xls", xls.build), ("ppt", ppt.build)])
 def test_properties_and_repeatability(workshop: Workshop, fmt: str, build: Callable[[Order], Made]) -> None:
-    """olefile finds title, author and dates; the same order gives the same bytes."""
     made = build(order(workshop, fmt, 50_000))
     assert build(order(workshop, fmt, 50_000)).data == made.data
     with olefile.OleFileIO(io.BytesIO(made.data)) as file:
@@ -133,7 +127,6 @@ def test_properties_and_repeatability(workshop: Workshop, fmt: str, build: Calla
 
 @pytest.mark.parametrize(("fmt", "build"), [("doc", doc.build), ("ppt", ppt.build)])
 def test_big_documents_carry_files(workshop: Workshop, fmt: str, build: Callable[[Order], Made]) -> None:
-    """What a document holds besides text is stated as its children, and lies in it as it is."""
     made = build(order(workshop, fmt, 900_000))
     held = streams(made.data)
     assert made.truth.children

@@ -28,7 +28,6 @@ def test_records_are_whole_and_sizes_right(size: int, seed: int) -> None:
 
 
 def test_pool_is_the_same_everywhere() -> None:
-    """It depends on its name only."""
     again = make_pool("test", 60_000, lambda dice, number: f"{number:05d} {'x' * dice.between(10, 60)}\n")
     assert again == pool()
     other = make_pool("other", 60_000, lambda dice, number: f"{number:05d} {'x' * dice.between(10, 60)}\n")

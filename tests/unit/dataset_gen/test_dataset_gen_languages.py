@@ -25,7 +25,6 @@ from search.words import usual
 
 
 def test_there_are_enough_languages_charsets_and_manners() -> None:
-    """Thirty languages and forty charsets at least, each in every manner that goes with it."""
     assert len({language for language, _, _ in pairs()}) >= 30
     assert len({charset for _, charset, _ in pairs()}) >= 40
     assert {manner for _, _, manners in pairs() for manner in manners} == set(Manner)
@@ -45,7 +44,6 @@ def test_there_are_enough_languages_charsets_and_manners() -> None:
     ],
 )
 def test_a_file_follows_from_seed_and_key(key: str) -> None:
-    """And has its words as the index reads them; in no text do they stand by themselves."""
     language, charset, _, _ = key.split("/")
     made = build_sample(1, key, 500)
     assert made.data == build_sample(1, key, 500).data != build_sample(2, key, 500).data
@@ -59,21 +57,18 @@ def test_a_file_follows_from_seed_and_key(key: str) -> None:
 
 @pytest.mark.parametrize("charset", sorted({charset for _, charset, _ in pairs()}))
 def test_what_is_declared_is_known_by_that_name(charset: str) -> None:
-    """Labels are those of mail and pages; our reader takes each for the charset or for one that has all of it."""
     language = next(language for language, one, _ in pairs() if one == charset)
     written = own_texts()[language].encode(charset, "ignore")
     assert written.decode(by_label(_label(charset)) or "ascii", "replace") == written.decode(charset)
 
 
 def test_what_nothing_tells_may_be_guessed_and_nothing_else() -> None:
-    """A declaration, Unicode and escape sequences leave no doubt."""
     assert states("cp1252", Manner.TXT) == ("ok", "guessed")
     for charset, manner in (("cp1252", Manner.EML_DECLARED), ("utf-16-le", Manner.TXT), ("hz", Manner.CSV)):
         assert states(charset, manner) == ("ok",)
 
 
 def test_what_is_declared_falsely_is_not_what_the_bytes_are_in() -> None:
-    """Of every charset; and the label stands in the file."""
     wrong = {(charset, number): false_label(charset, number) for _, charset, _ in pairs() for number in (0, 1)}
     assert not [one for (one, _), label in wrong.items() if codecs.lookup(label).name == codecs.lookup(one).name]
     for manner in CONTRADICTED:
@@ -84,7 +79,6 @@ def test_what_is_declared_falsely_is_not_what_the_bytes_are_in() -> None:
 
 
 def test_forms_are_of_the_same_letters() -> None:
-    """Vertical signs and half width in the Far East, shapes in Arabic."""
     assert in_forms("。「ガ」A", "ja") != "。「ガ」A"
     assert usual(in_forms("ガイドA", "ja")) == "ガイドA"
     assert in_forms("سلام", "ar") == "\ufeb1\ufedd\ufe8d\ufee1"

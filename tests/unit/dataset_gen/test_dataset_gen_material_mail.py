@@ -34,7 +34,6 @@ def found(shop: Workshop) -> list[Letter]:
 
 
 def test_a_message_is_the_same_whoever_holds_it(shop: Workshop) -> None:
-    """One message of a thread made alone has the bytes and the Message-ID it has among all of them."""
     talk = next(t for n in range(400) if len((t := thread(shop, 0, n, LARGEST)).sketches) >= 4)
     everything = dict(letters(shop, talk, frozenset(range(len(talk.sketches)))))
     for position in (0, 3):
@@ -43,7 +42,6 @@ def test_a_message_is_the_same_whoever_holds_it(shop: Workshop) -> None:
 
 
 def test_threads_hang_together(shop: Workshop) -> None:
-    """Replies name what they answer, quote it, and come later; text grows with the thread."""
     talk = next(t for n in range(400) if len((t := thread(shop, 0, n, LARGEST)).sketches) >= 4)
     found = [letter for _, letter in letters(shop, talk, frozenset(range(len(talk.sketches))))]
     for before, letter in itertools.pairwise(found):
@@ -53,14 +51,12 @@ def test_threads_hang_together(shop: Workshop) -> None:
 
 
 def test_the_smallest_corpus_has_a_winmail_dat() -> None:
-    """The first custodian's first message has one, whatever the seed."""
     for seed in range(6):
         first = thread(Workshop(load_profile("reference"), seed, 0.0001), 0, 0, LARGEST).sketches[0]
         assert "tnef" in [fmt for fmt, _, _ in first.attachments]
 
 
 def test_attachments_of_a_message_have_a_limit(shop: Workshop, monkeypatch: pytest.MonkeyPatch) -> None:
-    """As mail servers have one: what is drawn is cut to the room there is."""
     monkeypatch.setattr("dataset_gen.material.mail._MOST_ATTACHED", 50_000)
     sums = [
         sum(size for fmt, _, size in sketch.attachments if fmt not in ("ics", "tnef"))
@@ -71,7 +67,6 @@ def test_attachments_of_a_message_have_a_limit(shop: Workshop, monkeypatch: pyte
 
 
 def test_lengths_of_threads(shop: Workshop) -> None:
-    """Most messages are in no thread, a few threads are long, in any stretch of them alike."""
     counts = Counter(len(thread(shop, 3, number, LARGEST).sketches) for number in range(400))
     assert 0.77 < counts[1] / 400 < 0.85
     assert 0.08 < counts[2] / 400 < 0.14
@@ -79,7 +74,6 @@ def test_lengths_of_threads(shop: Workshop) -> None:
 
 
 def test_languages_and_charsets(found: list[Letter]) -> None:
-    """Several charsets, each read back by the standard library to the very text."""
     seen: Counter[str] = Counter()
     for letter in found:
         message = email.message_from_bytes(write(letter).data, policy=email.policy.default)
@@ -93,7 +87,6 @@ def test_languages_and_charsets(found: list[Letter]) -> None:
 
 
 def test_what_messages_carry(found: list[Letter]) -> None:
-    """Attachments, inline pictures, forwarded messages, receipts, meetings, signatures."""
     names = [name for letter in found for name, _ in letter.attachments]
     assert {"meeting.ics", "winmail.dat"} <= set(names) or len(names) > 50
     assert any(letter.picture for letter in found)

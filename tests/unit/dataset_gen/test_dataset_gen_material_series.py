@@ -33,7 +33,6 @@ def _blocks(data: bytes) -> list[bytes]:
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_bytes_are_those_of_the_budget(kind: str) -> None:
-    """Whatever the kind, the files come to about the bytes wanted, each under its own name and as planned."""
     series = _series(kind, generations=5, full_every=5, change_rate=0.1)
     files = plan_series(series, SEED, 200 * BLOCK)
     assert sum(f.size for f in files) == pytest.approx(200 * BLOCK, rel=0.12)
@@ -42,7 +41,6 @@ def test_bytes_are_those_of_the_budget(kind: str) -> None:
 
 
 def test_what_can_be_reduced() -> None:
-    """Zeros vanish, random bytes and compressed measurements stay what they are."""
     (zeros, *_), (noise, *_), (science, *_) = (plan_series(_series(k), SEED, 40 * BLOCK) for k in KINDS[:3])
     assert not any(_written(zeros))
     for file in (noise, science):
@@ -52,7 +50,6 @@ def test_what_can_be_reduced() -> None:
 
 
 def test_incremental_backups_hold_what_changed() -> None:
-    """A full copy follows from the one before and the incremental ones between, block by block."""
     series = _series("backup", generations=5, full_every=4, change_rate=0.1)
     files = plan_series(series, SEED, 60 * BLOCK)
     chain = [f for f in files if f.number == 0]
@@ -68,7 +65,6 @@ def test_incremental_backups_hold_what_changed() -> None:
 
 
 def test_images_of_machines_change_little() -> None:
-    """From one day to the next as many blocks change as the rate says; unused ones are zeros."""
     series = _series("vm-image", generations=3, change_rate=0.05, used_share=0.5)
     first, second, *_ = (_blocks(_written(f)) for f in plan_series(series, SEED, 300 * BLOCK))
     changed = sum(a != b for a, b in zip(first, second, strict=True))

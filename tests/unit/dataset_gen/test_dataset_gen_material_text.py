@@ -10,7 +10,6 @@ from dataset_gen.rng import Dice
 
 
 def test_vocabulary_is_large_and_skewed() -> None:
-    """Tens of thousands of words; the most frequent one in a twentieth or so of all places."""
     words = vocabulary()
     assert len(words) == len(set(words)) >= VOCABULARY
     count = Counter(" ".join(prose().plain).lower().replace(".", "").split())
@@ -31,14 +30,12 @@ def test_sentences_need_no_quoting() -> None:
 
 
 def test_length_is_about_what_was_asked() -> None:
-    """Within a paragraph of the characters wanted."""
     for characters in (100, 5000, 100_000):
         length = len("\n".join(prose().paragraphs(Dice(characters), characters, accented=True)))
         assert characters <= length < characters + 1200
 
 
 def test_custodians_are_pinned() -> None:
-    """Nine names that can be directories, and distinct people with ASCII addresses."""
     names = custodian_names(9)
     assert names == CUSTODIANS
     people = everyone()

@@ -66,7 +66,6 @@ def test_py7zr_reads_it(password: str | None, hide_names: bool) -> None:
 @pytest.mark.skipif(PROGRAM is None, reason="7-Zip is not installed")
 @pytest.mark.parametrize("password", [None, SECRET])
 def test_7_zip_reads_it(password: str | None, tmp_path: Path) -> None:
-    """7-Zip itself extracts every byte and finds nothing to complain about."""
     options = {"password": password, "iv": bytes(range(16)), "hide_names": True} if password else {}
     data, files = sample(**options)
     (tmp_path / "x.7z").write_bytes(data)
@@ -82,7 +81,6 @@ def test_7_zip_reads_it(password: str | None, tmp_path: Path) -> None:
 
 @pytest.mark.skipif(shutil.which("bsdtar") is None, reason="bsdtar (libarchive-tools) is not installed")
 def test_libarchive_reads_it(tmp_path: Path) -> None:
-    """A third reader lists the same names."""
     data, files = sample()
     (tmp_path / "x.7z").write_bytes(data)
     env = {**os.environ, "LC_ALL": "C.UTF-8"}  # it writes names as the locale has them
@@ -94,7 +92,6 @@ def test_libarchive_reads_it(tmp_path: Path) -> None:
 @settings(max_examples=40, deadline=None)
 @given(BLOCKS, st.lists(NAMES, min_size=12, max_size=12, unique=True), st.booleans())
 def test_any_blocks_come_back(blocks: list[tuple[list[bytes], bool]], names: list[str], empty: bool) -> None:
-    """Any number of blocks and files, any names, with and without empty files."""
     out = SevenZipWriter(mtime=0)
     files: dict[str, bytes] = {}
     left = iter(f"{n} {name}" for n, name in enumerate(names))
@@ -110,7 +107,6 @@ def test_any_blocks_come_back(blocks: list[tuple[list[bytes], bool]], names: lis
 
 @given(st.integers(0, (1 << 64) - 1))
 def test_numbers(value: int) -> None:
-    """7zFormat.txt, NUMBER: as many ones at the top of the first byte as bytes follow, little end first."""
     raw = number(value)
     extra = next((n for n in range(8) if not raw[0] & 0x80 >> n), 8)
     assert len(raw) == 1 + extra

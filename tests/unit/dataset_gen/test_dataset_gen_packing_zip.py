@@ -19,7 +19,6 @@ names = st.text(st.characters(codec="utf-8", exclude_characters="\0/\\"), min_si
 @settings(max_examples=40, deadline=None)
 @given(st.dictionaries(names, st.binary(max_size=3000), min_size=1, max_size=6), st.booleans())
 def test_members_come_back(members: dict[str, bytes], encrypted: bool) -> None:
-    """Every name and every byte, with and without encryption."""
     out = ZipWriter()
     out.add_directory(b"folder/")
     for name, data in members.items():

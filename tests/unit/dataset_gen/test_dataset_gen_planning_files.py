@@ -36,7 +36,6 @@ def _by_custodian(specs: Sequence[FileSpec]) -> Counter[bytes]:
 
 
 def test_most_of_the_bytes_and_something_of_everything(specs: list[FileSpec]) -> None:
-    """The first round leaves room to level the totals out; all formats, ways of keeping mail and faults are there."""
     raw = REFERENCE.raw_bytes * SCALE
     assert 0.6 * raw < sum(s.size for s in specs) < 0.97 * raw
     formats = {s.fmt for s in specs}
@@ -47,7 +46,6 @@ def test_most_of_the_bytes_and_something_of_everything(specs: list[FileSpec]) ->
 
 
 def test_nobody_has_more_than_his_part_yet(specs: list[FileSpec]) -> None:
-    """Every custodian's bytes are under his weight's part, so that the last rounds can bring him there."""
     weight = sum(c.weight for c in REFERENCE.custodians)
     sizes = _by_custodian(_first(3, 0.004))
     parts = sorted(c.weight / weight for c in REFERENCE.custodians)
@@ -66,7 +64,6 @@ def test_paths_are_possible_and_distinct(specs: list[FileSpec]) -> None:
 
 
 def test_units_cover_everything_once(specs: list[FileSpec]) -> None:
-    """Units are in order of path and bounded, except for one large file alone."""
     units = units_of(specs, 5)
     assert [s for u in units for s in u.specs] == sorted(specs, key=lambda s: s.path)
     assert [u.number for u in units] == list(range(5, 5 + len(units)))
@@ -74,20 +71,17 @@ def test_units_cover_everything_once(specs: list[FileSpec]) -> None:
 
 
 def test_a_plan_is_reproducible(specs: list[FileSpec]) -> None:
-    """The same request gives the same plan; another seed another one."""
     assert _first(3) == specs
     assert _first(4) != specs
 
 
 def test_sizes_are_spread_evenly() -> None:
-    """The median of a format with many files is the profile's, not what chance makes of it."""
     sizes = sorted(s.size for s in _first(5, 0.02) if s.fmt == "txt")
     assert len(sizes) > 50
     assert sizes[len(sizes) // 2] == pytest.approx(REFERENCE.formats["txt"].median, rel=0.1)
 
 
 def test_too_small() -> None:
-    """A scale at which the parts of a corpus do not fit in is refused with the least that does."""
     with pytest.raises(UsageError, match="use at least") as refused:
         Planner(REFERENCE, 1, 0.0)
     Planner(REFERENCE, 1, float(str(refused.value).rpartition(" ")[2]))

@@ -25,20 +25,17 @@ def _tally() -> CorpusTotals:
 
 
 def test_missing_files_with_what_they_bring_along() -> None:
-    """25 documents are missing; they bring 12.5 pictures along, so 2.5 are."""
     found = counts(GOAL, _tally(), {"doc": 1.0, "pic": 1.0})
     assert found["doc"] == pytest.approx(25)
     assert found["pic"] == pytest.approx(2.5)
 
 
 def test_too_many_already() -> None:
-    """Nothing is taken away."""
     many = Goal(raw=1000.0, items=100.0, pages=0, extracted=0, types={"a": 4.0})
     assert counts(many, _tally(), {"doc": 1.0}) == {"doc": 0.0}
 
 
 def test_bytes_of_archives() -> None:
-    """Archives and the documents that are missing beside them end at the expansion."""
     tally = _tally()
     found = archive_bytes(GOAL, tally, {"zip": 1.0}, {"doc": 1.0, "pic": 1.0})
     members = 5 * found / 100
@@ -48,7 +45,6 @@ def test_bytes_of_archives() -> None:
 
 
 def test_sizes_are_stretched_to_bytes_and_pages() -> None:
-    """Both meet where they can; bytes meet in any case; what holds others keeps its size."""
     wanted = {"txt": 200.0, "pic": 100.0, "doc": 50.0}
     found = stretches(GOAL, _tally(), wanted)
     assert "doc" not in found
@@ -60,7 +56,6 @@ def test_sizes_are_stretched_to_bytes_and_pages() -> None:
 
 
 def test_sizes_are_fitted_around_the_smallest_possible() -> None:
-    """No size is under its format's least or over its most, and the sum is met."""
     sizes = {"a": [10, 20], "b": [100, 200], "c": [7]}
     found = fitted(sizes, {"a": 1.0, "b": 1.0}, {"a": 30, "b": 1, "c": 1}, {"a": 99, "b": 999}, 247)
     assert found["c"] == [7]
@@ -69,7 +64,6 @@ def test_sizes_are_fitted_around_the_smallest_possible() -> None:
 
 
 def test_a_tally_is_kept_with_its_part() -> None:
-    """What was written can be added up after an interruption."""
     once, twice = _tally(), _tally()
     twice.add(tally_of(once.to_json()))
     assert twice.raw == 2 * once.raw

@@ -23,18 +23,15 @@ DRAWN = (12, 8, "b", 2827, b"\x8d.\xe0\xc2")
 
 @given(st.floats(-50, 50))
 def test_power_of_two(x: float) -> None:
-    """Within a ten-thousandth of the exact power."""
     assert abs(power_of_two(x) / math.pow(2, x) - 1) < 1e-4
 
 
 @given(st.integers(0, 2**64), st.integers(1, 10**6))
 def test_below_stays_below(seed: int, n: int) -> None:
-    """0 … n - 1, whatever the seed."""
     assert 0 <= Dice(seed).below(n) < n
 
 
 def test_lognormal_median() -> None:
-    """Half of the sizes are under the median; none is outside the limits."""
     dice = Dice(5)
     sizes = [dice.size(10_000, 1.5, 100, 1_000_000) for _ in range(4000)]
     assert 0.46 < sum(s < 10_000 for s in sizes) / len(sizes) < 0.54
@@ -43,7 +40,6 @@ def test_lognormal_median() -> None:
 
 
 def test_weights() -> None:
-    """Names are drawn by their weights."""
     dice = Dice(9)
     totals = running_totals((1.0, 3.0))
     drawn = [dice.weighted("ab", totals) for _ in range(4000)]
@@ -51,7 +47,6 @@ def test_weights() -> None:
 
 
 def test_seeds_of_things_differ() -> None:
-    """Paths are not run together, and surrogates (names that are not UTF-8) are taken."""
     seeds = {derive(1, "a", "b"), derive(1, "ab"), derive(1, "a\0b", "c"), derive(2, "ab"), derive(1, "\udce9")}
     assert len(seeds) == 5
     assert random.Random(derive(1, "ab")).random() == Dice(derive(1, "ab")).random()

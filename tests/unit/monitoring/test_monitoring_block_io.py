@@ -16,7 +16,6 @@ def test_control_groups_of_both_versions_are_read() -> None:
 
 
 def test_a_group_is_found_inside_a_container_and_outside(tmp_path: Path) -> None:
-    """At its own path, or at the root of what the container sees."""
     proc, groups = tmp_path / "proc", tmp_path / "groups"
     (proc / "self").mkdir(parents=True)
     (proc / "self" / "cgroup").write_text("0::/docker/abc\n")
@@ -30,7 +29,6 @@ def test_a_group_is_found_inside_a_container_and_outside(tmp_path: Path) -> None
 
 
 def test_processes_are_added_up(tmp_path: Path) -> None:
-    """One that has ended meanwhile counts for nothing; one that may not be looked into makes all unknown."""
     for pid in (7, 8):
         (tmp_path / str(pid)).mkdir()
         (tmp_path / str(pid) / "io").write_text("rchar: 1\nread_bytes: 4096\nwrite_bytes: 8192\n")

@@ -24,13 +24,11 @@ def test_addresses(given: str, wanted: str) -> None:
 
 
 def test_socket_password_and_database_arrive() -> None:
-    """The client library reads our spelling as meant."""
     pool = connect("redis+socket://:pw@/run/a b/b.sock?virtual_host=2").connection_pool
     assert pool.connection_kwargs["path"] == "/run/a b/b.sock"
     assert (pool.connection_kwargs["password"], pool.connection_kwargs["db"]) == ("pw", 2)
 
 
 def test_other_brokers_are_refused() -> None:
-    """A wrong EDBENCH_BROKER says so."""
     with pytest.raises(UsageError, match="EDBENCH_BROKER"):
         client_url("amqp://localhost")

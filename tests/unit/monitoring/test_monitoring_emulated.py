@@ -32,7 +32,6 @@ class _Filer:
 
 
 def test_utilisation_is_over_the_time_with_calls_only() -> None:
-    """Workers that start up and a controller that looks on afterwards do not dilute the figure."""
     filer = _Filer()
     sampler = EmulatedSampler(filer.snapshot, lambda: filer.now)
     for calls, busy, waited in [(0, 0, 0), (100, 2 * S, S // 10), (100, S, S // 10), (0, 0, 0)]:
@@ -48,7 +47,6 @@ def test_utilisation_is_over_the_time_with_calls_only() -> None:
 
 
 def test_misses_are_told_with_their_mean_delay() -> None:
-    """The disk delay is no queue; it is told by number and mean."""
     filer = _Filer()
     sampler = EmulatedSampler(filer.snapshot, lambda: filer.now)
     filer.work(10, S, 0)
@@ -57,6 +55,5 @@ def test_misses_are_told_with_their_mean_delay() -> None:
 
 
 def test_nothing_done_gives_no_figures() -> None:
-    """A job that made no call has no utilisation, not a division by zero."""
     filer = _Filer()
     assert EmulatedSampler(filer.snapshot, lambda: filer.now).to_json()["stations"] == {}

@@ -28,7 +28,6 @@ def proc_self(place: Path, name: str, mountinfo: str | None = None) -> Path:
 
 
 def test_a_superblock_is_one_source_however_often_it_is_mounted(tmp_path: Path) -> None:
-    """A bind mount shows the same counters at another place: one observation, with both places."""
     sampler = WireSampler(
         Path("/run/filer/storage"), boot="abc", proc_self=proc_self(tmp_path / "a", "lab-v3-nconnect4")
     )
@@ -58,7 +57,6 @@ def test_containers_of_a_host_name_the_same_source(tmp_path: Path) -> None:
 
 
 def test_a_volume_of_docker_is_named_too(tmp_path: Path) -> None:
-    """Its export has no server before the colon."""
     place = proc_self(tmp_path / "p", "lab-v3")
     for name in ("mountstats", "mountinfo"):
         (place / name).write_text((place / name).read_text().replace("127.0.0.1:/", ":/"))
@@ -66,21 +64,18 @@ def test_a_volume_of_docker_is_named_too(tmp_path: Path) -> None:
 
 
 def test_the_storage_root_comes_first(tmp_path: Path) -> None:
-    """Of several mounts the one under test is never the one left out."""
     table = "".join(f"{i} 1 0:{40 + i} / /mnt/path{i} rw - nfs server:/export/path{i} rw\n" for i in (1, 2))
     sampler = WireSampler(Path("/mnt/path1/x"), boot="b", proc_self=proc_self(tmp_path / "p", "diamond-v3-1", table))
     assert [o.source for o in sampler.sample()] == ["b:server:0:41", "b:server:0:42"]
 
 
 def test_without_nfs_or_proc_there_is_nothing(tmp_path: Path) -> None:
-    """No mount, no counters, no complaint."""
     assert WireSampler(tmp_path, proc_self=tmp_path / "none").sample() == []
     (tmp_path / "mountstats").write_text("device proc mounted on /proc with fstype proc\n")
     assert WireSampler(tmp_path, proc_self=tmp_path).sample() == []
 
 
 def test_damage_is_told_once(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
-    """A damaged mount is left out, and the log is not filled with it."""
     sampler = WireSampler(tmp_path, proc_self=proc_self(tmp_path / "p", "telegraf-v3-v4", ""))
     assert len(sampler.sample()) == len(sampler.sample()) == 1
     assert [record.getMessage() for record in caplog.records] == [
@@ -101,7 +96,6 @@ def test_diskstats_of_every_kernel() -> None:
 
 @given(st.text(max_size=80))
 def test_no_diskstats_breaks_it(junk: str) -> None:
-    """Damaged lines are left out."""
     assert set(parse_diskstats(f"8 0 sda {junk}\n 8 1 sdb 1 2 3 4 5 6 7 8 9 10 11\n", {"sda", "sdb"})) >= {"sdb"}
 
 
@@ -140,7 +134,6 @@ def test_which_device_lies_under_a_path(tmp_path: Path, line: str, device: str |
 
 
 def test_block_devices_are_sampled_once_each(tmp_path: Path) -> None:
-    """Storage root and scratch on one disk are one source; the queue depth is there."""
     (tmp_path / "mountinfo").write_text("25 1 8:1 / / rw - ext4 /dev/sda1 rw\n")
     sampler = BlockSampler(
         ["/storage", "/scratch"],
@@ -155,7 +148,6 @@ def test_block_devices_are_sampled_once_each(tmp_path: Path) -> None:
 
 
 def test_space_never_waits_for_the_filer(tmp_path: Path) -> None:
-    """While the filer is silent the sampler is too, it asks once only, and goes on when there is an answer."""
     now, asked, answer = 0.0, threading.Semaphore(0), threading.Event()
 
     def ask(path: Path) -> dict[str, int]:
@@ -180,13 +172,11 @@ def test_space_never_waits_for_the_filer(tmp_path: Path) -> None:
 
 
 def test_the_boot_id_is_this_kernels(tmp_path: Path) -> None:
-    """Its beginning names sources; without one they say so."""
     assert boot_id().startswith(short_boot_id())
     assert short_boot_id(tmp_path / "none") == "unknown"
 
 
 def test_one_worker_of_a_host_looks_and_another_takes_over(tmp_path: Path) -> None:
-    """Two that share scratch: one is silent until the other is gone."""
     first, second = HostTurn(tmp_path), HostTurn(tmp_path)
     disks = BlockSampler(["/"], boot="b", diskstats=tmp_path / "none")
     assert first.mine()
@@ -200,7 +190,6 @@ def test_one_worker_of_a_host_looks_and_another_takes_over(tmp_path: Path) -> No
 
 
 def test_a_worker_has_all_of_them(tmp_path: Path) -> None:
-    """On this machine, whatever it has: observations of this host, and of one worker only."""
     settings = Settings(storage=tmp_path, scratch=tmp_path)
     first, second = HostSampling(host_samplers(settings)), HostSampling(host_samplers(settings))
     kinds = {o.kind for o in first.sample()} | {o.kind for o in first.sample()}

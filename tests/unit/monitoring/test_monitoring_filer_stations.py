@@ -14,7 +14,6 @@ _TEXT = 'name = "one"\n[data]\nservers = 3\nservice_us.default = 1000.0\n[mix]\n
 
 
 def test_stations_that_served_are_told_of(tmp_path: Path) -> None:
-    """Counters are the arbiter's, of whoever booked; a station that nobody used is left out."""
     file = tmp_path / "one.toml"
     file.write_text(_TEXT)
     settings = Settings(storage=tmp_path, scratch=tmp_path, filer=str(file), filer_arbiter=tmp_path)

@@ -53,7 +53,6 @@ ONE = CounterDelta(
 
 @given(frames)
 def test_round_trip(frame: Frame) -> None:
-    """The collector gets what the worker counted."""
     assert decode_frame(encode_frame(frame)) == frame
 
 
@@ -67,7 +66,6 @@ def test_garbage_is_a_value_error(data: bytes) -> None:
 @given(frames, st.data())
 @settings(max_examples=60)
 def test_cut_frames_are_refused(frame: Frame, data: st.DataObject) -> None:
-    """No part of a frame is a frame."""
     whole = encode_frame(frame)
     with pytest.raises(ValueError):  # noqa: PT011
         decode_frame(whole[: data.draw(st.integers(0, len(whole) - 1))])

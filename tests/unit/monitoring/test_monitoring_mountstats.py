@@ -40,7 +40,6 @@ def only(name: str) -> NfsMount:
     ],
 )
 def test_recorded_kernels(name: str, version: str, statvers: str, connections: int, ops: int) -> None:
-    """Every recording is read whole: all connections, all ops."""
     mount = only(name)
     assert (mount.version, mount.statvers, len(mount.transports), len(mount.ops)) == (
         version,
@@ -52,7 +51,6 @@ def test_recorded_kernels(name: str, version: str, statvers: str, connections: i
 
 
 def test_values_stand_where_they_belong() -> None:
-    """Against the recording read by eye: ops of eight and nine fields, bytes, events, a transport."""
     old, new = only("diamond-v3-1"), only("procfs-v3-rdma")
     assert old.ops["READ"] == OpCounts(3506477, 3506470, 0, 604236352, 114512740400, 38565, 9135087, 9872207, None)
     assert new.ops["LOOKUP"] == OpCounts(16713, 16713, 0, 3040536, 3706344, 560, 17488, 20232, 346)
@@ -105,7 +103,6 @@ def test_damage_costs_its_own_mount_and_is_told_by_line() -> None:
     ],
 )
 def test_every_kind_of_damage_has_its_words(old: str, new: str, said: str) -> None:
-    """Nothing is guessed from a damaged mount."""
     text = (RECORDINGS / "procfs-v4.0.mountstats").read_text()
     assert old in text
     stats = parse_mountstats(text.replace(old, new).encode())

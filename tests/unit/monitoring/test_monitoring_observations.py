@@ -35,7 +35,6 @@ def test_what_cannot_be_stored_is_refused(kind: str, source: str, values: Any) -
 
 
 def test_a_frame_carries_observations() -> None:
-    """The collector gets what the samplers saw; one that is no observation makes the frame undecodable."""
     seen = [Observation(WORKER, "wörker", {"cpu_s": 1.5, "ops": {"READ": {"ops": 3}}}), Observation(BLOCK, "b:sda", {})]
     frame = FrameMaker("w", uuid.uuid4()).frame([], 7.0, seen)
     assert frame is not None
@@ -62,7 +61,6 @@ def test_a_sampler_that_fails_holds_up_nothing(caplog: pytest.LogCaptureFixture)
 
 
 def test_array_literals_escape_what_they_must() -> None:
-    """Quotes and backslashes in names of mounts and workers."""
     assert array(['a"b', "c\\d", "{,}", ""]) == '{"a\\"b","c\\\\d","{,}",""}'
     assert array([b"\x00\xff"]) == '{"\\\\x00ff"}'
     assert array([1, 2]) == "{1,2}"

@@ -8,7 +8,6 @@ from monitoring.machine import processors, usable_processors
 
 
 def test_a_limit_of_the_control_group_counts(tmp_path: Path) -> None:
-    """Of both versions; none, and one above what the machine has, change nothing."""
     every = processors()
     assert usable_processors(tmp_path) == every
     (tmp_path / "cpu").mkdir()

@@ -7,7 +7,6 @@ import sys
 
 
 def test_a_queue_manager_brings_what_it_manages_with() -> None:
-    """No server of metrics that nobody asks for, no reader of documents, nothing of the API."""
     code = "import sys, queue_manager.main; print(*sys.modules)"
     said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     packages = {name.partition(".")[0] for name in said.stdout.split()}

@@ -41,7 +41,6 @@ def test_jobs_of_a_database_are_added_up_and_only_the_active_one_shows_them() ->
 
 
 def test_databases_of_a_run_count_with_those_of_their_servers_and_stay_counted() -> None:
-    """While it lasts and afterwards: a counter never falls, and tasks and slots go with the run."""
     metrics = QueueMetrics(["db1", "db2"])
     registry = CollectorRegistry()
     registry.register(metrics)

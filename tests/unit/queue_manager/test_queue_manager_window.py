@@ -93,6 +93,5 @@ def test_priorities_are_shares(window: int, running: list[tuple[int, Priority]])
 
 
 def test_a_high_job_has_four_times_the_tasks_of_a_normal_one() -> None:
-    """As documented; and a low one has some."""
     demands = [dataclasses.replace(_demand(0, 0, 1_000), priority=priority) for priority in Priority]
     assert [shares(42, demands)[d.job] for d in demands] == [2, 8, 32]

@@ -78,7 +78,6 @@ def knows(*vulnerable: str) -> Answer:
 
 
 def test_a_vulnerable_package_fails(database: _Database) -> None:
-    """By name and id: one of the lock, and one inside a wheel, where the wheel is named too."""
     database.answer = knows("celery", "libarchive")
     status, lines = audit(url_of(database))
     assert status == 1
@@ -88,7 +87,6 @@ def test_a_vulnerable_package_fails(database: _Database) -> None:
 
 
 def test_nothing_known_is_reported(database: _Database) -> None:
-    """With how much was asked for."""
     database.answer = knows()
     status, lines = audit(url_of(database))
     assert (status, lines[0].endswith(" components of wheels: 0 open vulnerabilities")) == (0, True)
@@ -96,7 +94,6 @@ def test_nothing_known_is_reported(database: _Database) -> None:
 
 @pytest.mark.parametrize("there", [True, False])
 def test_no_database_is_one_line_and_no_failure(database: _Database, there: bool) -> None:
-    """Nothing listens there, or an empty mirror, which is not taken for good news."""
     database.answer = lambda _: {}
     status, (line,) = audit(url_of(database) if there else "http://127.0.0.1:9/")
     assert status == 0

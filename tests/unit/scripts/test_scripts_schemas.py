@@ -47,7 +47,6 @@ def test_every_schema_is_current(schemas: ModuleType) -> None:
     ids=["discovery", "replay"],
 )
 def test_results_are_as_their_schema_says(schemas: ModuleType, result: Result) -> None:
-    """And a field more, or one less, is not."""
     document = json.loads(json.dumps(to_json(result)))
     valid = jsonschema_rs.validator_for(json.loads(schemas.written("result")))
     assert valid.is_valid(document), [str(error) for error in valid.iter_errors(document)][:3]
@@ -57,7 +56,6 @@ def test_results_are_as_their_schema_says(schemas: ModuleType, result: Result) -
 
 
 def test_figures_and_findings_are_as_their_schemas_say() -> None:
-    """Of a job, of one with everything that may be beside, and of a group."""
     refuse_unlike_schema("discover", figures().to_json())
     refuse_unlike_schema("discover", figures(trace=TRACE, database="b", filer={"name": "t", "scale": 4.0}).to_json())
     refuse_unlike_schema("discover", merge([figures(), figures()], **GROUP).to_json())

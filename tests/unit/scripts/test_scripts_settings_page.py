@@ -46,7 +46,6 @@ def named_in_programs() -> set[str]:
 
 
 def test_every_variable_that_is_read_is_in_the_table_and_no_other() -> None:
-    """Those of .env.example are the containers'."""
     containers = set(re.findall("EDBENCH_[A-Z0-9_]+", (REPOSITORY / ".env.example").read_text(encoding="utf-8")))
     named = named_in_programs()
     assert named - containers <= VARIABLES.keys()

@@ -14,7 +14,6 @@ ITEM, OTHER = uuid.UUID(int=1), uuid.UUID(int=2)
 
 @pytest.mark.parametrize("engine", ["tantivy", "whoosh"])
 def test_the_text_is_the_owners_and_nobody_elses(engine: str, tmp_path: Path) -> None:
-    """A ghost of the same item keeps its own text; what is not there is None, what has no text is empty."""
     writer = new_writer(engine, tmp_path / "shard")
     writer.add(IndexDocument(item=ITEM, owner="1:1", body="a ghost"))
     writer.add(IndexDocument(item=ITEM, owner="1:2", body="first line\nsecond <b>line</b> é"))

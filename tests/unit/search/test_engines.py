@@ -118,7 +118,6 @@ def reader(tmp_path_factory: pytest.TempPathFactory, engine: str) -> IndexReader
     ],
 )
 def test_queries(reader: IndexReader, query: str, found: set[int]) -> None:
-    """Boolean operators, phrases, prefixes and fields find exactly what they say; count agrees with search."""
     assert {hit.item.int for hit in reader.search(query, 10)} == found
     assert reader.count(query) == len(found)
 
@@ -127,7 +126,6 @@ def test_queries(reader: IndexReader, query: str, found: set[int]) -> None:
     "query", ["", "  ", '"open', "(a", "a AND", "nofield:x", "NOT worms", "-wor*", "body:/(/", "/[/", "a:b:c", "\ud800"]
 )
 def test_a_query_that_cannot_be_read_is_one_clear_line(reader: IndexReader, query: str) -> None:
-    """No traceback and no engine dialect: a UsageError in one line."""
     for ask in (lambda: reader.search(query, 5), lambda: reader.count(query)):
         with pytest.raises(UsageError) as caught:
             ask()
@@ -136,7 +134,6 @@ def test_a_query_that_cannot_be_read_is_one_clear_line(reader: IndexReader, quer
 
 
 def test_an_unknown_field_is_told_with_the_known_ones(reader: IndexReader) -> None:
-    """Whoever mistypes a field sees what there is."""
     with pytest.raises(UsageError, match="custodian, type, kind") as caught:
         reader.search("costudian:ann", 5)
     assert all(field in str(caught.value) for field in QUERY_FIELDS)
@@ -144,7 +141,6 @@ def test_an_unknown_field_is_told_with_the_known_ones(reader: IndexReader) -> No
 
 @pytest.mark.parametrize("word", ["grün", "Straße", "naïve", "日本語", "end"])
 def test_snippets_mark_words_beyond_ascii(reader: IndexReader, word: str) -> None:
-    """The engine counts bytes; marks around words after umlauts and emoji still stand where they belong."""
     (hit,) = reader.search(word if word != "end" else "end AND grün", 5)
     assert f"\x02{word}\x03" in hit.snippet
     assert hit.snippet.replace("\x02", "").replace("\x03", "") in DOCUMENTS[0].body
@@ -164,7 +160,6 @@ SENTENCES = {
 
 @pytest.mark.parametrize("word", SENTENCES)
 def test_words_of_scripts_without_blanks_are_found(engine: str, tmp_path: Path, word: str) -> None:
-    """Where they stand, as words of their own, in text and subject; the text comes back as it was."""
     writer = new_writer(engine, tmp_path / "index")
     text, other = SENTENCES[word], "録会事記议录员 無関係な文"
     for number, body in enumerate((text, other)):
@@ -182,7 +177,6 @@ def test_words_of_scripts_without_blanks_are_found(engine: str, tmp_path: Path, 
 
 
 def test_a_hit_says_whose_it_is(reader: IndexReader) -> None:
-    """The caller needs item and owner of each hit, and every document of the shard can be listed."""
     (hit,) = reader.search("quarterly", 5)
     assert (hit.item, hit.owner, hit.fields["subject"]) == (uuid.UUID(int=1), "1:1", "Quarterly results")
     assert hit.snippet.startswith("The wording")  # no match in the body: its beginning
@@ -192,7 +186,6 @@ def test_a_hit_says_whose_it_is(reader: IndexReader) -> None:
 
 
 def test_text_that_is_no_unicode_is_indexed_all_the_same(engine: str, tmp_path: Path) -> None:
-    """A lone surrogate or NUL in a header costs one character, not the task."""
     writer = new_writer(engine, tmp_path / "index")
     writer.add(IndexDocument(item=uuid.uuid4(), owner="1:1", body="find \ud800 me \0 here", subject="\udfff subject"))
     writer.finish()
@@ -201,7 +194,6 @@ def test_text_that_is_no_unicode_is_indexed_all_the_same(engine: str, tmp_path: 
 
 
 def test_reading_leaves_nothing_on_the_filer(engine: str, tmp_path: Path) -> None:
-    """Lock files of the engine stay in the reader's own directory."""
     writer = new_writer(engine, tmp_path / "index")
     writer.add(DOCUMENTS[0])
     writer.finish()
@@ -215,7 +207,6 @@ def test_reading_leaves_nothing_on_the_filer(engine: str, tmp_path: Path) -> Non
 
 @pytest.mark.parametrize("broken", ["missing", "empty", "torn"])
 def test_a_shard_that_cannot_be_opened_is_a_storage_fault(engine: str, tmp_path: Path, broken: str) -> None:
-    """One line that names the shard, whether its directory or its meta file is at fault."""
     published = tmp_path / "published"
     if broken != "missing":
         published.mkdir()
@@ -236,6 +227,5 @@ def test_scratch_that_fails_is_a_storage_fault(engine: str, tmp_path: Path) -> N
 
 
 def test_an_unknown_engine_is_refused(tmp_path: Path) -> None:
-    """The message lists the engines there are."""
     with pytest.raises(UsageError, match="tantivy"):
         new_writer("lucene", tmp_path)

@@ -39,7 +39,6 @@ def test_a_word_that_is_too_long_for_an_index_is_not_looked_at(pattern: Wild | F
 
 
 def test_where_a_word_is_too_long() -> None:
-    """At 40 bytes, of whatever script."""
     means = like([Wild("w*"), Wild("ж*"), Word("plain")])
     assert [means("w" * 39), means("w" * 40)] == [True, False]
     assert [means("ж" * 19), means("ж" * 20)] == [True, False]

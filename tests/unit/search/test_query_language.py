@@ -100,7 +100,6 @@ from search.words import placed
     ],
 )
 def test_what_is_wrong_is_said_with_its_place(query: str, said: str) -> None:
-    """One line, whatever the length of the query."""
     with pytest.raises(UsageError) as caught:
         parse(query)
     line = str(caught.value)
@@ -110,7 +109,6 @@ def test_what_is_wrong_is_said_with_its_place(query: str, said: str) -> None:
 
 
 def test_what_the_signs_mean() -> None:
-    """A sample of each kind, as its meaning."""
     assert parse("*") == Everything()
     assert parse("from:ann") == parse("sender:Ann")
     assert parse("size:>=1kB") == Asked("size", ">=", "1000")
@@ -129,7 +127,6 @@ def test_what_the_signs_mean() -> None:
 
 
 def test_every_side_of_what_stands_near_is_marked() -> None:
-    """The words of each alternative, and each once: a row for every distance has the same ones."""
     for query, words in (
         ("merger w/5 (price OR valuation)", ["merger", "price", "valuation"]),
         ('(a OR "b c") pre/50 (d* OR e)', ["a", "d*", "e", "b", "c"]),
@@ -140,14 +137,12 @@ def test_every_side_of_what_stands_near_is_marked() -> None:
 
 
 def test_a_thousand_brackets_side_by_side_and_a_long_row_of_signs_are_read() -> None:
-    """Neither uses the stack."""
     assert parse(" OR ".join(["(a)"] * 1_000))
     assert parse("-" * 10_000 + "a")
 
 
 @pytest.mark.parametrize("engine", INDEX_ENGINES)
 def test_ten_thousand_words_are_one_query(engine: str, tmp_path: Path) -> None:
-    """As a list of names may be."""
     writer = new_writer(engine, tmp_path / "index")
     writer.add(IndexDocument(item=uuid.UUID(int=1), owner="1:1", body="w9999"))
     writer.finish()
@@ -192,7 +187,6 @@ def test_words_are_cut_as_the_engine_does_it(tmp_path: Path) -> None:
 
 
 def test_a_pattern_that_means_very_many_words_is_bounded(tmp_path: Path) -> None:
-    """Alone it is answered; in a row of words the engine's refusal is one line."""
     writer = new_writer("tantivy", tmp_path / "index")
     writer.add(IndexDocument(item=uuid.UUID(int=1), owner="1:1", body=" ".join(f"a{n}" for n in range(20_000)) + " b"))
     writer.finish()
@@ -215,14 +209,12 @@ def test_a_pattern_that_means_very_many_words_is_bounded(tmp_path: Path) -> None
     ],
 )
 def test_a_pattern_is_as_long_as_its_letters(word: str) -> None:
-    """And not as what stands for its signs while it is cut."""
     node = parse(word)
     assert isinstance(node, Row)
     assert [pattern for _, pattern in node.places] == [Wild(word)]
 
 
 def test_in_quotes_signs_are_what_they_are_and_an_end_of_a_month_may_be_the_31st() -> None:
-    """What a field says may have them; a range ends where its text does."""
     assert parse('message_id:"a*b?c~1"') == Asked("message_id", "~", "a*b?c~1")
     assert parse('load_path:="C:/PROGRA~1"') == Asked("load_path", "=", "C:/PROGRA~1")
     assert parse("date:<=2001-06-31") == Asked("date", "<=", "2001-06-31")

@@ -38,7 +38,6 @@ def test_a_pickle_from_the_filer_cannot_call_anything(tmp_path: Path, monkeypatc
 def test_a_directory_in_a_segment_that_would_call_something_is_a_fault(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The first thing read from a segment's file is a pickle; a harmful one there opens nothing."""
     monkeypatch.chdir(tmp_path)
     writer = WhooshWriter(tmp_path / "index")
     writer.add(IndexDocument(item=uuid.uuid4(), owner="1:1", body="words"))
@@ -55,7 +54,6 @@ def test_a_directory_in_a_segment_that_would_call_something_is_a_fault(
 
 
 def test_a_meta_file_cannot_lead_out_of_its_directory(tmp_path: Path) -> None:
-    """Names in it are names of segments, not paths."""
     meta = {"format": "edbench-whoosh/1", "segments": [{"id": "../../x", "documents": 1, "field_lengths": {}}]}
     (tmp_path / "meta.json").write_text(json.dumps(meta))
     with pytest.raises(StorageFault, match="cannot be opened"):

@@ -56,6 +56,5 @@ def test_counts_of_one_container_are_merged() -> None:
 
 
 def test_metadata_that_json_does_not_know_becomes_text() -> None:
-    """A handler's slip (a date object, bytes) costs one field its type, never the task."""
     found = storable_metadata({"when": datetime.date(2020, 1, 2), "raw": b"x", "fine": 1})
     assert found == {"when": "2020-01-02", "raw": "b'x'", "fine": 1}

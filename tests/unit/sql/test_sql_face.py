@@ -23,7 +23,6 @@ def wanted(statement: str) -> set[str]:
 
 @pytest.mark.parametrize("name", FACES)
 def test_a_face_gives_each_statement_what_it_asks_for(name: str) -> None:
-    """By its name, and with the parameters that the SQL has, no fewer and no more."""
     given = parameters(FACES[name])
     assert given == {statement: wanted(statement) for statement in given}
     for statement in given:
@@ -31,8 +30,6 @@ def test_a_face_gives_each_statement_what_it_asks_for(name: str) -> None:
 
 
 def test_a_statement_that_there_is_not_is_an_error_at_import() -> None:
-    """So a renamed one is found before it is run."""
-
     class Face:
         def no_such_statement(self, conn: object) -> None: ...
 
@@ -50,7 +47,6 @@ def calls() -> Iterator[tuple[str, ast.Call]]:
 
 
 def test_statements_are_given_the_parameters_that_they_have() -> None:
-    """Every place that says its parameters one by one; where some are unpacked, those that are named are known."""
     seen = 0
     for where, call in calls():
         name = call.func.value.slice  # type: ignore[attr-defined]
@@ -66,6 +62,5 @@ def test_statements_are_given_the_parameters_that_they_have() -> None:
 
 @pytest.mark.parametrize("room", ROOMS)
 def test_no_room_names_statements(room: str) -> None:
-    """Outside sql/ there are functions with typed rows."""
     named = [path for path in (ROOT / room).rglob("*.py") if "QUERIES" in path.read_text(encoding="utf-8")]
     assert not named, "declare them in a face (sql/faces)"

@@ -70,7 +70,6 @@ def refusal(path: Path) -> str:
 
 
 def test_a_trace_comes_back_as_it_was_written(tmp_path: Path) -> None:
-    """Header, nodes and the calls of each stream, also of several streams read at once."""
     trace = sample()
     size = write_trace(trace, tmp_path / "t")
     assert [path.stat().st_size for path in tmp_path.iterdir()] == [size]
@@ -100,7 +99,6 @@ numbers = st.one_of(st.integers(0, 300), st.integers(0, BIG))
 def test_any_calls_come_back(
     tmp_path_factory: pytest.TempPathFactory, rows: list[tuple[int, ...]], block: int, most: int
 ) -> None:
-    """Whatever the numbers and however the calls fall into blocks."""
     calls = sorted((Call._make(row) for row in rows), key=lambda call: call.start_ns)
     streams = [calls[0::2], calls[1::2], []]
     nodes = [Node(n - 1, NodeKind.DIRECTORY, True, n, 0, n) for n in range(5)]
@@ -122,7 +120,6 @@ def test_any_calls_come_back(
 
 
 def test_a_trace_that_was_cut_short_is_refused(tmp_path: Path) -> None:
-    """Wherever it was cut; also to nothing."""
     whole = written(tmp_path).read_bytes()
     for length in range(len(whole)):
         (tmp_path / "cut").write_bytes(whole[:length])
@@ -130,7 +127,6 @@ def test_a_trace_that_was_cut_short_is_refused(tmp_path: Path) -> None:
 
 
 def test_a_damaged_trace_is_refused(tmp_path: Path) -> None:
-    """Any byte of it."""
     whole = bytearray(written(tmp_path).read_bytes())
     for at in range(len(whole)):
         whole[at] ^= 0x5A
@@ -140,7 +136,6 @@ def test_a_damaged_trace_is_refused(tmp_path: Path) -> None:
 
 
 def test_what_is_no_trace_is_refused(tmp_path: Path) -> None:
-    """Another file, one of a newer format, a directory, nothing."""
     (tmp_path / "a").write_bytes(b"PK\x03\x04" * 100)
     assert "is not a trace of edbench" in refusal(tmp_path / "a")
     (tmp_path / "b").write_bytes(b"edbench-trace/2\n" + bytes(100))
@@ -150,7 +145,6 @@ def test_what_is_no_trace_is_refused(tmp_path: Path) -> None:
 
 
 def test_numbers_without_meaning_are_damage(tmp_path: Path) -> None:
-    """A whole block may still name a node, phase or op that there is not, or a parent behind its child."""
     trace = sample()
     good = trace.streams[0][0]
     for bad in ({"node": 3}, {"other": 3}, {"phase": 2}, {"op": 99}, {"duration_ns": -1}):
@@ -163,7 +157,6 @@ def test_numbers_without_meaning_are_damage(tmp_path: Path) -> None:
 
 
 def test_a_file_that_is_not_finished_leaves_nothing(tmp_path: Path) -> None:
-    """Nor is the one replaced that has its name."""
     before = written(tmp_path).read_bytes()
     with TraceWriter(tmp_path / "t") as writer:
         writer.add(0, sample().streams[0][0])
@@ -171,7 +164,6 @@ def test_a_file_that_is_not_finished_leaves_nothing(tmp_path: Path) -> None:
 
 
 def test_a_writer_takes_no_nonsense(tmp_path: Path) -> None:
-    """Calls out of order and a header that counts others are errors of ours; a place that cannot be written is not."""
     first, second, _ = sample().streams[0]
     with TraceWriter(tmp_path / "t") as writer:
         writer.add(0, first)

@@ -70,7 +70,6 @@ def recordings(tmp_path: Path) -> Recordings:
 
 
 def test_parts_of_a_slot_are_one_stream(recordings: Recordings) -> None:
-    """In order of time, across a pause and a death, with common times, phases by name and no file's name."""
     row = recordings.row
     recordings.part("w10", 0, "a", 1000, (1, [row(Op.OPEN, 300, "secret", argument=6)]))
     recordings.part("w2", 1, "b", 990, (0, [row(Op.STAT, 10 * SECOND + 700, "secret", argument=7)]))
@@ -94,7 +93,6 @@ def test_parts_of_a_slot_are_one_stream(recordings: Recordings) -> None:
 
 
 def test_a_wall_clock_that_was_set_does_not_disturb_a_host(recordings: Recordings) -> None:
-    """What slots of one host did keeps its order by the clock that they share."""
     recordings.part("w1", 0, "a", 1000, (1, [recordings.row(Op.CREATE, 100, "f")]))
     recordings.part("w1", 1, "a", 400, (1, [recordings.row(Op.OPEN, 200, "f", argument=1)]))
     found = recordings.gather()
@@ -104,7 +102,6 @@ def test_a_wall_clock_that_was_set_does_not_disturb_a_host(recordings: Recording
 
 
 def test_compressibility_is_measured_on_a_sample(recordings: Recordings) -> None:
-    """Of files that are there still; others are as those with the same ending, and unknown where there are none."""
     text = b"".join(b"line %d of many\n" % n for n in range(9_000))
     noise = random.Random(1).randbytes(100_000)
     contents = {"a.txt": text, "a.jpg": noise, "empty.txt": b"", "kept": noise}
@@ -126,7 +123,6 @@ def test_compressibility_is_measured_on_a_sample(recordings: Recordings) -> None
 
 
 def test_directories_are_known_by_looking(recordings: Recordings) -> None:
-    """Where calls only looked at one."""
     (recordings.source / "d").mkdir()
     recordings.part("w1", 0, "", 1, (0, [recordings.row(Op.STAT, 1, "d"), recordings.row(Op.STAT, 9, "gone")]))
     with open_trace(recordings.gather().path) as trace:
@@ -134,7 +130,6 @@ def test_directories_are_known_by_looking(recordings: Recordings) -> None:
 
 
 def test_a_job_without_calls_has_an_empty_trace(recordings: Recordings) -> None:
-    """Not an error: all its calls are lost, or there were none."""
     found = recordings.gather(counted=4)
     assert (found.calls, found.lost) == (0, 4)
     with open_trace(found.path) as trace:
@@ -142,7 +137,6 @@ def test_a_job_without_calls_has_an_empty_trace(recordings: Recordings) -> None:
 
 
 def test_a_part_that_cannot_be_read_is_no_trace(recordings: Recordings) -> None:
-    """One line, and nothing is written."""
     recordings.parts.append(recordings.home / "none.calls")
     with pytest.raises(UsageError, match=r"none\.calls, a part of the trace, does not exist"):
         recordings.gather()
@@ -150,7 +144,6 @@ def test_a_part_that_cannot_be_read_is_no_trace(recordings: Recordings) -> None:
 
 
 def test_a_stream_says_when_it_had_no_task(recordings: Recordings) -> None:
-    """From the trace's start on, up to its last task; the way from one task to the next is none. Nobody knows: none."""
     row = recordings.row
     for slot in range(3):
         recordings.part("w1", slot, "a", 1000, (1, [row(Op.OPEN, 0, "a")]))

@@ -40,7 +40,6 @@ def story() -> Story:
 
 
 def test_paths_make_a_tree(story: Story) -> None:
-    """Roots are those given that are below no other; parents stand before children; what is elsewhere is below "/"."""
     for path in (b"/s/inner/a/b", b"/t/u/c", b"/elsewhere/d", b"/s/inner/a"):
         story.tree.number(path)
     story.tree.finish()
@@ -56,7 +55,6 @@ def test_paths_make_a_tree(story: Story) -> None:
 
 
 def test_what_was_only_used_existed(story: Story) -> None:
-    """With the size at first sight; what held it too."""
     story.call(Op.STAT, b"/s/d/f", argument=70)
     story.call(Op.OPEN, b"/s/d/f", argument=90)
     story.call(Op.SCAN, b"/s/e", argument=0)
@@ -68,7 +66,6 @@ def test_what_was_only_used_existed(story: Story) -> None:
 
 
 def test_what_was_made_did_not_exist(story: Story) -> None:
-    """Nor did anything in a directory that was made, or that was renamed to."""
     story.call(Op.STAT, b"/s/f", error=errno.ENOENT)
     story.call(Op.CREATE, b"/s/f")
     story.call(Op.OPEN, b"/s/f", argument=9)
@@ -83,7 +80,6 @@ def test_what_was_made_did_not_exist(story: Story) -> None:
 
 
 def test_what_was_taken_away_before_it_was_made_existed(story: Story) -> None:
-    """By a removal or a rename; unless another had been renamed to it before."""
     story.call(Op.REMOVE, b"/s/f")
     story.call(Op.CREATE, b"/s/f")
     story.call(Op.OPEN, b"/s/old", argument=4)
@@ -110,7 +106,6 @@ def test_what_was_used_before_it_was_replaced_existed(story: Story) -> None:
 
 
 def test_nothing_is_where_nothing_was_found(story: Story) -> None:
-    """A failed rename, create or look makes nothing, whatever the storage's trouble."""
     story.call(Op.STAT, b"/s/x/y", error=errno.ENOENT)
     story.call(Op.CREATE, b"/s/full", error=errno.ENOSPC)
     story.call(Op.RENAME, b"/s/to", other=b"/s/from", error=errno.ENOENT)
@@ -119,7 +114,6 @@ def test_nothing_is_where_nothing_was_found(story: Story) -> None:
 
 
 def test_somebody_may_look_where_no_call_tells(story: Story) -> None:
-    """A directory that was looked at and not listed is like an empty file, until it is said to be one."""
     story.call(Op.STAT, b"/s/d")
     story.call(Op.STAT, b"/s/f", argument=1)
     story.call(Op.SCAN, b"/s/e")

@@ -36,7 +36,6 @@ def delivered(home: Path) -> list[bytes]:
 
 
 def test_parts_are_delivered_one_at_a_time(home: Path) -> None:
-    """So that whoever does it can do other things between; the last step says that nothing is left."""
     parts = some_parts(home)
     assert parts.jobs() == [JOB]
     steps = [parts.deliver_one(JOB) for _ in range(3)]
@@ -47,7 +46,6 @@ def test_parts_are_delivered_one_at_a_time(home: Path) -> None:
 
 
 def test_parts_of_a_deleted_job_are_dropped(home: Path) -> None:
-    """Nothing of it is made again; where the whole storage is away, the parts are kept."""
     parts = some_parts(home, DELETED)
     (home / "storage").rename(home / "away")
     with pytest.raises(FileNotFoundError, match="storage root"):
@@ -62,7 +60,6 @@ def test_parts_of_a_deleted_job_are_dropped(home: Path) -> None:
 
 
 def test_what_a_dead_worker_left_is_delivered_and_what_a_living_one_has_is_not(home: Path) -> None:
-    """It lives while its scratch directory is locked; also one whose directory is gone is dead."""
     living = WorkerScratch(home / "scratch", WORKER)
     some_parts(home)
     deliver_left_behind(home / "scratch", home / "storage")
@@ -75,7 +72,6 @@ def test_what_a_dead_worker_left_is_delivered_and_what_a_living_one_has_is_not(h
 
 
 def test_what_is_no_job_among_the_parts_is_not_taken_for_one(tmp_path: Path) -> None:
-    """Scratch is a directory that others may put things into."""
     job = uuid.uuid4()
     for name in (job.hex, "lost+found", "0", f"{job}"):
         (tmp_path / "traces" / name).mkdir(parents=True)

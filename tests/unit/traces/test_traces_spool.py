@@ -27,7 +27,6 @@ def write(path: Path) -> SpoolWriter:
 
 
 def test_calls_come_back_by_task(tmp_path: Path) -> None:
-    """With the names of each block's own paths."""
     write(tmp_path / "job" / "p").close()
     head, blocks = read_spool(tmp_path / "job" / "p")
     assert head == HEAD
@@ -41,7 +40,6 @@ def test_calls_come_back_by_task(tmp_path: Path) -> None:
 
 
 def test_a_part_whose_slot_died_while_it_wrote_is_whole_up_to_there(tmp_path: Path) -> None:
-    """Wherever it stopped: blocks before are read, what is torn is not."""
     write(tmp_path / "p").close()
     whole = (tmp_path / "p").read_bytes()
     counts = set()
@@ -57,7 +55,6 @@ def test_a_part_whose_slot_died_while_it_wrote_is_whole_up_to_there(tmp_path: Pa
 
 
 def test_a_full_disk_leaves_the_part_as_it_was(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A short write is taken back; a later one that fits goes on."""
     writer = write(tmp_path / "p")
     before = (tmp_path / "p").read_bytes()
     really = os.write

@@ -23,7 +23,6 @@ def searched(outstanding: int, iops: float, mean_us: float) -> dict[str, Any]:
 
 
 def test_the_answer_is_the_last_load_before_the_bound_broke() -> None:
-    """A load beyond that kept it by luck is none."""
     points = [
         searched(4, 1000.0, 9_000.0),
         searched(1, 700.0, 2_000.0),

@@ -116,7 +116,6 @@ def profiled(labels: tuple[str, ...], verdict: str, **run: float) -> Heard:
     ],
 )
 def test_profiles_are_judged_by_drift_and_refusals(situation: Situation, said: Heard, why: str | None) -> None:
-    """Both ways: what is missing, and what is false."""
     wrong = judged(situation, said).wrong
     assert (wrong == ()) if why is None else (why in wrong)
 
@@ -127,7 +126,6 @@ def test_a_refusal_is_one_for_want_of_room_only() -> None:
 
 
 def test_no_situation_may_call_storage_the_generator() -> None:
-    """At least twenty, each with its own name; a storage-bound one forbids GENERATOR-LIMITED, a generator-bound one asks for it."""
     assert len({situation.name for situation in SITUATIONS}) == len(SITUATIONS) >= 20
     for situation in SITUATIONS:
         if situation.limit == "generator":
@@ -137,7 +135,6 @@ def test_no_situation_may_call_storage_the_generator() -> None:
 
 
 def test_a_job_that_was_foretold_is_told_in_seconds_with_the_load() -> None:
-    """Right within the bound of its row, wrong beyond."""
     job = next(one for one in SITUATIONS if one.name == "job-queues-8-slower")
     run = {
         "elapsed_s": 43.0,
@@ -158,7 +155,6 @@ def test_a_job_that_was_foretold_is_told_in_seconds_with_the_load() -> None:
 
 @pytest.mark.parametrize(("theirs", "wrong"), [(2.03, False), (2.05, True), (1.95, True)])
 def test_every_way_to_cut_is_held_against_the_independent_chunker(theirs: float, wrong: bool) -> None:
-    """The one that is farthest off counts."""
     expected = [{"cut": "4K", "bytes": 100, "different_bytes": 50}, {"cut": "CDC", "bytes": 100, "different_bytes": 25}]
     run = {"expected": expected, "independent": {"4K": theirs, "CDC": 4.01}}
     one = next(situation for situation in SITUATIONS if situation.name == "dedup-chunks")

@@ -17,7 +17,6 @@ def _fine() -> None:
 
 
 def test_nothing_is_alone_beside_what_is_done() -> None:
-    """It is named, until the last of it is over, however it ends."""
     activities = Activities()
     with activities.during("a tag is being given", _fine):
         with (
@@ -34,7 +33,6 @@ def test_nothing_is_alone_beside_what_is_done() -> None:
 
 
 def test_what_begins_while_a_measurement_does_is_refused() -> None:
-    """It waits until that is known to run: between the look at what is done and the child there is no gap."""
     activities, running, outcome = Activities(), threading.Event(), []
 
     def refuse() -> None:

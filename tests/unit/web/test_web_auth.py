@@ -68,14 +68,12 @@ def _signed_in(door: Door | None = None) -> TestClient:
 
 @given(st.text(max_size=80))
 def test_no_other_text_is_the_token_or_a_session(text: str) -> None:
-    """Whatever is tried, in whatever alphabet."""
     door = Door(TOKEN)
     assert door.knows(text, HERE) is (text == TOKEN)
     assert not door.admits(text)
 
 
 def test_a_session_is_random_and_ends() -> None:
-    """It tells nothing of the token, is good on no other server, and for so many hours."""
     time = Time()
     door = Door(TOKEN, time)
     session = door.begin()
@@ -87,14 +85,12 @@ def test_a_session_is_random_and_ends() -> None:
 
 
 def test_there_are_only_so_many_sessions() -> None:
-    """The oldest gives way."""
     door = Door(TOKEN)
     made = [door.begin() for _ in range(MOST_SESSIONS + 1)]
     assert [door.admits(session) for session in made] == [False, *[True] * MOST_SESSIONS]
 
 
 def test_a_sign_in_code_is_valid_once_for_fifteen_minutes_in_one_process() -> None:
-    """Neither used twice, nor late, nor at another server, nor as the token or a session; unused codes are bounded."""
     time = Time()
     door = Door(TOKEN, time)
     code = door.new_code()
@@ -153,7 +149,6 @@ def test_guesses_are_throttled_by_address() -> None:
 
 
 def test_a_host_with_many_addresses_is_one() -> None:
-    """Of IPv6 it has a network of them."""
     door = Door(TOKEN)
     for number in range(WRONG_AT_ONCE):
         door.knows("wrong", f"2001:db8::{number:x}")
@@ -163,7 +158,6 @@ def test_a_host_with_many_addresses_is_one() -> None:
 
 
 def test_addresses_are_not_remembered_without_end() -> None:
-    """The one that erred longest ago is forgotten."""
     door = Door(TOKEN)
     for number in range(MOST_ADDRESSES + 5):
         door.knows("wrong", f"10.{number >> 16}.{number >> 8 & 255}.{number & 255}")
@@ -240,7 +234,6 @@ def test_no_header_makes_a_traceback(headers: dict[str, str], method: str, form:
 
 
 def test_our_own_pages_and_programs_change_things() -> None:
-    """A browser says that the request is of this site; a program says nothing of it."""
     client = _signed_in()
     for headers in ({}, {"origin": LOCAL, "sec-fetch-site": "same-origin"}):
         assert client.post("/api/v1/jobs", headers=headers).status_code == 200
@@ -264,14 +257,12 @@ def test_nothing_is_shown_without_the_token(base: str) -> None:
 
 
 def test_a_bearer_token_opens_everything() -> None:
-    """For reading and changing, from wherever: no page of another site could send it."""
     client = _client("http://filer.example:8080")
     assert client.get("/api/v1/jobs", headers=BEARER).status_code == 200
     assert client.post("/api/v1/jobs", headers=BEARER | {"origin": "https://elsewhere.example"}).status_code == 200
 
 
 def test_the_form_gives_a_session_and_leads_on() -> None:
-    """The cookie is out of reach of scripts and other sites, and holds no token."""
     client = _client()
     wrong = client.post("/login", data={"token": TOKEN[:-1], "next": "/jobs"})
     assert (wrong.status_code, wrong.headers["location"], "set-cookie" in wrong.headers) == (
@@ -288,7 +279,6 @@ def test_the_form_gives_a_session_and_leads_on() -> None:
 
 
 def test_signing_out_ends_the_session_wherever_its_cookie_is() -> None:
-    """A copy of the cookie is worth nothing afterwards; other sessions go on; a link to it does nothing."""
     door = Door(TOKEN)
     client, other = _signed_in(door), _signed_in(door)
     copies = dict(client.cookies)
@@ -302,7 +292,6 @@ def test_signing_out_ends_the_session_wherever_its_cookie_is() -> None:
 
 
 def test_servers_at_two_ports_of_a_host_keep_their_sessions_apart() -> None:
-    """A browser keeps one cookie of a name for all ports."""
     names = [
         _client(f"http://127.0.0.1:{port}").post("/login", data={"token": TOKEN}).headers["set-cookie"].split("=")[0]
         for port in (8080, 8081)
@@ -312,12 +301,10 @@ def test_servers_at_two_ports_of_a_host_keep_their_sessions_apart() -> None:
 
 @pytest.mark.parametrize("path", ["//evil.example", "/\\evil.example", "https://evil.example", "", "/a\r\nX: y", "a"])
 def test_the_form_leads_nowhere_else(path: str) -> None:
-    """Only to a path on this server."""
     assert inner(path) == "/"
 
 
 def test_every_answer_carries_the_headers() -> None:
-    """Refusals too; a policy that lets no inline script run."""
     client = _client()
     for answer in (client.get("/api/v1/jobs"), client.get("/", headers=BEARER), client.get("/", headers={"host": "["})):
         policy = answer.headers["content-security-policy"]

@@ -72,7 +72,6 @@ def test_what_failed_says_why_and_the_next_one_can_begin() -> None:
 
 
 def test_a_hash_list_is_chosen_by_name_and_never_by_path(tmp_path: Path) -> None:
-    """Links, directories and hidden files are none; an id that leads elsewhere is not looked for."""
     own, other = tmp_path / "storage" / "hash-lists", tmp_path / "other"
     for place in (own, other / "below"):
         place.mkdir(parents=True)
@@ -92,7 +91,6 @@ def test_a_hash_list_is_chosen_by_name_and_never_by_path(tmp_path: Path) -> None
 
 
 def test_nothing_is_begun_beside_a_measurement(tmp_path: Path) -> None:
-    """Reviews, tags and verifications are refused in one line, as jobs are: what runs beside a measurement is in its figures."""
     settings = Settings(storage=tmp_path / "storage", scratch=tmp_path / "scratch")
     measurements = Measurements(settings, dict(os.environ))
     context = WebContext(

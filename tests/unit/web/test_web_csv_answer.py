@@ -11,7 +11,6 @@ from web.api.exceptions import csv_answer
 
 
 def test_a_reader_who_is_slow_holds_no_rows() -> None:
-    """All of them were read, and their transaction is over, before the first byte goes out."""
     over: list[bool] = []
 
     def rows() -> Generator[list[str], None, None]:
@@ -31,8 +30,6 @@ def test_a_reader_who_is_slow_holds_no_rows() -> None:
 
 
 def test_what_fails_in_the_middle_sends_nothing() -> None:
-    """It is an error with its status, and no file that ends early."""
-
     def rows() -> Generator[list[str], None, None]:
         yield ["1"]
         raise RuntimeError("gone")

@@ -112,7 +112,6 @@ def test_a_child_is_followed_to_its_end(measurements: Measurements) -> None:
 
 
 def test_there_is_one_at_a_time_and_it_can_be_ended(measurements: Measurements) -> None:
-    """Also where another server of the same scratch measures; a cancelled one is told from one that failed."""
     waits = ["bench", "storage", "--set=seconds=600", "--", "self-check"]
     begun = measurements.start("profile", waits)
     with pytest.raises(UsageError, match="is running here"):

@@ -154,7 +154,6 @@ def test_hostile_text_stays_text(name: str) -> None:
 
 @pytest.mark.parametrize("kind", [JobType.EXTRACTION, JobType.PROCESSING, JobType.EXPORT])
 def test_a_production_has_no_items_to_lead_to_and_discovers_nothing(kind: JobType) -> None:
-    """Its exceptions lead to their CSV, what it wrote is called so, and they cannot be processed again."""
     finding = job().model_copy(update={"state": JobState.COMPLETED_WITH_EXCEPTIONS})
     made = finding.model_copy(update={"type": kind})
     for name in ("exceptions.html", "run.html"):

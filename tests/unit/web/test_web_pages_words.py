@@ -37,7 +37,6 @@ def test_plain_text_is_one_visible_line(text: str) -> None:
 
 
 def test_a_query_is_narrowed_as_a_whole() -> None:
-    """By the very name, whatever signs are in it."""
     for name in ("ann", 'x"y', 'a\\"b\\', "*?", "&", "a AND b)", "\u202ex\n"):
         query = filters.narrowed("a OR b", "custodian_is", name)
         assert parse(query) == All((parse("a OR b"), Asked("custodian_is", "=", name)))

@@ -43,7 +43,6 @@ def test_a_link_is_printed_for_a_port_on_loopback_alone(text: str, url: str, loo
 
 
 def test_the_controller_prints_four_lines(tmp_path: Path) -> None:
-    """The link, the command for another with the tunnel, Grafana, and the storage."""
     env = {WEB: "127.0.0.1:8080", GRAFANA: "127.0.0.1:3000"}
     web, grafana = published(env, WEB), published(env, GRAFANA)
     assert web is not None

@@ -72,7 +72,6 @@ def test_the_list_says_what_can_be_read_and_what_cannot(client: TestClient, runs
 
 
 def test_one_result_with_its_files(client: TestClient, runs: dict[str, Result]) -> None:
-    """Every file that is named can be had; links are not named."""
     details = client.get(f"{API}/results/run-a").json()
     assert details["verdict"] == runs["run-a"].verdict
     assert len(details["points_measured"]) == details["points"] == len(runs["run-a"].points)
@@ -85,7 +84,6 @@ def test_one_result_with_its_files(client: TestClient, runs: dict[str, Result]) 
 
 
 def test_a_report_may_run_nothing(client: TestClient) -> None:
-    """Its own style sheet is allowed, no script, no form, and nothing of this server's data."""
     answer = client.get(f"{API}/results/run-a/files/report.html")
     policy = answer.headers["content-security-policy"]
     assert answer.headers["content-type"].startswith("text/html")
@@ -117,14 +115,12 @@ def test_a_report_may_run_nothing(client: TestClient) -> None:
     ],
 )
 def test_nothing_else_is_read(client: TestClient, path: str) -> None:
-    """However the path is written."""
     answer = client.get(f"{API}/results/{path}")
     assert answer.status_code in (404, 422) or "results" in answer.json(), (path, answer.text)
     assert "secret" not in answer.text.replace("secret.txt", "")
 
 
 def test_everything_as_one_archive(client: TestClient) -> None:
-    """The same files below a folder of the run's name, the odd name as it is."""
     for run in ("run-a", "run b é"):
         answer = client.get(f"{API}/results/{run}.zip")
         assert answer.headers["content-type"] == "application/zip"
@@ -136,7 +132,6 @@ def test_everything_as_one_archive(client: TestClient) -> None:
 
 
 def test_side_by_side(client: TestClient, runs: dict[str, Result]) -> None:
-    """Two equal results have a cell each at every point; one alone and a strange one are refused."""
     answer = client.get(f"{API}/compare", params={"run": ["run-a", "run b é"]}).json()
     assert len(answer["points"]) == len(runs["run-a"].points)
     assert all(len(point["cells"]) == 2 for point in answer["points"])
@@ -147,7 +142,6 @@ def test_side_by_side(client: TestClient, runs: dict[str, Result]) -> None:
 
 
 def test_without_a_database_there_is_no_job(client: TestClient) -> None:
-    """And no error of ours either."""
     assert client.get(f"{API}/jobs").json() == {"jobs": [], "total": 0}
     assert client.get(f"{API}/jobs/last").status_code == 404
     assert client.post(f"{API}/jobs", json={"source": "/"}).status_code in (409, 422)
@@ -155,7 +149,6 @@ def test_without_a_database_there_is_no_job(client: TestClient) -> None:
 
 
 def test_a_replay_has_its_points_and_is_compared_with_replays_only(tmp_path: Path) -> None:
-    """Beside an experiment: its verdict, report and points on the page, and replays to put it beside."""
     write_result(result(), tmp_path / "results" / "run-a")
     made = replay_results.result(replay_results.point(4, 990.0))
     for name in ("replay-b", "replay-c"):

@@ -87,7 +87,6 @@ def _ended(runner: EmbeddedRunner) -> None:
 
 
 def test_jobs_share_workers_of_one_kind_while_there_is_room(runner: EmbeddedRunner, work: Work) -> None:
-    """Another number of slots, another filer and too many slots are refused, each at its field; later they are not."""
     _begin(runner, work)
     _begin(runner, work, workers=2)
     assert runner.room() == 8 - 3 * 2
@@ -139,7 +138,6 @@ def test_what_goes_wrong_is_kept_until_the_job_is_started_again(runner: Embedded
 
 
 def test_a_job_resumed_while_it_comes_to_rest_goes_on(runner: EmbeddedRunner, work: Work) -> None:
-    """In the same thread, once more; and then it has ended."""
     handle = _begin(runner, work)
     runner.start(alone(handle), workers=1, slots=2)
     work.may_end.release()
@@ -152,7 +150,6 @@ def test_a_job_resumed_while_it_comes_to_rest_goes_on(runner: EmbeddedRunner, wo
 
 
 def test_stopping_interrupts_every_run(runner: EmbeddedRunner, work: Work) -> None:
-    """As Ctrl-C does: each is told at its next look at the workers, and all have left when it returns."""
     told = threading.Semaphore(0)
 
     def look(crew: Crew) -> None:

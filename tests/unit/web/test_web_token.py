@@ -17,7 +17,6 @@ TOKEN = "0123456789abcdef0123456789abcdef"
 
 
 def test_a_given_token_is_taken_without_the_space_around_it() -> None:
-    """As a file or a shell may leave it."""
     assert given_token({"EDBENCH_TOKEN": f" {TOKEN}\n"}) == TOKEN
     assert given_token({"EDBENCH_TOKEN": " "}) is None
     assert given_token({}) is None
@@ -26,7 +25,6 @@ def test_a_given_token_is_taken_without_the_space_around_it() -> None:
 
 
 def test_a_token_is_read_from_a_file(tmp_path: Path) -> None:
-    """As a container has it; a file that is missing, empty or too short is refused with its name, never ignored."""
     file = tmp_path / "token"
     file.write_text(f"{TOKEN}\n")
     assert given_token({"EDBENCH_TOKEN_FILE": str(file)}) == TOKEN
@@ -58,7 +56,6 @@ def test_one_is_made_up_and_kept_for_its_owner(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("unfit", ["readable", "short", "link", "fifo", "theirs"])
 def test_one_that_others_could_know_is_not_used(tmp_path: Path, unfit: str) -> None:
-    """Nor one that is none, nor one that somebody put there; nothing hangs."""
     path = tmp_path / FILE
     if unfit == "link":
         (tmp_path / "planted").write_text(TOKEN)
@@ -93,7 +90,6 @@ def test_two_at_once_agree(tmp_path: Path) -> None:
 
 
 def test_a_scratch_that_cannot_be_written_is_one_line(tmp_path: Path) -> None:
-    """With the variable that helps."""
     (tmp_path / "file").touch()
     with pytest.raises(UsageError, match="set EDBENCH_TOKEN"):
         kept_token(tmp_path / "file")

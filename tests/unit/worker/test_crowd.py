@@ -74,7 +74,6 @@ def _gone(pid: int) -> bool:
 
 
 def test_each_worker_is_a_process_of_its_own(tmp_path: Path) -> None:
-    """One that dies is started again under its name, and the others know nothing of it."""
     with _Forked(tmp_path, 3) as crowd:
         before = crowd.pids()
         assert len({crowd.pid, *before}) == 4
@@ -84,7 +83,6 @@ def test_each_worker_is_a_process_of_its_own(tmp_path: Path) -> None:
 
 
 def test_asked_to_stop_it_asks_its_workers(tmp_path: Path) -> None:
-    """SIGTERM reaches every worker, and the crowd ends when they have."""
     with _Forked(tmp_path, 3) as crowd:
         workers = crowd.pids()
         os.kill(crowd.pid, signal.SIGTERM)

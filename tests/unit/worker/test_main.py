@@ -42,7 +42,6 @@ def test_many_workers_have_names_and_nothing_else_of_their_own() -> None:
 def test_what_cannot_be_done_is_said_in_one_line(
     arguments: list[str], env: dict[str, str], named: str, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    """A bad option or variable is named, with exit status 2, and nothing is started."""
     assert main(arguments, env) == 2
     said = capfd.readouterr().err
     assert named in said

@@ -35,7 +35,6 @@ def _until(look: Callable[[], bool]) -> None:
 
 
 def test_a_process_is_running_unless_it_is_stopped_or_dead() -> None:
-    """SIGSTOP, SIGCONT and death show, also before the parent has waited."""
     child = subprocess.Popen([sys.executable, "-S", "-c", "import time; time.sleep(60)"])
     try:
         assert is_running(child.pid)
@@ -54,7 +53,6 @@ def test_a_process_is_running_unless_it_is_stopped_or_dead() -> None:
 
 
 def test_processor_time_of_a_waited_child_goes_to_its_parent() -> None:
-    """What a dead slot used is not lost: the supervisor's own count has it."""
     before = process_use(os.getpid(), with_children=True)
     code = "import time\nwhile time.process_time() < 0.3: pass"
     subprocess.run([sys.executable, "-S", "-c", code], check=True)
@@ -118,7 +116,6 @@ def test_threads_share_the_heaps_of_a_slot(tmp_path: Path) -> None:
 
 
 def test_the_run_queue_meter_only_grows() -> None:
-    """Processes that vanish take nothing away from the total."""
     meter = RunQueueMeter()
     first = meter.look([os.getpid()])
     assert first >= 0
@@ -128,7 +125,6 @@ def test_the_run_queue_meter_only_grows() -> None:
 
 
 def test_the_run_queue_meter_tells_processes_apart() -> None:
-    """What each waited, and all of them the total; a process that is gone is not told of any more."""
     meter = RunQueueMeter()
     total = meter.look([os.getpid(), os.getppid()])
     assert sum(meter.of.values()) == total
@@ -137,14 +133,12 @@ def test_the_run_queue_meter_tells_processes_apart() -> None:
 
 
 def test_the_kernel_tells_its_counts() -> None:
-    """The sources the supervisor relies on are there on this machine, or say that they are not."""
     assert thread_count() >= 1
     kills = oom_kills()
     assert kills is None or kills >= 0
 
 
 def test_where_another_thread_waits_is_told_once_the_first_has_ended() -> None:
-    """As of a slot that was killed while one of its threads waits for storage: nobody is helped by "a zombie"."""
     code = "import ctypes, threading, time; threading.Thread(target=time.sleep, args=(600,)).start(); ctypes.CDLL(None).pthread_exit(None)"
     child = subprocess.Popen([sys.executable, "-S", "-c", code])
     try:
@@ -156,7 +150,6 @@ def test_where_another_thread_waits_is_told_once_the_first_has_ended() -> None:
 
 
 def test_cpu_time_is_that_of_all_programs_on_the_chosen_cpus(tmp_path: Path) -> None:
-    """Guests are in user time already; idle and waiting for a disk are no use; steal is the hypervisor's."""
     stat, tick = tmp_path / "stat", os.sysconf("SC_CLK_TCK")
     numbers = "1 2 3 1000 500 4 5 6 7 8"
     stat.write_text(f"cpu  9 9 9 9 9 9 9 9 9 9\ncpu0 {numbers}\ncpu1 {numbers}\ncpu10 {numbers}\nintr 5 1\nctxt 7\n")

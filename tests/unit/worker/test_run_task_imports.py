@@ -58,7 +58,6 @@ def test_a_slot_imports_nothing_of_its_consumer_by_itself() -> None:
 
 
 def test_a_nursery_has_every_parser_and_nothing_of_the_database() -> None:
-    """What a box forked from it holds is what it parses with."""
     code = "import sys; from worker.box.main import load_everything\n"
     code += "load_everything(()); print(*sys.modules)"
     said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

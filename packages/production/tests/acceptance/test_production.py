@@ -350,7 +350,6 @@ def test_evidence_that_changed_is_no_native(bench: Bench) -> None:
 
 @pytest.mark.parametrize("engine", ["whoosh"])
 def test_texts_of_the_other_engine(bench: Bench, engine: str) -> None:
-    """Whoosh's shards give their texts, too; a query and a tag choose, with whole families or without."""
     source = bench.home / "source"
     (source / "ann").mkdir(parents=True)
     (source / "ann" / "m.eml").write_bytes(

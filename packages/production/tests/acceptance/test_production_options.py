@@ -28,7 +28,6 @@ _VOLUME = 1_100  # bytes
 
 
 def test_options_of_productions_that_choose_number_and_write(bench: Bench) -> None:
-    """Of two discoveries without copies and system files, in small volumes, its DAT in UTF-16; and of one the pages as PDF."""
     home = bench.home
     with bench.standing():
         ann, bob = (_discovered(bench, custodian) for custodian in ("ann", "bob"))

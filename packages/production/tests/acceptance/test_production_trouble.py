@@ -63,7 +63,6 @@ def _suspended(bench: Bench, process: Running, *words: str) -> str:
 
 
 def test_trouble_at_the_destination(bench: Bench) -> None:
-    """All of it on one discovery, by a worker that stays up, as on a site."""
     home, hold = bench.home, bench.holdable("export")
     with bench.standing():
         bench.end(bench.discover(corpus=_source(home)))

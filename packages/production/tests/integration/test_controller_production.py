@@ -156,7 +156,6 @@ def test_pages_that_would_have_an_exports_numbers_are_not_numbered(made: Product
 
 
 def test_pages_of_two_jobs_meet_at_the_later_barrier(made: Productions) -> None:
-    """Their items do not when the jobs are created: what nobody has counted has no numbers yet."""
     one = made.create(JobType.PROCESSING)
     other = made.create(JobType.PROCESSING, first=4)
     assert made.counted(other, 1, 1, 1) is Phase.STAMP
@@ -169,8 +168,6 @@ def test_pages_of_two_jobs_meet_at_the_later_barrier(made: Productions) -> None:
 
 
 def test_volumes_hold_what_is_written(made: Productions) -> None:
-    """Of an extraction no natives; those of pages are the export's that takes them."""
-
     def volumes(kind: JobType) -> list[int]:
         job = made.create(kind, volume_bytes=2, prefix=kind.value)
         found = made.bench.rows("SELECT volume FROM production_item WHERE job = %(j)s ORDER BY number", j=job.id)
@@ -192,7 +189,6 @@ def test_an_export_that_leaves_pages_out_is_no_other(made: Productions) -> None:
 
 
 def test_the_same_pages_may_be_made_again_but_no_others(made: Productions) -> None:
-    """In another format, say; an item that has one page more now moves all that follow."""
     made.processed(1, 2, 1)
     made.processed(1, 2, 1)
     more = made.create(JobType.PROCESSING)
@@ -201,7 +197,6 @@ def test_the_same_pages_may_be_made_again_but_no_others(made: Productions) -> No
 
 
 def test_numbers_of_pages_are_the_exports_that_took_them(made: Productions) -> None:
-    """Two exports may take them; once the job that made them is deleted, its numbers are still theirs."""
     pages = made.processed(1, 3, 1)
     exports = [made.ended(made.create(JobType.EXPORT, pages)) for _ in range(2)]
     delete_job(pages, FILER, made.bench.storage_root)
@@ -212,7 +207,6 @@ def test_numbers_of_pages_are_the_exports_that_took_them(made: Productions) -> N
 
 
 def test_an_export_of_pages_is_held_against_others(made: Productions) -> None:
-    """One that was made before numbers were compared: to give another number is the processing job's."""
     plain = made.create(JobType.EXPORT, prefix="B")
     pages = made.processed(1, 3, 1)
     made.bench.rows(
@@ -256,7 +250,6 @@ def test_nothing_is_written_into_the_evidence_of_another_job(made: Productions) 
 
 
 def test_a_discovery_is_not_requeued_under_a_job_that_takes_its_items(task_bench: TaskBench) -> None:
-    """One line says what to do, and nothing has changed; once that job is over it can be."""
     made = _discovered(task_bench, {"a.txt": b"a", "empty.txt": b""})
     taking, before = made.create(JobType.EXTRACTION), task_bench.value("SELECT count(*) FROM item")
     line = f"job {taking.id} uses items or pages of job {made.source.id}; cancel that job, or wait"
@@ -288,7 +281,6 @@ def test_of_a_group_all_jobs_are_requeued_or_none(task_bench: TaskBench) -> None
 
 
 def test_pages_of_items_that_were_processed_again_are_not_exported(task_bench: TaskBench) -> None:
-    """They may be others now, as their texts may: whoever wants them processes anew."""
     made = _discovered(task_bench, {"a.txt": b"a", "empty.txt": b""})
     pages = made.processed(1, 1)
     assert requeue_exceptions(alone(made.source), storage_root=task_bench.storage_root) == 1
@@ -305,7 +297,6 @@ def test_pages_of_items_that_were_processed_again_are_not_exported(task_bench: T
 
 
 def test_what_an_export_takes_is_not_deleted(made: Productions) -> None:
-    """The discovery whose items and the job whose pages they are, until the export is over."""
     pages = made.processed(1, 1, 1)
     export = made.create(JobType.EXPORT, pages)
     for taken in (pages, made.source):
@@ -336,7 +327,6 @@ def test_what_somebody_has_begun_to_delete_is_not_taken(made: Productions) -> No
 def test_a_creation_that_was_killed_keeps_no_directory(
     made: Productions, monkeypatch: pytest.MonkeyPatch, killed_in: str
 ) -> None:
-    """Its marker names a job that there never was: the next one takes the directory over, and nothing of it is left."""
     out = str(made.bench.home / "out")
     child = os.fork()
     if child == 0:
@@ -405,7 +395,6 @@ def _waiting(bench: TaskBench) -> bool:
 
 
 def test_items_are_tagged_while_a_job_is_made_of_them(made: Productions) -> None:
-    """That takes long where it takes many; tags and pauses do not wait for it. Whoever deletes what it takes does."""
     item = made.bench.value("SELECT id FROM item ORDER BY id LIMIT 1")
     with ThreadPoolExecutor(2) as others:
         with made.bench.database.transaction(durable=True) as conn:
@@ -421,7 +410,6 @@ def test_items_are_tagged_while_a_job_is_made_of_them(made: Productions) -> None
 
 
 def test_a_requeue_waits_until_a_job_is_made(task_bench: TaskBench) -> None:
-    """And neither of them is ended for standing in the other's way."""
     made = _discovered(task_bench, {"a.txt": b"a", "empty.txt": b""})
     with ThreadPoolExecutor(1) as other:
         with task_bench.database.transaction(durable=True) as conn:
@@ -435,7 +423,6 @@ def test_a_requeue_waits_until_a_job_is_made(task_bench: TaskBench) -> None:
 def test_a_tag_that_a_job_goes_by_is_not_given_while_it_is_made(
     made: Productions, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """What was tagged to be withheld before the job was there is not in it: it is refused, and made anew it has less."""
     one, two, _ = (item for (item,) in made.bench.rows("SELECT id FROM item ORDER BY id"))
     tag_items([made.source], "privileged", [one])
 

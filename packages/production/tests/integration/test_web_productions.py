@@ -45,7 +45,6 @@ def _made(site: Any, kind: JobType, *sources: uuid.UUID, state: str = "completed
 
 
 def test_a_discovery_has_its_own_productions_and_images_that_can_be_taken(site: Any) -> None:
-    """Not those of another matter; of processing jobs none that took other items, too, or is not over."""
     here, other = site.copy.handle.id, uuid.uuid4()
     fit = _made(site, JobType.PROCESSING, here)
     shown = {
@@ -84,7 +83,6 @@ def test_a_production_tells_what_it_left_out_and_what_it_does_not_know(site: Any
 
 
 def test_a_verification_tells_on_the_page_what_the_command_tells(site: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    """That pages differ, too, in how many places, and when that was; who looked stands in the chain of custody."""
     made = _made(site, JobType.PROCESSING, site.copy.handle.id)
     counts = (("application/pdf", 3, True), ("text/plain", 4, False))
     pages = [

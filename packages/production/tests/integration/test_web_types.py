@@ -80,7 +80,6 @@ def test_last_is_the_newest_discovery_where_items_are_asked_for(site: Any, expor
 
 
 def test_what_was_done_to_an_export_is_told_of_it(site: Any, export: str) -> None:
-    """By its id: its own actions, and its own chain of custody."""
     lines = site.client.get(f"{API}/jobs/{export}/custody.jsonl").text.splitlines()
     assert json.loads(lines[0])["job"] == export
     (created,) = site.client.get(f"{API}/jobs/{export}/actions").json()["actions"]

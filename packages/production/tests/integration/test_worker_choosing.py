@@ -213,7 +213,6 @@ def test_a_tag_that_no_item_has_is_refused(discovered: Discovered) -> None:
 
 
 def test_a_query_is_not_put_together_with_a_tag_as_text(discovered: Discovered) -> None:
-    """Both hold, whatever brackets the query has; one that cannot be read by itself is refused."""
     found = discovered(_mails())
     found.tag("hot", "a alone.txt")
     assert found.takes(query="budget OR pears", tag="hot") == ["a alone.txt"]
@@ -226,7 +225,6 @@ def _copies() -> dict[str, str | EmailMessage]:
 
 
 def test_a_copy_is_left_out_only_where_its_original_is_taken(discovered: Discovered) -> None:
-    """Of several copies without it the first is taken; and what equals something that is withheld is withheld."""
     found = discovered(_copies())
     dedupe([alone(found.handle)], Scope.JOB, By.FAMILY)
     for families in (True, False):
@@ -316,7 +314,6 @@ def test_copies_whose_original_is_withheld_since_pages_were_made_are_told(discov
 
 
 def test_a_container_that_is_chosen_is_told(discovered: Discovered) -> None:
-    """It is nothing beside what it holds, and that was not chosen with it."""
     found = discovered({"m.eml": mail("one", {"pack.zip": zipped("e.txt", "figs here")}), "own.txt": "own"})
     found.tag("hot", "m.eml", "pack.zip")
     with pytest.raises(UsageError, match="only 1 containers are chosen; choose their content"):
@@ -395,7 +392,6 @@ def test_a_file_is_called_as_whoever_wrote_it_called_it(discovered: Discovered) 
 
 
 def test_an_export_of_pages_stands_in_the_list_of_the_job_that_made_them(discovered: Discovered) -> None:
-    """As in those of the discoveries."""
     found = discovered(_mails())
     pages, _ = found.run(found.create(kind=JobType.PROCESSING, extras=((DPI, "72"),), query="alone"))
     export = found.create(kind=JobType.EXPORT, images=pages)
@@ -512,7 +508,6 @@ def test_an_export_of_pages_asks_again(discovered: Discovered) -> None:
 
 
 def test_a_gap_in_an_export_of_pages_is_the_one_that_it_tells(discovered: Discovered) -> None:
-    """Between records, and no other."""
     found = discovered(_mails())
     pages, _ = found.run(found.create(kind=JobType.PROCESSING, extras=((DPI, "72"),)))
     found.tag("privileged", "m.eml", "plan.txt")

@@ -75,7 +75,6 @@ def _tree(out: Path) -> dict[str, bytes]:
 def test_a_text_that_a_lost_claim_has_half_written_is_whole(
     task_bench: TaskBench, begun: Path, monkeypatch: pytest.MonkeyPatch, breaks: bool
 ) -> None:
-    """The next claim meets it, is done with it, and neither the rest that the first one writes nor its end takes it away."""
     (task,) = task_bench.dispatch()
     at_once = WriteFile.write
 
@@ -147,7 +146,6 @@ def test_what_was_produced_is_written_down(task_bench: TaskBench, extraction: Pa
 
 
 def test_a_cancelled_job_leaves_what_it_wrote_and_says_so(task_bench: TaskBench, extraction: Path) -> None:
-    """Files of items, and no table or load file that names them."""
     with task_bench.database.transaction(durable=True) as conn:
         assert states.request_cancel(conn, task_bench.job) == "cancelled"
     assert sorted(_tree(extraction)) == [f"VOL001/TEXT/0001/A0000000{n}.txt" for n in (1, 2)]
@@ -204,7 +202,6 @@ def test_a_file_that_went_before_the_end_is_told(task_bench: TaskBench, extracti
 
 
 def test_an_item_without_a_row_ends_no_load_file_early(task_bench: TaskBench, extraction: Path) -> None:
-    """It was the last one of a page of rows, to whoever counted these: the job is suspended with a line, and nothing is named."""
     task_bench.rows("DELETE FROM item WHERE display LIKE '%%a.txt' RETURNING 1")
     task_bench.drain()
     ((state, reason),) = task_bench.rows("SELECT state, reason FROM job WHERE id = %(j)s", j=task_bench.job)
@@ -225,7 +222,6 @@ def test_load_files_have_as_many_records_as_the_job_items(task_bench: TaskBench,
 
 
 def test_a_text_that_lies_in_another_shard_now_is_told(task_bench: TaskBench, begun: Path) -> None:
-    """No text is written of it, and that is an exception of the item, in the load files too."""
     task_bench.rows(
         "UPDATE item_index x SET shard = gen_random_uuid() FROM item i WHERE i.id = x.item AND i.display LIKE '%%b.txt' RETURNING 1"
     )
@@ -263,7 +259,6 @@ def test_an_end_that_all_load_files_lack_is_told(task_bench: TaskBench, extracti
 
 
 def test_two_tasks_write_at_once(task_bench: TaskBench, extraction: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """One that comes and goes while the other's reports are drafts leaves them alone, and each report is written by one of them."""
     task_bench.rows(
         "UPDATE task SET payload = CAST(%(p)s AS jsonb) WHERE job = %(j)s AND phase = 'finalise' RETURNING 1",
         j=task_bench.job,

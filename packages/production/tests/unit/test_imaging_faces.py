@@ -37,7 +37,6 @@ def test_a_system_that_cannot_answer_is_not_one_without_typefaces(
 
 
 def test_a_typeface_that_cannot_be_read_now_is_asked_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What its glyphs say while its file is being written over is not what it has for as long as the slot lives."""
     whole = Path(typesetting.own_path(0)).read_bytes()
     face = tmp_path / "face.ttf"
     face.write_bytes(whole)

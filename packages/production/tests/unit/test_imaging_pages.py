@@ -28,7 +28,6 @@ _CHOICE = OcrChoice(drawn=True)
 
 @given(st.text(max_size=3_000))
 def test_no_character_that_shows_is_lost(text: str) -> None:
-    """Whatever the text, its characters come in order, on lines and pages that are not too long."""
     pages = typeset(text, 1_000)
     assert all(len(page) <= LINES for page in pages)
     assert all(len(line) <= COLUMNS for page in pages for line in page if line.isascii())
@@ -37,7 +36,6 @@ def test_no_character_that_shows_is_lost(text: str) -> None:
 
 
 def test_a_text_without_end_stops_at_the_limit() -> None:
-    """One page more says that there were more."""
     assert len(typeset("x\n" * 100_000, 3)) == 4
 
 
@@ -49,7 +47,6 @@ def _ink(lines: list[str]) -> tuple[int, int, int, int]:
 
 
 def test_what_runs_from_the_right_stands_at_the_right() -> None:
-    """In its own order, joined, where FriBiDi is; with our own typefaces, and nothing is lost."""
     hebrew, arabic = "\u05e9\u05dc\u05d5\u05dd", "\u0645\u0631\u062d\u0628\u0627"
     lost: set[str] = set()
     drawn([hebrew, arabic], 100, lost)
@@ -62,7 +59,6 @@ def test_what_runs_from_the_right_stands_at_the_right() -> None:
 
 
 def test_what_no_typeface_has_is_told_of() -> None:
-    """A box on a page is said to be one, and what a system's typeface has is drawn with that."""
     unknown, known = "\U000f1234", "\u4e2d"
     lost: set[str] = set()
     drawn([f"a{unknown}b", "plain"], 100, lost)
@@ -87,7 +83,6 @@ def test_typefaces_that_nobody_tells_of_are_not_none(tmp_path: Path, monkeypatch
 
 
 def test_a_line_that_is_too_wide_is_drawn_smaller() -> None:
-    """Nothing of it runs off the page."""
     assert _ink(["\u05e9" + "W" * COLUMNS])[0] > 50
 
 
@@ -99,7 +94,6 @@ def _bytes(image: Image.Image, kind: str, **more: object) -> bytes:
 
 @pytest.mark.parametrize("kind", ["tiff", "jpeg", "pdf"])
 def test_the_same_page_is_the_same_bytes(kind: str) -> None:
-    """With its number in a strip below, and nothing of the page covered."""
     page = drawn(["Budget"], 100)
     data = [encoded(stamped(drawn(["Budget"], 100), 100, "ABC00000001"), 100, kind) for _ in range(2)]  # type: ignore[arg-type]
     assert data[0] == data[1]
@@ -119,7 +113,6 @@ def test_the_same_page_is_the_same_bytes(kind: str) -> None:
 
 @pytest.mark.parametrize("mode", ["L", "RGB", "1"])
 def test_a_page_that_is_narrower_than_its_number_has_all_of_it(mode: str) -> None:
-    """Icons and logos in mail are: the number is printed as on a wide page, and what is beside the picture is white."""
     for dpi, number in itertools.product((72, 300), ("ABC00000001", "ABC00000002", "A" * 40 + "9" * 18)):
         small = stamped(Image.new(mode, (16, 16)), dpi, number)
         wide = stamped(Image.new(mode, (3_000, 16)), dpi, number)
@@ -147,7 +140,6 @@ def _pages(data: bytes, media_type: str, choice: OcrChoice = _CHOICE) -> list[Pa
 
 
 def test_black_and_white_is_what_is_darker_than_the_threshold() -> None:
-    """Out of a box as out of Pillow, whatever the width; a set bit is black."""
     for width in (1, 7, 8, 13):
         image = Image.frombytes("L", (width, 3), bytes((79 * n) % 256 for n in range(3 * width)))
         (page,) = _pages(_bytes(image, "PNG"), "image/png", OcrChoice(drawn=True, bilevel=True, dpi=1200))
@@ -187,7 +179,6 @@ class _Bad:
     ],
 )
 def test_damage_and_bombs_are_document_errors(bad: _Bad) -> None:
-    """Never a traceback, never gigabytes."""
     with pytest.raises(DocumentError):
         _pages(bad.data, bad.media_type)
 
@@ -196,7 +187,6 @@ def test_damage_and_bombs_are_document_errors(bad: _Bad) -> None:
     "data", [b"", b"P5 2 2 255\nabc", b"P5 99999 99999 255\nx", b"P7 1 1 255\nx", b"P5 0 0 255\n", b"P6 1 1 255\nx"]
 )
 def test_what_the_box_sends_is_not_believed(data: bytes) -> None:
-    """A page has as many samples as it says."""
     with pytest.raises(DocumentError):
         picture(Page(data, 100))
     with pytest.raises(DocumentError):

@@ -26,7 +26,6 @@ def _of(data: bytes, media_type: str, options: JobOptions | None = None) -> tupl
 
 
 def test_a_text_that_was_cut_ends_with_a_line_that_says_so() -> None:
-    """Under the limit of the job that found it: what stands before is what the index has. There is no exception, as there."""
     options = JobOptions(limits=Limits(text_characters=20))
     for media_type, head in (("text/plain", b""), ("message/rfc822", _MAIL)):
         text, faults = _of(head + b"word " * 10, media_type, options)
@@ -36,7 +35,6 @@ def test_a_text_that_was_cut_ends_with_a_line_that_says_so() -> None:
 
 
 def test_a_text_of_which_some_is_missing_is_drawn_and_its_exception_kept() -> None:
-    """Not one without the other; where nothing could be read there is no page."""
     lost = ("word " * 10 + "\ufffd" * 20).encode()
     text, (fault,) = _of(b"Content-Type: text/plain; charset=utf-8\r\n\r\n" + lost, "message/rfc822")
     assert fault.code is ExceptionCode.CORRUPT
@@ -48,6 +46,5 @@ def test_a_text_of_which_some_is_missing_is_drawn_and_its_exception_kept() -> No
 
 
 def test_dates_are_in_the_zone_of_the_job_that_found_it() -> None:
-    """As in its metadata."""
     options = dataclasses.replace(JobOptions(), time_zone="Europe/Berlin")
     assert "2024-07-02T08:00:00Z" in _of(_MAIL + b"x", "message/rfc822", options)[0]

@@ -42,7 +42,6 @@ def test_a_blank_is_refused_by_its_field(
 
 
 def test_what_is_not_given_chooses_everything() -> None:
-    """And a star says so."""
     choice = ProductionOrder().choice(JobType.EXPORT, Path("/x"))
     assert (choice.query, choice.tag, choice.images) == ("", "", "")
     assert ProductionOrder(query=" * ", tag="hot").choice(JobType.EXPORT, Path("/x")).query == "*"

@@ -19,7 +19,6 @@ _CELLS = st.text(st.sampled_from("a,\"'\r\n =+;\t\u2028\ud800"), max_size=4)
 
 @given(rows=st.lists(st.lists(_CELLS, min_size=1, max_size=4), max_size=4))
 def test_a_row_is_as_a_writer_of_csv_has_it(rows: list[list[str]]) -> None:
-    """Also one that is not looked at cell by cell."""
     expected = io.StringIO(newline="")
     csv.writer(expected).writerows([*map(defused, row)] for row in rows)
     assert table(rows) == expected.getvalue().encode("utf-8", "replace")
@@ -38,12 +37,10 @@ def test_a_row_is_as_a_writer_of_csv_has_it(rows: list[list[str]]) -> None:
     ],
 )
 def test_a_moment_is_told_where_a_calendar_has_it(seconds: int, told: str | None) -> None:
-    """A file system may hold any number."""
     assert moment(seconds * 1_000_000_000 + 999) == told
 
 
 def test_what_is_not_known_is_empty_in_edrm_xml() -> None:
-    """And nothing of it is called None."""
     told = dict.fromkeys(COLUMNS) | {"begin": "A1", "path": ["a"]}
     document = edrm.document(told, [])
     assert "None" not in document

@@ -40,7 +40,6 @@ def _told(root: Path, said: str) -> None:
 
 
 def test_what_is_right_has_no_fault(tmp_path: Path) -> None:
-    """Of either type, and every load file was read."""
     for name, write, items, beside in (
         ("texts", write_export, _items(), ["loadfile.dat", "loadfile.csv", "loadfile.xml"]),
         ("images", write_export, _paged(), ["loadfile.dat", "loadfile.csv", "loadfile.xml", "loadfile.opt"]),
@@ -97,7 +96,6 @@ def _natives_swapped(items: list[Item]) -> list[Item]:
 def test_a_production_that_its_load_files_agree_on_is_forged(
     tmp_path: Path, forged: Callable[[list[Item]], list[Item]], said: str
 ) -> None:
-    """All of them say the same, and what they say cannot be."""
     write_export(tmp_path, forged(_items()))
     _told(tmp_path, said)
 
@@ -127,7 +125,6 @@ def test_a_production_that_its_load_files_agree_on_is_forged(
     ],
 )  # fmt: skip
 def test_one_load_file_is_forged(tmp_path: Path, name: str, old: str, new: str, said: str) -> None:
-    """In one place, whichever column it is; the others are not taken along."""
     write_export(tmp_path, _items())
     swap(tmp_path, name, old, new, 1)
     _told(tmp_path, said)
@@ -183,20 +180,17 @@ def test_opticon_is_forged(tmp_path: Path, old: str, new: str, said: str) -> Non
     ],
 )  # fmt: skip
 def test_a_processing_is_forged(tmp_path: Path, attack: Callable[[Path], object], said: str) -> None:
-    """Its pages, their numbers and what is told of its items."""
     write_processed(tmp_path, _paged())
     attack(tmp_path)
     _told(tmp_path, said)
 
 
 def test_a_family_that_is_cut_is_not_whole_in_a_processing(tmp_path: Path) -> None:
-    """By its pages' numbers."""
     write_processed(tmp_path, _without(1)(_paged()))
     _told(tmp_path, "A10: is the last of its family, but that ends at A11")
 
 
 def test_a_wrong_number_is_no_fault_of_all_that_follow(tmp_path: Path) -> None:
-    """Whichever load file has it, and wherever it stands: the others are compared on."""
     items = [item(n, (n, n), data=b"%d" % n) for n in range(9, 60)]
     for name in ("loadfile.dat", "loadfile.csv", "loadfile.xml", "hashes.csv"):
         for new in ("A1", "A99999"):
@@ -208,7 +202,6 @@ def test_a_wrong_number_is_no_fault_of_all_that_follow(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", ["loadfile.csv", "loadfile.xml", "metadata.jsonl"])
 def test_a_load_file_that_is_not_there_is_told(tmp_path: Path, name: str) -> None:
-    """The others are compared all the same."""
     (write_processed if name.startswith("metadata") else write_export)(tmp_path, _items())
     (tmp_path / name).unlink()
     done, faults = _checked(tmp_path)
@@ -227,7 +220,6 @@ def test_without_contents_no_file_is_read(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("write", [write_export, write_processed])
 def test_an_end_that_all_load_files_lack(tmp_path: Path, write: Callable[[Path, list[Item]], None]) -> None:
-    """No number is missing between two: it takes who knows how many there are, or a file that no list has."""
     write(tmp_path, _items()[:-1])
     assert _checked(tmp_path)[1] == []
     faults: list[str] = []
@@ -251,7 +243,6 @@ def test_an_end_that_all_load_files_lack(tmp_path: Path, write: Callable[[Path, 
     ids=["short", "comma", "utf-16", "break", "id", "bytes"],
 )
 def test_a_hostile_opt_is_one_line(tmp_path: Path, data: bytes, said: str) -> None:
-    """With the line that is wrong."""
     path = tmp_path / "x.opt"
     path.write_bytes(data)
     with pytest.raises(UsageError, match=said):
@@ -259,7 +250,6 @@ def test_a_hostile_opt_is_one_line(tmp_path: Path, data: bytes, said: str) -> No
 
 
 def test_an_opt_of_another_program_is_read(tmp_path: Path) -> None:
-    """With a mark, other line ends, blank lines, small letters, and pages before the first break."""
     path = tmp_path / "x.opt"
     path.write_bytes(b"\xef\xbb\xbfA1, V ,.\\a.tif,,,,\n\nA2,V,b.tif,y,,,2\nA3,V,c.tif,,,,")
     assert [(begin, [page.id for page in pages]) for begin, pages in read_opt(path)] == [
@@ -270,7 +260,6 @@ def test_an_opt_of_another_program_is_read(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("gone", ["hashes.csv", "metadata.csv"])
 def test_a_directory_that_is_no_production_is_refused(tmp_path: Path, gone: str) -> None:
-    """With what there is and what is wanted."""
     write_processed(tmp_path, _paged())
     (tmp_path / gone).unlink()
     with pytest.raises(UsageError, match=f"no {gone}.*expected are"):

@@ -65,7 +65,6 @@ def test_batches_are_whole_families(families: list[list[int]], items: int, size:
 
 
 def test_an_item_hangs_on_what_is_around_it() -> None:
-    """The attachment of an attached message hangs on that, and comes behind it, whatever lies between them by its name."""
     top, inner, leaf, other = (uuid.uuid4() for _ in range(4))
     family = [
         Taken(id=top, family=top, parent=None, size=1),
@@ -80,7 +79,6 @@ def test_an_item_hangs_on_what_is_around_it() -> None:
 
 
 def test_an_item_without_what_is_around_it_hangs_on_nothing() -> None:
-    """Not on its sibling: each begins a range, with what hangs on it, in the place of the family."""
     top, inner, leaf, other = (uuid.uuid4() for _ in range(4))
     family = [
         Taken(id=other, family=top, parent=top, size=1),
@@ -109,5 +107,4 @@ def test_suffixes(name: bytes, media_type: str, suffix: str) -> None:
 
 
 def test_paths() -> None:
-    """As documented."""
     assert folder(FileKind.TEXT, Place(2, 13)) == "VOL002/TEXT/0013"

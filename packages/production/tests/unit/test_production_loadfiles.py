@@ -94,7 +94,6 @@ def test_a_hostile_dat_is_one_line(tmp_path: Path, data: bytes, said: str) -> No
 
 
 def test_a_dat_of_many_columns(tmp_path: Path) -> None:
-    """Are values by their titles, as few are."""
     path = tmp_path / "x.dat"
     path.write_text("|".join(f"^c{n}^" for n in range(100_000)) + "\n" + "|".join(["^x^"] * 100_000) + "\n")
     (row,) = read_dat(path)
@@ -102,7 +101,6 @@ def test_a_dat_of_many_columns(tmp_path: Path) -> None:
 
 
 def test_what_is_right_has_no_fault(production: Path) -> None:
-    """And all three load files were compared."""
     faults: list[str] = []
     done = check(production, faults.append)
     assert faults == []
@@ -128,7 +126,6 @@ def test_what_is_right_has_no_fault(production: Path) -> None:
     ],
 )  # fmt: skip
 def test_what_is_wrong_is_told(production: Path, attack: Callable[[Path], object], said: str) -> None:
-    """Each forgery is at least one line."""
     attack(production)
     assert any(said in fault for fault in _faults(production))
 
@@ -137,7 +134,6 @@ def test_what_is_wrong_is_told(production: Path, attack: Callable[[Path], object
     "said", ["/etc/passwd", "\\\\server\\share\\x", "..\\x", "a/../../x", "C:\\x", "", "a//b", "a\0b", "link/x"]
 )
 def test_paths_that_lead_out_mean_nothing(tmp_path: Path, said: str) -> None:
-    """Nor do symbolic links out of the production."""
     (tmp_path / "link").symlink_to("/etc")
     assert inside(tmp_path, said) is None
     assert inside(tmp_path, ".\\a\\b") == tmp_path.resolve() / "a" / "b"
@@ -167,7 +163,6 @@ def test_values_of_every_kind_are_written_as_they_are_checked(tmp_path: Path, en
 
 
 def test_an_edrm_file_reads_nothing_else(tmp_path: Path) -> None:
-    """An entity that names a file stays what it is, and one that grows without end is refused."""
     (tmp_path / "secret").write_text("SECRET")
     bomb = "".join(f'<!ENTITY e{n} "{f"&e{n - 1};" * 20}">' for n in range(1, 9))
     for entity, use in ((f'<!ENTITY e SYSTEM "{tmp_path}/secret">', "&e;"), (f'<!ENTITY e0 "x">{bomb}', "&e8;")):
@@ -182,7 +177,6 @@ def test_an_edrm_file_reads_nothing_else(tmp_path: Path) -> None:
 
 
 def test_predefined_fields_of_edrm_are_called_as_others_map_them(tmp_path: Path) -> None:
-    """Of a message #From, #Subject and so on; a day alone is no DateTime, and so is not #DateSent."""
     more = {"from": "a@x", "to": ["b@x", "c@x"], "subject": "s", "modified": "2001-02-03T04:05:06Z", "title": "t"}
     dates = ("2001-02-03T04:05:06Z", "2001-02-03")
     write_export(tmp_path, [item(9 + n, (9, 10), date=date, **more) for n, date in enumerate(dates)])
@@ -229,7 +223,6 @@ def test_edrm_as_other_programs_write_it(tmp_path: Path) -> None:
 
 
 def test_natives_become_a_source(production: Path, tmp_path_factory: pytest.TempPathFactory) -> None:
-    """By custodian, under their numbers; attached ones where wished; what is wrong is told, and a file all the same."""
     root = tmp_path_factory.mktemp("in")
     shutil.copytree(production, root / "p")
     (root / "p" / "VOL001/NATIVES/0001/A10.eml").write_bytes(b"2")
@@ -284,7 +277,6 @@ def test_a_hostile_load_file_takes_nothing_from_elsewhere(tmp_path: Path) -> Non
 def test_a_destination_that_takes_nothing_is_one_line(
     production: Path, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
-    """With what is wrong with it."""
     above = tmp_path_factory.mktemp("to")
     (above / "file").write_bytes(b"")
     with pytest.raises(UsageError, match=r"cannot be written \(Not a directory\)"):
@@ -292,7 +284,6 @@ def test_a_destination_that_takes_nothing_is_one_line(
 
 
 def test_a_list_that_names_a_fifo_is_not_waited_for(production: Path) -> None:
-    """It is missing."""
     native = production / "VOL001/NATIVES/0001/A10.eml"
     native.unlink()
     os.mkfifo(native)
@@ -300,7 +291,6 @@ def test_a_list_that_names_a_fifo_is_not_waited_for(production: Path) -> None:
 
 
 def test_several_values_stay_apart_in_every_load_file(tmp_path: Path) -> None:
-    """A semicolon inside one of them is no place to part them; what lies in each other is told by one sign everywhere."""
     told = item(1, (1, 1), data=b"one", all_custodians=["ann", "o'brien; jr"], path=["ann/pack.zip", "in/one.txt"])
     write_export(tmp_path, [told])
     assert _faults(tmp_path) == []
@@ -313,7 +303,6 @@ def test_several_values_stay_apart_in_every_load_file(tmp_path: Path) -> None:
 
 
 def test_a_production_of_before_semicolons_were_named_is_still_right(tmp_path: Path) -> None:
-    """Its CSV parts what lies in each other as any list, and nothing names a semicolon inside of a value."""
     told = item(1, (1, 1), data=b"one", all_custodians=["ann", "o'brien; jr"], path=["ann/pack.zip", "in/one.txt"])
     write_export(tmp_path, [told])
     for name in ("loadfile.csv", "loadfile.dat", "loadfile.xml"):

@@ -10,7 +10,6 @@ from production.importing import Names, Numbers
 
 
 def test_a_number_is_had_once_it_was_asked_for() -> None:
-    """As it stands: not another that gives the same file name, begins or ends so, or differs in case."""
     numbers = Numbers()
     told = ["B1", "b1", "B/1", "B:1", "B1 ", "", "\ud800", "x" * 5_000_000]
     assert [numbers.had(number) for number in told] == [False] * len(told)
@@ -18,7 +17,6 @@ def test_a_number_is_had_once_it_was_asked_for() -> None:
 
 
 def test_many_of_one_name_try_no_name_twice(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """So that a load file without numbers does not take the square of its records; each name is one more."""
     tried: list[str] = []
     exists = Path.exists
 

@@ -21,7 +21,6 @@ def _write(path: Path) -> Path:
     ["NATIVES\\A3.txt", "\\NATIVES\\A3.txt", "/NATIVES/A3.txt", ".\\NATIVES\\A3.txt", "\\natives/a3.TXT", "./Natives/A3.Txt"],
 )  # fmt: skip
 def test_a_file_is_found_however_its_path_is_written(tmp_path: Path, said: str) -> None:
-    """From the root or relative to it, with either slash, and in capitals or small letters."""
     there = _write(tmp_path / "NATIVES/A3.txt")
     assert Place(tmp_path).find(said) == (there.resolve(), "")
 
@@ -32,7 +31,6 @@ def test_a_file_is_found_however_its_path_is_written(tmp_path: Path, said: str) 
      "\\", "/", ".", "a//b", "a\\", "a\0b", "link/x", "LINK/X", "\\Link\\x", "hop", "HOP"],
 )  # fmt: skip
 def test_a_path_that_leads_out_finds_nothing(tmp_path: Path, said: str) -> None:
-    """Whatever lies there; neither does a symbolic link out of the production, by a name in capitals either."""
     outside, root = _write(tmp_path / "outside/x"), tmp_path / "root"
     _write(tmp_path / "x")
     root.mkdir()
@@ -42,7 +40,6 @@ def test_a_path_that_leads_out_finds_nothing(tmp_path: Path, said: str) -> None:
 
 
 def test_an_absolute_path_is_one_below_the_root(tmp_path: Path) -> None:
-    """What lies at that path of this machine is not looked at."""
     secret = _write(tmp_path / "secret")
     (tmp_path / "root").mkdir()
     assert Place(tmp_path / "root").find(str(secret)) == (None, "missing, or not a file")
@@ -64,7 +61,6 @@ def test_of_files_that_differ_only_in_case_the_right_one_or_none(tmp_path: Path)
 
 
 def test_a_file_that_is_there_from_a_directory_above_is_told_with_the_option(tmp_path: Path) -> None:
-    """From the nearer one of the two above; it is not taken."""
     _write(tmp_path / "VOL001/NATIVES/A1.txt")
     _write(tmp_path / "NATIVES/A1.txt")
     place = Place(tmp_path / "VOL001/DATA")
@@ -79,7 +75,6 @@ def test_a_file_that_is_there_from_a_directory_above_is_told_with_the_option(tmp
 def test_a_directory_is_listed_once_for_all_that_is_missing_from_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """However many records name what is not there."""
     _write(tmp_path / "n/a.txt")
     listed: list[str] = []
     names = os.listdir

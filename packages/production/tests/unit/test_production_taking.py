@@ -83,7 +83,6 @@ def test_every_record_is_a_file_with_what_the_load_file_says_of_it(tmp_path: Pat
 
 
 def test_what_is_not_as_the_load_file_says_is_an_exception_of_its_item(tmp_path: Path) -> None:
-    """With its text in place of a native that is not there; two of one number are not both taken."""
     done, told = _taken(
         tmp_path,
         [
@@ -103,7 +102,6 @@ def test_what_is_not_as_the_load_file_says_is_an_exception_of_its_item(tmp_path:
 
 
 def test_the_second_record_of_a_number_is_not_taken(tmp_path: Path) -> None:
-    """Whatever its suffix, its custodian, or what it is attached to: one line each, and nothing of it in the source."""
     done, told = _taken(
         tmp_path,
         [
@@ -120,7 +118,6 @@ def test_the_second_record_of_a_number_is_not_taken(tmp_path: Path) -> None:
 
 
 def test_numbers_that_give_one_file_name_lie_beside_each_other(tmp_path: Path) -> None:
-    """Each is taken, without a line, under a name that is free, also one that another number has in earnest."""
     numbers = ("B/2", "B:2", "B?2", "B_2-1", "x" * 200 + "1", "x" * 200 + "2")
     done, told = _taken(tmp_path, [(number, "", "", "ann", "n1.msg", "", "", "") for number in numbers])
     assert (done.records, done.items, done.faults, told) == (6, 6, 0, [])
@@ -131,7 +128,6 @@ def test_numbers_that_give_one_file_name_lie_beside_each_other(tmp_path: Path) -
 
 
 def test_records_without_a_number_are_taken_and_told(tmp_path: Path) -> None:
-    """Two of them have no number in common; a line names the record by its place in the load file, and what it became."""
     done, told = _taken(
         tmp_path,
         [
@@ -185,7 +181,6 @@ def test_what_is_attached_to_a_record_that_is_not_taken_is_taken(tmp_path: Path)
 
 
 def test_a_load_file_in_a_directory_beside_has_its_root_told(tmp_path: Path) -> None:
-    """By the line of what is not found, and then every path begins there; a path that leads out of it is none."""
     row = ("A1", "", "", "ann", "\\NATIVES\\a1.TXT", "", "", "")
     _write(tmp_path / "p/NATIVES/A1.txt", b"first")
     _write(tmp_path / "outside.txt", b"secret")
@@ -204,7 +199,6 @@ def test_a_load_file_in_a_directory_beside_has_its_root_told(tmp_path: Path) -> 
 
 
 def test_a_root_that_is_no_directory_is_refused(tmp_path: Path) -> None:
-    """Before anything is written."""
     _write_dat(tmp_path / "x.dat", [])
     with pytest.raises(UsageError, match=r"--root .* is not a directory"):
         take(tmp_path / "x.dat", tmp_path / "s", print, root=tmp_path / "gone")
@@ -212,7 +206,6 @@ def test_a_root_that_is_no_directory_is_refused(tmp_path: Path) -> None:
 
 
 def test_families_follow_their_first(tmp_path: Path) -> None:
-    """By the range or by what a record is attached to, at any depth; what does not follow begins one of its own, and says so."""
     done, told = _taken(
         tmp_path,
         [
@@ -230,7 +223,6 @@ def test_families_follow_their_first(tmp_path: Path) -> None:
 
 
 def test_topmost_leaves_out_what_a_native_holds(tmp_path: Path) -> None:
-    """Not what is attached to a record that has none."""
     done, _ = _taken(
         tmp_path,
         [
@@ -246,14 +238,12 @@ def test_topmost_leaves_out_what_a_native_holds(tmp_path: Path) -> None:
 
 
 def test_a_load_file_that_names_no_files_is_refused(tmp_path: Path) -> None:
-    """Before anything is written."""
     with pytest.raises(UsageError, match="none of the fields NATIVEPATH"):
         _taken(tmp_path, [("A1", "x")], ("BEGDOC", "SUBJECT"))
     assert not (tmp_path / "s").exists()
 
 
 def test_no_two_titles_have_one_key() -> None:
-    """Whatever they are, and a query can name each."""
     titles = ["Beg Doc", "BEG_DOC", "beg-doc", "Beg Doc 2", "\u00fc\u00df", "#", "%", "x" * 500, "x" * 501]
     keys = list(keys_of(titles).values())
     assert keys[:2] == ["load_beg_doc", "load_beg_doc_2"]

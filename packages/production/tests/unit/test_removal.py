@@ -81,7 +81,6 @@ class Output:
 def test_what_others_put_beside_a_production_stays(
     tmp_path: Path, kind: JobType, ours: tuple[str, ...], theirs: tuple[str, ...]
 ) -> None:
-    """Whatever it is called like: a report of another type of job, a signature beside ours. Drafts of ours go."""
     out = Output(tmp_path, kind)
     out.produce()
     out.write("hashes.csv", *ours, f"{ours[0]}.0123456789ab.tmp", *_BESIDE, *theirs)
@@ -93,7 +92,6 @@ def test_what_others_put_beside_a_production_stays(
 
 
 def test_everything_of_the_job_goes(tmp_path: Path) -> None:
-    """With the directories, and nothing is told."""
     out = Output(tmp_path)
     out.produce()
     out.write("hashes.csv", "loadfile.dat")
@@ -119,7 +117,6 @@ def test_everything_of_the_job_goes(tmp_path: Path) -> None:
 )
 @pytest.mark.parametrize("reports", [(), ("hashes.csv",)], ids=["cancelled", "completed"])
 def test_what_others_put_into_a_production_stays(tmp_path: Path, theirs: str, reports: tuple[str, ...]) -> None:
-    """As does all that is above it; the answer has its name, or that of the directory that is not the job's."""
     out = Output(tmp_path)
     out.produce()
     out.write(theirs, *reports)
@@ -158,7 +155,6 @@ def _directory(path: Path) -> None:
 def test_what_was_put_in_the_place_of_something_of_the_job(
     tmp_path: Path, at: str, put: Callable[[Path], object]
 ) -> None:
-    """It ends no deletion, and is not followed: a file under a file's name goes, a directory or what is behind a link stays."""
     out = Output(tmp_path)
     out.produce()
     out.write("hashes.csv")

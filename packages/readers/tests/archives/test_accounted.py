@@ -154,7 +154,6 @@ DOCUMENTS: dict[bytes, bytes] = {
 
 @pytest.mark.parametrize("name", DOCUMENTS)
 def test_bytes_after_the_end_of_a_document(name: bytes) -> None:
-    """They are an exception of the document."""
     for behind, expected in ((b"", False), (TRAILING, True)):
         source = MemorySource(name, DOCUMENTS[name] + behind)
         handler = handler_for(identify(source, None))
@@ -183,7 +182,6 @@ def test_one_archive_behind_the_other(kind: str) -> None:
 
 
 def test_bytes_between_and_before_members_of_a_zip_archive() -> None:
-    """A member that the directory does not name any more is found; so is what is before the first one."""
     archive = zipped([*ONE, ("gone.txt", b"hiddenword\n" * 9), *TWO])
     directory = archive.index(b"PK\x01\x02")
     entries = [
@@ -199,7 +197,6 @@ def test_bytes_between_and_before_members_of_a_zip_archive() -> None:
 
 
 def test_directory_entries_with_bytes() -> None:
-    """They are items as others are."""
     assert ("dir/",) in paths(zipped([("dir/", b"hiddenword")]))
     archive = bytearray(tarred([("dir", b"hiddenword")]))
     assert ("dir",) in paths(_typed(archive, 0, b"5"))
@@ -223,7 +220,6 @@ def test_tar_entries_of_any_type_with_bytes(kind: bytes) -> None:
 
 @pytest.mark.parametrize("kind", [b"1", b"2", b"5"])
 def test_tar_entries_with_a_size_and_no_bytes(kind: bytes) -> None:
-    """What follows a link or a directory of some programs is the next header, whatever size they note."""
     archive = bytearray(tarred([("one.txt", b""), *TWO]))
     found = paths(_typed(archive, 0, kind, size=4096))
     assert found[("two.txt",)] == []
@@ -231,7 +227,6 @@ def test_tar_entries_with_a_size_and_no_bytes(kind: bytes) -> None:
 
 
 def test_tar_archives_one_behind_the_other() -> None:
-    """One archive to us, with blocks of zeros between or without; GNU tar reads them with -i."""
     whole = {(): [], ("one.txt",): [], ("two.txt",): []}
     assert paths(tarred(ONE) + tarred(TWO)) == whole
     assert paths(tarred(ONE)[:1024] + bytes(512) + tarred(TWO)) == whole
@@ -264,7 +259,6 @@ def _sparse(version: str) -> bytes:
 
 @pytest.mark.parametrize("version", ["old", "0.1", "1.0"])
 def test_sparse_files_are_whole(version: str) -> None:
-    """With the zeros between their data, by every map that GNU tar has written; what follows is read."""
     found = unpack(b"x.tar", _sparse(version))
     whole = bytearray(3000)
     whole[1000:1005], whole[2000:2004] = b"first", b"last"
@@ -274,7 +268,6 @@ def test_sparse_files_are_whole(version: str) -> None:
 
 
 def test_a_sparse_file_whose_map_does_not_fit() -> None:
-    """It is damaged, and what follows is read."""
     archive = bytearray(_sparse("old").replace(b"%011o\0" % 2000, b"%011o\0" % 900))
     found = unpack(b"x.tar", _typed(archive, 0, b"S"))
     assert ("x.tar", "two.txt") in found.by_path
@@ -299,7 +292,6 @@ def _program(resources: bytes = b"", signature: int = 0, carried: bytes = b"") -
 @pytest.mark.parametrize("signature", [0, 64])
 @pytest.mark.parametrize("kind", ["zip", "7z", "rar", "cab"])
 def test_self_extracting_archives(kind: str, signature: int) -> None:
-    """Members are children of the program, whether it is signed or not; 7-Zip has settings before the archive."""
     whole = {(): [], ("one.txt",): [], ("two.txt",): []}
     archive = MAKERS[kind](ONE + TWO)
     assert paths(_program(signature=signature, carried=archive)) == whole
@@ -312,6 +304,5 @@ def test_self_extracting_archives(kind: str, signature: int) -> None:
 
 
 def test_a_program_alone() -> None:
-    """It has no children, signed or not."""
     for program in (_program(), _program(signature=64), _program(carried=TRAILING)):
         assert paths(program) == {(): []}

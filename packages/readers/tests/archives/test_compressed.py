@@ -58,7 +58,6 @@ def tarred(members: dict[str, bytes]) -> bytes:
 
 @EACH
 def test_one_file(ending: str) -> None:
-    """Identified by its bytes; one child, named as the file without its ending, small and large."""
     pack, media_type = PROGRAMS[ending]
     for body in (b"hello", LARGE):
         data = pack(body)
@@ -68,7 +67,6 @@ def test_one_file(ending: str) -> None:
 
 @EACH
 def test_a_tar_is_opened_with_it(ending: str) -> None:
-    """The members are the children, as of a tar.gz."""
     members = {"a.txt": b"hello", "folder/noise": NOISE}
     data = PROGRAMS[ending][0](tarred(members))
     assert found(data, b"x.tar." + ending.encode()) == ([(n.encode(), b) for n, b in members.items()], None)
@@ -86,7 +84,6 @@ def test_a_cut_file_keeps_what_came_out(ending: str) -> None:
 
 @pytest.mark.parametrize("ending", ["bz2", "xz", "zst"])
 def test_several_streams_and_junk(ending: str) -> None:
-    """Streams one after another are one content; what follows and is none is a child of its own, and an exception."""
     pack = PROGRAMS[ending][0]
     joined = pack(b"one") + pack(NOISE) + pack(b"three")
     assert found(joined, b"x")[0][0][1] == b"one" + NOISE + b"three"
@@ -104,7 +101,6 @@ def test_frames_of_other_data_between_zstandard_frames() -> None:
 
 @pytest.mark.parametrize("ending", ["bz2", "xz"])
 def test_damage_is_corrupt(ending: str) -> None:
-    """Flipped bytes are found by the format's own checks."""
     data = bytearray(PROGRAMS[ending][0](LARGE))
     data[len(data) // 2] ^= 0x55
     assert found(bytes(data), b"x")[1] is ExceptionCode.CORRUPT
@@ -128,7 +124,6 @@ class Counted(io.BytesIO):
 
 
 def test_many_tiny_streams_cost_little_more_than_their_bytes() -> None:
-    """Not a whole buffer for each of them."""
     file = Counted(bz2.compress(b"") * 3_000 + bz2.compress(b"end"))
     assert StreamReader(file, bz2.BZ2Decompressor, b"BZh", "bzip2").piece() == b"end"
     assert file.count < 3_001 * 5_000

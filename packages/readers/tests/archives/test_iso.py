@@ -53,7 +53,6 @@ def children(data: bytes) -> list[tuple[Child, bytes]]:
 
 @pytest.mark.parametrize(("joliet", "rock_ridge"), [(True, False), (False, True), (True, True)])
 def test_names_and_bytes(joliet: bool, rock_ridge: bool) -> None:
-    """Long names in any alphabet, directories, an empty file; as many as announced, positions as ordinals."""
     data = disc(FILES, joliet=joliet, rock_ridge=rock_ridge)
     source = MemorySource(b"x", data)
     assert identify(source) == MEDIA_TYPE
@@ -82,14 +81,12 @@ def test_links_and_large_files() -> None:
 
 
 def test_an_image_with_a_boot_record_is_known_by_its_name() -> None:
-    """Something in front of the volume descriptor: only where the name says so is it looked for."""
     data = b"\x33\xed\x90" * 100 + disc(FILES)[300:]
     assert identify(MemorySource(b"linux.ISO", data)) == MEDIA_TYPE
     assert identify(MemorySource(b"linux.bin", data)) != MEDIA_TYPE
 
 
 def test_cut_and_damaged_images() -> None:
-    """What is there of a file stays, files that are not there fail one by one; without directories the whole image is corrupt."""
     data = disc(FILES)
     cut = data[: data.index(NOISE) + 10_000]
     (found,) = [(child, body) for child, body in children(cut) if child.error]
@@ -109,7 +106,6 @@ SAMPLE = disc(FILES, joliet=True)
 @settings(max_examples=60, deadline=None)
 @given(st.lists(st.tuples(st.integers(16 * 2048, 32 * 2048), st.integers(0, 255)), min_size=1, max_size=5))
 def test_mutants(changes: list[tuple[int, int]]) -> None:
-    """Whatever the descriptors and directories say: document errors only."""
     data = bytearray(SAMPLE)
     for at, value in changes:
         data[at] = value

@@ -55,7 +55,6 @@ def members(data: bytes) -> dict[str, bytes | None]:
 
 @pytest.mark.parametrize("form", ["newc", "odc", "bin", "crc"])
 def test_cpio(folder: Path, form: str) -> None:
-    """Every header that GNU cpio writes; links have a row, directories have none."""
     (folder / "below").mkdir()
     (folder / "below/link").symlink_to("../a.txt")
     names = "\n".join((*FILES, "below", "below/link")) + "\n"
@@ -65,7 +64,6 @@ def test_cpio(folder: Path, form: str) -> None:
 
 
 def test_digits_are_no_cpio() -> None:
-    """A text that begins with cpio's number stays a text."""
     assert (
         identify(MemorySource(b"numbers.txt", b"070701 is the number of the day, and 070707 is not\n" * 9))
         == "text/plain"
@@ -73,7 +71,6 @@ def test_digits_are_no_cpio() -> None:
 
 
 def test_ar(folder: Path) -> None:
-    """GNU's long names, and no symbol table."""
     (folder / "a-name-that-is-longer-than-sixteen-bytes.txt").write_bytes(b"long")
     run("ar", "rcD", "x.a", *FILES, "a-name-that-is-longer-than-sixteen-bytes.txt", at=folder)
     data = (folder / "x.a").read_bytes()
@@ -82,7 +79,6 @@ def test_ar(folder: Path) -> None:
 
 
 def test_bsd_names_and_symbol_table(folder: Path) -> None:
-    """As macOS writes them."""
     run("bsdtar", "--format=arbsd", "-cf", "x.ar", *FILES, at=folder)
     data = (folder / "x.ar").read_bytes()
     head = f"{'__.SYMDEF':16}{0:<12}{0:<6}{0:<6}{'100644':8}{4:<10}`\n".encode()
@@ -93,7 +89,6 @@ def test_bsd_names_and_symbol_table(folder: Path) -> None:
 
 @pytest.mark.parametrize("compressed", [True, False])
 def test_cab(folder: Path, compressed: bool) -> None:
-    """gcab's cabinets, with MSZIP and stored."""
     run("gcab", *(("-z",) if compressed else ()), "-c", "x.cab", *FILES, at=folder)
     data = (folder / "x.cab").read_bytes()
     assert identify(MemorySource(b"x", data)) == "application/vnd.ms-cab-compressed"
@@ -144,13 +139,11 @@ def cabinet(files: dict[str, bytes], *, flags: int = 0, folder: int = 0) -> byte
 
 
 def test_cabinet_over_many_blocks() -> None:
-    """Files that lie across blocks."""
     files = {f"{n}.bin": random.Random(n).randbytes(20_000) + b"same" * 5000 for n in range(4)}
     assert members(cabinet(files)) == files
 
 
 def test_names_do_not_depend_on_the_locale() -> None:
-    """A worker that was started under LC_ALL=C finds the same names."""
     before = locale.setlocale(locale.LC_CTYPE)
     locale.setlocale(locale.LC_CTYPE, "C")
     libarchive.library.cache_clear()
@@ -161,14 +154,12 @@ def test_names_do_not_depend_on_the_locale() -> None:
 
 
 def test_a_cabinet_of_a_set_says_so() -> None:
-    """The file that goes on elsewhere is failed; expected is what the header announces."""
     found = unpack(b"a.cab", cabinet({"cut.bin": b"x" * 100}, flags=2, folder=0xFFFE))
     assert found.count("a.cab") == (1, 0, 1, False)
     assert set(found.codes("a.cab")) == {"unsupported"}
 
 
 def test_a_damaged_cabinet_adds_up() -> None:
-    """What is before the damage comes out; what is behind it is failed."""
     files = {f"{n}.bin": random.Random(n).randbytes(40_000) for n in range(4)}
     data = bytearray(cabinet(files))
     data[-60_000:-59_000] = bytes(1000)
@@ -209,7 +200,6 @@ def test_a_fault_of_the_file_comes_out_as_it_was() -> None:
 
 
 def test_the_library_comes_with_the_installation() -> None:
-    """What is read does not depend on what the machine has."""
     path = libarchive.library()._name
     assert path == importlib.util.find_spec("archi").origin  # type: ignore[union-attr]
 
@@ -232,7 +222,6 @@ def test_without_the_library_it_says_what_to_install(monkeypatch: pytest.MonkeyP
 
 
 def test_mutants_raise_document_errors_only(folder: Path) -> None:
-    """Seeded damage: a result or a DocumentError, and the counts add up where they are announced."""
     cpio = b"".join(
         b"070701" + b"".join(b"%08X" % n for n in (0, 0o100644, 0, 0, 1, 0, len(d), 0, 0, 0, 0, 2, 0)) + b"a\0" + d
         for d in (b"four", b"more")

@@ -65,7 +65,6 @@ def _archive(*names: bytes) -> bytes:
 
 @pytest.mark.parametrize("codec", TOLD)
 def test_charsets_that_letters_tell(codec: str) -> None:
-    """By each name alone, and in an archive of it alone."""
     for name in TOLD[codec]:
         assert by_letters(name.encode(codec)) == codec
         found = unpack(b"x.zip", _archive(name.encode(codec)))
@@ -74,13 +73,11 @@ def test_charsets_that_letters_tell(codec: str) -> None:
 
 @pytest.mark.parametrize("codec", OTHERS)
 def test_names_that_only_look_like_those(codec: str) -> None:
-    """They are left to the detector."""
     for name in OTHERS[codec]:
         assert by_letters(name.encode(codec)) == ""
 
 
 def test_names_of_several_charsets_in_an_archive() -> None:
-    """Each is read in its own."""
     names = {codec: TOLD[codec][0] for codec in TOLD}
     found = unpack(b"x.zip", _archive(*(name.encode(codec) for codec, name in names.items())))
     assert {path[-1] for path in found.by_path} == {"x.zip", *names.values()}
@@ -90,13 +87,11 @@ def test_names_of_several_charsets_in_an_archive() -> None:
     "names", [["見積書.xls", "請求書.pdf", "議事録.doc"], ["田中太郎.vcf"], ["テスト.txt", "議事録.doc"]]
 )
 def test_names_without_syllables_follow_the_others(names: list[str]) -> None:
-    """Kanji alone may be accented letters of DOS; it is the archive that tells."""
     found = unpack(b"x.zip", _archive(*(name.encode("cp932") for name in names)))
     assert {path[-1] for path in found.by_path} == {"x.zip", *names}
 
 
 def test_letters_of_dos_next_to_japanese_names() -> None:
-    """One accented letter with the letter after it is also one character of Shift-JIS."""
     names = {"Übersicht.txt": "cp850", "テスト.txt": "cp932", "größe.doc": "cp850"}
     found = unpack(b"x.zip", _archive(*(name.encode(codec) for name, codec in names.items())))
     assert {path[-1] for path in found.by_path} == {"x.zip", *names}
@@ -104,5 +99,4 @@ def test_letters_of_dos_next_to_japanese_names() -> None:
 
 @pytest.mark.parametrize("letters", [b"\xca", b"\xca\xde", b"\xca\xdf\xa7", b"\xb7\xac", b"\xd1\x88"])
 def test_letters_that_end_in_no_word_take_no_time(letters: bytes) -> None:
-    """A name of kana that could each be read in several ways took twice as long for each of them."""
     takes_at_most(0.5, lambda: by_letters(letters * 300 + b"\xa7\xa7."))

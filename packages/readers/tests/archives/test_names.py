@@ -47,7 +47,6 @@ def _shown(media_type: str, data: bytes) -> list[str]:
     [(RUSSIAN, "cp1251"), (RUSSIAN, "cp866"), (RUSSIAN, "koi8-r"), (RUSSIAN, "utf-8"), (JAPANESE, "cp932"), (GREEK, "cp1253")],
 )  # fmt: skip
 def test_names_are_shown_as_they_were_written(names: list[str], charset: str) -> None:
-    """In a tar, a compressed one, and a cpio; the bytes of a name stay what they are."""
     tar = _tar(names, charset)
     assert _shown("application/x-tar", tar) == names
     assert _shown("application/gzip", gzip.compress(tar)) == names
@@ -57,7 +56,6 @@ def test_names_are_shown_as_they_were_written(names: list[str], charset: str) ->
 
 
 def test_what_nothing_is_sure_of_stays() -> None:
-    """Two bytes tell nothing; a name that its format has in characters is not asked about."""
     children = [Child(name=b"\xe4\xc3", kind=None, ordinal=0), Child(name=b"\xe4", kind=None, ordinal=1, shown="known")]  # type: ignore[arg-type]
     assert [child.shown for child in shown(children)] == [None, "known"]
 
@@ -96,14 +94,12 @@ def test_the_one_name_of_a_zip_is_guessed_and_says_so(name: str, charset: str, g
 
 
 def test_names_of_a_zip_that_are_sure_together_are_no_guess() -> None:
-    """As in a tar."""
     found = list(handler_for("application/zip").children(MemorySource(b"x", _zip(RUSSIAN, "cp866")), Limits()))
     assert [child.shown or child.name.decode() for child in found] == RUSSIAN
     assert [child.notes for child in found] == [{}] * len(RUSSIAN)
 
 
 def test_a_name_that_the_charset_of_the_others_cannot_be_is_read_alone() -> None:
-    """Of an archive that two systems wrote."""
     data = _zip(
         ["Договор поставки.doc".encode("cp866").decode("cp437"), "Приложение.doc".encode("cp1251").decode("cp437")],
         "cp437",

@@ -69,7 +69,6 @@ GOOD, MORE = b"some words\n" * 30, b"more of them\n" * 40
 
 
 def test_members_of_all_kinds() -> None:
-    """A file, an empty one, a name of UTF-8; a folder counts in the position and is no item; a link has no bytes."""
     data = archive(
         member("a.txt", GOOD),
         member("folder", b"", folder=True),
@@ -89,7 +88,6 @@ def test_members_of_all_kinds() -> None:
 
 
 def test_a_solid_archive_of_winrar() -> None:
-    """Compressed, each member with the dictionary of those before it; their words are k\u00b2 \u2212 3k + 1 + n."""
     children = list(RAR.children(MemorySource(b"x", SOLID), Limits()))
     assert [child.name for child in children] == [b"test1.bin", b"test2.bin", b"test3.bin", b"test4.bin"]
     for n, child in enumerate(children, start=1):
@@ -98,7 +96,6 @@ def test_a_solid_archive_of_winrar() -> None:
 
 
 def test_a_member_that_is_left_is_passed_over() -> None:
-    """Solid archives too: what comes behind it is not harmed."""
     left = iter(RAR.children(MemorySource(b"x", SOLID), Limits()))
     next(left)
     assert sum(1 for _ in left) == 3
@@ -106,7 +103,6 @@ def test_a_member_that_is_left_is_passed_over() -> None:
 
 @pytest.mark.parametrize("at", range(4))
 def test_damage_stays_with_its_member(at: int) -> None:
-    """A wrong byte in one member costs that one only."""
     pieces = [member(f"{n}.txt", f"{n} {n}".encode() * 50) for n in range(4)]
     pieces[at] = pieces[at][:-3] + b"???"
     found = unpack(b"a.rar", archive(*pieces))
@@ -116,7 +112,6 @@ def test_damage_stays_with_its_member(at: int) -> None:
 
 
 def test_damage_in_a_solid_archive_costs_what_is_behind() -> None:
-    """Expected stays emitted and failed."""
     data = bytearray(SOLID)
     data[len(data) // 2] ^= 0x55
     announced, emitted, failed, _ = unpack(b"a.rar", bytes(data)).count("a.rar")
@@ -134,7 +129,6 @@ def test_cut_archives() -> None:
 
 
 def test_a_damaged_header_ends_it() -> None:
-    """What came before stays."""
     first = archive(member("a.txt", GOOD), end=False)
     second = bytearray(member("b.txt", MORE))
     second[8] ^= 0xFF
@@ -144,7 +138,6 @@ def test_a_damaged_header_ends_it() -> None:
 
 
 def test_one_part_of_a_split_archive_says_so() -> None:
-    """Whole members come out; those that reach into another part are failed, and what to do is said."""
     data = archive(member("whole.txt", GOOD), member("cut.txt", MORE, flags=0x10), flags=1)
     with contextlib.suppress(DocumentError):
         children = []
@@ -165,7 +158,6 @@ def test_hidden_names_are_encrypted() -> None:
 
 
 def test_lies_about_sizes_end_in_document_errors() -> None:
-    """A member that announces gigabytes takes no memory for them."""
     raw = b"big"
     body = number(4) + number(1 << 40) + number(0) + struct.pack("<L", 0) + number(0) + number(1) + number(3) + raw
     found = unpack(b"a.rar", archive(block(2, body, b"few bytes"), member("b.txt", MORE)))
@@ -175,7 +167,6 @@ def test_lies_about_sizes_end_in_document_errors() -> None:
 
 @pytest.mark.skipif(not INGEST.is_dir(), reason="the real files are not on this machine")
 def test_version_4_holds_what_the_zip_holds() -> None:
-    """The same documents, packed by WinRAR 3 and as zip."""
     kept = []
     for name in ("test-documents.rar", "test-documents.zip"):
         found = unpack(name.encode(), (INGEST / name).read_bytes())
@@ -185,7 +176,6 @@ def test_version_4_holds_what_the_zip_holds() -> None:
 
 
 def test_mutants_raise_document_errors_only() -> None:
-    """Seeded damage to members and headers: a result or a DocumentError, and the counts add up."""
     rng = random.Random(5)
     for _ in range(150):
         data = bytearray(SOLID)

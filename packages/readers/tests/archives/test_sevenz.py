@@ -93,7 +93,6 @@ class Found:
 
 @pytest.mark.parametrize("chain", CHAINS)
 def test_every_method(chain: str) -> None:
-    """All members of a solid archive, byte for byte, in the order of the header."""
     found, files = Found(sample(chain)), files_of(chain)
     assert (found.error, found.failed, found.announced) == (None, {}, len(files))
     assert found.members == files
@@ -123,20 +122,17 @@ def test_nobody_decodes_a_bomb_to_get_behind_it() -> None:
 
 
 def test_encrypted_members_fail_each() -> None:
-    """The names are readable, the members are not: as many failed as announced."""
     found = Found(packed(FILES, password="secret"))
     assert found.announced == len(FILES)
     assert found.failed == dict.fromkeys(FILES, ExceptionCode.ENCRYPTED)
 
 
 def test_an_encrypted_header_hides_everything() -> None:
-    """The whole archive is reported, nothing is announced."""
     found = Found(packed(FILES, password="secret", hide=True))
     assert (found.announced, found.members, found.error) == (None, {}, ExceptionCode.ENCRYPTED)
 
 
 def test_a_hidden_header_without_a_crc_is_opened_by_its_password() -> None:
-    """py7zr writes none: that what comes out is a header has to do."""
     source = MemorySource(b"x.7z", packed(FILES, password="secret", hide=True), Passwords({"wrong": 1, "secret": 2}))
     assert [child.name.decode() for child in SEVENZ.children(source, Limits())] == list(FILES)
 
@@ -159,13 +155,11 @@ PROGRAM = base64.b64decode(
 
 
 def test_a_program_as_7zip_packs_it() -> None:
-    """Calls and jumps to addresses."""
     calls = (b"\x55\x8b\xec\xe8" + struct.pack("<i", 0x400 - i * 16) for i in range(120))
     assert Found(PROGRAM).members == {"s.exe": b"MZ" + b"".join(c + b"\x0f\x84\x10\0\0\0\x5d\xc3" for c in calls)}
 
 
 def test_damage_in_what_libarchive_decodes_stays_in_its_folder() -> None:
-    """It reads nothing more of an archive after damage, so it begins anew with the next folder."""
     out = io.BytesIO(sample("ppmd"))
     with py7zr.SevenZipFile(out, "a", filters=CHAINS["ppmd"]) as archive:
         archive.writef(io.BytesIO(FILES["a.txt"]), "last.txt")
@@ -186,7 +180,6 @@ def test_methods_without_a_reader_are_named() -> None:
 
 
 def test_a_cut_archive_is_truncated() -> None:
-    """The header is at the end: wherever the cut is, nothing can be had, and a volume of a split one says so."""
     data = sample("deflate")
     for cut in (5, 40, len(data) // 2, len(data) - 1):
         assert Found(data[:cut]).error is ExceptionCode.TRUNCATED
@@ -194,7 +187,6 @@ def test_a_cut_archive_is_truncated() -> None:
 
 
 def test_damage_costs_the_members_behind_it() -> None:
-    """Members before a damaged place of a solid block stay, the others fail one by one."""
     files = {str(i): NOISE[i * 10_000 : (i + 1) * 10_000] for i in range(8)}
     data = bytearray(packed(files, "lzma2"))
     data[START.size + 1 : START.size + 5] = b"\xff" * 4
@@ -246,7 +238,6 @@ HUGE = b"\xff" + b"\xff" * 6 + b"\x7f\0"  # a number of nine bytes
     ],
 )
 def test_counts_in_the_header_are_not_trusted(header: bytes) -> None:
-    """Numbers beyond all bounds and circles end at once."""
     found = Found(with_header(header, b"x"))
     assert found.members in ({}, {"bytes after the end": b"x"})
     assert found.error in (ExceptionCode.CORRUPT, None)
@@ -254,7 +245,6 @@ def test_counts_in_the_header_are_not_trusted(header: bytes) -> None:
 
 
 def test_sizes_beyond_limits() -> None:
-    """A header over the parse limit, and a dictionary no slot can hold."""
     assert Found(sample("copy"), limits=Limits(parse_bytes=20)).error is ExceptionCode.TOO_LARGE
     size = b"\xf8" + struct.pack("<L", 0xF0000000)
     coder = b"\x01\x23\x03\x01\x01\x05\x5d" + struct.pack("<L", 0xFFFFFFFF)
@@ -266,7 +256,6 @@ def test_sizes_beyond_limits() -> None:
 @settings(max_examples=60, deadline=None)
 @given(st.sampled_from(sorted(CHAINS)), st.integers(0, 1 << 30), st.integers(0, 3))
 def test_mutants_add_up(chain: str, seed: int, flips: int) -> None:
-    """Whatever the bytes: members and failures are those announced, or the archive says what is wrong with it."""
     random_ = random.Random(seed)
     data = bytearray(sample(chain))
     for _ in range(flips):
@@ -280,13 +269,11 @@ def test_mutants_add_up(chain: str, seed: int, flips: int) -> None:
 @settings(max_examples=40, deadline=None)
 @given(st.binary(max_size=120), st.booleans())
 def test_any_header(body: bytes, encoded: bool) -> None:
-    """Headers with a right CRC and any content."""
     found = Found(with_header((b"\x17" if encoded else b"\x01") + body, b"some packed bytes"))
     assert found.error is None or found.members == {}
 
 
 def test_a_big_archive_is_handed_on_in_pieces() -> None:
-    """A solid archive over the split size is read by one task, its members are opened by others: the same is found."""
     inner = packed({"deep.txt": b"deep", "noise": NOISE[:40_000]}, "copy")
     data = packed({"inner.7z": inner, "a.txt": b"text " * 900, "noise": NOISE}, "lzma2")
     alone = unpack(b"x.7z", data)

@@ -39,7 +39,6 @@ def locked(*files: bytes) -> tuple[bytes, Folder]:
     ],
 )
 def test_the_checksum_of_a_short_file_is_not_enough(files: tuple[bytes, ...]) -> None:
-    """Of the wrong passwords, some give it."""
     data, folder = locked(*files)
     bank = Passwords({f"guess {n}": n for n in range(GUESSES)} | {SECRET: GUESSES})
     opened = unlock(io.BytesIO(data), folder, len(data), bank, TryBudget(Limits()))
@@ -48,7 +47,6 @@ def test_the_checksum_of_a_short_file_is_not_enough(files: tuple[bytes, ...]) ->
 
 
 def test_a_short_stream_that_breaks_off_opens_with_nothing() -> None:
-    """And asks for nothing that is not there."""
     data, folder = locked(b"c")
     with pytest.raises(DocumentError):
         unlock(io.BytesIO(data[:7]), folder, 16, Passwords({SECRET: 1}), TryBudget(Limits()))

@@ -44,7 +44,6 @@ def read(source: MemorySource) -> None:
 
 @pytest.mark.parametrize(("name", "whole"), [("x.zip", zipped()), ("x.7z", sevenz())], ids=["zip", "7z"])
 def test_pieces_as_7_zip_cuts_them(name: str, whole: bytes) -> None:
-    """The first says which archive it belongs to, the others that they are further parts."""
     pieces = [whole[:25_000], whole[25_000:50_000], whole[50_000:]]
     first = unpack(f"{name}.001".encode(), pieces[0])
     assert first.codes(f"{name}.001") == ["unsupported"]
@@ -72,7 +71,6 @@ def test_the_pieces_of_a_spanned_zip() -> None:
 
 
 def test_the_name_alone_makes_no_part() -> None:
-    """Text stays text, and what has magic bytes is what these say."""
     assert identify(MemorySource(b"notes.zip.002", b"plain words, nothing else\n" * 9)) == "text/plain"
     assert identify(MemorySource(b"scan.z02", b"%PDF-1.7\n")) == "application/pdf"
     assert identify(MemorySource(b"noise.zip", NOISE)) == "application/octet-stream"

@@ -83,7 +83,6 @@ def special() -> bytes:
 @pytest.mark.parametrize("fmt", FORMATS)
 @pytest.mark.parametrize("packed", [False, True])
 def test_members_position_names_and_bytes(fmt: int, packed: bool) -> None:
-    """All three formats, long names included, plain and compressed."""
     long = "folder/" * 20 + "name.txt" if fmt != tarfile.USTAR_FORMAT else "folder/" * 14 + "n.txt"
     members = [("a.txt", b"hello"), (long, b"x" * 513), ("empty", b""), ("block", b"y" * 512)]
     data = tarred(members, fmt)
@@ -93,7 +92,6 @@ def test_members_position_names_and_bytes(fmt: int, packed: bool) -> None:
 
 
 def test_names_come_as_raw_bytes() -> None:
-    """Names that are no UTF-8, absolute or climbing reach the row unchanged."""
     data = tarred([("../../etc/passwd", b"1"), ("/abs", b"2")])
     assert [name for _, name, _ in Found(TAR, data).members] == [b"../../etc/passwd", b"/abs"]
     out = io.BytesIO()
@@ -103,7 +101,6 @@ def test_names_come_as_raw_bytes() -> None:
 
 
 def test_links_and_special_files_are_marked() -> None:
-    """They get a row with an exception and no bytes; directories count in the position only."""
     found = Found(TAR, special())
     assert found.marked == [
         (1, ExceptionCode.SYMLINK, True),
@@ -126,7 +123,6 @@ def test_large_members_are_streams() -> None:
 
 
 def test_unread_streams_are_skipped() -> None:
-    """A caller that drops a stream (a limit was hit) still gets the next member right."""
     data = tarred([("big", NOISE * 45), ("small", b"s")])
     for handler, stored in ((TAR, data), (GZIP, gzip.compress(data, 1))):
         assert [child.name for child in handler.children(MemorySource(b"", stored), LIMITS)] == [b"big", b"small"]
@@ -146,7 +142,6 @@ def test_a_cut_tar_keeps_complete_members(packed: bool) -> None:
 
 
 def test_a_tar_cut_between_two_members_is_cut() -> None:
-    """Other readers take it for whole: what is missing is the end of the archive, and every member behind."""
     data = tarred([("a", b"1"), ("b", b"2" * 512), ("c", b"3")])
     for end in (1024, 2048, 3072):
         found = Found(TAR, data[:end])
@@ -180,7 +175,6 @@ def test_one_compressed_file() -> None:
 
 
 def test_several_members_are_one_content() -> None:
-    """Concatenated members, zero padding and junk behind them, as gzip itself reads them."""
     one, two = gzip.compress(b"one"), gzip.compress(NOISE)
     assert Found(GZIP, one + two).members[0][2] == b"one" + NOISE
     assert Found(GZIP, one + bytes(700) + two + b"junk").members[0][2] == b"one" + NOISE
@@ -222,7 +216,6 @@ NAMES = st.text(
 @settings(max_examples=50, deadline=None)
 @given(st.lists(st.tuples(NAMES, st.binary(max_size=1500)), max_size=6), st.sampled_from(FORMATS[1:]))
 def test_what_the_standard_library_writes_is_read_back(members: list[tuple[str, bytes]], fmt: int) -> None:
-    """Names of any length and alphabet, bodies of any size."""
     members = [(name, body) for name, body in members if not name.endswith("/")]
     data = tarred(members, fmt)
     expected = [(i, name.encode(), body) for i, (name, body) in enumerate(members)]
@@ -230,7 +223,6 @@ def test_what_the_standard_library_writes_is_read_back(members: list[tuple[str, 
 
 
 def test_what_nobody_wants_is_decompressed_up_to_a_bound() -> None:
-    """A member that is passed over costs as much as one that is read: past the archive's allowance it is a bomb."""
     data = gzip.compress(tarred([("bomb", bytes(30_000_000)), ("behind", b"words")]), 9)
     left = GZIP.children(MemorySource(b"a.tgz", data), Limits(expansion_floor=1_000_000))
     assert next(left).name == b"bomb"  # and nobody reads it
@@ -240,7 +232,6 @@ def test_what_nobody_wants_is_decompressed_up_to_a_bound() -> None:
 
 
 def test_padding_is_not_counted_as_skipped() -> None:
-    """Many small members, each padded to a block, are no bomb."""
     data = gzip.compress(tarred([(f"{n}", b"x") for n in range(1500)]), 9)
     assert (
         sum(1 for _ in GZIP.children(MemorySource(b"a.tgz", data), Limits(expansion_floor=1000, expansion_ratio=1)))

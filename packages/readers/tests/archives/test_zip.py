@@ -73,7 +73,6 @@ class Unseekable(io.RawIOBase):
 
 @pytest.mark.parametrize("method", METHODS)
 def test_members_with_their_index_and_bytes(method: int) -> None:
-    """Every method; directories count in the index and are no items."""
     out = io.BytesIO()
     with zipfile.ZipFile(out, "w", method) as file:
         file.writestr("a.txt", b"alpha" * 100)
@@ -114,7 +113,6 @@ def test_large_members_are_streams() -> None:
     ],
 )
 def test_names_come_as_raw_bytes(name: bytes) -> None:
-    """Hostile names reach the row unchanged; making paths of them is nobody's business here."""
     plain = archive({"P" * max(1, len(name)): b"data"}, zipfile.ZIP_STORED)
     data = plain.replace(b"P" * len(name), name) if name else plain
     if name:
@@ -122,7 +120,6 @@ def test_names_come_as_raw_bytes(name: bytes) -> None:
 
 
 def test_encrypted_members_fail_and_the_others_go_on() -> None:
-    """An encrypted member has no row; its neighbours have."""
     data = bytearray(archive({"a": b"one", "b": b"two"}, zipfile.ZIP_STORED))
     central = data.index(b"PK\x01\x02")
     data[central + 8] |= 1
@@ -132,7 +129,6 @@ def test_encrypted_members_fail_and_the_others_go_on() -> None:
 
 
 def test_damaged_members_fail_and_the_others_go_on() -> None:
-    """A CRC that does not match, a broken deflate stream and a lying size cost one member each."""
     data = bytearray(archive({"crc": b"one" * 50, "deflate": NOISE, "size": b"three" * 50, "fine": b"four"}))
     at = [i for i in range(len(data)) if data.startswith(b"PK\x01\x02", i)]
     data[at[0] + 16] ^= 1
@@ -145,7 +141,6 @@ def test_damaged_members_fail_and_the_others_go_on() -> None:
 
 
 def test_unknown_methods_are_unsupported() -> None:
-    """PPMd and the like are told from damage."""
     data = bytearray(archive({"a": b"one"}))
     struct.pack_into("<H", data, data.index(b"PK\x01\x02") + 10, 98)
     assert Found(bytes(data)).failed == [(0, ExceptionCode.UNSUPPORTED)]
@@ -170,7 +165,6 @@ def test_methods_that_pythons_writer_does_not_know(method: int, pack: Callable[[
 
 
 def test_links_have_no_bytes_and_an_exception() -> None:
-    """A symbolic link from a Unix zip is not taken for a text file that holds a path."""
     out = io.BytesIO()
     with zipfile.ZipFile(out, "w") as file:
         info = zipfile.ZipInfo("link")
@@ -190,7 +184,6 @@ def test_links_have_no_bytes_and_an_exception() -> None:
 
 
 def test_split_archives_are_unsupported() -> None:
-    """One part of a split archive says that the others are needed."""
     data = bytearray(archive({"a": b"one"}))
     struct.pack_into("<HH", data, data.index(b"PK\x05\x06") + 4, 3, 3)
     found = Found(bytes(data))
@@ -199,7 +192,6 @@ def test_split_archives_are_unsupported() -> None:
 
 
 def test_the_first_volume_of_a_split_archive_gives_its_members() -> None:
-    """It has its mark and no directory: the members that are whole come out, then that the others are needed."""
     data = b"PK\x07\x08" + archive({"a": b"one" * 50, "b": NOISE})[:1500]
     found = Found(data)
     assert found.members == [(0, b"a", b"one" * 50)]
@@ -208,7 +200,6 @@ def test_the_first_volume_of_a_split_archive_gives_its_members() -> None:
 
 
 def test_zip64_and_a_program_in_front() -> None:
-    """Sizes of 64 bits, and archives with something in front of them."""
     out = io.BytesIO()
     with zipfile.ZipFile(out, "w") as file, file.open("wide", "w", force_zip64=True) as member:
         member.write(NOISE)
@@ -249,7 +240,6 @@ def test_a_cut_archive_gives_its_complete_members(streamed: bool) -> None:
 
 
 def test_an_archive_inside_a_cut_archive_is_not_taken_for_it() -> None:
-    """The directory of a stored inner archive lies near the end of a cut outer one."""
     inner = archive({"inner": b"x" * 50})
     data = archive({"inner.zip": inner, "cut": NOISE}, zipfile.ZIP_STORED)
     found = Found(data[: data.index(b"cut") + 500])
@@ -271,7 +261,6 @@ def test_a_broken_directory_gives_what_it_lists() -> None:
 
 
 def test_a_streamed_bomb_is_bounded() -> None:
-    """Measuring members of unknown length stops at the expansion limit."""
     raw = Unseekable()
     with zipfile.ZipFile(raw, "w", zipfile.ZIP_DEFLATED) as file, file.open("bomb", "w") as member:  # type: ignore[call-overload]
         for _ in range(40):
@@ -283,7 +272,6 @@ def test_a_streamed_bomb_is_bounded() -> None:
 
 
 def test_overlapping_members_fail() -> None:
-    """Bombs that list the same data many times give it once."""
     plain = archive({f"{i}": b"data" * 100 for i in range(50)}, zipfile.ZIP_STORED)
     data = bytearray(plain)
     for i in range(len(data)):
@@ -296,7 +284,6 @@ def test_overlapping_members_fail() -> None:
 
 @pytest.mark.parametrize("target", [1, 2000, 10_000, 1 << 40])
 def test_ranges_give_every_member_once(target: int) -> None:
-    """Ranges of directory indexes cover the archive; a failed member is in exactly one of them."""
     data = bytearray(archive({f"{i}": NOISE[: 100 * (i % 7)] for i in range(60)}))
     at = [i for i in range(len(data)) if data.startswith(b"PK\x01\x02", i)]
     data[at[13] + 16] ^= 1
@@ -310,7 +297,6 @@ def test_ranges_give_every_member_once(target: int) -> None:
 
 
 def test_a_member_beyond_the_end_is_corrupt() -> None:
-    """Offsets out of the file do not stop the others."""
     data = bytearray(archive({"a": b"one", "b": b"two"}))
     struct.pack_into("<L", data, data.rindex(b"PK\x01\x02") + 42, 0x7FFFFFFF)
     found = Found(bytes(data))

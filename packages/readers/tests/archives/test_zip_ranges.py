@@ -49,7 +49,6 @@ def test_many_overlaps_or_repeats_are_read_in_one_go() -> None:
 
 @pytest.mark.filterwarnings("ignore:Duplicate name")
 def test_ranges_know_overlaps_and_repeated_names() -> None:
-    """A member that lies over one of another range, or has the name of one, is found out all the same."""
     repeated = make_zip([("same.txt" if n % 2 else f"{n}.txt", b"%d" % n * 400) for n in range(60)], stored=True)
     for data in (repeated, announcing_zip(300, 100, shared=True)):
         whole = unpack(b"a.zip", data)

@@ -28,14 +28,12 @@ def read(data: bytes) -> Text:
 
 
 def test_text_links_and_metadata() -> None:
-    """Ends of regions and paragraphs are ends of lines; a place in the document is no address."""
     out = read(djvu("one \x1ftwo größe", LINK + b'(metadata (title "A title") (author "Ann"))'))
     assert out.text.split("\n") == ["one ", "two größe", "seen here", "https://example.org/a", ""]
     assert (out.pages, out.metadata, out.error) == (1, {"title": "A title", "author": "Ann"}, None)
 
 
 def test_a_scan_has_no_text_layer() -> None:
-    """It is not empty: there is something to be read."""
     assert read(djvu()).state is TextState.NO_TEXT_LAYER
     linked = read(djvu(None, LINK))
     assert (linked.state, "seen here" in linked.text, linked.error) == (TextState.NO_TEXT_LAYER, True, None)
@@ -52,7 +50,6 @@ def test_a_page_without_a_layer_among_others_is_told(real_files: Path) -> None:
 
 
 def test_damaged_annotations_are_told() -> None:
-    """They are packed (ANTz), and may have been links and properties."""
     body = djvu("words", b"x")[12:].replace(b"ANTa", b"ANTz")
     out = read(b"AT&TFORM" + len(body).to_bytes(4, "big") + body)
     assert out.error is not None

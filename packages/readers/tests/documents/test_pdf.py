@@ -43,7 +43,6 @@ def read(data: bytes, limits: Limits = LIMITS) -> Text:
 
 
 def test_text_pages_and_metadata() -> None:
-    """Every page's text in order, the page count, the document information."""
     out = read(make("first page", "second page"))
     assert out.text.splitlines() == ["first page", "second page"]
     assert out.pages == 2
@@ -99,7 +98,6 @@ def test_words_that_stick_are_found_both_ways() -> None:
 
 
 def test_a_page_that_stands_upside_down() -> None:
-    """PDFium has its lines backwards, so that most words were halves."""
     lines = (
         "American artists and thinkers spoke of cultural ideals",
         "in museums and partnerships of the whole world today",
@@ -200,7 +198,6 @@ def test_what_plays_on_a_page_is_told(kind: bytes) -> None:
 
 
 def test_a_page_that_breaks_off_is_told() -> None:
-    """PDFium shows what stands before the damage and calls the page whole. A wrong checksum loses nothing."""
     drawn = (
         b"BT /F 9 Tf "
         + b"".join(b"9 %d Td (word%d and more) Tj " % (9 * (k % 7), k * 7919 % 10007) for k in range(400))
@@ -230,7 +227,6 @@ def test_a_page_that_breaks_off_is_told() -> None:
 
 
 def test_unreadable_pages_are_counted_and_the_others_read() -> None:
-    """A page that is not there costs its own text only; one with much text does not run into the next."""
     much = " ".join(f"word{number}" for number in range(3000))
     objects = (
         b"<</Type/Catalog/Pages 2 0 R>>",
@@ -266,7 +262,6 @@ def test_where_no_page_can_be_read_nobody_says_that_there_is_no_text_layer() -> 
 
 
 def test_attachments_are_children() -> None:
-    """Embedded files come out byte for byte with their names."""
     document = pdfium.PdfDocument(make("x"))
     for name, content in (("one.txt", b"content 1"), ("zwei ü.bin", bytes(range(256)))):
         document.new_attachment(name).set_data(content)
@@ -282,7 +277,6 @@ def test_attachments_are_children() -> None:
 
 
 def test_embedded_files_that_no_list_leads_to_are_counted() -> None:
-    """Other forms of a file and older versions are in the document, and nobody takes them out: the exception says so."""
     files = b"<</Type/Filespec/F(a)/EF<</F 5 0 R/Unix 6 0 R>>>>"
     objects = (
         b"<</Type/Catalog/Pages 2 0 R/Names<</EmbeddedFiles<</Names[(a) 4 0 R]>>>>>>",
@@ -310,18 +304,15 @@ def test_password_is_encrypted_without_children() -> None:
 
 
 def test_empty_user_password_is_read() -> None:
-    """A PDF that only restricts printing or copying is read like any other."""
     assert "readable" in read(make("readable", password="")).text
 
 
 def test_no_text_layer() -> None:
-    """Pages without any text say that there is none, and are still counted."""
     out = read(make("", ""))
     assert (out.state, out.text, out.pages) == (TextState.NO_TEXT_LAYER, "", 2)
 
 
 def test_truncated_is_an_error() -> None:
-    """A PDF that breaks off is reported, with or without text left in it."""
     data = make("some text")
     cut = data[: data.rindex(b"startxref")]
     try:
@@ -333,14 +324,12 @@ def test_truncated_is_an_error() -> None:
 
 
 def test_corrupt_is_an_error() -> None:
-    """Bytes that only look like a PDF at both ends are corrupt."""
     with pytest.raises(DocumentError) as caught:
         read(b"%PDF-1.4\n" + b"junk " * 100 + b"%%EOF")
     assert caught.value.code is ExceptionCode.CORRUPT
 
 
 def test_limits() -> None:
-    """Text is cut at the limit of characters; a file over the parse limit is too large."""
     data = make("some text that is long enough")
     out = read(data, Limits(text_characters=4))
     assert (out.text, out.state) == ("some", TextState.TRUNCATED_BY_LIMIT)
@@ -350,7 +339,6 @@ def test_limits() -> None:
 
 
 def test_works_after_fork() -> None:
-    """A slot is forked from a process that has imported and used the library."""
     data = make("forked")
     read(data)
     child = os.fork()
@@ -373,7 +361,6 @@ def test_works_after_fork() -> None:
     ],
 )
 def test_iso_date(raw: str, shown: str) -> None:
-    """Dates are shown in one form whatever their precision; what is no date is kept."""
     assert iso_date(raw) == shown
 
 
@@ -400,7 +387,6 @@ def with_xfa(packets: str) -> bytes:
 
 @pytest.mark.parametrize("packets", ["[(template)4 0 R(datasets)5 0 R]", "6 0 R"], ids=["packets", "one stream"])
 def test_values_of_xfa_forms_are_text(packets: str) -> None:
-    """What was filled in, not what the template says."""
     assert read(with_xfa(packets)).text.split("\n") == ["Ann Größe", "42", ""]
 
 
@@ -441,7 +427,6 @@ def test_what_a_signature_says_and_shows() -> None:
 
 
 def test_what_a_stamp_shows() -> None:
-    """It was in no text, with state ok."""
     assert read(signed(stamp=b"APPROVED by counsel")).text.splitlines() == ["the page", "APPROVED by counsel"]
 
 
@@ -450,12 +435,10 @@ def test_what_a_stamp_shows() -> None:
     [(b"/Name(never ends", "never ends"), (b"/Name<41", "A"), (b"/Name()", ""), (b"/Location(\\", "\\")],
 )
 def test_a_signature_that_is_damaged(told: bytes, text: str) -> None:
-    """What it says is guessed at."""
     assert list(_texts(told)) == [text]
 
 
 def test_outline_links_and_who_commented() -> None:
-    """Titles that no page says, addresses behind words, and the author of a comment, each once."""
     objects = (
         b"<</Type/Catalog/Pages 2 0 R/Outlines 6 0 R>>",
         b"<</Type/Pages/Kids[3 0 R]/Count 1>>",
@@ -473,7 +456,6 @@ def test_outline_links_and_who_commented() -> None:
 
 
 def test_letters_that_stand_alone_are_no_words() -> None:
-    """Where a PDF places each letter by itself no search finds its words; a list of letters among text is none."""
     apart = read(make(*[" ".join("lettersapart") for _ in range(10)], "and some words"))
     assert apart.error is not None
     assert apart.error.code is ExceptionCode.UNSUPPORTED
@@ -514,7 +496,6 @@ def with_xmp(*packets: bytes, named: int = 0, packed: bool = False, title: bytes
 
 @pytest.mark.parametrize("packed", [False, True])
 def test_what_only_xmp_says_is_metadata(packed: bool) -> None:
-    """Title, author and keywords where the document information has none; the document's packet, not a picture's."""
     found = read(with_xmp(OTHER, PACKET, named=1, packed=packed)).metadata
     assert found == {"title": "Budget of 2019", "author": "Ann Lee, Bo", "keywords": "money"}
     assert read(with_xmp(PACKET, packed=packed, named=-1)).metadata == found
@@ -522,7 +503,6 @@ def test_what_only_xmp_says_is_metadata(packed: bool) -> None:
 
 
 def test_no_packet_is_taken_for_the_documents() -> None:
-    """Of several which one it is has to be known; what is no packet says nothing."""
     assert read(with_xmp(OTHER, PACKET, named=-1)).metadata == {}
     assert read(with_xmp(b"<x", packed=False)).metadata == {}
     assert read(with_xmp(PACKET, packed=True).replace(b"x\x9c", b"zz")).metadata == {}

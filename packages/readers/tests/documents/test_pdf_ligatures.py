@@ -49,7 +49,6 @@ def _pdf(shown: str, **letters: str) -> bytes:
     ],
 )
 def test_letters_of_a_glyph_stay_in_order(data: bytes, text: str) -> None:
-    """From right to left they are moved as a whole; from left to right they are as they are."""
     assert PdfHandler().text(MemorySource(b"x.pdf", data), Limits()).text.strip() == text
 
 

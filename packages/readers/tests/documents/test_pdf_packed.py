@@ -28,7 +28,6 @@ def stream(objects: bytes, dictionary: bytes = DEFLATED, eol: bytes = b"\r\n") -
     "filtered", [b"/Filter/FlateDecode", b"/Filter /FlateDecode", b"/Filter [ /FlateDecode ]", b""]
 )
 def test_finds_what_is_packed(eol: bytes, filtered: bytes) -> None:
-    """A name in one of the streams, or in none of them."""
     dictionary = b"<</Type /ObjStm" + filtered + b"/Length %d>>"
     other, wanted = (stream(b"<</Subtype" + name + b">>", dictionary, eol) for name in (b"/Text", NAME))
     assert not may_mention(b"%PDF-1.7\n" + 3 * other, NAME)
@@ -50,7 +49,6 @@ def test_finds_what_is_packed(eol: bytes, filtered: bytes) -> None:
     ids=["predictor", "two filters", "another filter", "escaped key", "escaped name", "cut", "damaged", "no stream"],
 )
 def test_is_not_sure_of_what_it_cannot_read(unknown: bytes) -> None:
-    """PDFium may know better."""
     assert may_mention(b"%PDF-1.7\n" + stream(b"x") + unknown, NAME)
 
 
@@ -92,13 +90,11 @@ def annotated(subtype: bytes) -> bytes:
 
 
 def test_files_attached_to_a_page() -> None:
-    """They are found in packed objects."""
     found = list(PdfHandler().children(MemorySource(b"x.pdf", annotated(NAME)), Limits()))
     assert [(child.name, child.data) for child in found] == [(b"note.txt", b"bytes")]
 
 
 def test_an_annotation_of_another_kind_attaches_nothing() -> None:
-    """The file is there all the same, and is counted as one that is not taken out."""
     with pytest.raises(DocumentError, match="1 embedded file") as raised:
         list(PdfHandler().children(MemorySource(b"x.pdf", annotated(b"/Text")), Limits()))
     assert raised.value.missing == 1

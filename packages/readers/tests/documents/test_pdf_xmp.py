@@ -48,7 +48,6 @@ def test_a_text_is_kept_for_what_is_wanted_and_near() -> None:
 
 
 def test_what_is_said_of_a_property() -> None:
-    """Attributes and elements, text around comments too, outer ones first."""
     packet = (
         b"<r a:title='one' xmlns:a='b'><a:title>two<!-- no --> three<i>four</i></a:title><author>five</author>six</r>"
     )
@@ -60,7 +59,6 @@ def test_what_is_said_of_a_property() -> None:
 
 
 def test_only_the_documents_packet_is_unpacked() -> None:
-    """A megabyte is packed into a kilobyte, and there may be a thousand of them."""
     data = pdf([b" " * (1 << 20)] * 60)
     tracemalloc.start()
     try:

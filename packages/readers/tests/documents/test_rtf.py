@@ -64,7 +64,6 @@ def read(body: str, head: str = r"\ansi\ansicpg1252\uc1") -> str:
     ],
 )
 def test_text(body: str, text: str) -> None:
-    """What a reader of the document sees, once."""
     assert read(body) == text
 
 
@@ -136,7 +135,6 @@ def _coded(text: str, codec: str) -> str:
     ("before", "behind"), [(r"\deff4", r"\pard\plain "), (r"\deff4", ""), ("", r"\f4 x\deff4\plain ")]
 )
 def test_text_in_the_default_font(charset: int, codec: str, said: str, before: str, behind: str) -> None:
-    """Programs name no font where it is the default one: its bytes are in that font's code page, and no guess."""
     fonts = rf"{{\fonttbl{{\f0\fcharset0 A;}}{{\f4\froman\fcharset{charset} B;}}}}"
     info = rf"{{\info{{\title {_coded(said, codec)}}}}}"
     source = MemorySource(
@@ -159,7 +157,6 @@ def test_what_the_default_font_does_not_change() -> None:
 
 
 def test_fonts_have_code_pages() -> None:
-    """Bytes are read by the font's charset; double-byte ones over the boundaries of tokens; \\plain ends it."""
     fonts = r"{\fonttbl{\f0 A;}{\f1\fcharset204 B;}{\f2\fcharset128 C;}{\f3\fcharset238\cpg1250 D;}}"
     body = r"{\f1 \'cf\'f0\'e8} {\f2 \'93\'fa\'96{\b\'7b}} \f3\'b9\plain\'b9"
     assert read(fonts + body) == "При 日本 ą¹"
@@ -187,14 +184,12 @@ def test_code_pages_that_are_not_known() -> None:
 
 
 def test_font_tables_may_hold_anything() -> None:
-    """Other names of a font, its file, braces in its name; and the table's words mean nothing outside of it."""
     fonts = r"{\fonttbl{\f1\fbidi \froman\fcharset204{\*\panose 0202}Times {\*\falt \'7b x};}{\f2 \}\fcharset161 B;}}"
     assert read(fonts + r"\f1\'cf\f2\'e1\fcharset204\f0\'b9") == "Пα¹"
 
 
 @pytest.mark.parametrize("closed", ["", "}}}"])
 def test_font_table_that_does_not_end(closed: str) -> None:
-    """What lies in it by mistake is not lost with it."""
     data = r"{\rtf1{\fonttbl{\f0 A;{\info{\title Held}}{\pict\pngblip 0102}" + closed
     source = MemorySource(b"x.rtf", data.encode())
     assert RtfHandler().text(source, Limits()).metadata == {"title": "Held"}
@@ -202,7 +197,6 @@ def test_font_table_that_does_not_end(closed: str) -> None:
 
 
 def test_bytes_contradict_the_code_page() -> None:
-    """Programs that know no code page write their own; a font's, and a text that may be what it says, stay."""
     said = "Протокол вчерашнего совещания и договор поставки оборудования, направляю для замечаний"
     coded = "".join(f"\\'{byte:02x}" for byte in said.encode("cp1251"))
     assert read(coded) == said
@@ -211,7 +205,6 @@ def test_bytes_contradict_the_code_page() -> None:
 
 
 def test_the_picture_of_a_linked_object_is_all_there_is() -> None:
-    """Of one whose bytes are in the document it is a rendering (below)."""
     rendering = rb"{\result{\pict\emfblip 01000000}}"
     linked = rb"{\rtf1{\object\objautlink{\*\objdata 0105000001000000}" + rendering + b"}}"
     assert [(child.name, child.notes) for child in children(linked)] == [(b"picture-0.emf", {})]
@@ -230,7 +223,6 @@ def test_what_a_shape_holds_a_second_time() -> None:
 
 
 def test_what_is_written_about_a_picture_and_letters_that_are_drawn() -> None:
-    """Both stand in properties of a shape, in the document's code page or in Unicode; the others are no text."""
     told = r"{\*\shppict{\pict{\*\picprop{\sp{\sn wzDescription}{\sv Gr\'f6\'dfe \u8364\'3f\par}}}\pngblip 89}}"
     drawn = r"{\shp{\*\shpinst{\sp{\sn shapeType}{\sv 136}}{\sp{\sn gtextUNICODE}{\sv Annual \{report\\}}}}"
     assert read(f"a{told}b").split() == ["a", "Größe", "€", "b"]
@@ -241,7 +233,6 @@ def test_what_is_written_about_a_picture_and_letters_that_are_drawn() -> None:
 
 @given(st.lists(st.sampled_from([b"{", b"}", b"\\", b"\\{", b"\\}", b"\\bin3 ", b"\\bin", b"\\b", b"x", b"\\'7d"])))
 def test_where_a_group_ends(pieces: list[bytes]) -> None:
-    """Braces that are text and bytes of \\bin do not count, wherever they stand."""
     data = b"".join(pieces)
     at, depth, end = 0, 1, len(data)
     while at < len(data):
@@ -259,14 +250,12 @@ def test_where_a_group_ends(pieces: list[bytes]) -> None:
 
 
 def test_very_many_pictures() -> None:
-    """Each is a child with its own bytes, in order."""
     body = "".join(rf"text {{\pict\pngblip {number:08x}}}\par" for number in range(5_000))
     found = list(RtfHandler().children(MemorySource(b"x.rtf", rf"{{\rtf1 {body}}}".encode()), Limits()))
     assert [child.data for child in found] == [struct.pack(">I", number) for number in range(5_000)]
 
 
 def test_metadata() -> None:
-    """The information group, in Unicode where it is there too."""
     data = (
         rb"{\rtf1\ansi{\info{\upr{\title ?}{\*\ud{\title \u937?mega}}}{\author A. Writer}{\operator B}{\*\company C}"
         rb"{\creatim\yr2020\mo3\dy6\hr9\min5}{\revtim\yr0}}body}"
@@ -339,7 +328,6 @@ def test_children() -> None:
 
 
 def test_a_picture_with_very_many_properties() -> None:
-    """They stand in front of what says which format it has."""
     properties = (
         rb"{\*\picprop" + rb"{\sp{\sn fLockRotation}{\sv 0}}" * 200 + rb"{\sp{\sn pib}{\sv {\pict\wmetafile8 00}}}}"
     )
@@ -348,14 +336,12 @@ def test_a_picture_with_very_many_properties() -> None:
 
 
 def test_object_that_is_a_compound_file() -> None:
-    """Newer programs put one into the object; what it packages is the child."""
     inner = ole_package.compound_file("table.csv", b"a,b")
     data = b"{\\rtf1 " + _object(b"Excel.Sheet.12", inner) + b"}"
     assert [(c.name, c.data) for c in children(data) if not c.notes] == [(b"table.csv", b"a,b")]
 
 
 def test_damage() -> None:
-    """A document that breaks off keeps its text; one that nests without end is given up in time."""
     cut = RTF.text(MemorySource(b"", rb"{\rtf1 some {\b text"), Limits())
     assert (cut.text, cut.error and cut.error.code) == ("some text", ExceptionCode.TRUNCATED)
     deep = RTF.text(MemorySource(b"", b"{\\rtf1 x" + b"{" * 100_000), Limits())
@@ -366,7 +352,6 @@ def test_damage() -> None:
 
 @given(st.lists(st.sampled_from([b"{", b"}", b"\\", b"\\u-1?", b"\\bin9", b"\\'e", b"\\pict", b"\\objdata", b"\\f9", b"\\uc9", b"\\info\\title", b"\\upr", b"text", b"\\fonttbl", b"\\*", b"\0", b"\\fcharset128", b"ff "]), max_size=40))  # fmt: skip
 def test_any_tokens_give_text(tokens: list[bytes]) -> None:
-    """No sequence of tokens makes it raise or lose its way."""
     data = b"{\\rtf1 " + b"".join(tokens)
     read_rtf(data).text.encode()
     children(data)
@@ -390,7 +375,6 @@ def test_real_files(name: str, fragment: str) -> None:
 
 
 def test_bytes_among_the_digits_of_an_object_count_in_their_place() -> None:
-    """\\bin within an object's data (1.9.1, "Objects"): what is in front of it and behind belongs to the object too."""
     whole = _object(b"Package.1", ole_package.compound_file("in.txt", b"word inside a package"))
     head, _, rest = whole.partition(b"\\objdata")
     digits, _, tail = rest.partition(b"}")

@@ -83,7 +83,6 @@ def png() -> bytes:
     ids=["jpeg", "png", "webp", "tiff"],
 )
 def test_xmp(data: bytes) -> None:
-    """Attributes, elements and lists, in four formats; the program's name is none of it."""
     out = read(data)
     assert out.text.splitlines() == SAID
     assert (out.metadata["description"], out.metadata["keywords"]) == ("Signing of the lease", "harbour, contract")
@@ -100,14 +99,12 @@ def test_xmp(data: bytes) -> None:
     ids=["jpeg", "two segments", "tiff", "tiff of Photoshop"],
 )
 def test_iptc(data: bytes) -> None:
-    """Captions in the charset that they say."""
     out = read(data)
     assert out.text.splitlines() == ["Überführung", "pier", "A. Nowak"]
     assert (out.metadata["author"], out.metadata["keywords"]) == ("A. Nowak", "pier")
 
 
 def test_text_chunks_and_comments() -> None:
-    """Of PNG, packed or not; a JPEG's comment; not what programs write for themselves."""
     info = PngImagePlugin.PngInfo()
     info.add_text("Title", "Harbour plan")
     info.add_text("Comment", "see the annex", zip=True)
@@ -120,7 +117,6 @@ def test_text_chunks_and_comments() -> None:
 
 
 def test_exif_says_it_too() -> None:
-    """The caption that a camera's program wrote is found as text, once."""
     tags = Image.Exif()
     tags[0x010E] = "Gate seven"
     assert read(picture("JPEG", exif=tags.tobytes())).text == "Gate seven\n"
@@ -128,7 +124,6 @@ def test_exif_says_it_too() -> None:
 
 
 def test_damage_costs_the_caption_only() -> None:
-    """What cannot be read is left out; a chunk that inflates without end is cut."""
     broken = [
         with_segments((0xE1, b"http://ns.adobe.com/xap/1.0/\0<not"), (0xED, b"Photoshop 3.0\x008BIM\x04\x04")),
         tiff(33723, b"\x1c\x02\x78\xff\xff"),

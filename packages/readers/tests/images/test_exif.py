@@ -46,12 +46,10 @@ def read(data: bytes) -> dict[str, object]:
 
 @pytest.mark.parametrize("form", ["JPEG", "PNG", "WEBP", "TIFF"])
 def test_what_pillow_wrote(form: str) -> None:
-    """Camera, date with its zone, and place, in four formats."""
     assert read(picture(form)) == TAKEN
 
 
 def test_without_exif() -> None:
-    """Nothing is made up."""
     out = io.BytesIO()
     Image.new("RGB", (20, 10)).save(out, "JPEG")
     assert read(out.getvalue()) == {}
@@ -67,7 +65,6 @@ def test_without_exif() -> None:
     ],
 )
 def test_dates(value: bytes, shown: str | None) -> None:
-    """As cameras with and without a clock write them."""
     entry = struct.pack("<HHII", 0x0132, 2, len(value) + 1, 26)
     data = b"II*\0" + struct.pack("<IH", 8, 1) + entry + bytes(4) + value + b"\0"
     assert exif.read(io.BytesIO(data), len(data), "tiff").metadata.get("modified") == shown
@@ -76,7 +73,6 @@ def test_dates(value: bytes, shown: str | None) -> None:
 @settings(max_examples=80, deadline=None)
 @given(st.data())
 def test_damage_is_no_error(data: st.DataObject) -> None:
-    """Any byte of the block may be wrong."""
     sample = bytearray(picture("TIFF"))
     for _ in range(data.draw(st.integers(1, 6))):
         sample[data.draw(st.integers(8, len(sample) - 1))] = data.draw(st.integers(0, 255))
@@ -146,7 +142,6 @@ def _said(data: bytes) -> tuple[str, dict[str, object]]:
     ],
 )  # fmt: skip
 def test_comments_in_each_charset_code(order: str, value: bytes, shown: str) -> None:
-    """In blocks of both byte orders; the byte order of the comment is a matter of the program that wrote it."""
     assert _said(_block({0x9286: (7, value)}, order))[0] == shown
     if shown:
         assert _said(_block({}, order, gps={0x001C: (7, value)}))[0] == shown
@@ -154,7 +149,6 @@ def test_comments_in_each_charset_code(order: str, value: bytes, shown: str) -> 
 
 @pytest.mark.parametrize("order", ["<", ">"])
 def test_tags_of_windows(order: str) -> None:
-    """UTF-16, little-endian in a big-endian block as well."""
     names = {0x9C9B: "title", 0x9C9C: "description", 0x9C9D: "author", 0x9C9E: "keywords", 0x9C9F: "subject"}
     said = {tag: f"{key} Ünïcode 説明" for tag, key in names.items()}
     lines, metadata = _said(_block({tag: (1, text.encode("utf-16-le") + b"\0\0") for tag, text in said.items()}, order))
@@ -173,7 +167,6 @@ def test_tags_of_windows(order: str) -> None:
     ],
 )
 def test_strings_in_other_charsets(value: bytes, shown: str) -> None:
-    """The standard has ASCII; which one it was is recorded as detected."""
     found = ImageHandler().text(MemorySource(b"", _picture(_block({0x010E: (2, value + b"\0")}, "<"))), Limits())
     assert found.text == f"{shown}\n"
     assert found.metadata["description"] == shown

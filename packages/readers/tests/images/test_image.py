@@ -32,20 +32,17 @@ def read(data: bytes) -> Text:
 
 @pytest.mark.parametrize("form", ["JPEG", "PNG", "GIF", "TIFF", "BMP", "WEBP"])
 def test_size_and_format(form: str) -> None:
-    """Width and height agree with the library that wrote the picture; there is no text and no error."""
     out = read(make(form))
     assert out.metadata == {"format": form.lower(), "width": 123, "height": 45}
     assert (out.state, out.text, out.error) == (TextState.NO_TEXT_LAYER, "", None)
 
 
 def test_tiff_frames_are_pages() -> None:
-    """Each frame of a TIFF is a page; other images do not know pages."""
     assert read(make("TIFF", frames=3)).pages == 3
     assert read(make("PNG")).pages is None
 
 
 def test_tiff_chain_that_loops_ends() -> None:
-    """A directory that points at itself is one frame."""
     data = b"II*\0\x08\0\0\0" + b"\x01\0" + b"\0\x01\x03\0\x01\0\0\0\x07\0\0\0" + b"\x08\0\0\0"
     out = read(data)
     assert (out.pages, out.metadata["width"]) == (1, 7)
@@ -53,7 +50,6 @@ def test_tiff_chain_that_loops_ends() -> None:
 
 @pytest.mark.parametrize("form", ["JPEG", "PNG", "BMP", "WEBP"])
 def test_truncated_picture(form: str) -> None:
-    """A picture that breaks off keeps its size and says so."""
     data = make(form)
     out = read(data[: len(data) // 2])
     assert out.metadata["width"] == 123
@@ -71,12 +67,10 @@ def test_header_alone_is_an_error(form: str) -> None:
 
 @pytest.mark.parametrize("form", ["JPEG", "PNG"])
 def test_appended_bytes_are_no_damage(form: str) -> None:
-    """Cameras and phones append data behind the picture."""
     assert read(make(form) + b"appended" * 2000).error is None
 
 
 def test_heic_is_a_picture_with_a_size() -> None:
-    """The largest of the sizes among its properties: the others are tiles and thumbnails."""
     sizes = b"".join(
         b"\0\0\0\x14ispe" + bytes(4) + struct.pack(">II", *size) for size in ((160, 120), (4032, 3024), (512, 512))
     )
@@ -89,7 +83,6 @@ def test_heic_is_a_picture_with_a_size() -> None:
 
 @pytest.mark.skipif(not features.check("jpg_2000"), reason="this Pillow writes no JPEG 2000")
 def test_jpeg_2000_has_a_size() -> None:
-    """What Pillow writes; a header without the size is a picture all the same."""
     data = make("JPEG2000")
     assert identify(MemorySource(b"a", data)) == "image/jp2"
     out = read(data)

@@ -40,7 +40,6 @@ def read(data: bytes, limits: Limits | None = None) -> Text:
 
 
 def test_every_record_of_an_enhanced_metafile_that_writes() -> None:
-    """Characters in UTF-16, in bytes of the selected font's code page, several in one record, and short ones."""
     many = struct.pack("<I", 1) + struct.pack("<iiIII4iI", 0, 40, 4, 80, 0, 0, 0, 0, 0, 0) + "many".encode("utf-16-le")
     records = [
         wide("wide", (0, 10)),
@@ -71,7 +70,6 @@ def test_runs_become_words_and_lines() -> None:
     ],
 )
 def test_emf_plus(flags: int, other: list[bytes], said: str) -> None:
-    """What EMF+ records write is text, unless they say that the others write the same and these do."""
     driver = struct.pack("<IIII", 0, 1, 0, 6) + "driver".encode("utf-16-le") + struct.pack("<12f", *[9.0] * 12)
     records = plus(plus_record(0x4001, bytes(16), flags), plus_string("plus"), plus_record(0x4036, driver))
     assert read(emf(records, *other)).text == said
@@ -79,7 +77,6 @@ def test_emf_plus(flags: int, other: list[bytes], said: str) -> None:
 
 @pytest.mark.parametrize("placeable", [True, False])
 def test_a_windows_metafile(placeable: bool) -> None:
-    """Both kinds of text, behind a rectangle too, with and without the header that programs put in front."""
     far = (10,) * 3
     records = [wmr_text(b"one", y=1), wmr_ext_text(b"two", y=2, options=2), wmr_ext_text(b"thr", y=3, far=far)]
     out = read(wmf(*records, wmr_ext_text(b"ee", x=30, y=3), placeable=placeable))
@@ -88,7 +85,6 @@ def test_a_windows_metafile(placeable: bool) -> None:
 
 
 def test_fonts_by_their_places_in_the_table() -> None:
-    """A new object takes the lowest free place; a pen between them is no font; what was saved comes back."""
     select = [wmr(0x012D, struct.pack("<H", n)) for n in range(3)]
     delete = wmr(0x01F0, struct.pack("<H", 0))
     greek, hebrew = "Σύμβαση".encode("cp1253"), "חוזהאחד".encode("cp1255")
@@ -102,7 +98,6 @@ def test_fonts_by_their_places_in_the_table() -> None:
 
 
 def test_nothing_written_is_a_picture() -> None:
-    """One that only draws has no text layer, as other pictures."""
     assert [read(data).state for data in (emf(emr(54, bytes(8))), wmf(PEN))] == [TextState.NO_TEXT_LAYER] * 2
 
 
@@ -138,7 +133,6 @@ def test_many_texts_at_one_place_are_no_bomb() -> None:
 
 
 def test_the_limit_of_characters() -> None:
-    """As of any other text."""
     out = read(emf(wide("abcdef")), Limits(text_characters=3))
     assert (out.text, out.state) == ("abc", TextState.TRUNCATED_BY_LIMIT)
 
@@ -162,8 +156,6 @@ def test_other_forms_of_a_picture_are_children() -> None:
 
 
 def test_the_windows_metafile_in_a_comment() -> None:
-    """What it alone says is text; where the enhanced one says the same, it comes once, and its damage costs nothing."""
-
     def comment(older: bytes) -> bytes:
         about = struct.pack("<4sIHHIII", b"GDIC", 0x80000001, 0x300, 0, 0, 0, len(older)) + older
         return emr(70, struct.pack("<I", len(about)) + about)

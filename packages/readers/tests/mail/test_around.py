@@ -40,7 +40,6 @@ def _names(data: bytes) -> list[str]:
     ],
 )
 def test_a_short_name_is_read_in_what_the_message_is_in(label: str, body: bytes, subject: bytes) -> None:
-    """As the text declares, or is written, or as the header is; in metadata too. One in UTF-8 stays what it is."""
     data = _mail(["Счёт.txt", "plain.txt"], "cp1251", body=body, label=label, subject=subject)
     assert _names(data) == ["Счёт.txt", "plain.txt"]
     assert HANDLER.text(MemorySource(b"m.eml", data), Limits()).metadata["attachments"] == ["Счёт.txt", "plain.txt"]
@@ -54,13 +53,11 @@ def test_names_tell_each_other() -> None:
 
 
 def test_a_header_is_read_in_what_the_text_below_it_is_in() -> None:
-    """Five letters alone tell nothing."""
     data = _mail([], "cp1251", body=RUSSIAN.encode("cp1251"), label="windows-1251", subject="Счёт".encode("cp1251"))
     assert HANDLER.text(MemorySource(b"m.eml", data), Limits()).metadata["subject"] == "Счёт"
 
 
 def test_what_tells_nothing() -> None:
-    """UTF-8, labels that programs write by habit, guesses."""
     assert (
         charset_around([(b"abc", "iso-8859-1"), (b"abc", "us-ascii"), ("ä".encode(), "utf-8"), (b"abc", "nonsense")])
         == ""

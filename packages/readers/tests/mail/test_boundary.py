@@ -72,14 +72,12 @@ def read(data: bytes) -> tuple[str, list[tuple[bytes, bytes | None]], list[Excep
     ],
 )
 def test_forms_of_the_header(declared: str) -> None:
-    """Comments, commas, quotes, nothing: the parts come out, and nothing is reported, for nothing is missing."""
     data = f"{HEAD}Content-Type: {declared}\r\n\r\n{BODY}".encode()
     assert read(data) == ("alphabody", [(b"a.csv", b"wordincsv,y")], [])
 
 
 @pytest.mark.parametrize("newline", ["\n", "\r", "\r\r\n"])
 def test_line_ends(newline: str) -> None:
-    """Also those that were converted twice, and those of a body alone."""
     data = f"{HEAD}Content-Type: multipart/mixed; boundary=bb\r\n\r\n{BODY}".replace("\r\n", newline).encode()
     assert read(data) == ("alphabody", [(b"a.csv", b"wordincsv,y")], [])
     body = BODY.replace("\r\n", "\r")
@@ -95,7 +93,6 @@ def test_a_header_that_is_lost() -> None:
 
 
 def test_a_multipart_with_the_boundary_of_the_one_around_it() -> None:
-    """What is behind the first closing delimiter is not lost."""
     inner = f"--bb\r\nContent-Type: multipart/alternative; boundary=bb\r\n\r\n{BODY}"
     data = f"{HEAD}Content-Type: multipart/mixed; boundary=bb\r\n\r\n{inner}--bb\r\n\r\nlastword\r\n--bb--\r\n".encode()
     text, children, _ = read(data)
@@ -115,7 +112,6 @@ def test_a_multipart_with_the_boundary_of_the_one_around_it() -> None:
 )
 @pytest.mark.parametrize("declared", ["multipart/mixed", "multipart/mixed; boundary=bb"])
 def test_what_cannot_be_split_is_text_and_reported(declared: str, body: str) -> None:
-    """A multipart was declared, and less was read; in a part of another one too."""
     text, children, codes = read(f"{HEAD}Content-Type: {declared}\r\n\r\n{body}".encode())
     assert text.split() == [word for word in body.split() if word != "--bb--"] or text.split() == body.split()
     assert children == []
@@ -127,7 +123,6 @@ def test_what_cannot_be_split_is_text_and_reported(declared: str, body: str) -> 
 
 
 def test_too_deep() -> None:
-    """Multiparts beyond the limit are text, and that is reported."""
     data = "".join(f"Content-Type: multipart/mixed; boundary=b{n}x\n\n--b{n}x\n" for n in range(MAX_DEPTH + 2))
     text, _, codes = read(f"{HEAD}{data}\n\ninnermost\n".replace("\r", "").encode())
     assert "innermost" in text
@@ -156,7 +151,6 @@ def test_legal_forms(boundary: str, blanks: list[str], before: bool, more: str) 
 
 @given(st.text(alphabet="multiparxed/;=bndcy\"'() \\,\t", max_size=40))
 def test_whatever_is_declared_the_words_come_out(noise: str) -> None:
-    """Or it is reported."""
     data = f"{HEAD}Content-Type: multipart/mixed{noise}\r\n\r\n{BODY}".encode()
     text, children, codes = read(data)
     assert codes or (text, children) == ("alphabody", [(b"a.csv", b"wordincsv,y")])
@@ -179,7 +173,6 @@ def test_a_file_name_with_a_parenthesis_is_no_comment() -> None:
     ],
 )  # fmt: skip
 def test_labels_of_transfer_encodings(label: str, encoded: bytes) -> None:
-    """However they are spelled, in bodies and attachments."""
     head = f"Content-Transfer-Encoding: {label}\r\n".encode()
     data = HEAD.encode() + b"Content-Type: text/plain; charset=utf-8\r\n" + head + b"\r\n" + encoded
     assert read(data) == ("word café", [], [])
@@ -210,14 +203,12 @@ def test_soft_line_breaks_with_blanks_behind() -> None:
 
 @pytest.mark.parametrize("codec", ["utf-16", "utf-16-le", "utf-16-be", "utf-32"])
 def test_a_message_in_wide_characters(codec: str) -> None:
-    """As an editor saved it."""
     data = f"{HEAD}Content-Type: multipart/mixed; boundary=bb\r\n\r\n{BODY}".replace("alphabody", "alphabody ü")
     assert identify(MemorySource(b"x", data.encode(codec))) == "message/rfc822"
     assert read(data.encode(codec)) == ("alphabody ü", [(b"a.csv", b"wordincsv,y")], [])
 
 
 def test_fields_that_are_there_twice() -> None:
-    """The one that says more counts, if the body bears it out."""
     data = f"{HEAD}Content-Type: text/plain\r\nContent-Type: multipart/mixed; boundary=bb\r\n\r\n{BODY}"
     assert read(data.encode()) == ("alphabody", [(b"a.csv", b"wordincsv,y")], [])
     head = f"{HEAD}Content-Transfer-Encoding: 7bit\r\nContent-Transfer-Encoding: base64\r\n\r\n"

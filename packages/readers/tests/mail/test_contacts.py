@@ -29,7 +29,6 @@ IN_UTF8 = {"charset": "utf-8", "charset_source": "utf-8"}
 
 
 def test_vcards() -> None:
-    """Names and addresses of all contacts; folding and escapes undone, groups dropped."""
     data = (
         b"BEGIN:VCARD\r\nVERSION:3.0\r\nFN:Ann M\xc3\xbcl\r\n ler\r\nitem1.EMAIL;TYPE=work:ann@example.org\r\n"
         b"NOTE:one\\, two\\nthree\r\nEND:VCARD\r\nBEGIN:VCARD\nFN:Bob\nEMAIL:bob@example.org\nEND:VCARD\n"
@@ -47,7 +46,6 @@ def test_vcards() -> None:
 
 
 def test_quoted_printable_of_vcard_2() -> None:
-    """Soft line breaks and the charset of the value."""
     data = b"BEGIN:VCARD\r\nVERSION:2.1\r\nFN;CHARSET=ISO-8859-1;ENCODING=QUOTED-PRINTABLE:M=FC=\r\nller\r\nTEL:1=\r\nEND:VCARD\r\n"
     text = read(data).text
     assert "FN:Müller\n" in text
@@ -55,7 +53,6 @@ def test_quoted_printable_of_vcard_2() -> None:
 
 
 def test_calendar() -> None:
-    """Of the first event; people with their names; lines that are no properties stay in the text."""
     data = (
         b"BEGIN:VCALENDAR\r\nBEGIN:VTIMEZONE\r\nDTSTART:19700101T000000\r\nEND:VTIMEZONE\r\nBEGIN:VEVENT\r\nSUMMARY:Board\\; all\r\n"
         b"DTSTART;TZID=Europe/Berlin:20201123T190000\r\nDTEND:20201123T210000Z\r\nLOCATION:Room 5\r\n"
@@ -78,7 +75,6 @@ def test_calendar() -> None:
 
 
 def test_inline_files_are_children() -> None:
-    """Base64 in its three notations, named where there is a name, and no part of the text."""
     coded = base64.b64encode(b"\xff\xd8 picture").decode()
     card = f"BEGIN:VCARD\nPHOTO;ENCODING=b;TYPE=JPEG:{coded[:8]}\n {coded[8:]}\nLOGO:data:image/png;base64,{coded}\nPHOTO;VALUE=uri:http://x\nEND:VCARD\n"
     event = f'BEGIN:VCALENDAR\nATTACH;VALUE=BINARY;ENCODING=BASE64;X-FILENAME="a;b.jpg":{coded}\nEND:VCALENDAR\n'
@@ -101,14 +97,12 @@ def test_inline_files_are_children() -> None:
     )
 )
 def test_any_lines_give_text(pieces: list[str]) -> None:
-    """No line is too odd."""
     data = ("BEGIN:VCARD\n" + "".join(pieces)).encode()
     read(data).text.encode()
 
 
 @pytest.mark.skipif(not REAL.is_dir(), reason="the real files are not on this machine")
 def test_real_files() -> None:
-    """Of Apple's address book, a telephone and two web sites."""
     assert read((REAL / "john-doe.vcf").read_bytes()).metadata["names"] == ["John Doe"]
     assert "Max Müüüüüller" in read((REAL / "multiline_quoted_printable.vcf").read_bytes()).text
     meeting = read((REAL / "meetup.ics").read_bytes())
@@ -117,7 +111,6 @@ def test_real_files() -> None:
 
 
 def test_a_property_with_parameters_without_end_needs_little_memory() -> None:
-    """Its name and value are read all the same; of the parameters the first thousand count."""
     data = (
         b"BEGIN:VCARD\nFN;CN=Ann"
         + b"".join(b";P%d=v" % n for n in range(200_000))
@@ -136,7 +129,6 @@ def test_a_property_with_parameters_without_end_needs_little_memory() -> None:
 
 
 def test_an_inline_file_is_found_however_its_name_is_written() -> None:
-    """Folded within the name, in small letters, in UTF-16."""
     for data in (
         b"BEGIN:VCARD\nPHO\n TO;ENCODING=b:AAAA\n",
         b"BEGIN:VCARD\nphoto;encoding=b:AAAA\n",
@@ -147,13 +139,11 @@ def test_an_inline_file_is_found_however_its_name_is_written() -> None:
 
 
 def test_only_the_first_event_is_told_of() -> None:
-    """The next one's organiser is not put in for one that the first does not have."""
     data = b"BEGIN:VCALENDAR\nBEGIN:VEVENT\nSUMMARY:\nSUMMARY:One\nEND:VEVENT\nBEGIN:VTODO\nORGANIZER:mailto:b@c.d\nLOCATION:L\n"
     assert read(data).metadata == {"events": 2, "subject": "One", **IN_UTF8}
 
 
 def test_addresses_in_parameters_are_told() -> None:
-    """Of Apple's calendars, of deputies; nothing twice."""
     data = (
         b'BEGIN:VCALENDAR\nBEGIN:VEVENT\nATTENDEE;CN="Jane Roe";EMAIL="jane@corp.example":/aMTIz/principal/\n'
         b'ATTENDEE;CN=Boss;DELEGATED-TO="mailto:one@corp.example","mailto:two@corp.example";SENT-BY="mailto:desk@corp.example"'
@@ -172,7 +162,6 @@ def test_addresses_in_parameters_are_told() -> None:
 
 
 def test_the_printed_address_of_vcard_4() -> None:
-    """A label is a parameter there."""
     card = b'BEGIN:VCARD\nVERSION:4.0\nADR;LABEL="Kaiserstrasse 7^n60311 Frankfurt\\, M":;;Kaiserstr;;;;\nEND:VCARD\n'
     assert "ADR:;;Kaiserstr;;;; Kaiserstrasse 7\n60311 Frankfurt, M\n" in read(card).text
 
@@ -181,7 +170,6 @@ def test_the_printed_address_of_vcard_4() -> None:
     ("version", "wanted"), [("2.1", "folded at white space"), ("3.0", "folded at whitespace"), ("4.0", "folded at whitespace")]
 )  # fmt: skip
 def test_version_2_folds_at_white_space_and_keeps_it(version: str, wanted: str) -> None:
-    """The newer ones put a blank in."""
     card = f"BEGIN:VCARD\r\nVERSION:{version}\r\nNOTE:folded at white\r\n space\r\nEND:VCARD\r\n"
     assert f"NOTE:{wanted}\n" in read(card.encode()).text
     mixed = card + card.replace(version, "3.0")
@@ -190,7 +178,6 @@ def test_version_2_folds_at_white_space_and_keeps_it(version: str, wanted: str) 
 
 @pytest.mark.parametrize("codec", ["utf-16", "utf-16-be", "utf-32-le"])
 def test_lines_are_unfolded_in_every_charset(codec: str) -> None:
-    """A line end of two bytes or more is one too."""
     card = "BEGIN:VCARD\r\nVERSION:3.0\r\nFN:Jane\r\nNOTE:fol\r\n ded in the middle of a word\r\nEND:VCARD\r\n"
     out = read(card.encode(codec))
     assert "NOTE:folded in the middle of a word\n" in out.text
@@ -215,7 +202,6 @@ def _text(data: bytes) -> str:
     ],
 )
 def test_base64_goes_on_in_the_next_line(lines: bytes) -> None:
-    """Folded, or as programs of telephones write it; what follows is a property of its own."""
     data = b"BEGIN:VCARD\nVERSION:2.1\n" + lines + b"TEL:123\nEND:VCARD\n"
     data = data.replace(b"\n", b"\r") if b"\r" in lines else data
     (child,) = _children(data)
@@ -224,14 +210,12 @@ def test_base64_goes_on_in_the_next_line(lines: bytes) -> None:
 
 
 def test_damaged_base64_is_reported() -> None:
-    """What can be read of it stays."""
     (child,) = _children(b"BEGIN:VCARD\nVERSION:3.0\nPHOTO;ENCODING=b:/9j/4A?!\nEND:VCARD\n")
     assert child.error is not None
     assert child.data
 
 
 def test_quoted_printable_that_is_folded() -> None:
-    """Within a character no blank can be of the value; blanks behind a soft break were added."""
     head = b"BEGIN:VCARD\r\nVERSION:2.1\r\nFN;ENCODING=QUOTED-PRINTABLE;CHARSET=UTF-8:"
     for value in (b"=D0=A2=D0\r\n =B0", b"=D0=A2=D0=\r\n =B0", b"=D0=A2=D0= \r\n=B0"):
         assert "FN:\u0422\u0430\n" in _text(head + value + b"\r\nEND:VCARD\r\n")
@@ -239,14 +223,12 @@ def test_quoted_printable_that_is_folded() -> None:
 
 
 def test_every_line_may_be_folded() -> None:
-    """The first one too."""
     data = b"BEGI\r\n N:VC\r\n ARD\r\nVERSION:3.0\r\nFN:A\r\n nn\r\nEND:VCARD\r\n"
     assert identify(MemorySource(b"x", data)) == "text/vcard"
     assert "FN:Ann\n" in _text(data)
 
 
 def test_a_date_that_does_not_exist_stays_as_it_is_written() -> None:
-    """It is no date of the metadata's form."""
     data = b"BEGIN:VCALENDAR\nBEGIN:VEVENT\nDTSTART:20241332T250000Z\nEND:VEVENT\nEND:VCALENDAR\n"
     found = CalendarHandler().text(MemorySource(b"c.ics", data), Limits())
     assert found.metadata["start"] == "20241332T250000Z"

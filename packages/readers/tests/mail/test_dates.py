@@ -80,7 +80,6 @@ def test_forms_that_programs_write(written: str, utc: str) -> None:
     ],
 )
 def test_what_is_not_sure_is_absent_and_reported(written: str) -> None:
-    """Rules for summer time, contradictions, days and months in either order. The text is complete all the same."""
     assert moment(written) is None
     data = f"From: a@b.example\nDate: {written}\nSubject: s\n\nbody\n".encode()
     text = EmlHandler().text(MemorySource(b"m.eml", data), Limits())
@@ -96,7 +95,6 @@ def test_what_is_not_sure_is_absent_and_reported(written: str) -> None:
     st.sampled_from([" {}{:02}{:02}", " {}{:02}:{:02}", " GMT{}{:02}:{:02}", "{}{:02}{:02} (x)", " UTC {}{:02}{:02}"]),
 )
 def test_every_form_with_every_offset(when: datetime, away: int, form: str, zone: str) -> None:
-    """The time in UTC is the local one less the offset."""
     when = when.replace(microsecond=0)
     sign, (hours, minutes) = "-" if away < 0 else "+", divmod(abs(away), 60)
     found = moment(when.strftime(form) + zone.format(sign, hours, minutes))
@@ -106,7 +104,6 @@ def test_every_form_with_every_offset(when: datetime, away: int, form: str, zone
 
 @given(st.text(alphabet='()"\\ ab1:+,-', max_size=60))
 def test_comments_end(value: str) -> None:
-    """Nothing outside of a comment is lost, whatever the brackets."""
     kept = without_comments(value)
     if "(" not in value or ")" not in value:
         assert kept == value

@@ -55,7 +55,6 @@ def sample(*, newline: bytes = b"\n") -> bytes:
 
 @pytest.mark.parametrize("newline", [b"\n", b"\r\n"])
 def test_children_are_all_leaves_but_the_text(newline: bytes) -> None:
-    """Attachments, attached messages and inline pictures come in order, decoded, with their names."""
     found = children(sample(newline=newline))
     assert [child.name.decode() for child in found] == ["größe.pdf", "part-1", "part-2"]
     assert [child.ordinal for child in found] == [0, 1, 2]
@@ -77,7 +76,6 @@ def test_an_attached_message_keeps_its_bytes() -> None:
 
 
 def test_text_and_metadata() -> None:
-    """Plain text is preferred to HTML; header fields are decoded; the date is UTC."""
     text = HANDLER.text(MemorySource(b"m.eml", sample()), LIMITS)
     assert text.text.strip() == "Plain text, größer."
     assert text.metadata == {
@@ -94,7 +92,6 @@ def test_text_and_metadata() -> None:
 
 
 def test_what_threads_are_made_of() -> None:
-    """Of very many ids the first and the last; a conversation index that is none, or has no whole answers, says nothing."""
     many = b" ".join(b"<%d@x>" % n for n in range(5_000))
     ids = HANDLER.text(MemorySource(b"", b"References: " + many + b"\n\nx"), LIMITS).metadata["reference_ids"]
     assert (len(ids), ids[0], ids[1], ids[-1]) == (100, "0@x", "4901@x", "4999@x")
@@ -129,7 +126,6 @@ def test_a_date_without_zone_is_the_same_on_every_machine(
 
 
 def test_html_counts_when_there_is_no_plain_text() -> None:
-    """An HTML-only message has the text that people see."""
     data = b"From: a@b.example\nContent-Type: text/html; charset=iso-8859-1\n\n<p>Gr\xfc\xdfe</p><script>x()</script>"
     assert HANDLER.text(MemorySource(b"", data), LIMITS).text == "Grüße"
     blank = (
@@ -156,14 +152,12 @@ def test_a_missing_closing_boundary_is_truncation() -> None:
 
 
 def test_no_header_at_all_is_corrupt() -> None:
-    """Bytes that are no message say so."""
     with pytest.raises(DocumentError) as caught:
         children(b"\x00\x01\x02 not a message")
     assert caught.value.code is ExceptionCode.CORRUPT
 
 
 def test_too_large_is_refused() -> None:
-    """A message over the parse limit is not parsed; its hashes come from what its head says."""
     source = MemorySource(b"", sample())
     small = Limits(parse_bytes=100)
     with pytest.raises(DocumentError) as caught:
@@ -175,7 +169,6 @@ def test_too_large_is_refused() -> None:
 
 
 def test_text_is_cut_at_the_limit() -> None:
-    """Text over the limit is kept up to it and says so."""
     text = HANDLER.text(MemorySource(b"", b"From: a@b.example\n\n" + b"word " * 100), Limits(text_characters=50))
     assert len(text.text) == 50
     assert text.state is TextState.TRUNCATED_BY_LIMIT
@@ -198,8 +191,6 @@ def test_message_id_hash_is_the_edrm_one() -> None:
 
 
 def test_content_hash_knows_copies_and_differences() -> None:
-    """Another route (trace fields, line ends, encoding of the body) leaves the hash alone; other content does not."""
-
     def content(data: bytes) -> bytes:
         hashes = HANDLER.message_hashes(MemorySource(b"", data), LIMITS)
         assert hashes is not None
@@ -229,7 +220,6 @@ def test_digest_parts_are_messages() -> None:
 
 
 def test_a_whole_message_that_is_one_file() -> None:
-    """A message whose only part is a file has that file as a child and no text."""
     data = (
         b"From: a@b.example\nContent-Type: application/pdf; name=x.pdf\nContent-Transfer-Encoding: base64\n\nJVBERg==\n"
     )
@@ -274,14 +264,12 @@ def test_file_names(header: bytes, name: str) -> None:
     ],
 )
 def test_base64_with_junk(raw: bytes, decoded: bytes) -> None:
-    """Junk, missing padding, several padded blocks and footers behind the data."""
     assert decode_base64(raw) == decoded
 
 
 @settings(max_examples=60, deadline=None)
 @given(st.integers(60, 3000), st.data())
 def test_a_changed_character_of_base64_is_seen(size: int, data: st.DataObject) -> None:
-    """Whatever a character inside a line becomes that is not base64 (padding too), the attachment says so."""
     coded = base64.encodebytes(bytes(i * 7 & 0xFF for i in range(size)))
     at = data.draw(st.integers(0, len(coded) // 77 * 77 - 1).filter(lambda n: n % 77 < 75))
     changed = coded[:at] + data.draw(st.sampled_from((b"=", b"!", b"\xff"))) + coded[at + 1 :]
@@ -314,7 +302,6 @@ def test_a_changed_character_of_base64_is_seen(size: int, data: st.DataObject) -
     ],
 )
 def test_a_damaged_attachment_is_named_and_keeps_what_can_be_read(coded: bytes, said: str | None) -> None:
-    """An attachment whose base64 lost something gets an exception of its own; sound and merely untidy ones do not."""
     head = b"From: a@b.example\nContent-Type: application/pdf; name=x.pdf\nContent-Transfer-Encoding: base64\n\n"
     (child,) = children(head + coded)
     assert child.data == decode_base64(coded)
@@ -326,7 +313,6 @@ def test_a_damaged_attachment_is_named_and_keeps_what_can_be_read(coded: bytes, 
 
 
 def test_the_exception_is_the_attachments_and_not_the_messages() -> None:
-    """The row of the attachment is there with its exception; the message itself is sound."""
     mail = make_mail("s", attachments={"a.bin": bytes(60), "b.bin": bytes(range(60))})
     found = unpack(b"m.eml", mail.replace(b"AAAAAAAA", b"AAA\x01\x02\x03AA", 1))
     assert found.codes("m.eml", "a.bin") == ["corrupt"]
@@ -341,7 +327,6 @@ def test_uuencode() -> None:
 
 
 def test_encoded_words_and_dates_never_raise() -> None:
-    """Damaged values come out as they are, or empty."""
     assert decode_words("=?utf-8?Q?caf=C3=A9?= =?utf-8?Q?_bar?= end") == "café bar end"
     assert decode_words("=?x-unknown?B?!!!?= =?utf-8?Q?=ff?=").endswith(("\ufffd", "ÿ"))
     assert field_date(b"Thu, 99 Foo 99999 99:99") == ""
@@ -351,7 +336,6 @@ def test_encoded_words_and_dates_never_raise() -> None:
 
 
 def test_deep_nesting_is_bounded() -> None:
-    """A thousand multiparts inside one another neither overflow the stack nor lose the innermost bytes."""
     data = b"From: a@b.example\n"
     for i in range(1000):
         data += b"Content-Type: multipart/mixed; boundary=b%d\n\n--b%d\n" % (i, i)
@@ -397,7 +381,6 @@ TEXTS = st.text(st.characters(codec="utf-8", exclude_characters="\r\n\0", exclud
 def test_what_the_standard_library_writes_is_read_back(
     subject: str, files: list[tuple[str, bytes]], embed: bool
 ) -> None:
-    """Subject, file names and file bytes of generated messages survive, attached messages keep their bytes."""
     outer = MIMEMultipart()
     outer["From"] = "a@example.org"
     outer["Subject"] = subject
@@ -431,7 +414,6 @@ def test_one_part_of_a_message_sent_in_several() -> None:
 
 
 def test_a_memorandum_keeps_its_lines() -> None:
-    """What begins like a message and was never one: its own lines are text. A mail system's fields are not."""
     memo = b"From: John\nTo: Mary\nSubject: X\nX-Colour: red\nStatus: RO\nClient: Acme\n Holdings\nMatter: Zeppelin takeover\n\nBody text.\n"
     text = HANDLER.text(MemorySource(b"memo", memo), LIMITS)
     assert text.text == "Client: Acme Holdings\nMatter: Zeppelin takeover\nBody text.\n"
@@ -440,7 +422,6 @@ def test_a_memorandum_keeps_its_lines() -> None:
 
 
 def test_a_message_without_a_header_keeps_its_words() -> None:
-    """It is declared to be one; what is there is text, and that is reported."""
     text = EmlHandler().text(MemorySource(b"m.eml", b"no field\nbut words\n"), Limits())
     assert text.text == "no field\nbut words\n"
     assert text.error is not None
@@ -448,7 +429,6 @@ def test_a_message_without_a_header_keeps_its_words() -> None:
 
 
 def test_an_encrypted_text_is_reported() -> None:
-    """A PGP message in the text; one that is quoted is only spoken of."""
     for mark, encrypted in ((b"", True), (b"> ", False)):
         body = b"Hi\n" + mark + b"-----BEGIN PGP MESSAGE-----\n\nhQEMA\n-----END PGP MESSAGE-----\n"
         text = EmlHandler().text(MemorySource(b"m.eml", b"From: a@b.c\nTo: d@e.f\n\n" + body), Limits())

@@ -34,7 +34,6 @@ def emlx(message: bytes, count: int) -> MemorySource:
 
 
 def test_the_message_is_what_counts() -> None:
-    """Children, text and hashes are those of the message; the property list is no part of it."""
     own, other = emlx(MESSAGE, len(MESSAGE)), MemorySource(b"12.emlx", MESSAGE)
     assert identify(own) == "message/x-emlx"
     assert HANDLER.text(own, Limits()) == EmlHandler().text(other, Limits())
@@ -59,7 +58,6 @@ def test_damage() -> None:
     "plist", [PLIST, PLIST.replace(b"?>", b"?>\n<!DOCTYPE plist PUBLIC>\n"), b"<plist></plist>", b"bplist00"]
 )
 def test_a_count_that_is_too_small(plist: bytes) -> None:
-    """As it is where line ends were converted: the property list shows where the message ends."""
     other = EmlHandler().text(MemorySource(b"12.emlx", MESSAGE), Limits())
     for count in (0, 1, 60, len(MESSAGE) - 1):
         own = MemorySource(b"12.emlx", b"%d\n" % count + MESSAGE + plist)
@@ -68,7 +66,6 @@ def test_a_count_that_is_too_small(plist: bytes) -> None:
 
 
 def test_a_count_that_is_too_small_without_a_property_list() -> None:
-    """All that is there is the message, and that is reported. A message alone, with its count, is whole."""
     text = HANDLER.text(MemorySource(b"12.emlx", b"9\nFrom: a@b.c\nTo: d@e.f\n\nwords\n"), Limits())
     assert (text.text, text.error is not None) == ("words\n", True)
     doctype = PLIST.replace(b"?>", b"?>\n<!DOCTYPE plist PUBLIC>\n")
@@ -79,14 +76,12 @@ def test_a_count_that_is_too_small_without_a_property_list() -> None:
 
 @pytest.mark.parametrize("name", [b"1388532061.M2P3V4.host:2,S", b"1388532061.15983_0.mail.example,S=980:2,RS"])
 def test_messages_of_a_maildir(name: bytes) -> None:
-    """Their names say nothing of their type; their bytes do."""
     assert identify(MemorySource(name, MESSAGE)) == "message/rfc822"
 
 
 @pytest.mark.skipif(not REAL.is_dir(), reason="the real files are not on this machine")
 @pytest.mark.parametrize("name", ["plaintext.emlx", "richtext.emlx"])
 def test_real_messages(name: str) -> None:
-    """Written by Apple Mail."""
     own = MemorySource(name.encode(), (REAL / name).read_bytes())
     assert identify(own) == "message/x-emlx"
     text = HANDLER.text(own, Limits())
@@ -97,7 +92,6 @@ def test_real_messages(name: str) -> None:
 
 
 def test_a_property_list_within_the_message_does_not_end_it() -> None:
-    """Where the count is too small and such a list stands there."""
     message = b"From: a@b.c\nSubject: s\n\nthe "
     own = emlx(message + PLIST + b"tailword\n", len(message))
     text = HANDLER.text(own, Limits())

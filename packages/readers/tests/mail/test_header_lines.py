@@ -40,7 +40,6 @@ def _read(data: bytes) -> tuple[Text, list[Child]]:
 )  # fmt: skip
 @pytest.mark.parametrize("newline", [b"\n", b"\r\n"])
 def test_the_header_goes_on_behind_a_line_that_is_no_field(head: bytes, subject: str, newline: bytes) -> None:
-    """The body is decoded, the attachment is an item; a wrapped line belongs to the value before it."""
     text, children = _read((b"From: a@b.c\n" + head + b"\n" + BODY).replace(b"\n", newline))
     assert text.text.split() == ["Kartoffel", "Vertrag"]
     assert [(child.name, child.data) for child in children] == [(b"z.txt", b"Zebra words")]
@@ -48,7 +47,6 @@ def test_the_header_goes_on_behind_a_line_that_is_no_field(head: bytes, subject:
 
 
 def test_a_from_line_of_a_list_in_front_of_all() -> None:
-    """Behind the mail store's own."""
     text, children = _read(
         b"From a@b.c Tue Jan  2 10:00:00 2024\n>From x@y Tue Jan  2\nFrom: a@b.c\n" + MULTIPART + b"\n" + BODY
     )
@@ -71,7 +69,6 @@ def test_odd_lines_behind_the_last_field_of_a_body_in_base64() -> None:
     ],
 )
 def test_without_a_blank_line_the_first_line_of_prose_is_text(body: bytes) -> None:
-    """Where no field of a mail system follows before the first blank line."""
     text, children = _read(b"From: a@b.c\nSubject: s\n" + body)
     assert (text.text, children, text.error) == (body.decode(), [], None)
 
@@ -85,7 +82,6 @@ def test_without_a_blank_line_the_first_line_of_prose_is_text(body: bytes) -> No
     ],
 )
 def test_fields_that_stand_in_the_text_are_told(head: bytes) -> None:
-    """Too many odd lines, or a blank line within the header: what is encoded below is not read."""
     text, children = _read(b"From: a@b.c\n" + head + b"\n" + BODY)
     assert not children
     assert text.error is not None
@@ -94,7 +90,6 @@ def test_fields_that_stand_in_the_text_are_told(head: bytes) -> None:
 
 
 def test_a_message_with_carriage_returns_alone() -> None:
-    """As mail programs of the old Macintosh kept it: the same text, children and hashes."""
     data = b"From: a@b.c\nSubject: Offer\n" + MULTIPART + b"\n" + b"preamble\n" * 500 + BODY
     plain, mac = _read(data), _read(data.replace(b"\n", b"\r"))
     assert mac[0].text.split() == ["Kartoffel", "Vertrag"]
@@ -105,7 +100,6 @@ def test_a_message_with_carriage_returns_alone() -> None:
 
 
 def test_a_header_of_odd_lines_is_bounded() -> None:
-    """Each of them looks for the header's end, up to a number of lines and bytes."""
     odd = b"From: a@b.c\nContent-Transfer-Encoding: base64\n" + b"X Y: odd one\nA: b\n" * 100_000
     takes_at_most(0.1, lambda: parse_fields(odd + b"Content-Type: a/b\n\n", 0, len(odd)))
     fields, _ = parse_fields(odd, 0, len(odd))

@@ -62,7 +62,6 @@ def _line_by_line(data: bytes) -> tuple[dict[bytes, list[bytes]], int]:
 
 @given(_LINES)
 def test_a_header_is_read_at_once_as_it_is_line_by_line(lines: list[bytes]) -> None:
-    """Folded values, repeated names, blank and odd lines."""
     data = b"\n".join(lines)
     wanted, body = _line_by_line(data)
     fields, start = parse_fields(data, 0, len(data))
@@ -84,7 +83,6 @@ def test_any_number_of_fields() -> None:
 
 @pytest.mark.parametrize("stored", [b" a\r\n b", b"a\n\tb ", b"a\r\r\n b"])
 def test_folded_values_are_on_one_line(stored: bytes) -> None:
-    """Line ends go, the blanks behind them stay."""
     assert unfolded(stored).split() == [b"a", b"b"]
     assert b"\n" not in unfolded(stored)
     assert b"\r" not in unfolded(stored)
@@ -127,7 +125,6 @@ def test_a_usual_date_is_what_the_standard_library_reads(parts: tuple[str, ...])
     st.integers(1, 300),
 )
 def test_addresses_in_brackets_are_found_as_any_are(pieces: list[str], more: int) -> None:
-    """Whether all of them are in brackets or some."""
     value = " ".join(pieces) + "l" * more + "@end.example"
     signs = r"[^\s<>,;:\"'()\[\]@]"
     wanted = sorted({found.lower() for found in re.findall(f"{signs}{{1,128}}@{signs}{{1,255}}", value)})
@@ -168,13 +165,11 @@ def test_an_encoded_word_at_a_lines_beginning_continues_its_field() -> None:
     ],
 )
 def test_a_date_is_in_utc_only_where_it_notes_a_zone(written: str, noted: str) -> None:
-    """The hash takes it as UTC all the same."""
     assert noted_date(f" {written}\r\n".encode()) == noted
     assert field_date(f" {written}\r\n".encode()).removesuffix("Z") == noted.removesuffix("Z")
 
 
 def test_fields_that_most_messages_lack_are_metadata() -> None:
-    """Who is asked to be answered, who sent it on, whose mailbox; keywords, comments, the organisation. Not what From and To say."""
     data = (
         b"From: John <j@x.org>\nTo: m@x.org\nReply-To: hidden@replyto.example\nSender: John <j@x.org>\nKeywords: Kickback,\n Slushfund\n"
         b"Comments: Not for =?utf-8?Q?Pr=C3=BCfer?=\nOrganization: Rosebud GmbH\nResent-To: third@resent.example\n"

@@ -42,7 +42,6 @@ def yencoded(data: bytes, name: bytes) -> bytes:
 @given(st.binary(min_size=1, max_size=400), st.binary(min_size=1, max_size=400))
 @settings(max_examples=60, deadline=None, database=None, derandomize=True)
 def test_files_come_out_and_leave_the_text(one: bytes, two: bytes) -> None:
-    """Each file is a child with its name, in order; the words around them are the text."""
     body = b"before\n" + uuencoded(one, b"a b.gif") + b"between\n" + yencoded(two, b"c.bin") + b"after\n"
     source = MemorySource(b"m.eml", HEAD + body)
     found = list(HANDLER.children(source, Limits()))
@@ -58,7 +57,6 @@ def test_prose_is_no_file() -> None:
 
 
 def test_many_files_and_false_starts() -> None:
-    """Every one is found once."""
     text = b"=ybegin nothing\n" + b"".join(uuencoded(b"%d" % n, b"f%d" % n) for n in range(50)) + yencoded(b"y", b"y")
     found = inline_files(text, 0, len(text))
     assert [file.name for file in found] == [b"f%d" % n for n in range(50)] + [b"y"]
@@ -96,7 +94,6 @@ RUNS = st.lists(
 @given(st.binary(min_size=1, max_size=300) | RUNS.map(b"".join))
 @settings(max_examples=80, deadline=None, database=None)
 def test_a_loose_file_is_its_child(encode: Callable[[bytes, bytes], bytes], data: bytes) -> None:
-    """In a message and in a file of its own, with words around it; nothing is reported."""
     text = b"word one\n\n" + encode(data, b"a.bin") + b"\nword two\n"
     loose = MemorySource(b"a.txt", text)
     for handler, source in ((HANDLER, MemorySource(b"m.eml", HEAD + text)), (EncodedHandler(), loose)):
@@ -110,7 +107,6 @@ def test_a_loose_file_is_its_child(encode: Callable[[bytes, bytes], bytes], data
 @pytest.mark.parametrize("encode", [uuencoded, base64_uuencoded, binhexed])
 @pytest.mark.parametrize("quote", [b"> ", b">", b">> ", b"| "])
 def test_a_quoted_file_is_read(encode: Callable[[bytes, bytes], bytes], quote: bytes) -> None:
-    """As an answer quotes it."""
     data = b"firstfile words\n" * 12
     text = b"".join(quote + line for line in encode(data, b"f.txt").splitlines(keepends=True))
     [child] = HANDLER.children(MemorySource(b"m.eml", HEAD + b"Ann wrote:\n" + text + b"after\n"), Limits())
@@ -132,7 +128,6 @@ def test_a_file_without_its_end_is_read_and_reported(encode: Callable[[bytes, by
 
 
 def test_pieces_and_checksums_of_yenc() -> None:
-    """A part of a file is not the file; nor are bytes with another checksum."""
     whole = yencoded(b"data", b"a")
     for changed in (
         whole.replace(b"=ybegin line", b"=ybegin part=2 total=3 line"),
@@ -145,7 +140,6 @@ def test_pieces_and_checksums_of_yenc() -> None:
 
 @pytest.mark.parametrize("label", [b"x-uuencode", b"uuencode", b"x-uue", b"mac-binhex40", b"x-yenc"])
 def test_encoding_of_a_part_that_is_another(label: bytes) -> None:
-    """What is declared to be encoded and is not stays, and is reported."""
     head = b"Content-Type: image/x; name=a\nContent-Transfer-Encoding: " + label + b"\n\n"
     [child] = HANDLER.children(MemorySource(b"m.eml", b"From: a@b.example\n" + head + b"plain words"), Limits())
     assert child.error is not None
@@ -155,7 +149,6 @@ def test_encoding_of_a_part_that_is_another(label: bytes) -> None:
 @pytest.mark.parametrize("encoding", [b"base64", b"quoted-printable"])
 @pytest.mark.parametrize("encode", [uuencoded, base64_uuencoded, binhexed])
 def test_a_file_in_a_text_that_is_encoded(encode: Callable[[bytes, bytes], bytes], encoding: bytes) -> None:
-    """The text of a gateway that encoded what it relayed."""
     data = b"firstfile words\n" * 12
     text = b"before\n" + encode(data, b"f.txt") + b"after\n"
     coded = base64.encodebytes(text) if encoding == b"base64" else binascii.b2a_qp(text)
@@ -167,7 +160,6 @@ def test_a_file_in_a_text_that_is_encoded(encode: Callable[[bytes, bytes], bytes
 
 
 def test_a_piece_of_a_file_is_reported() -> None:
-    """Of a file that was sent in several messages, this one has no first line."""
     piece = b"\n".join(uuencoded(bytes(range(256)) * 2, b"a").split(b"\n")[1:8])
     for body, damaged in (
         (b"section 2 of 3\n" + piece + b"\n", True),

@@ -37,7 +37,6 @@ def read(data: bytes, limits: Limits = LIMITS, part: Part | None = None) -> list
 
 @pytest.mark.parametrize("newline", [b"\n", b"\r\n"])
 def test_messages_are_what_lies_between(newline: bytes) -> None:
-    """Neither the From_ line nor the one blank line before the next belongs to a message; offsets are ordinals."""
     one, two = b"Subject: 1\n\nfirst\n\n", b"Subject: 2\n\n>From quoted\nlast line\n"
     data = (FROM + b"\n" + one + b"\n" + FROM + b"\n" + two + b"\n").replace(b"\n", newline)
     second = data.index(FROM, 1)
@@ -45,7 +44,6 @@ def test_messages_are_what_lies_between(newline: bytes) -> None:
 
 
 def test_carriage_returns_alone_are_line_ends() -> None:
-    """Of a Macintosh: messages in memory, as streams and by ranges; what they hold has line feeds."""
     one, two = b"Subject: 1\n\nfirst\n", b"Subject: 2\n\nlast line\n"
     data = FROM + b"\n" + one + b"\n" + FROM + b"\n" + two + b"\n"
     mac, second = data.replace(b"\n", b"\r"), data.index(FROM, 1)
@@ -57,7 +55,6 @@ def test_carriage_returns_alone_are_line_ends() -> None:
 
 
 def test_the_end_of_the_file_need_not_be_blank() -> None:
-    """A last message without a blank line keeps all its bytes."""
     assert read(FROM + b"\nSubject: 1\n\ntext\n") == [(0, b"Subject: 1\n\ntext\n")]
     assert read(FROM + b"\nSubject: 1\n\ntext") == [(0, b"Subject: 1\n\ntext")]
     assert read(FROM) == [(0, b"")]
@@ -80,13 +77,11 @@ def test_the_end_of_the_file_need_not_be_blank() -> None:
     ],
 )
 def test_body_text_does_not_split(line: bytes) -> None:
-    """Prose that begins with From after a blank line is prose."""
     body = b"Subject: 1\n\nHello\n\n" + line + b"\nmore\n"
     assert read(FROM + b"\n" + body) == [(0, body)]
 
 
 def test_a_from_line_inside_a_paragraph_does_not_split() -> None:
-    """A From_ line counts after a blank line; elsewhere only if a well-known field follows."""
     body = b"Subject: 1\n\nHello\n" + FROM + b"\nmore\n"
     assert read(FROM + b"\n" + body) == [(0, body)]
     sloppy = FROM + b"\nSubject: 1\n\nHello\n" + FROM + b"\nSubject: 2\n\nBye\n"
@@ -106,7 +101,6 @@ def test_a_from_line_inside_a_paragraph_does_not_split() -> None:
     ],
 )
 def test_dates_of_the_from_line(line: bytes) -> None:
-    """As programs write them, whatever header follows."""
     message = line + b"\nX-Own: 1\nX-Other: 2\n\nx\n\n"
     assert len(read(message * 3)) == 3
 
@@ -122,7 +116,6 @@ def test_variants_of_the_from_line(line: bytes) -> None:
 
 
 def test_byte_order_mark_and_leading_blank_line() -> None:
-    """Some editors put a byte-order mark or a blank line in front."""
     message = FROM + b"\nSubject: 1\n\nx\n"
     assert read(b"\xef\xbb\xbf" + message) == [(3, b"Subject: 1\n\nx\n")]
     assert read(b"\n" + message) == [(1, b"Subject: 1\n\nx\n")]
@@ -131,7 +124,6 @@ def test_byte_order_mark_and_leading_blank_line() -> None:
 @pytest.mark.parametrize("marks", [b"> ", b">>", b">"])
 @pytest.mark.parametrize("front", [b"", b"\xef\xbb\xbf", b"\n\n"])
 def test_a_store_that_was_quoted(front: bytes, marks: bytes) -> None:
-    """Where the first From_ line is quoted, as of a store that was taken for a message, the others may be; elsewhere it is text."""
     bodies = [b"Subject: %d\nTo: a@b.example\n\nx\n>From here on\n" % number for number in range(2)]
     one, two = (mark.strip() + FROM + b"\n" + body for mark, body in zip((b">", marks[1:]), bodies, strict=True))
     data = front + one + b"\n" + two
@@ -151,7 +143,6 @@ def test_no_from_line_is_corrupt() -> None:
 
 
 def test_a_container_has_no_text() -> None:
-    """Text belongs to the messages."""
     assert HANDLER.text(MemorySource(b"", FROM), LIMITS).state is TextState.EMPTY
     assert HANDLER.announced(MemorySource(b"", FROM)) is None
 
@@ -176,7 +167,6 @@ PATCH = b"From 1234567890abcdef1234567890abcdef12345678 Mon Sep 17 00:00:00 2001
 
 @pytest.mark.parametrize("patches", [1, 3])
 def test_a_from_line_in_an_open_multipart_is_inside(patches: int) -> None:
-    """The multipart goes on behind it. One that was cut does not, nor does one whose next delimiter is of another copy."""
     whole = OPEN + PATCH * patches + b"--bb--\n"
     two = FROM + b"\nSubject: 2\n\nBye\n"
     assert [found for _, found in read(FROM + b"\n" + whole + b"\n" + two)] == [whole, b"Subject: 2\n\nBye\n"]
@@ -212,7 +202,6 @@ LINES = st.sampled_from(
 
 @given(st.lists(LINES, max_size=40), st.integers(1, 4000), st.sampled_from([1, 40, 5000, 1 << 30]))
 def test_ranges_give_every_message_once(lines: list[bytes], target: int, limit: int) -> None:
-    """However a file is cut, the ranges together give what one pass gives, streams or not; no byte is lost."""
     data = FROM + b"\n" + b"\n".join(lines)
     limits = Limits(parse_bytes=limit)
     whole = read(data)
@@ -229,7 +218,6 @@ def test_ranges_give_every_message_once(lines: list[bytes], target: int, limit: 
 
 
 def test_agrees_with_the_standard_library(tmp_path: Path) -> None:
-    """Where both rules agree, counts and bytes do."""
     path = tmp_path / "x.mbox"
     box = mailbox.mbox(path)
     for i in range(50):
@@ -321,7 +309,6 @@ def test_a_separator_without_sender_and_date() -> None:
 
 
 def test_what_lacks_a_header_is_declared_a_message() -> None:
-    """So the reader of messages reports it: as a rule it is of the message before it."""
     data = FROM + b"\nSubject: 1\n\nDear\n\n" + FROM + b"\n\nwordsafter\n"
     found = list(HANDLER.children(MemorySource(b"x.mbox", data), LIMITS))
     assert [child.media_type for child in found] == ["message/rfc822"] * 2

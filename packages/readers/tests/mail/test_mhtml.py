@@ -25,7 +25,6 @@ PAGE = (
 
 
 def test_page() -> None:
-    """Its text, title and address; pictures and styles as embedded objects with names."""
     source = MemorySource(b"page", PAGE)
     assert identify(source) == "multipart/related"
     out = MhtmlHandler().text(source, Limits())
@@ -50,7 +49,6 @@ def test_names_of_older_browsers() -> None:
 
 
 def test_cut() -> None:
-    """What there is comes first."""
     with pytest.raises(DocumentError) as caught:
         list(MhtmlHandler().children(MemorySource(b"a.mht", PAGE[:-10]), Limits()))
     assert caught.value.code is ExceptionCode.TRUNCATED

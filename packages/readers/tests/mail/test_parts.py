@@ -20,7 +20,6 @@ from readers.mail.parts import Message
     ).map(b"".join)
 )
 def test_sound_base64_is_what_the_lenient_reader_reads(raw: bytes) -> None:
-    """Whatever the quick way takes has no damage, and stands for the same bytes."""
     sound = sound_base64(raw)
     if sound is not None:
         assert sound == decode_base64(raw)
@@ -30,7 +29,6 @@ def test_sound_base64_is_what_the_lenient_reader_reads(raw: bytes) -> None:
 @given(st.binary(max_size=300))
 @settings(max_examples=50, deadline=None)
 def test_what_an_encoder_writes_is_sound(data: bytes) -> None:
-    """So attachments as they usually are take the quick way."""
     assert sound_base64(base64.encodebytes(data).replace(b"\n", b"\r\n")) == data
 
 

@@ -66,7 +66,6 @@ def is_found(wanted: str, found: list[Item]) -> bool:
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.report)
 def test_what_the_report_missed_is_found(case: Case) -> None:
-    """Words, children, bytes, fields; or the exception that says what is missing."""
     found = list(items(case.name.encode(), case.data))
     assert [wanted for wanted in case.wanted if not is_found(wanted, found)] == []
     assert set(case.children) - {item.name for item in found} == set()

@@ -51,7 +51,6 @@ def signed(content: bytes | None, *, streamed: bool = False) -> bytes:
 
 @pytest.mark.parametrize("streamed", [False, True])
 def test_a_signed_message_is_opened(streamed: bool) -> None:
-    """Lengths given and lengths left open, as streaming mailers write them."""
     source = MemorySource(b"smime.p7m", signed(INNER, streamed=streamed))
     assert identify(source) == "application/pkcs7-mime"
     (child,) = HANDLER.children(source, Limits())
@@ -62,7 +61,6 @@ def test_a_signed_message_is_opened(streamed: bool) -> None:
 
 
 def test_a_message_beside_its_signature_says_so() -> None:
-    """S/MIME and PGP alike: multipart/signed; its text is there as ever."""
     for kind in (b"pkcs7", b"pgp"):
         data = (
             b"From: a@b.example\nContent-Type: multipart/signed; boundary=B\n\n--B\n\nwords\n--B\n"
@@ -74,7 +72,6 @@ def test_a_message_beside_its_signature_says_so() -> None:
 
 
 def test_a_signature_apart_holds_nothing() -> None:
-    """No child, no exception."""
     source = MemorySource(b"smime.p7s", signed(None))
     assert identify(source) == "application/pkcs7-signature"
     assert list(HANDLER.children(source, Limits())) == []
@@ -82,7 +79,6 @@ def test_a_signature_apart_holds_nothing() -> None:
 
 
 def test_encrypted_messages_are_reported() -> None:
-    """S/MIME and PGP/MIME."""
     source = MemorySource(b"smime.p7m", der(0x30, ENVELOPED + der(0xA0, der(0x30, bytes(200)))))
     assert identify(source) == "application/pkcs7-mime"
     for read in (HANDLER.text, lambda s, limits: list(HANDLER.children(s, limits))):
@@ -115,7 +111,6 @@ def test_damaged_objects() -> None:
 
 
 def test_text_that_begins_with_a_zero_digit_is_text() -> None:
-    """The first byte alone says nothing."""
     assert identify(MemorySource(b"n.txt", b"0 apples, 1 pear and nothing else\n")) == "text/plain"
 
 
@@ -126,7 +121,6 @@ COMPRESSED = bytes.fromhex("060b2a864886f70d0109100109")
 @pytest.mark.parametrize("armour", [None, b"PKCS7", b"CMS"])
 @pytest.mark.parametrize("streamed", [False, True])
 def test_objects_in_base64(name: bytes, armour: bytes | None, streamed: bool) -> None:
-    """As PEM or as letters alone, if the name says what they are."""
     letters = base64.encodebytes(signed(INNER, streamed=streamed))
     if armour is not None:
         letters = b"-----BEGIN %b-----\n%b-----END %b-----\n" % (armour, letters, armour)
@@ -146,7 +140,6 @@ def packed(content: bytes, kind: bytes = COMPRESSED) -> bytes:
 
 
 def test_compressed_and_plain_objects_are_opened() -> None:
-    """CompressedData, DigestedData and Data hold a message as SignedData does."""
     for data in (
         packed(zlib.compress(INNER)),
         packed(INNER, DATA[:-1] + b"\x05"),
@@ -168,7 +161,6 @@ def test_compressed_and_plain_objects_are_opened() -> None:
     ],
 )
 def test_what_cannot_be_opened_is_reported(data: bytes, code: ExceptionCode) -> None:
-    """Cut, damaged, too large, of a kind that holds no message."""
     with pytest.raises(DocumentError) as caught:
         list(HANDLER.children(MemorySource(b"smime.p7m", data), Limits(parse_bytes=1_000_000)))
     assert caught.value.code is code

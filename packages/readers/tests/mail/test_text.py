@@ -19,12 +19,10 @@ _BLANKS = [chr(code) for code in range(0x3001) if chr(code).isspace()]
 
 @given(st.lists(st.sampled_from(_BLANKS + [" ", "  ", "\n\n"] * 4) | st.text(max_size=4), max_size=12).map("".join))
 def test_folded_text_has_single_blanks(text: str) -> None:
-    """Whatever kind of blank it was, in every alphabet."""
     assert folded(text) == " ".join(text.split()).encode("utf-8", "replace")
 
 
 def test_every_blank_is_one() -> None:
-    """Those of Western text and those beyond it."""
     for blank in _BLANKS:
         assert folded(f"{blank}é{blank} {blank}b{blank}") == "é b".encode()
 
@@ -58,7 +56,6 @@ def _both(plain: str, html: str) -> list[str]:
     ],
 )
 def test_a_page_that_says_the_same_stands_there_once(plain: str, html: str) -> None:
-    """Whatever programs write between the words of either form."""
     assert _both(plain, html) == [line for line in plain.split("\n") if line]
 
 
@@ -74,12 +71,10 @@ def test_a_page_that_says_the_same_stands_there_once(plain: str, html: str) -> N
     ],
 )
 def test_what_only_the_page_says_is_found(html: str, more: list[str]) -> None:
-    """Its lines with words that the plain form lacks stand behind that, and no others."""
     assert _both("plain words\n", html) == ["plain words", *more]
 
 
 def test_a_page_that_says_much_more_is_there_whole() -> None:
-    """It is another text, and phrases in it reach over its lines."""
     lines = [f"line {number} of the page" for number in range(30)]
     html = "".join(f"<p>{line}</p>" for line in ["see line", *lines])
     assert _both("see line\n", html) == ["see line", "see line", *lines]

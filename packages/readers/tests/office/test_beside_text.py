@@ -53,7 +53,6 @@ def words(text: str) -> str:
 
 @PADDINGS
 def test_word_tells_what_pictures_show(padding: str) -> None:
-    """Title and description; the picture itself has the same once more."""
     drawn = '<a:inline><a:docPr id="1" name="n" descr="Photograph of the&#10;Quarterdeck" title="Kumquat"/><a:cNvPr name="n" descr="Kumquat"/></a:inline>'
     body = f"<w:p>{words('seen')}<w:r><w:drawing>{drawn}</w:drawing></w:r></w:p>"
     assert sorted(lines(body, padding)) == ["Kumquat", "Photograph of the Quarterdeck", "seen"]
@@ -71,7 +70,6 @@ def test_word_tells_what_pictures_show(padding: str) -> None:
     ],
 )
 def test_word_tells_the_entry_that_is_chosen(padding: str, choice: str, wanted: str) -> None:
-    """No run has it."""
     entries = '<w:listEntry w:val="Innocent"/><w:listEntry w:val="Guilty"/>'
     box = f'<w:r><w:fldChar w:fldCharType="begin"><w:ffData><w:ddList>{choice}{entries}</w:ddList></w:ffData></w:fldChar></w:r>'
     assert lines(f"<w:p>{words('Verdict: ')}{box}{code(' FORMDROPDOWN ')}</w:p>", padding) == [f"Verdict: {wanted}"]
@@ -79,7 +77,6 @@ def test_word_tells_the_entry_that_is_chosen(padding: str, choice: str, wanted: 
 
 @PADDINGS
 def test_word_tells_where_fields_lead(padding: str) -> None:
-    """Their codes are cut anywhere; those that show them have no results. Others are not told: their results are there."""
     body = "<w:p>" + code(' HYPERLINK "http://evi', 'dence.example/a" \\o "tip"', result="click") + "</w:p>"
     body += "<w:p>" + code(" hyperlink http://second.example/ ", result="there") + code(" PAGE ", result="7") + "</w:p>"
     body += "<w:p>" + code(' HYPERLINK \\l "inside"', result="below") + code(' REF x "http://no.example"', result="ref")
@@ -100,7 +97,6 @@ def test_slides_tell_what_shapes_show(padding: str) -> None:
 
 
 def test_a_code_without_end_takes_no_time() -> None:
-    """What a field says is looked for once."""
     assert lines("<w:p>" + code(" EQ" + " " * 500_000, "&quot;" * 10) + words("behind") + "</w:p>")[0] == "behind"
 
 
@@ -121,7 +117,6 @@ def link(address: str, tag: str = "text:a") -> str:
 
 @PADDINGS
 def test_opendocument_tells_links_forms_and_who_commented(padding: str) -> None:
-    """Behind the lines, each once; places within, what a button sends, and who deleted are not told."""
     form = '<form:textarea form:current-value="Filled  answer" form:value="old"/><form:checkbox form:label="Agreed" form:value="on"/>'
     form += '<form:text form:value="Preset"/>'
     comment = "<office:annotation><dc:creator>Miller</dc:creator><dc:date>2020</dc:date><text:p>why</text:p></office:annotation>"

@@ -48,7 +48,6 @@ def distinct(names: dict[str, int]) -> dict[str, bytes]:
     st.sampled_from([3, 4]),
 )
 def test_reads_what_is_written(outer: dict[str, int], inner: dict[str, int], version: int) -> None:
-    """Streams of all sizes about the sectors' bounds, in the root and in a storage, in both versions."""
     one, two = distinct(outer), distinct(inner)
     one.pop("Sub", None)
     root = Storage(streams={k: v for k, v in one.items() if k.upper() != "SUB"}, storages=[Storage("Sub", streams=two)])
@@ -68,7 +67,6 @@ def test_many_entries_and_a_big_stream() -> None:
 
 @pytest.mark.skipif(not FILES.is_dir(), reason="the real files are not on this machine")
 def test_real_files_as_olefile_reads_them() -> None:
-    """Every stream of every compound file of the collection is what an independent reader finds."""
     seen = 0
     for path in sorted(p for p in FILES.rglob("*") if p.is_file()):
         data = path.read_bytes()
@@ -103,7 +101,6 @@ def test_a_chain_that_turns_back_is_no_longer_than_the_file() -> None:
 
 
 def test_streams_that_overlap_are_not_read_for_ever() -> None:
-    """All streams together may give only a few times the file."""
     data = sample()
     compound = CompoundFile(bytes(data))
     long = compound.root.stream("long")
@@ -114,7 +111,6 @@ def test_streams_that_overlap_are_not_read_for_ever() -> None:
 
 
 def test_entries_that_point_at_each_other_are_met_once() -> None:
-    """Siblings in a circle and a storage inside itself."""
     data = sample()
     at = directory_of(data)
     for i in range(1, 4):

@@ -75,7 +75,6 @@ def stream(page: int, wide: bool) -> bytes:
 
 @pytest.mark.parametrize(("page", "wide"), [(1251, False), (1200, True)])
 def test_of_older_documents(page: int, wide: bool) -> None:
-    """Names count bytes, or characters where the code page is UTF-16."""
     data = stream(page, wide)
     found = metadata(CompoundFile(write(Storage(streams={"\x05DocumentSummaryInformation": data}))))
     assert found == {"custom_properties": MATTER}
@@ -85,7 +84,6 @@ def test_of_older_documents(page: int, wide: bool) -> None:
 
 
 def test_other_values() -> None:
-    """Truth and numbers with a point."""
     names = struct.pack("<I", 2) + b"".join(struct.pack("<II", n, 2) + b"ab"[n - 2 : n - 1] + b"\0" for n in (2, 3))
     second = section(1252, names, struct.pack("<II", 11, 0xFFFF), struct.pack("<Id", 5, 1.5))
     head = struct.pack("<HHI16sI", 0xFFFE, 0, 0, bytes(16), 2) + bytes(20) + USER_DEFINED

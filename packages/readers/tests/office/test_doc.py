@@ -39,7 +39,6 @@ def test_pieces_in_two_encodings_are_one_text() -> None:
 
 
 def test_every_story_is_text() -> None:
-    """Main text, footnotes, headers, comments, endnotes and boxes, each by itself."""
     stories = ["main\r", "foot\r", "head\r", "", "comment\r", "end\r", "box\r", "headbox\r"]
     out = read(word(["".join(stories)], counts=[len(s) for s in stories]))
     assert out.text.split() == ["main", "foot", "head", "comment", "end", "box", "headbox"]
@@ -65,7 +64,6 @@ def test_special_characters() -> None:
     ],
 )
 def test_fields_show_results(text: str, shown: str) -> None:
-    """Codes are left out, results stay, and a field without an end hides nothing."""
     assert read(word([text + "\r"])).text == shown + "\n"
 
 
@@ -83,7 +81,6 @@ def test_word_6_is_read_by_its_fonts() -> None:
 
 
 def test_word_6_fonts_do_not_overrule_the_language() -> None:
-    """A language with a code page of its own counts for what has no font of its own."""
     runs = [("Привет ", "cp1251", None), ("żółw\r", "cp1250", 0)]
     out = read(word_6_in_fonts(runs, [(b"Arial CE", 238)], normal=0, language=0x419))
     assert out.text == "Привет żółw\n"
@@ -97,14 +94,12 @@ def test_word_6_with_damaged_fonts(place: int) -> None:
 
 
 def test_a_password_is_said() -> None:
-    """fEncrypted in the first block."""
     with pytest.raises(DocumentError) as caught:
         read(word(["x" * 50 + "\r"], flags=0x100))
     assert caught.value.code is ExceptionCode.ENCRYPTED
 
 
 def test_a_piece_beyond_the_file_leaves_what_is_there() -> None:
-    """The text before it, and the exception."""
     place = struct.pack("<HIH", 0, 0x400 + len("all of it\r"), 0)
     data = word(["all of it\r", "not there\r"])
     assert place in data
@@ -124,7 +119,6 @@ def test_a_piece_beyond_the_file_leaves_what_is_there() -> None:
     ids=["fewer than counted", "backwards", "old"],
 )  # fmt: skip
 def test_pieces_that_do_not_add_up_are_told(data: bytes, code: ExceptionCode, said: str) -> None:
-    """What there is of the text stays, and an exception says that it is not all."""
     out = read(data)
     assert out.error is not None
     assert out.error.code is code
@@ -172,7 +166,6 @@ def test_damaged_piece_tables_leave_what_can_be_had(data: bytes, kept: list[str]
 
 
 def test_text_of_word_95_in_two_bytes() -> None:
-    """Far-eastern editions: twice as many bytes as characters."""
     said = "東京の会議\r"
     data = word_6(said.encode("utf-16-le"), language=0x411, characters=len(said))
     assert read(data).text == said.replace("\r", "\n")
@@ -180,7 +173,6 @@ def test_text_of_word_95_in_two_bytes() -> None:
 
 @pytest.mark.parametrize(("codec", "width"), [("utf-16-le", 2), ("cp1252", 1)])
 def test_pieces_of_word_95(codec: str, width: int) -> None:
-    """Two bytes a character where the pieces have room for them."""
     said = "the second half\rof the first "
     bounds = struct.pack("<3I", 0, 13, len(said))
     places = [struct.pack("<HIH", 0, 0x300 + width * at, 0) for at in (16, 0)]
@@ -196,12 +188,10 @@ def test_pieces_of_word_95(codec: str, width: int) -> None:
 
 
 def test_a_count_that_means_nothing() -> None:
-    """That of macros, which nobody writes any more."""
     assert read(word(["all of it\r"], counts=[10, 0, 0, 99])).error is None
 
 
 def test_the_limit_of_characters() -> None:
-    """Text is cut at the limit and says so."""
     out = read(word(["x" * 500 + "\r"]), Limits(text_characters=100))
     assert (len(out.text), out.state) == (100, TextState.TRUNCATED_BY_LIMIT)
 
@@ -275,7 +265,6 @@ def test_pictures_in_and_above_the_text() -> None:
 
 
 def test_a_package_cut_short_is_a_row_with_an_exception() -> None:
-    """Its bytes cannot be had, and its parent says so."""
     cut = packager(b"a.bin", b"abc", size=900)
     child = children(word(["x\r"], storages=pool(Storage("_1", streams={"\x01Ole10Native": cut}))))[0]
     assert (child.data, child.name, child.emit) == (None, b"_1", True)

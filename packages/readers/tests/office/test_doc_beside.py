@@ -64,7 +64,6 @@ def test_the_entry_that_is_chosen(result: int, default: int, kind: int, wanted: 
 
 
 def test_where_links_lead() -> None:
-    """In quotes or not, each once; places in the document, and what only looks so, are none."""
     text = '\x13HYPERLINK "http://a"\x14x\x15 \x13 hyperlink http://b \\h\x14y\x15 \x13 HYPERLINK \\l "there"\x14z\x15 '
     text += '\x13 HYPERLINK "http://a"\x14x\x15 HYPERLINK "http://c" \x13 REF HYPERLINK "http://d"\x15'
     assert list(addresses(text)) == ["http://a", "http://b"]
@@ -72,7 +71,6 @@ def test_where_links_lead() -> None:
 
 
 def test_descriptions_of_shapes() -> None:
-    """Whatever stands around them, and however they are cut."""
     data = b"\x0b\xf0" + shape("one") + b"\x33" + shape("two") + b"\x81\x83"
     assert list(art.descriptions(data)) == ["one", "two"]
     assert list(art.lettering(data)) == []

@@ -105,7 +105,6 @@ OUTLINE = (level("{0}."), level("{0}.{1}"), level("{0}.{1}({2})", 4), level("({3
 
 
 def test_what_people_cite_is_found() -> None:
-    """As in docx: deeper levels begin anew; a paragraph of no list stays as it is; stories count by themselves."""
     steps = [0, 0, 0, 0, 1, 1, 2, 2, 3, 1, 2, None, 0]
     paragraphs = [(f"p{i}", 0, own(None if at is None else 1, at)) for i, at in enumerate(steps)]
     main = sum(len(said) + 1 for said, _, _ in paragraphs)
@@ -116,7 +115,6 @@ def test_what_people_cite_is_found() -> None:
 
 
 def test_instances_styles_and_flags() -> None:
-    """A start of its own, a level of its own, a list by the style or the one it is based on, digits for letters, no restart."""
     start = struct.pack("<iI", 7, 0x10)
     form = struct.pack("<iI", 0, 0x20) + level("Art. {0}", 1)
     lst = lists((level("{0}", 3), level("{0}-{1}", 0, flags=LEGAL | NO_RESTART)), (level("\u2022", 23),))
@@ -132,13 +130,11 @@ def test_instances_styles_and_flags() -> None:
 
 
 def test_a_levels_text_hides_nothing() -> None:
-    """Marks of fields in it are no text, and what looks like a number's place elsewhere is text."""
     lst, lfo = lists((level("\x14%1\x1e{0}\x13"),)), instances((0, ()))
     assert lines(document([("a", 0, own(1, 0)), ("b", 0, own(1, 0))], lst, lfo)) == ["%1-1\ta", "%1-2\tb"]
 
 
 def test_a_page_of_paragraphs_is_taken_once() -> None:
-    """However often a table names it, also with other bits above its number."""
     page = (struct.pack("<2IB", 0, 10, 250).ljust(500, b"\0") + b"\1").ljust(511, b"\0") + b"\1"
     numbers = [1, 1 | 1 << 22, 7] * 100  # the last one is not there
     table = bytes(4 * (len(numbers) + 1)) + struct.pack(f"<{len(numbers)}I", *numbers)

@@ -27,13 +27,11 @@ def read(data: bytes) -> Text:
 
 @pytest.mark.parametrize("flags", [0, COMPRESSED])
 def test_text(flags: int) -> None:
-    """Paragraphs are lines."""
     out = read(hwp("한글 문서", "second words", flags=flags))
     assert (out.text.split("\n")[:2], out.error) == (["한글 문서", "second words"], None)
 
 
 def test_pictures_and_objects_are_children() -> None:
-    """Deflated, or as they are; what stands in front of an object is none of it."""
     data = hwp(
         "a", BIN0001_png=deflated(b"\x89PNG"), BIN0002_OLE=deflated(b"\0\x10\0\0" + OBJECT), BIN0003_jpg=b"\xff\xd8"
     )
@@ -42,7 +40,6 @@ def test_pictures_and_objects_are_children() -> None:
 
 
 def test_a_document_for_distribution_is_partial() -> None:
-    """Its text is elsewhere and encrypted; what stands in its place is a notice, which nobody may take for it."""
     out = read(hwp("a notice", flags=COMPRESSED | FOR_DISTRIBUTION))
     assert out.text.strip() == "a notice"
     assert out.error is not None

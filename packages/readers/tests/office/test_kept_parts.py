@@ -165,7 +165,6 @@ def test_every_kind_of_part_is_read_a_child_or_listed() -> None:
     ],
 )  # fmt: skip
 def test_words_of_a_workbooks_other_parts(kind: str, part: str, words: str) -> None:
-    """Whatever its name is: its content type says what it is. Of one that nothing here knows the character data is read."""
     root = part.replace(">", f' xmlns="{S}">', 1) if not part.split(">", 1)[0].endswith("/") else part
     out = read(xlsx({"xl/other/part.xml": f"spreadsheetml.{kind}"}, **{"xl/other/part.xml": root}))[1]
     assert out.text.split() == words.split()
@@ -212,13 +211,11 @@ def test_what_sheets_and_workbooks_say_in_attributes() -> None:
 
 
 def test_the_data_model_is_a_child() -> None:
-    """It is packed in a way that nothing here reads, and does not vanish."""
     children = read(xlsx({}, **{"xl/model/item.data": "packed"}))[2]
     assert [(child.name, child.data) for child in children] == [(b"item.data", b"packed")]
 
 
 def test_settings_building_blocks_and_forms_of_a_document() -> None:
-    """Variables, the query of a mail merge, glossary, help of a form, what pops up at a link, files that are elsewhere."""
     body = (
         '<w:p><w:hyperlink w:tooltip="popsup"><w:r><w:t>link</w:t></w:r></w:hyperlink><w:r><w:fldChar><w:ffData><w:helpText w:val="help"/>'
         '<w:textInput><w:default w:val="given"/></w:textInput></w:ffData></w:fldChar></w:r>'
@@ -298,7 +295,6 @@ def test_content_types_and_relationships_say_what_a_part_is(main: str, typed: bo
 
 @pytest.mark.parametrize("name", ["[content_types].XML", ""])
 def test_a_document_without_its_content_types_is_damaged_and_one(name: str) -> None:
-    """It is read, and what it lacks is reported; names compare without regard to case."""
     types = f'<Types xmlns="t"><Override PartName="/word/document.xml" ContentType="{OFFICE}wordprocessingml.document.main+xml"/></Types>'
     parts = {"word/document.xml": word("<w:p><w:r><w:t>plain</w:t></w:r><w:r><w:t>word</w:t></w:r></w:p>").encode()}
     media_type, out, _ = read(make_zip({name: types.encode(), **parts} if name else parts))
@@ -307,7 +303,6 @@ def test_a_document_without_its_content_types_is_damaged_and_one(name: str) -> N
 
 
 def test_binary_workbooks_keep_the_same() -> None:
-    """Items of a pivot table, cells of other workbooks, names: in records. Its parts are told by their content types."""
     cache = (
         rec(183, b"\0" * 8 + wide_b("Field"))
         + rec(24, wide_b("cached"))
@@ -334,8 +329,6 @@ def test_binary_workbooks_keep_the_same() -> None:
 
 
 def test_old_workbooks_keep_the_same() -> None:
-    """Links, names, scenarios, queries; the caches of pivot tables are streams of their own."""
-
     def wide(text: str) -> bytes:
         return struct.pack("<HB", len(text), 1) + text.encode("utf-16-le")
 
@@ -450,14 +443,12 @@ def test_opendocument_packed_again(kind: str, how: str) -> None:
 
 
 def test_opendocument_that_nothing_names() -> None:
-    """Its text says what it is, and its name which; an archive that holds such a text beside other files is an archive."""
     assert read(packed(("content.xml", CONTENT, DEFLATED)), b"a.ott")[0] == ODF + "text-template"
     assert read(packed(("content.xml", "<a/>", DEFLATED), ("mimetype", "text/plain", DEFLATED)))[0] == "application/zip"
     assert read(packed(("saved/content.xml", CONTENT, DEFLATED)))[0] == "application/zip"
 
 
 def test_flat_opendocument() -> None:
-    """One file of XML with everything: metadata, sheets by rows, slides, pictures as children."""
     names = 'xmlns:meta="urn:oasis:names:tc:opendocument:xmlns:meta:1.0" xmlns:dc="http://purl.org/dc/elements/1.1/" xmlns:draw="urn:oasis:names:tc:opendocument:xmlns:drawing:1.0"'
     about = "<office:meta><dc:title>Titled</dc:title></office:meta>"
     picture = f"<draw:frame><draw:image><office:binary-data>{base64.b64encode(PNG).decode()}</office:binary-data></draw:image></draw:frame>"
@@ -511,7 +502,6 @@ def test_every_part_of_opendocument_is_read_a_child_or_listed() -> None:
 
 
 def test_what_opendocument_says_in_attributes() -> None:
-    """Files that it takes something from, scenarios, databases, values of variables, text that is hidden."""
     body = (
         '<text:user-field-decls><text:user-field-decl text:name="n" office:string-value="val"/></text:user-field-decls>'
         '<text:p>a<text:hidden-text text:string-value="hidden"/><draw:frame><draw:image xlink:href="../far.png"/>'
@@ -544,7 +534,6 @@ def test_how_characters_are_read_does_not_cut_words() -> None:
 
 
 def test_signs_of_the_font_symbol_are_letters() -> None:
-    """A document keeps the place in the font; other fonts have no letters there."""
     signs = "".join(
         f'<w:sym w:font="{font}" w:char="{place}"/>'
         for font, place in (
@@ -564,7 +553,6 @@ def test_signs_of_the_font_symbol_are_letters() -> None:
 
 
 def test_a_package_written_out() -> None:
-    """Flat OPC: text, metadata and children as of the package; what is no base64 is reported."""
     head = '<?xml version="1.0"?><?mso-application progid="Word.Document"?><pkg:package xmlns:pkg="http://schemas.microsoft.com/office/2006/xmlPackage">'
     part = '<pkg:part pkg:name="/%s" pkg:contentType="%s">%s</pkg:part>'
     text = f"<pkg:xmlData>{word('<w:p><w:r><w:t>flat</w:t></w:r><w:r><w:t>word</w:t></w:r></w:p>')}</pkg:xmlData>"
@@ -588,7 +576,6 @@ def test_a_package_written_out() -> None:
 
 
 def test_word_2003() -> None:
-    """Words that are cut into runs, notes, links, who commented, variables, pictures."""
     data = (
         '<w:wordDocument xmlns:w="http://schemas.microsoft.com/office/word/2003/wordml" xmlns:o="urn:schemas-microsoft-com:office:office" '
         'xmlns:aml="http://schemas.microsoft.com/aml/2001/core"><o:DocumentProperties><o:Title>Titled</o:Title></o:DocumentProperties>'
@@ -605,7 +592,6 @@ def test_word_2003() -> None:
 
 
 def test_excel_2003() -> None:
-    """Rows with comments, addresses, names of sheets; damage is reported with what came before it."""
     space = "urn:schemas-microsoft-com:office:spreadsheet"
     data = (
         f'<?xml version="1.0"?><Workbook xmlns="{space}" xmlns:ss="{space}"><DocumentProperties xmlns="urn:schemas-microsoft-com:office:office">'
@@ -623,7 +609,6 @@ def test_excel_2003() -> None:
 
 
 def test_other_xml_of_these_namespaces_is_none_of_them() -> None:
-    """A style sheet declares them too."""
     sheet = '<xsl:stylesheet xmlns:xsl="http://www.w3.org/1999/XSL/Transform" xmlns:office="urn:oasis:names:tc:opendocument:xmlns:office:1.0"/>'
     assert identify(MemorySource(b"a.xml", sheet.encode())) == "application/xml"
     assert identify(MemorySource(b"a.zip", make_zip({"a": b"b"}))) == "application/zip"

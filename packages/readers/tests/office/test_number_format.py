@@ -107,7 +107,6 @@ def test_where_nothing_is_gained_the_plain_value_stands_alone(code: str, value: 
     ],
 )
 def test_formats_that_a_workbook_need_not_tell(number: str, value: str, text: str) -> None:
-    """Their codes are known by their numbers (18.8.30)."""
     assert shown("", value, number) == text
 
 
@@ -134,7 +133,6 @@ def test_ordinary_texts_have_no_section() -> None:
 
 @given(st.text('0#?,.%;@-\\"_*[]<>=$ xEGh1é', max_size=40), st.floats(allow_nan=True, allow_infinity=True))
 def test_any_code_is_taken(code: str, number: float) -> None:
-    """The plain value is there whatever the code says."""
     text = f"{number:.15g}"
     told = NumberFormat(code).number(number, text)
     assert told == text or told.startswith(text + " ")

@@ -91,7 +91,6 @@ def read(data: bytes) -> Text:
     ],
 )  # fmt: skip
 def test_text_of_documents(body: str, text: str) -> None:
-    """Paragraphs, notes, comments, deleted passages, tables, boxes."""
     assert read(package("text", f"<office:text>{body}</office:text>")).text == text
 
 
@@ -122,7 +121,6 @@ def test_numbers_that_lists_make() -> None:
 
 
 def test_numbers_of_headings() -> None:
-    """They stand in the part of styles, where named styles of lists are too."""
     outline = numbered(1, "I", 'style:num-prefix="Part "', "outline-level-style")
     outline += numbered(2, "1", 'text:display-levels="2"', "outline-level-style")
     letters = numbered(1, "A", 'style:num-letter-sync="true" text:start-value="28"')
@@ -137,7 +135,6 @@ def test_numbers_of_headings() -> None:
 
 @pytest.mark.parametrize("most", [1 << 20, 0])
 def test_deleted_headings_do_not_count(most: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """They stand in front of the text, wherever they were; lists behind them go on as if they were not there."""
     monkeypatch.setattr(ooxml_xml, "_TREE_BYTES", most)
     outline = f"<text:outline-style>{numbered(1, '1', tag='outline-level-style')}</text:outline-style>"
     style = f'<text:list-style style:name="L">{numbered(1, "a")}</text:list-style>'
@@ -159,7 +156,6 @@ def test_levels_of_headings_are_ten() -> None:
 
 
 def test_what_stands_around_a_number_is_short() -> None:
-    """So that it does not take the room of what the document says."""
     around = f'style:num-prefix="{"<" * 1000}" style:num-suffix="{">" * 1000}"'.replace("<", "&lt;")
     style = f"<text:outline-style>{numbered(1, '1', around, 'outline-level-style')}</text:outline-style>"
     found = read(package("text", f"{style}<text:h>x</text:h>")).text
@@ -167,7 +163,6 @@ def test_what_stands_around_a_number_is_short() -> None:
 
 
 def test_cells_without_text_show_their_values() -> None:
-    """As other programs write them; what is shown counts where it is there."""
     cells = (
         '<table:table-cell office:value-type="time" office:time-value="PT36H15M00S"/>'
         '<table:table-cell office:value-type="time" office:time-value="-P1DT5.5S"/>'
@@ -183,7 +178,6 @@ def test_cells_without_text_show_their_values() -> None:
 
 
 def test_sheets() -> None:
-    """Every sheet under its name, hidden ones as well, with comments of cells; repeated cells once."""
     sheet = (
         "<table:table table:name='{}' table:style-name='hidden'><table:table-row table:number-rows-repeated='1000000'>"
         "<table:table-cell table:number-columns-repeated='16000'><office:annotation><text:p>why</text:p></office:annotation>"
@@ -196,7 +190,6 @@ def test_sheets() -> None:
 
 
 def test_slides_are_pages() -> None:
-    """With the notes of each."""
     page = "<draw:page><draw:frame><draw:text-box><text:p>{0}</text:p></draw:text-box></draw:frame><presentation:notes><text:p>say {0}</text:p></presentation:notes></draw:page>"
     out = read(
         package("presentation", f"<office:presentation>{page.format('a')}{page.format('b')}</office:presentation>")
@@ -205,7 +198,6 @@ def test_slides_are_pages() -> None:
 
 
 def test_headers_metadata_and_objects() -> None:
-    """Page styles give headers and footers only; embedded charts their text; meta.xml the metadata."""
     styles = (
         f"<office:document-styles {NAMES}><office:master-styles><style:master-page><text:p>not this</text:p><style:header>"
         "<text:p>top</text:p></style:header><style:footer-left><text:p>bottom</text:p></style:footer-left>"
@@ -224,7 +216,6 @@ def test_headers_metadata_and_objects() -> None:
 
 
 def test_children() -> None:
-    """Pictures, objects and the thumbnail, which is marked, in the archive's order; renderings of objects are left out."""
     parts = {
         "Pictures/1.png": PNG,
         "Thumbnails/thumbnail.png": PNG,
@@ -245,7 +236,6 @@ def test_children() -> None:
 
 
 def test_packaged_file() -> None:
-    """An object that is an OLE package is the file in it, under that file's name."""
     data = package("text", "<office:text/>", **{"Object 1": ole_package.compound_file("größe.txt", b"inside")})
     assert [(c.name, c.data) for c in ODF.children(MemorySource(b"", data), Limits())] == [
         ("größe.txt".encode(), b"inside")
@@ -253,7 +243,6 @@ def test_packaged_file() -> None:
 
 
 def test_encrypted() -> None:
-    """The manifest says so, in whatever part; there are no children then."""
     manifest = (
         b'<m:manifest xmlns:m="urn:oasis:names:tc:opendocument:xmlns:manifest:1.0"><m:file-entry m:full-path="content.xml">'
         b'<m:encryption-data m:checksum="x"/></m:file-entry></m:manifest>'
@@ -281,7 +270,6 @@ def body_of(steps: list[int]) -> str:
 
 @given(st.lists(st.integers(0, len(TAGS) + 3 * len(WORDS)), max_size=50), st.booleans())
 def test_large_parts_read_as_small_ones(steps: list[int], headers_only: bool) -> None:
-    """A part that is too large for a tree gives the same text and pages."""
     body = f"<style:header>{body_of(steps)}</style:header><text:p>body</text:p>" if headers_only else body_of(steps)
     data = f"<x {NAMES}>{body}</x>".encode()
     seen = []
@@ -295,7 +283,6 @@ def test_large_parts_read_as_small_ones(steps: list[int], headers_only: bool) ->
 
 
 def test_damaged() -> None:
-    """What is readable stays; entities are not replaced."""
     broken = package("text", "<office:text><text:p>before</text:p><text:p>cut</office:text>")
     out = read(broken)
     assert out.text.startswith("before\n")
@@ -307,7 +294,6 @@ def test_damaged() -> None:
 
 
 def test_lines_without_end_are_bounded() -> None:
-    """A few bytes that stand for gigabytes of blanks give a cut text, and the text before stays."""
     spaces = "<text:s text:c='1000'/>" * 40_000
     out = read(package("text", f"<office:text><text:p>before</text:p><text:p>x{spaces}</text:p></office:text>"))
     assert out.state is TextState.TRUNCATED_BY_LIMIT

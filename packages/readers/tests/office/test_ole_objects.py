@@ -39,13 +39,11 @@ real_files = pytest.mark.skipif(not INGEST.is_dir(), reason="the real files are 
     ],
 )
 def test_packages(stream: bytes, name: bytes, data: bytes) -> None:
-    """The file's own name, the longer one in UTF-16 where there is one; native data of other programs as they are."""
     assert packaged(stream) == (name, data)
 
 
 @pytest.mark.parametrize("stream", [b"", b"\1\0", packager(b"a", b"abc", size=0x7FFFFFFF)])
 def test_packages_cut_short(stream: bytes) -> None:
-    """A size that the stream does not have."""
     with pytest.raises(DocumentError) as caught:
         packaged(stream)
     assert caught.value.code is ExceptionCode.TRUNCATED
@@ -141,7 +139,6 @@ def test_code_pages() -> None:
     ],
 )
 def test_other_compound_files_have_metadata(stream: str, media_type: str) -> None:
-    """Title and the like of what is not read."""
     summary = property_stream((2, narrow("Floor plan")))
     source = MemorySource(b"x", write(Storage(streams={stream: b"x" * 99, "\x05SummaryInformation": summary})))
     assert identify(source) == media_type
@@ -150,7 +147,6 @@ def test_other_compound_files_have_metadata(stream: str, media_type: str) -> Non
 
 
 def test_a_loose_package() -> None:
-    """The compound file of an OLE object by itself."""
     source = MemorySource(b"oleObject1.bin", write(Storage(streams={"\x01Ole10Native": packager(b"a.txt", b"hi")})))
     found = list(handler_for(identify(source)).children(source, Limits()))
     assert [(c.name, c.data) for c in found] == [(b"a.txt", b"hi")]
@@ -168,7 +164,6 @@ def test_a_loose_package() -> None:
     ],
 )
 def test_real_documents(name: str, fragment: str, pages: int | None) -> None:
-    """What they are known to say; field codes are not in it."""
     source = MemorySource(name.encode(), (INGEST / name).read_bytes())
     out = handler_for(identify(source)).text(source, Limits())
     assert fragment in out.text
@@ -180,7 +175,6 @@ def test_real_documents(name: str, fragment: str, pages: int | None) -> None:
 @real_files
 @pytest.mark.parametrize("name", ["password_protected.xls", "password_protected.xlsx"])
 def test_real_passwords(name: str) -> None:
-    """Old and new encryption are said."""
     source = MemorySource(name.encode(), (INGEST / name).read_bytes())
     with pytest.raises(DocumentError) as caught:
         handler_for(identify(source)).text(source, Limits())
@@ -203,7 +197,6 @@ def samples() -> dict[str, bytes]:
 
 @pytest.mark.parametrize("name", sorted(samples()))
 def test_damaged_files_raise_document_errors_only(name: str) -> None:
-    """Flips, patched numbers and cuts, most of them where the structures are."""
     good, chance = samples()[name], random.Random(name)
     for _ in range(120):
         data = bytearray(good)

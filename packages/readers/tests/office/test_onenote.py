@@ -31,7 +31,6 @@ def text_of(data: bytes) -> str:
 
 
 def test_text_and_title() -> None:
-    """UTF-16, the 8-bit form, and a link with its address before what is shown."""
     link = '\ufddfHYPERLINK "https://example.org/"our site'
     data = section(
         (1, {TITLE: utf16("Minutes of Größe\0"), TEXT: utf16("first line")}),
@@ -45,12 +44,10 @@ def test_text_and_title() -> None:
 
 
 def test_the_last_version_of_an_object_counts() -> None:
-    """Revisions declare an object again."""
     assert text_of(section((1, {TEXT: utf16("old")}), (2, {TEXT: utf16("b")}), (1, {TEXT: utf16("new")}))) == "new\nb\n"
 
 
 def test_embedded_files_have_their_names() -> None:
-    """In the order of the store, one of them large."""
     files = {"report.docx": b"PK and more", "größe.bin": random.Random(1).randbytes(9_000_000)}
     found = unpack(b"a.one", section((1, {TEXT: utf16("words")}), files=files))
     assert {path[1]: found.store.kept[i.id] for path, i in found.by_path.items() if len(path) == 2} == files
@@ -58,7 +55,6 @@ def test_embedded_files_have_their_names() -> None:
 
 
 def test_a_cut_embedded_file_keeps_what_is_there() -> None:
-    """The size in front of it is not to be believed."""
     data = bytearray(section((1, {TEXT: utf16("words")}), files={"a.bin": b"some bytes"}))
     at = data.find(bytes.fromhex("e716e3bd65261145a4c48d4d0b7a9eac"))
     data[at + 16 : at + 24] = struct.pack("<Q", 1 << 60)
@@ -77,7 +73,6 @@ def test_a_packaging_that_is_not_known_is_reported() -> None:
 
 
 def test_a_list_that_refers_to_itself_ends() -> None:
-    """Every list is entered once."""
     data = bytearray(section((1, {TEXT: utf16("words")})))
     start = struct.unpack_from("<Q", data, 172)[0]
     data[-20:-8] = struct.pack("<QL", start, len(data) - start)
@@ -85,7 +80,6 @@ def test_a_list_that_refers_to_itself_ends() -> None:
 
 
 def test_objects_that_overlap_are_no_bomb() -> None:
-    """Thousands of objects over the same bytes: what is read in all is bounded by the file's size."""
     many = section(*((1, {TEXT: utf16("x" * 40_000)}) for _ in range(3)), *((n % 200, {}) for n in range(2000)))
     data = bytearray(many)
     head = struct.pack("<L", 0x0A4 | 22 << 10 | 1 << 23 | 1 << 27 | 1 << 31)
@@ -100,7 +94,6 @@ def test_objects_that_overlap_are_no_bomb() -> None:
 
 
 def test_sections_as_servers_package_them() -> None:
-    """Text of all versions of an object, each line once; files under the name that the object referring to them has."""
     data = packaged(
         [(1, {TEXT: utf16("first"), TITLE: utf16("Title")}), (2, {ASCII: b"second"})],
         [(1, {TEXT: utf16("first")}), (1, {TEXT: utf16("changed")})],
@@ -116,7 +109,6 @@ def test_sections_as_servers_package_them() -> None:
 
 
 def test_damaged_packages_raise_document_errors_only() -> None:
-    """Cut anywhere, what came before stays; seeded damage does no worse."""
     data = packaged([(1, {TEXT: utf16("first")}), (2, {TEXT: utf16("second")})], files={"a.bin": b"bytes"})
     cut = ONENOTE.text(MemorySource(b"x.one", data[:-4]), Limits())
     assert (cut.text, cut.error.code if cut.error else None) == ("first\nsecond\n", ExceptionCode.TRUNCATED)
@@ -132,13 +124,11 @@ def test_damaged_packages_raise_document_errors_only() -> None:
 
 @pytest.mark.parametrize("length", [20, 1023, 1100])
 def test_cut_files_have_a_code(length: int) -> None:
-    """In the header and behind it."""
     with pytest.raises(DocumentError):
         text_of(section((1, {TEXT: utf16("words")}))[:length])
 
 
 def test_mutants_raise_document_errors_only() -> None:
-    """Seeded damage anywhere: a result or a DocumentError."""
     sample = section((1, {TITLE: utf16("t"), TEXT: utf16("words")}), (2, {ASCII: b"x"}), files={"a.bin": b"bytes"})
     rng = random.Random(4)
     for _ in range(300):

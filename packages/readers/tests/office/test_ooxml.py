@@ -23,7 +23,6 @@ from readers.records import Kind, TextState
 
 
 def test_docx_reads_every_place_with_text() -> None:
-    """Headers, footers, notes, comments, text boxes, and both sides of a tracked change are found by a search."""
     box = f"<w:r><mc:AlternateContent><mc:Choice><w:txbxContent>{para('boxed')}</w:txbxContent></mc:Choice>"
     box += f"<mc:Fallback><w:txbxContent>{para('boxed')}</w:txbxContent></mc:Fallback></mc:AlternateContent></w:r>"
     body = (
@@ -54,7 +53,6 @@ def nested(depth: int) -> str:
 
 @pytest.mark.parametrize("padding", [0, 2_100_000], ids=["tree", "streamed"])
 def test_text_of_nested_paragraphs_comes_once(padding: int) -> None:
-    """As that of the innermost one it stands in, however large the document is."""
     out = read(docx(nested(100) + para("x" * padding)))
     lines = [line for line in out.text.splitlines() if not line.startswith("x")]
     assert sorted(lines) == sorted(f"before {n},behind {n}" for n in range(100))
@@ -62,7 +60,6 @@ def test_text_of_nested_paragraphs_comes_once(padding: int) -> None:
 
 
 def test_paragraphs_nested_too_deeply() -> None:
-    """What the XML parser takes of them is there, once, and the document is said to be corrupt."""
     out = read(docx(para("first") + nested(1000)))
     assert out.error is not None
     assert out.error.code is ExceptionCode.CORRUPT
@@ -72,7 +69,6 @@ def test_paragraphs_nested_too_deeply() -> None:
 
 
 def test_properties_become_metadata() -> None:
-    """Title, author, dates and the document's own subject come from docProps."""
     core = '<c:p xmlns:c="c" xmlns:d="d"><d:title>T\x20\n1</d:title><d:creator>A</d:creator><d:subject>S</d:subject>'
     core += "<d:created>2020-01-02T03:04:05Z</d:created></c:p>"
     app = "<P><Application>App</Application><Pages>99</Pages></P>"
@@ -114,7 +110,6 @@ def workbook(rows: str, **more: str) -> bytes:
 
 
 def test_xlsx_shows_cells_as_people_see_them() -> None:
-    """Shared and inline strings, numbers, dates by their format, percentages, booleans, comments, hidden sheets."""
     cells = (
         '<c t="s"><v>0</v></c><c t="s"><v>1</v></c><c t="inlineStr"><is><t>inline</t></is></c><c><v>11.99</v></c>'
         '<c s="1"><v>43831</v></c><c s="2"><v>43831.5</v></c><c s="3"><v>0.125</v></c><c t="b"><v>1</v></c><c/>'
@@ -126,7 +121,6 @@ def test_xlsx_shows_cells_as_people_see_them() -> None:
 
 
 def test_xlsx_says_who_commented() -> None:
-    """Names of authors stand in front of the comments, once each, as the file has them."""
     said = "<comment><text><r><t>remark</t></r></text></comment>"
     comments = f'<comments xmlns="{S}"><authors><author>Ann Clerk</author></authors><commentList>{said * 2}</commentList></comments>'
     out = read(workbook("", **{"xl/comments1.xml": comments}))
@@ -135,7 +129,6 @@ def test_xlsx_says_who_commented() -> None:
 
 @pytest.mark.parametrize("kind", ["chartsheet", "dialogsheet", "macrosheet"])
 def test_xlsx_sheets_without_cells_have_headers(kind: str) -> None:
-    """What a chart by itself prints above and below it, under the sheet's name."""
     target = f"xl/{kind}s/sheet1.xml"
     sheet = f'<{kind} xmlns="{S}"><headerFooter><oddHeader>&amp;LR&amp;&amp;D</oddHeader></headerFooter></{kind}>'
     rels = f'<Relationships><Relationship Id="r1" Target="{kind}s/sheet1.xml"/></Relationships>'
@@ -146,7 +139,6 @@ def test_xlsx_sheets_without_cells_have_headers(kind: str) -> None:
 
 
 def test_xlsx_large_sheet_is_streamed() -> None:
-    """A sheet too large for a tree gives every row, in order."""
     rows = "".join(f'<row><c t="inlineStr"><is><t>row number {i}</t></is></c></row>' for i in range(50_000))
     lines = read(workbook(rows)).text.splitlines()
     assert lines[1:-1] == [f"row number {i}" for i in range(50_000)]
@@ -158,7 +150,6 @@ def slide(text: str) -> str:
 
 
 def test_pptx_follows_the_order_of_slides() -> None:
-    """Slides come as the presentation lists them, each with its notes; their number is the page count."""
     show = f'<p:presentation xmlns:p="p" xmlns:r="{R}"><p:sldIdLst><p:sldId r:id="b"/><p:sldId r:id="a"/></p:sldIdLst>'
     rels = "".join(f'<Relationship Id="{i}" Target="slides/slide{n}.xml"/>' for i, n in (("a", 1), ("b", 2)))
     notes = '<Relationships><Relationship Id="n" Target="../notesSlides/notesSlide1.xml"/></Relationships>'
@@ -243,7 +234,6 @@ def test_pptx_says_what_masters_add() -> None:
 
 
 def test_children_are_embeddings_and_media_only() -> None:
-    """What the document carries comes out byte for byte, in the archive's order; its XML parts do not."""
     data = docx(
         para("x"), **{"word/media/image1.png": b"picture", "word/theme.xml": "<t/>", "word/embeddings/o.bin": b"obj"}
     )
@@ -256,20 +246,17 @@ def test_children_are_embeddings_and_media_only() -> None:
 
 @pytest.mark.parametrize("name", ["word/afchunk2.dat", "word/chunk.rtf", "page.html"])
 def test_what_word_takes_in_is_a_child(name: str) -> None:
-    """Documents in other formats, wherever programs put them and whatever they call them (w:altChunk)."""
     found = [child.data for child in HANDLER.children(MemorySource(b"", docx(para("x"), **{name: b"more"})), LIMITS)]
     assert found == [b"more"]
 
 
 def test_the_thumbnail_is_marked() -> None:
-    """It may show what the document no longer says, and a reviewer can leave it out."""
     data = docx(para("x"), **{"docProps/thumbnail.jpeg": b"small", "word/media/thumbnail.jpeg": b"large"})
     found = [(c.data, c.notes) for c in HANDLER.children(MemorySource(b"", data), LIMITS)]
     assert found == [(b"small", {"thumbnail": True}), (b"large", {})]
 
 
 def test_damaged_child_counts_as_failed_and_others_go_on() -> None:
-    """One picture with a wrong CRC does not take the next one with it."""
     parts: dict[str, str | bytes] = {"word/document.xml": word(""), "word/media/a": b"AAAAAAAA", "word/media/b": b"B"}
     data = package(parts, {}, zipfile.ZIP_STORED).replace(b"AAAAAAAA", b"AAAAAAAX", 1)
     bad, good = HANDLER.children(MemorySource(b"", data), LIMITS)
@@ -279,7 +266,6 @@ def test_damaged_child_counts_as_failed_and_others_go_on() -> None:
 
 
 def test_truncated_package_keeps_its_text() -> None:
-    """Without a directory the complete parts are still read, and the error says that it is cut."""
     data = docx(para("kept"), **{"word/media/image1.png": bytes(range(256)) * 50})
     out = read(data[: data.index(b"PK\x01\x02")])
     assert out.text == "kept\n"
@@ -288,7 +274,6 @@ def test_truncated_package_keeps_its_text() -> None:
 
 
 def test_corrupt_part_keeps_what_came_before() -> None:
-    """XML that breaks off gives its paragraphs up to there."""
     whole = word(para("one") + para("two"))
     out = read(package({"word/document.xml": whole[: whole.index("two") + 3]}, {}))
     assert out.text.splitlines()[0] == "one"
@@ -298,7 +283,6 @@ def test_corrupt_part_keeps_what_came_before() -> None:
 
 @pytest.mark.parametrize("data", [b"PK\x03\x04 not a zip", b"", b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + bytes(4000)])
 def test_no_package_is_an_error_with_a_code(data: bytes) -> None:
-    """Bytes that are no package raise a document error and have no children; what holds them says so too."""
     with pytest.raises(DocumentError):
         read(data)
     found = []
@@ -316,7 +300,6 @@ def test_encrypted_package() -> None:
 
 
 def test_bomb_part_hits_the_expansion_limit() -> None:
-    """A part that inflates beyond the allowance is not read on; the text before it stays."""
     data = docx(para("before") + " " * 5_000_000 + para("never"))
     out = read(data, Limits(parse_bytes=1_000_000))
     assert out.text == "before\n"
@@ -325,7 +308,6 @@ def test_bomb_part_hits_the_expansion_limit() -> None:
 
 
 def test_entities_are_neither_expanded_nor_fetched(tmp_path: object) -> None:
-    """Billion laughs stay small and an external entity reads no file."""
     lols = "".join(f'<!ENTITY l{i + 1} "{f"&l{i};" * 10}">' for i in range(9))
     head = f'<!DOCTYPE d [<!ENTITY l0 "lol">{lols}<!ENTITY x SYSTEM "file:///etc/passwd">]>'
     out = read(package({"word/document.xml": head + word(para("a&l9;b&x;c"))}, {}))
@@ -358,7 +340,6 @@ class NoSeek:
 
 
 def test_a_package_that_ends_inside_its_text_keeps_what_there_is() -> None:
-    """Also of a member whose length nobody noted, and of one too large to be taken whole."""
     rng = random.Random(4)
     lines = ["".join(rng.choices("abcdefgh ", k=400)) for _ in range(400)]
     whole = docx("".join(map(para, lines)))
@@ -382,7 +363,6 @@ def test_a_large_part_of_a_package_without_a_directory() -> None:
 
 
 def test_parts_behind_a_directory_that_breaks_off_are_read() -> None:
-    """Its first entries were taken for all of them."""
     more = {"word/footnotes.xml": word(para("below"), "footnotes")}
     data = docx(para("above"), **more)
     second = data.index(b"PK\x01\x02", data.index(b"PK\x01\x02", data.index(b"PK\x01\x02") + 1) + 1)
@@ -392,7 +372,6 @@ def test_parts_behind_a_directory_that_breaks_off_are_read() -> None:
 
 
 def test_addresses_behind_links_and_who_commented() -> None:
-    """No paragraph says them, nor where a picture comes from; relationships inside of the package are none."""
     link = f'<Relationship Id="%s" Type="{R}/%s" Target="%s" TargetMode="%s"/>'
     related = "".join(
         link % one
@@ -437,7 +416,6 @@ def test_addresses_behind_links_and_who_commented() -> None:
     ],
 )
 def test_what_a_cell_shows_of_a_date_by_name_is_found_by_it(number: str, code: str, text: str) -> None:
-    """Month and day, beside the date as numbers; what a format code has in quotes is no month."""
     style = style_of(number, code).partition(SAID)[0]
     assert date_text(38819.0, datetime(1899, 12, 30), style) == text
 
@@ -458,7 +436,6 @@ def test_what_a_cell_shows_of_a_date_by_name_is_found_by_it(number: str, code: s
     ],
 )
 def test_words_that_a_cell_shows_with_its_number_are_found(code: str, value: str, text: str) -> None:
-    """They stand in the format of the cell alone; signs and single letters are none."""
     form = f'<numFmt numFmtId="164" formatCode={quoteattr(code)}/>'
     parts: dict[str, str | bytes] = {
         "xl/worksheets/sheet1.xml": f'<worksheet xmlns="{S}"><row><c s="0"><v>{value}</v></c></row></worksheet>',
@@ -469,7 +446,6 @@ def test_words_that_a_cell_shows_with_its_number_are_found(code: str, value: str
 
 
 def test_how_a_cell_is_read_is_found() -> None:
-    """Japanese names are looked for by their readings, which stand beside the string (18.4.6)."""
     item = '<si><t>東京タワー</t><rPh sb="0" eb="1"><t>トウ</t></rPh><rPh sb="1" eb="2"><t>キョウ</t></rPh></si>'
     rows = '<row><c t="s"><v>0</v></c></row>'
     parts: dict[str, str | bytes] = {

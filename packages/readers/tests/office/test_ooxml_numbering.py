@@ -69,7 +69,6 @@ def test_what_people_cite_is_found(padding: int) -> None:
 
 
 def test_instances_count_on_unless_they_say_where_they_start() -> None:
-    """Two lists of one definition are one list, and one that starts by itself begins once."""
     begins = '<w:lvlOverride w:ilvl="0"><w:startOverride w:val="7"/></w:lvlOverride>'
     other = f'<w:lvlOverride w:ilvl="0">{level(0, "Art. %1", "upperRoman")}</w:lvlOverride>'
     lists = OUTLINE + instance(1, 0) + instance(2, 0) + instance(3, 0, begins) + definition(5) + instance(4, 0, other)
@@ -78,7 +77,6 @@ def test_instances_count_on_unless_they_say_where_they_start() -> None:
 
 
 def test_levels_begin_anew_as_they_say() -> None:
-    """Never, or only after a level further up."""
     never = level(1, "%2", more='<w:lvlRestart w:val="0"/>')
     first = level(2, "%3", more='<w:lvlRestart w:val="1"/>')
     lists = definition(0, level(0, "%1"), never, first) + instance(1, 0)
@@ -94,7 +92,6 @@ def test_a_level_that_was_passed_over_was_there() -> None:
 
 
 def test_a_style_has_its_list() -> None:
-    """By itself or by the one that it is based on, on the level that names it; a paragraph may leave it again."""
     named = '<w:pStyle w:val="Sub"/>'
     lists = definition(0, level(0, "Chapter %1"), level(1, "%1-%2", more=named)) + instance(1, 0)
     numbered = "<w:pPr><w:numPr>{}<w:numId w:val='1'/></w:numPr></w:pPr>"
@@ -108,7 +105,6 @@ def test_a_style_has_its_list() -> None:
 
 
 def test_a_list_may_look_as_a_style_says() -> None:
-    """w:numStyleLink (17.9.21): both count together."""
     link = '<w:abstractNum w:abstractNumId="1"><w:numStyleLink w:val="Mine"/></w:abstractNum>'
     style = (
         '<w:style w:type="numbering" w:styleId="Mine"><w:pPr><w:numPr><w:numId w:val="1"/></w:numPr></w:pPr></w:style>'
@@ -118,7 +114,6 @@ def test_a_list_may_look_as_a_style_says() -> None:
 
 
 def test_what_has_no_number() -> None:
-    """Bullets say nothing, a level may be mere words, and a list that is not there is none. A number alone is a line."""
     lists = definition(0, level(0, "\u2022", "bullet"), level(1, "Note:", "none"), level(2, "%3)")) + instance(1, 0)
     body = item("a") + item("b", at=1) + item("", at=2) + item("d", 9) + item("e", at=8) + item("f", at=77)
     assert lines(body, lists) == ["a", "Note:\tb", "1)", "d", "e", "f"]
@@ -146,7 +141,6 @@ def test_legal_numbers_are_digits() -> None:
 
 
 def test_damaged_lists_say_so() -> None:
-    """The text is there, its numbers are not."""
     out = read(docx(item("kept"), **{"word/numbering.xml": "<w:numbering"}))
     assert out.text == "kept\n"
     assert out.error is not None
@@ -176,7 +170,6 @@ def test_counts_are_bounded() -> None:
 def test_numerals(
     number: int, letters: str, columns: str, roman: str, ordinal: str, cardinal: str, place: str | None
 ) -> None:
-    """In letters, as columns are named, Roman, and in words."""
     assert numerals.letters(number) == letters
     assert numerals.alphabetic(number) == columns
     assert numerals.roman(number) == roman

@@ -93,13 +93,11 @@ def told_in(sheet: str) -> int:
     ],
 )
 def test_it_is_as_a_tree_gives_it(rows: str) -> None:
-    """The same text in the same order, and the same said of what is damaged, however much of it was told."""
     assert text_of(sheet_of(rows)) == text_of(sheet_of(rows, told=False))
 
 
 @pytest.mark.parametrize("cut", [700, 900, 1_100, 60_000])
 def test_a_part_that_breaks_off(cut: int) -> None:
-    """As a tree gives it, too: what stands in front of the break, and that there is one."""
     rows = 2_000 * (EXCEL + OFFICE_ROW)
     comment = "<!-- -->"
     text, code = text_of(sheet_of(rows)[:cut])
@@ -108,7 +106,6 @@ def test_a_part_that_breaks_off(cut: int) -> None:
 
 
 def test_what_programs_write_needs_no_tree() -> None:
-    """Rows in front of the first one that is of another form; and none where the encoding is another."""
     assert told_in(sheet_of(EXCEL + OFFICE_ROW + OTHERS)) == 3
     assert told_in(sheet_of(EXCEL + OFFICE_ROW + RICH + OTHERS)) == 2
     assert (
@@ -133,7 +130,6 @@ def test_strings_keep_their_numbers(rich: str) -> None:
 
 
 def test_bytes_that_are_no_utf_8() -> None:
-    """A tree says what is wrong with them; what is in front of them is there."""
     raw = sheet_of(EXCEL + OFFICE_ROW.replace("1.5", "1.é5")).encode("latin-1")
     comment = sheet_of(EXCEL + OFFICE_ROW.replace("1.5", "1.é5"), told=False).encode("latin-1")
     assert text_of(raw) == text_of(comment)

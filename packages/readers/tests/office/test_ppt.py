@@ -45,7 +45,6 @@ def document(*slides: bytes, notes: bytes = b"", more: bytes = b"") -> bytes:
 
 
 def test_slides_in_order_with_outline_shapes_comments_and_notes() -> None:
-    """The slide list gives the order; a name of a font or a tag is no text, nor is a placeholder's asterisk."""
     comment = holding(0x2EE0, string("Ann", 0), string("look here", 1))
     tag = holding(0x1388, holding(0x138A, string("___PPT10"), record(0x138B, comment)))
     footer = holding(0xFD9, string("the footer", 2))
@@ -83,7 +82,6 @@ def test_slides_in_order_with_outline_shapes_comments_and_notes() -> None:
 
 
 def test_boxes_and_tables_in_groups() -> None:
-    """Shapes in groups in groups: a table is one, each of its cells a shape."""
     row = [shape(chars(text)) for text in ("left cell", "right cell")]
     table = holding(0xF003, shape(), *row)
     drawing = holding(0x40C, holding(0xF002, holding(0xF003, shape(), table, shape(chars("box in a group")))))
@@ -92,7 +90,6 @@ def test_boxes_and_tables_in_groups() -> None:
 
 
 def test_the_last_edit_counts() -> None:
-    """What a later save replaced or took out is not shown."""
     first = {1: document(persist(2), persist(3)), 2: slide(chars("old")), 3: slide(chars("removed"))}
     out = read(powerpoint(first, {1: document(persist(2)), 2: slide(chars("new"))}))
     assert (out.text, out.pages) == ("new\n", 1)
@@ -100,14 +97,12 @@ def test_the_last_edit_counts() -> None:
 
 @pytest.mark.parametrize("streams", [{"token": 0xF3D1C4DF}, {"EncryptedSummary": b"x"}])
 def test_a_password_is_said(streams: dict[str, object]) -> None:
-    """The token of an encrypted file, and the stream that only such files have."""
     with pytest.raises(DocumentError) as caught:
         read(powerpoint({1: document(persist(2)), 2: slide(chars("x"))}, **streams))  # type: ignore[arg-type]
     assert caught.value.code is ExceptionCode.ENCRYPTED
 
 
 def test_texts_of_a_damaged_presentation() -> None:
-    """Without the place of its last edit every text is taken, and the damage is said."""
     data = powerpoint({1: document(persist(2)), 2: slide(chars("still here"))})
     out = read(data.replace("Current User".encode("utf-16-le"), "Cannot Users".encode("utf-16-le")))
     assert (out.text, out.pages) == ("still here\n", None)
@@ -137,7 +132,6 @@ def test_a_damaged_directory_of_objects(damage: str) -> None:
 
 
 def test_a_presentation_saved_for_two_versions() -> None:
-    """PowerPoint 95 finds its own stream, in records of another kind, and that of 97 lies in a storage."""
     good = CompoundFile(powerpoint({1: document(persist(2)), 2: slide(chars("of 97"))}))
     newer = {entry.name: good.read(entry) for entry in good.root.children}
     older = {"PowerPoint Document": b"\0\0\0\0of 95", "Current User": b"\x18\0\0\0Dr. Who"}
@@ -155,7 +149,6 @@ def stored(data: bytes, *, cut: int = 0) -> bytes:
 
 
 def test_objects_and_pictures() -> None:
-    """Packages as their files, other objects as the compound files they are, damaged ones as rows, then pictures."""
     package = write(Storage(streams={"\x01Ole10Native": packager(b"a.csv", b"1,2")}))
     sheet = write(Storage(streams={"Workbook": b"w" * 100}))
     pictures = record(0xF01D, bytes(17) + b"\xff\xd8\xffjpg", 0x46A) + record(0xF01A, b"metafile", 0x3D4)
@@ -222,7 +215,6 @@ def test_slides_that_are_all_the_same_bytes_are_read_once() -> None:
 
 
 def test_mutants_raise_document_errors_only() -> None:
-    """Flipped and cut presentations."""
     good = powerpoint({1: document(persist(2), chars("outline"), more=embedded(1, 3)), 2: slide(chars("x"))})
     chance = random.Random(3)
     for _ in range(300):

@@ -42,7 +42,6 @@ def read(source: MemorySource, limits: Limits | None = None) -> Text:
 
 
 def test_what_stands_in_all_frames() -> None:
-    """Frames and lines apart, hyphens kept, marks of fields dropped."""
     out = read(document(contents("A frame\rsecond line\x0bthird", "co\x1ftract \x01e\x1email\r")))
     assert (out.text, out.error) == ("A frame\nsecond line\nthird\nco\xadtract e-mail\n", None)
 
@@ -80,6 +79,5 @@ def test_damage() -> None:
 
 
 def test_limit() -> None:
-    """As of any other text."""
     out = read(document(contents("abcdef")), Limits(text_characters=3))
     assert (out.text, out.state) == ("abc", TextState.TRUNCATED_BY_LIMIT)

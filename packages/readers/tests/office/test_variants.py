@@ -48,13 +48,11 @@ def read(name: str, data: bytes) -> Text:
     ],
 )
 def test_word(extension: str, kind: str) -> None:
-    """With macros, as template, and both."""
     data = package({"word/document.xml": kind}, {"word/document.xml": WORD, "word/vbaProject.bin": "macros"})
     assert read(f"x.{extension}", data).text == "the words\n"
 
 
 def test_text_that_word_takes_in_is_a_child() -> None:
-    """w:altChunk: converters put the whole text of a document into a web page beside it."""
     kind = OFFICE + "wordprocessingml.document.main+xml"
     page = "<html><body><p>all of the text</p></body></html>"
     data = package({"word/document.xml": kind}, {"word/document.xml": WORD, "word/afchunk1.htm": page})
@@ -72,7 +70,6 @@ def test_text_that_word_takes_in_is_a_child() -> None:
     ],
 )
 def test_excel(extension: str, kind: str) -> None:
-    """Hidden sheets too."""
     types = {"xl/workbook.xml": kind, "xl/worksheets/sheet1.xml": OFFICE + "spreadsheetml.worksheet+xml"}
     text = read(f"x.{extension}", package(types, {"xl/workbook.xml": BOOK, "xl/worksheets/sheet1.xml": SHEET})).text
     assert "the words" in text
@@ -89,7 +86,6 @@ def test_excel(extension: str, kind: str) -> None:
     ],
 )
 def test_powerpoint(extension: str, kind: str) -> None:
-    """Templates and shows."""
     types = {"ppt/presentation.xml": kind, "ppt/slides/slide1.xml": OFFICE + "presentationml.slide+xml"}
     found = read(f"x.{extension}", package(types, {"ppt/presentation.xml": "<p/>", "ppt/slides/slide1.xml": SLIDE}))
     assert (found.text, found.pages) == ("the words\n", 1)
@@ -105,7 +101,6 @@ def test_powerpoint(extension: str, kind: str) -> None:
     ],
 )
 def test_visio(extension: str, kind: str) -> None:
-    """Text of shapes page by page, comments, and the author."""
     types = {"visio/document.xml": kind, "visio/comments.xml": VISIO + "comments+xml"}
     types |= {f"visio/pages/page{n}.xml": VISIO + "page+xml" for n in (1, 2)}
     types["docProps/core.xml"] = "application/vnd.openxmlformats-package.core-properties+xml"
@@ -131,7 +126,6 @@ def test_visio(extension: str, kind: str) -> None:
     ],
 )
 def test_opendocument(kind: str, body: str) -> None:
-    """ott, ots, odp, otp and odg."""
     spaces = "".join(
         f' xmlns:{name}="urn:oasis:names:tc:opendocument:xmlns:{name}:1.0"' for name in ("office", "text", "table")
     )

@@ -72,14 +72,12 @@ EXPECTED = ("\u041c\u043e\u0434.bas".encode(), "Sub \u0422\u0435\u0441\u0442()\n
     [(DocHandler(), "WordDocument", "Macros"), (XlsHandler(), "Workbook", "_VBA_PROJECT_CUR")],
 )
 def test_modules_of_older_documents(handler: DocHandler | XlsHandler, stream: str, storage: str) -> None:
-    """In their code page; one that nobody wrote into is none."""
     inner = cfb.Storage(storage, storages=[project(MODULES)])
     data = cfb.write(cfb.Storage(streams={stream: bytes(2000)}, storages=[inner]))
     assert shown(list(handler.children(MemorySource(b"x", data), LIMITS))) == [(EXPECTED[0], 0, EXPECTED[1])]
 
 
 def test_modules_of_a_package() -> None:
-    """They lie in a compound file; one that is damaged is a child as it is, and says so."""
     whole = cfb.write(cfb.Storage(storages=[project(MODULES)]))
     parts = {"word/media/image1.png": b"\x89PNG", "word/vbaProject.bin": whole, "word/media/image2.png": b"\x89PNG"}
     found = list(OoxmlHandler().children(MemorySource(b"x", docx(para("x"), **parts)), LIMITS))
@@ -92,7 +90,6 @@ def test_modules_of_a_package() -> None:
 
 
 def test_a_list_of_modules_that_cannot_be_read_is_told() -> None:
-    """The exception is the document's."""
     storage = cfb.Storage("VBA", streams={"dir": b"\1\3\xb0\1\0\0"})
     compound = CompoundFile(cfb.write(cfb.Storage(storages=[storage])))
     with pytest.raises(DocumentError) as caught:
@@ -101,7 +98,6 @@ def test_a_list_of_modules_that_cannot_be_read_is_told() -> None:
 
 
 def test_a_module_that_is_not_there_is_a_failed_child() -> None:
-    """The others are read."""
     storage = project({"a": "x = 1", "b": "y = 2"})
     del storage.streams["s0"]
     compound = CompoundFile(cfb.write(cfb.Storage(storages=[storage])))

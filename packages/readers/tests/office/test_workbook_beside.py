@@ -69,14 +69,12 @@ def at(row: int, column: int, style: int) -> bytes:
 
 @pytest.mark.parametrize("tree", [False, True])
 def test_xlsx_shows_numbers_and_texts_by_their_formats(tree: bool) -> None:
-    """Behind the plain value, where that has other words."""
     cells = '<c><v>7</v></c><c s="1"><v>42</v></c><c s="2"><v>1234567.5</v></c><c s="2" t="s"><v>0</v></c><c s="3" t="s"><v>0</v></c>'
     told = "7\t42 INV INV0042\t1234567.5 1,234,567.50\t42 x\tRef-42 x\n"
     assert xlsx(f"<row>{cells}</row>", tree=tree).text == told
 
 
 def test_xls_shows_the_same() -> None:
-    """Cells of each kind, and the same number in several formats."""
     number = struct.pack("<d", 1234567.5)
     records = [
         (0x203, at(0, 0, 0) + struct.pack("<d", 7)),
@@ -93,7 +91,6 @@ def test_xls_shows_the_same() -> None:
 
 @pytest.mark.parametrize("tree", [False, True])
 def test_strings_of_formulas_without_a_result(tree: bool) -> None:
-    """openpyxl keeps no result, XlsxWriter 0 and a mark that all is to be calculated; a link shows no address."""
     link = escape('HYPERLINK("http://evil.example/xyz","Click ""here""")')
 
     def row(*cells: str) -> str:
@@ -129,7 +126,6 @@ def test_xlsx_comments_of_libreoffice() -> None:
 
 
 def test_what_cells_say_when_they_are_filled_in() -> None:
-    """Titles and texts of data validations and the choices that they list, each once; formulas are none."""
     told = ["7", "Choose", "Pick the Bribery\noption", "Wrong", "Stop!", "Walrus,Narwhal"]
     assert xlsx("<row><c><v>7</v></c></row>", VALIDATION).text == "\n".join(told) + "\n"
 
@@ -174,7 +170,6 @@ def test_xls_addresses_behind_links() -> None:
 
 
 def test_xls_addresses_beyond_the_limit_are_said() -> None:
-    """As in newer workbooks."""
     out = xls(*(hlink(0x103, counted(f"http://{n}.example")) for n in range(10_001)))
     assert out.text.count("example") == 10_000
     assert out.error is not None
@@ -183,7 +178,6 @@ def test_xls_addresses_beyond_the_limit_are_said() -> None:
 
 @pytest.mark.parametrize(("function", "told"), [(359, "Shown\t5 http://evil.example Shown\n"), (4, "Shown\t5\n")])
 def test_xls_addresses_in_formulas(function: int, told: str) -> None:
-    """Of HYPERLINK, the strings; other formulas are told by their results alone."""
     address, shown = b"http://evil.example", b"Shown"
     tokens = b"".join(b"\x17" + bytes((len(one), 0)) + one for one in (address, shown))
     tokens = b"\x44" + bytes(4) + b"\x19\x02" + bytes(2) + tokens + b"\x42\x02" + struct.pack("<H", function)
@@ -204,7 +198,6 @@ def test_halves_of_letters_in_what_cells_ask_for() -> None:
 
 @pytest.mark.parametrize("tree", [False, True])
 def test_an_empty_string_is_a_result(tree: bool) -> None:
-    """Also in a cell whose format has words around it."""
     cell = '<row r="1"><c r="A1" t="str" s="3"><f>IF(C1="hid","yy","")</f><v></v></c><c r="B1"><v>7</v></c></row>'
     text = xlsx(cell, tree=tree).text
     assert "7" in text

@@ -42,7 +42,6 @@ def double(value: float) -> bytes:
 
 
 def test_every_kind_of_cell() -> None:
-    """Numbers, dates, percentages, strings, truth values, errors, formulas with their last results."""
     formats = [(0xE0, struct.pack("<HH16x", 0, number)) for number in (0, 14, 10, 164)]
     before = [begin(5), (0x41E, struct.pack("<H", 164) + wide("[Red]yyyy\\-mm")), *formats]
     strings = (0xFC, struct.pack("<II", 1, 1) + wide("größer"))
@@ -103,7 +102,6 @@ def test_the_same_number_again_is_shown_as_its_cell_says() -> None:
 
 
 def test_how_a_string_is_read_and_what_stands_beside_a_number() -> None:
-    """The reading in front of which a string stands (2.5.86), wherever a record ends in it; words of a cell's format."""
     reading = "トウキョウ"
     words = struct.pack("<HH", 0, len(reading)) + struct.pack("<H", len(reading)) + reading.encode("utf-16-le")
     extended = struct.pack("<HHHH", 1, len(words) + 4, 0, 0) + words
@@ -122,7 +120,6 @@ def test_how_a_string_is_read_and_what_stands_beside_a_number() -> None:
 
 
 def test_beside_the_cells() -> None:
-    """Notes with their authors, boxes, titles of charts, headers and footers."""
     note = (0x1C, struct.pack("<HHHH", 0, 0, 0, 1) + wide("Ann"))
     box = [(0x1B6, struct.pack("<10xH6x", 6)), (0x3C, b"\0remark"), (0x3C, bytes(16))]
     header = (0x14, wide('&L&"Arial,Bold"&12Draft&CPage &P'))
@@ -148,7 +145,6 @@ def test_headers_and_footers() -> None:
     st.integers(0, 2**32),
 )
 def test_shared_strings_run_on_anywhere(strings: list[tuple[str, int, bool]], seed: int) -> None:
-    """Strings of either width, with formatting and readings, cut between any two characters."""
     chance = random.Random(seed)
     pieces = [bytearray(8)]
     for text, runs, reading in strings:
@@ -194,7 +190,6 @@ def test_excel_5_is_read_in_its_code_page(said: str, page: int, version: int) ->
 
 @pytest.mark.parametrize("name", [b"", b"Box", b"Note"])
 def test_boxes_of_excel_5(name: bytes) -> None:
-    """A box and a button have their text in the object itself, behind name and macro; a line has none."""
     said = "Договор поставки".encode("cp1251")
 
     def thing(kind: int) -> tuple[int, bytes]:
@@ -210,14 +205,12 @@ def test_boxes_of_excel_5(name: bytes) -> None:
 
 
 def test_a_password_is_said() -> None:
-    """FILEPASS."""
     with pytest.raises(DocumentError) as caught:
         read(biff(begin(5), (0x2F, bytes(6)), END))
     assert caught.value.code is ExceptionCode.ENCRYPTED
 
 
 def test_cut_in_the_middle_keeps_what_was_read() -> None:
-    """Rows before the cut, and the exception."""
     rows = [(0x204, cell(row, 0, 0, wide(f"row {row}"))) for row in range(5)]
     out = read(biff(begin(5), END, begin(), *rows)[:-3])
     assert out.text.splitlines()[:4] == [f"row {row}" for row in range(4)]
@@ -226,7 +219,6 @@ def test_cut_in_the_middle_keeps_what_was_read() -> None:
 
 
 def test_one_string_in_very_many_cells_is_bounded() -> None:
-    """Cells of one row that all share a long string end at the limit of characters, in little memory."""
     shared = (0xFC, struct.pack("<II", 1, 1) + wide("x" * 4_000))
     cells = [(0xFD, cell(0, column % 256, 0, bytes(4))) for column in range(20_000)]
     out = read(biff(begin(5), shared, END, begin(), *cells, END), Limits(text_characters=3_000_000))
@@ -234,7 +226,6 @@ def test_one_string_in_very_many_cells_is_bounded() -> None:
 
 
 def test_embedded_objects() -> None:
-    """Storages whose names begin with MBD, then pictures of the drawing group, which runs on over records."""
     storages = [
         Storage("MBD0001", streams={"\x01Ole10Native": packager(b"old.txt", b"hello", wide="ünicode.txt")}),
         Storage("_VBA_PROJECT_CUR", streams={"dir": b"x"}),
@@ -253,7 +244,6 @@ def test_embedded_objects() -> None:
 
 
 def test_pictures_that_go_on_in_a_second_record_and_metafiles() -> None:
-    """A drawing group that is large comes in several records; metafiles are inflated, bombs and damaged ones left out."""
     png, emf = b"\x89PNG" + bytes(range(256)) * 40, b"\1\0\0\0" + b"line" * 500
     pieces = record(0xF01E, bytes(17) + png, 0x6E0)
     for size, packed in ((len(emf), zlib.compress(emf)), (10**9, zlib.compress(emf)), (len(emf), b"damaged")):
@@ -272,7 +262,6 @@ def test_pictures_that_go_on_in_a_second_record_and_metafiles() -> None:
 
 @pytest.mark.skipif(not ROM.is_file(), reason="the real files are not on this machine")
 def test_a_real_workbook_as_xlrd_reads_it() -> None:
-    """Every string that an independent reader finds in a cell."""
     data = ROM.read_bytes()
     text = HANDLER.text(MemorySource(b"rom.xls", data), Limits()).text
     book = xlrd.open_workbook(file_contents=data)

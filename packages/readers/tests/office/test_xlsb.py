@@ -66,7 +66,6 @@ def read(data: bytes) -> Text:
 
 
 def test_cells_of_every_kind() -> None:
-    """Texts, shared and own ones, numbers in both forms, dates, percentages, marks, errors, results of formulas."""
     row_1 = rec(0, bytes(17)) + cell(7, struct.pack("<I", 1)) + cell(6, wide("own")) + cell(62, b"\0" + wide("rich"))
     row_2 = rec(0, bytes(17)) + cell(2, struct.pack("<i", 12 << 2 | 2)) + cell(5, struct.pack("<d", 1.5))
     row_2 += cell(9, struct.pack("<d", 0.25) + b"formula", 2) + cell(5, struct.pack("<d", 44197.0), 1)
@@ -105,19 +104,16 @@ def test_cells_as_their_formats_show_them_and_what_they_say() -> None:
 
 
 def test_a_sheet_that_ends_within_a_record_keeps_its_rows() -> None:
-    """And says that it does."""
     out = read(workbook(cell(6, wide("kept")) + rec(0) + cell(6, wide("lost"))[:-1]))
     assert (out.text, out.error and out.error.code) == ("Sums\nkept\n", ExceptionCode.TRUNCATED)
 
 
 def test_an_encrypted_one_is_known_by_its_name() -> None:
-    """Its bytes only say that it is an encrypted package."""
     assert BY_EXTENSION[b"xlsb"] == XLSB
 
 
 @given(st.lists(st.tuples(st.integers(0, 16383), st.binary(max_size=300)), max_size=8), st.integers(1, 40))
 def test_records_come_back_however_they_are_cut(made: list[tuple[int, bytes]], step: int) -> None:
-    """Pieces of a part end anywhere."""
     data = b"".join(rec(kind, content) for kind, content in made)
     pieces = (data[at : at + step] for at in range(0, len(data), step))
     assert list(xlsb.records(pieces)) == made
@@ -125,7 +121,6 @@ def test_records_come_back_however_they_are_cut(made: list[tuple[int, bytes]], s
 
 @given(st.binary(max_size=200))
 def test_any_bytes_are_read_or_refused(data: bytes) -> None:
-    """No length is believed."""
     try:
         out = HANDLER.text(MemorySource(b"", workbook(data, strings=("a",))), Limits())
     except DocumentError:
@@ -134,6 +129,5 @@ def test_any_bytes_are_read_or_refused(data: bytes) -> None:
 
 
 def test_a_record_without_end_is_corrupt() -> None:
-    """Before its bytes are waited for."""
     with pytest.raises(DocumentError, match="record of"):
         list(xlsb.records(iter([b"\x07\xff\xff\xff\x7f" + bytes(9)])))

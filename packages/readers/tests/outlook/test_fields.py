@@ -124,7 +124,6 @@ def test_tasks_tell_when_they_are_due_and_whose_they_are(kind: str) -> None:
 
 @pytest.mark.parametrize("kind", FORMATS)
 def test_a_mail_message_tells_none_of_it(kind: str) -> None:
-    """Mail has such properties too, of other programs."""
     fields: dict[Named, Value] = {Named(PSETID_APPOINTMENT, 0x8208, STRING): "nowhere"}
     _, metadata = read(kind, MailForm(subject="s", plain="x\n"), Details(named=fields))
     assert "location" not in metadata
@@ -141,7 +140,6 @@ def test_the_hash_of_an_appointment_is_that_of_its_message() -> None:
 
 
 def test_names_are_read_once_for_all_messages_in_a_file(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Thousands of them may lie in one, and a file may be read a few times over at most."""
     place = Named(PSETID_APPOINTMENT, 0x8208, STRING)
     around = message_of(MailForm(subject="Fwd", plain="see\n"))
     for number in range(3):

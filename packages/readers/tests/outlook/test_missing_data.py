@@ -35,7 +35,6 @@ def until_error(handler: Handler, data: bytes) -> tuple[list[Child], DocumentErr
 
 @pytest.mark.parametrize("method", [None, 1, 2])
 def test_an_attachment_without_data_is_reported(method: int | None) -> None:
-    """One that is attached by value; a link has none, which is no loss."""
     message = message_of(FORM)
     lost = message.attachments[0].properties
     del lost[ATTACH_DATA]

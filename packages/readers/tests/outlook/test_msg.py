@@ -41,7 +41,6 @@ def children(of: MemorySource, handler: MsgHandler | EmlHandler = HANDLER) -> li
 @given(forms())
 @settings(max_examples=25, deadline=None, database=None, derandomize=True, suppress_health_check=list(HealthCheck))
 def test_it_is_read_as_the_same_internet_message(form: MailForm) -> None:
-    """Text, metadata, children and hashes are those of the canonical form; the place in the conversation is beside it."""
     own, other = source(form), canonical(form)
     text = HANDLER.text(own, Limits())
     assert len(text.metadata.pop("conversation")) == 44 + 10 * len(form.references)
@@ -61,7 +60,6 @@ def test_messages_inside_messages_come_out_as_messages() -> None:
 
 @pytest.mark.parametrize("page", [1251, 1252])
 def test_a_message_without_unicode(page: int) -> None:
-    """Strings of eight bits are in the code page that the message names, unless all together contradict it."""
     texts = {0x0037: "Протокол вчерашнего совещания", 0x1000: "Привет", 0x0C1A: "Борис"}
     streams = {f"__substg1.0_{ident:04X}001E": text.encode("cp1251") for ident, text in texts.items()}
     streams["__substg1.0_0C1F001E"] = b"boris@x.example"
@@ -85,7 +83,6 @@ def test_a_sender_without_an_address_keeps_his_name(written: str) -> None:
 
 @pytest.mark.parametrize("plain", [" \r\n", "\u00a0\n\n"])
 def test_a_blank_body_hides_no_other(plain: str) -> None:
-    """Programs leave a blank line where the body is in RTF or HTML."""
     rtf = Details(properties={RTF_COMPRESSED: compress(rb"{\rtf1\ansi Big words}")})
     assert HANDLER.text(source(MailForm(plain=plain), rtf), Limits()).text.split() == ["Big", "words"]
     web = MailForm(plain=plain, html="<p>from the web</p>")
@@ -115,7 +112,6 @@ def test_a_short_plain_body_hides_no_long_one() -> None:
 
 
 def test_a_short_rtf_body_with_other_words_is_text_too() -> None:
-    """Programs put a notice in the plain body's place; an RTF body that says the same in other lines adds nothing."""
     for plain, rich, wanted in (
         ("A notice", "Here is the picture", ["A", "notice", "Here", "is", "the", "picture"]),
         ("Here is\r\nthe picture", "Here is the picture", ["Here", "is", "the", "picture"]),
@@ -125,7 +121,6 @@ def test_a_short_rtf_body_with_other_words_is_text_too() -> None:
 
 
 def test_a_body_in_rtf_only() -> None:
-    """Where RTF is the only body, its text is the message's: plain RTF, and HTML wrapped into RTF."""
     rich = rb"{\rtf1\ansi Big \b bold\b0\par words \'e4}"
     wrapped = rb"{\rtf1\ansi\fromhtml1 {\*\htmltag64 <p>}\htmlrtf {\htmlrtf0 from the web{\*\htmltag72 </p>}\htmlrtf }}"
     for rtf, wanted in ((rich, ["Big", "bold", "words", "ä"]), (wrapped, ["from", "the", "web"])):
@@ -150,7 +145,6 @@ def test_what_a_body_in_rtf_shows_beside_its_text() -> None:
 
 
 def test_an_attachment_over_the_limit_leaves_the_rest() -> None:
-    """An attachment too large to be taken out is an exception; the text and the other attachments stay."""
     big = MailAttachment(name="big.bin", data=bytes(80_000))
     small = MailAttachment(name="small.bin", data=b"small")
     own = source(MailForm(subject="s", plain="text\n", attachments=(big, small)))
@@ -166,7 +160,6 @@ def test_an_attachment_over_the_limit_leaves_the_rest() -> None:
 
 
 def test_nesting_has_an_end() -> None:
-    """Messages nested without end are cut with an exception, not with the stack."""
     form = MailForm(subject="0", plain="x\n")
     for number in range(1, 40):
         form = MailForm(subject=str(number), plain="x\n", attachments=(MailAttachment(name="", message=form),))

@@ -83,7 +83,6 @@ NAMES = ["message", "Inbox/" + SAMPLE.subject, "Inbox/second", "Inbox/Project X/
 
 
 def test_messages_in_order_and_in_canonical_form() -> None:
-    """Folders depth first, a folder before those in it; names, ordinals and bytes are the contract's."""
     found = children(sample())
     assert [child.name.decode() for child in found] == NAMES
     assert [child.ordinal for child in found] == [0, 1, 2, 3, 4]
@@ -100,7 +99,6 @@ def test_messages_in_order_and_in_canonical_form() -> None:
 @given(forms())
 @settings(max_examples=15, deadline=None, database=None, derandomize=True, suppress_health_check=list(HealthCheck))
 def test_the_same_message_is_equal_wherever_it_lies(form: MailForm) -> None:
-    """As eml, as msg and in a store a message has the same content hash and Message-ID hash."""
     (child,) = children(store((("Inbox",), form), crypt=Crypt.NONE))
     assert child.data == write_message(form)
     eml = EmlHandler().message_hashes(MemorySource(b"m", child.data), Limits())
@@ -139,7 +137,6 @@ def test_a_message_says_its_place_in_the_conversation(monkeypatch: pytest.Monkey
 
 
 def test_ranges_cover_everything_once() -> None:
-    """A big store is many tasks: the ranges' children are those of the whole."""
     forms_of_it = [((f"F{i % 7}", "sub") if i % 3 else (f"F{i % 7}",), MailForm(subject=str(i))) for i in range(60)]
     data = store(*forms_of_it)
     own = MemorySource(b"m.pst", data)
@@ -152,7 +149,6 @@ def test_ranges_cover_everything_once() -> None:
 
 
 def test_a_store_is_walked_through_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    """However often it is asked; another one of the same bytes is another, and what is damaged is told each time."""
     walks: list[PstStore] = []
     walk = PstStore._walk
 
@@ -176,14 +172,12 @@ def test_a_store_is_walked_through_once(monkeypatch: pytest.MonkeyPatch) -> None
 
 
 def test_a_password_keeps_nobody_out() -> None:
-    """It is in the metadata; the messages come out."""
     data = store((("Inbox",), NOTE), password="secret")
     assert HANDLER.text(MemorySource(b"m.pst", data), Limits()).metadata["password"] is True
     assert len(children(data)) == 1
 
 
 def test_a_folder_without_messages_is_found_by_its_name(monkeypatch: pytest.MonkeyPatch) -> None:
-    """No message names it: the store does, by either reader; so it does those that only search, and the top one."""
     file = io.BytesIO()
     writer = PstWriter(file)
     writer.folder(("Project Falcon", "Bids"))
@@ -225,7 +219,6 @@ def _nids(data: bytes, kind: int) -> list[int]:
 
 
 def test_one_damaged_message_costs_no_other() -> None:
-    """It is a failed child with a code; the others come out and the counts add up."""
     data = _wipe(sample(), _nids(sample(), 4)[1])
     found = children(data)
     failed = [child for child in found if not child.emit]
@@ -237,7 +230,6 @@ def test_one_damaged_message_costs_no_other() -> None:
 
 
 def test_messages_of_a_lost_folder_are_recovered() -> None:
-    """A folder whose table is gone is said to be damaged; its messages come after all others, under "recovered"."""
     inbox = next(nid for nid in _nids(sample(), 0x0E) if _rows(sample(), nid) == 2)
     data = _wipe(sample(), inbox)
     found, error = until_error(data)
@@ -256,7 +248,6 @@ def _rows(data: bytes, nid: int) -> int:
 
 
 def test_a_wrong_checksum_is_said() -> None:
-    """A message with a changed byte comes out, with an exception."""
     data = bytearray(store((("Inbox",), NOTE), (("Inbox",), SAMPLE), crypt=Crypt.NONE))
     data[data.index(b"%PDF-1.4") + 20] ^= 1
     found = children(bytes(data))
@@ -265,7 +256,6 @@ def test_a_wrong_checksum_is_said() -> None:
 
 
 def test_a_truncated_store() -> None:
-    """Its index lies at its end: it is truncated, not corrupt."""
     for size in (100, 5000, len(sample()) - 3000):
         found, error = until_error(sample()[:size])
         assert error is not None
@@ -274,7 +264,6 @@ def test_a_truncated_store() -> None:
 
 
 def test_a_damaged_index_leaves_the_number_open() -> None:
-    """Where messages may be missing that nothing leads to, none are announced, and the rest is unknown."""
     data = bytearray(sample())
     source = MemorySource(b"m.pst", sample())
     file = PstFile(source, read_header(source))
@@ -288,7 +277,6 @@ def test_a_damaged_index_leaves_the_number_open() -> None:
 
 
 def test_an_attachment_over_the_limit() -> None:
-    """The message stays, without it, and says so."""
     form = MailForm(subject="s", plain="text\n", attachments=(MailAttachment(name="b", data=bytes(90_000)),))
     (child,) = children(store((("Inbox",), form)), limits=Limits(parse_bytes=100_000))
     assert child.error is not None
@@ -348,7 +336,6 @@ def test_real_stores(name: str, names: list[str]) -> None:
 
 @real
 def test_a_contact_says_what_it_knows() -> None:
-    """It has no body; its fields are the text, so that a search finds the address."""
     data = children((REAL / "java-libpst/dist-list.pst").read_bytes())[2].data
     assert data is not None
     text = EmlHandler().text(MemorySource(b"m", data), Limits()).text
@@ -357,7 +344,6 @@ def test_a_contact_says_what_it_knows() -> None:
 
 @real
 def test_libpff_reads_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The other reader, which takes the formats that ours does not, gives the same messages of the same store."""
     data = (REAL / "ingest-file/testPST.pst").read_bytes()
     own = children(data)
     monkeypatch.setattr(pst, "UNICODE", 99)
@@ -370,7 +356,6 @@ def test_libpff_reads_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
 @real
 @pytest.mark.parametrize("version", [pst.UNICODE, 99])
 def test_a_store_that_is_shorter_than_it_announces(version: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """By either reader: what is there is read, and the exception says that there was more."""
     monkeypatch.setattr(pst, "UNICODE", version)
     data = (REAL / "ingest-file/testPST.pst").read_bytes()
     whole = children(data)
@@ -379,7 +364,6 @@ def test_a_store_that_is_shorter_than_it_announces(version: int, monkeypatch: py
 
 
 def test_libpff_refuses_with_a_code(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What libpff cannot open is a document error."""
     monkeypatch.setattr(pst, "UNICODE", 99)
     with pytest.raises(DocumentError):
         children(sample()[:2000])
@@ -387,7 +371,6 @@ def test_libpff_refuses_with_a_code(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.parametrize("fmt", ["pst", "msg", "tnef"])
 def test_the_generator_says_the_same(fmt: str) -> None:
-    """Names, order, types, bytes, terms and exceptions of what the generator makes are those of its truth."""
     terms = TERMS if fmt in WITH_TEXT else ()
     for number, size in enumerate((2_000, 60_000)):
         made = make(fmt, number, size, terms=terms)

@@ -28,7 +28,6 @@ def children(data: bytes) -> list[Child]:
 
 
 def test_attachments_body_and_fields() -> None:
-    """Attachments with their long names, messages in canonical form, the body as text."""
     found = children(DATA)
     assert [child.name.decode() for child in found] == ["image001.png", "Отчёт für 2021.pdf", "The inner one.eml"]
     assert found[1].data == SAMPLE.attachments[1].data
@@ -42,7 +41,6 @@ def test_attachments_body_and_fields() -> None:
 
 
 def test_what_is_cut_off_is_said() -> None:
-    """A stream that ends too early gives what is in it, and the exception."""
     found: list[Child] = []
     with pytest.raises(DocumentError) as caught:
         found.extend(HANDLER.children(MemorySource(b"w", DATA[:-2000]), Limits()))
@@ -53,7 +51,6 @@ def test_what_is_cut_off_is_said() -> None:
 
 
 def test_a_changed_byte_is_said() -> None:
-    """Every attribute has a checksum."""
     data = bytearray(DATA)
     data[data.index(b"%PDF-1.4") + 30] ^= 4
     with pytest.raises(DocumentError) as caught:
@@ -62,7 +59,6 @@ def test_a_changed_byte_is_said() -> None:
 
 
 def test_old_attributes_alone() -> None:
-    """A stream without property lists: subject and body are in attributes of their own."""
     plain = write(message_of(MailForm(subject="s", plain="p\n")))
 
     def attribute(ident: int, value: bytes) -> bytes:

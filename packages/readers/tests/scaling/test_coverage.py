@@ -11,7 +11,6 @@ from readers.registry import all_handlers, handler_for
 
 
 def test_every_reader_has_a_shape() -> None:
-    """A new handler comes with the worst that can be done to it (support/shapes)."""
     covered = {handler_for(shape.media_type).name for shape in all_shapes()}
     assert [handler.name for handler in all_handlers() if handler.name not in covered] == []
 

@@ -9,5 +9,4 @@ from shapes import Shape, plain
 
 @pytest.mark.parametrize("shape", plain.SHAPES, ids=str)
 def test_twice_the_bytes_take_about_twice_the_effort(shape: Shape, monkeypatch: pytest.MonkeyPatch) -> None:
-    """See check_shape."""
     check_shape(shape, monkeypatch)

@@ -62,7 +62,6 @@ PEOPLE = (Column("Number", LONG), Column("Name", TEXT), Column("Notes", MEMO))
 
 @pytest.mark.parametrize("old", [False, True])
 def test_tables_in_rows(old: bool) -> None:
-    """The name, the columns, a line for each row; breaks in values do not break the line."""
     made = Maker(old)
     rows = [
         (struct.pack("<i", 7), made.text("Müller"), inline(made.text("first\r\nsecond"))),
@@ -79,7 +78,6 @@ def test_tables_in_rows(old: bool) -> None:
 
 
 def test_kinds_of_values() -> None:
-    """Numbers, dates and truth values as people write them; objects are left out."""
     columns = [
         *(Column(f"c{i}", kind) for i, kind in enumerate((SHORT, MONEY, DOUBLE, DATE, DATE, DATE, TRUTH, OBJECT)))
     ]
@@ -92,14 +90,12 @@ def test_kinds_of_values() -> None:
 
 
 def test_compressed_text() -> None:
-    """Upper halves that are zero may be left out of a part of it."""
     raw = b"\xff\xfeSch\xf6n, \0" + wide("приказ") + b"\0 end"
     assert "Schön, приказ end" in read(maker(Given("T", [Column("c", TEXT)], [(raw,)])).whole()).text
 
 
 @pytest.mark.parametrize("old", [False, True])
 def test_bytes_after_the_last_page(old: bool) -> None:
-    """A database is a number of pages: what follows is accounted for, zeros are padding."""
     data = maker(Given("T", PEOPLE, []), old=old).whole()
     assert children(data + bytes(300)) == []
     found: list[Child] = []
@@ -110,7 +106,6 @@ def test_bytes_after_the_last_page(old: bool) -> None:
 
 
 def test_charset_of_access_97() -> None:
-    """The code page is told at the front; bytes that it does not fit are read in what they are likely to be in."""
     text = "Договор о поставке оборудования, протокол совещания от вторника"
     given_ = Given("T", [Column("c", TEXT)], [(text.encode("cp1251"),)])
     told = read(maker(given_, old=True).whole(code_page=1251))
@@ -138,7 +133,6 @@ def test_long_values_elsewhere() -> None:
 
 
 def test_rows_that_were_moved_or_deleted() -> None:
-    """One is found where it is now and once; the other is left out."""
     columns = (Column("c", TEXT),)
     make = Maker()
     rows = [make.row(columns, (wide(word),)) for word in ("stays", "moved", "deleted")]
@@ -153,7 +147,6 @@ def test_rows_that_were_moved_or_deleted() -> None:
 
 
 def test_what_else_it_holds() -> None:
-    """Queries with their words, linked tables, names of forms; what the program made for itself is left out."""
     make = Maker()
     columns = (Column("Expression", MEMO), Column("Attribute", LONG), Column("Name1", TEXT))
     made = maker(Given("MSysQueries", columns, [(inline(wide("[Total] > 900")), struct.pack("<i", 5), wide("Orders"))]))
@@ -173,7 +166,6 @@ def test_what_else_it_holds() -> None:
 
 
 def test_links_by_odbc_tell_server_and_database() -> None:
-    """They are in no other column."""
     make, catalog = Maker(), (*CATALOG, Column("Connect", MEMO))
     for _ in range(SPARE):
         make.reserve()
@@ -226,7 +218,6 @@ def test_what_it_says_of_itself_and_its_tables() -> None:
 
 
 def test_values_that_expressions_make() -> None:
-    """They stand behind a head, and what kind they are of is told by a property of the column."""
     make = Maker()
 
     def made(value: bytes) -> bytes:
@@ -273,7 +264,6 @@ def _attachments(owner: str, flags: int) -> bytes:
 
 
 def test_attachments() -> None:
-    """Their names stand behind their table's; they are children, one that is damaged too. The program's own are left out."""
     data = _attachments("Contracts", 0)
     assert read(data).text.splitlines() == [
         *(
@@ -300,7 +290,6 @@ def test_attachments() -> None:
 
 
 def test_objects_are_children() -> None:
-    """A packaged file under its name, a picture as it is; bytes of no known type and links are none."""
     picture = b"\x89PNG\r\n\x1a\n" + bytes(20)
     link = b"\x15\x1c\x04\0" + struct.pack("<II", 0x501, 1) + bytes(20)
     values = [
@@ -336,7 +325,6 @@ def test_encoded_and_encrypted() -> None:
 
 
 def test_a_wide_table() -> None:
-    """Its definition goes on in further pages."""
     columns = [Column(f"a long name of column {i}", TEXT) for i in range(200)]
     found = read(maker(Given("Wide", columns, [(None,) * 199 + (wide("last"),)])).whole())
     assert found.error is None
@@ -345,7 +333,6 @@ def test_a_wide_table() -> None:
 
 
 def test_damage_is_told() -> None:
-    """Rows that are missing, pages that are not there, definitions that are none: what there is stays."""
     rows = [(struct.pack("<i", i), wide(f"word{i}"), None) for i in range(400)]
     less = read(maker(Given("People", PEOPLE, rows[:3], told=9)).whole())
     assert (less.error and less.error.code, "word2" in less.text) == (ExceptionCode.CORRUPT, True)
@@ -365,14 +352,12 @@ def test_damage_is_told() -> None:
 
 
 def test_limit() -> None:
-    """As of any other text."""
     found = read(maker(Given("People", PEOPLE, [])).whole(), Limits(text_characters=3))
     assert (found.text, found.state) == ("Peo", TextState.TRUNCATED_BY_LIMIT)
 
 
 @given(st.booleans(), st.lists(st.tuples(st.integers(0, 1 << 16), st.integers(0, 255)), max_size=12))
 def test_other_damage_raises_nothing_else(old: bool, changes: list[tuple[int, int]]) -> None:
-    """Text, or DocumentError."""
     make = Maker(old)
     rows = [(struct.pack("<i", i), make.text(f"word{i}"), inline(make.text("memo" * i))) for i in range(20)]
     data = bytearray(maker(Given("People", PEOPLE, rows), old=old).whole())

@@ -63,7 +63,6 @@ _CLAIMS = [  # what a definition tells, its format, where that lies in Access 97
 @pytest.mark.parametrize(("what", "form", "before", "now"), _CLAIMS)
 @pytest.mark.parametrize("catalog", [False, True])
 def test_claims_that_cannot_be(what: str, form: str, before: int, now: int, old: bool, catalog: bool) -> None:
-    """Of billions of rows, columns or indexes, of a few kilobytes: said, never believed, and what there is stays."""
     make = Maker(old)
     made = maker(Given("People", (Column("c", TEXT),), [(make.text("found"),)]), old=old)
     number = 2 if catalog else next(n for n, page in enumerate(made.pages) if n > 2 and page[0] == 2)
@@ -106,7 +105,6 @@ def test_rings() -> None:
 
 
 def test_what_the_catalog_tells_a_thousand_times() -> None:
-    """Is there once, its properties too; rows of nothing in a table of a thousand columns are no lines."""
     make = Maker()
     columns = (Column("Expression", MEMO), *[Column("Name1", TEXT)] * 999)
     made = maker(Given("MSysQueries", columns, []), spare=[b""])

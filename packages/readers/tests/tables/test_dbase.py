@@ -46,7 +46,6 @@ def read(data: bytes) -> Text:
 
 @pytest.mark.parametrize("version", [DBASE_II, DBASE_III, 0x83, 0x8B, 0xF5, VISUAL, DBASE_7])
 def test_rows_of_every_generation(version: int) -> None:
-    """Names, texts, numbers, marks; a deleted row is text too."""
     fields = (("NAME", "C", 6), ("SUM", "N", 5), ("PAID", "L", 1))
     out = read(table(b" Ann    1.50T", b"*Bob        F", version=version, fields=fields))
     assert out.text == "NAME\tSUM\tPAID\nAnn\t1.50\ttrue\nBob\t\tfalse\n"
@@ -64,7 +63,6 @@ def test_values_that_are_written_as_bytes() -> None:
 
 
 def test_numbers_of_dbase_7() -> None:
-    """Their first bit is turned over; of negative doubles all are."""
     fields = (("I", "I", 4), ("A", "+", 4), ("P", "O", 8), ("M", "O", 8))
     minus = bytes(b ^ 0xFF for b in struct.pack(">d", -2.5))
     plus = bytearray(struct.pack(">d", 2.5))
@@ -83,7 +81,6 @@ def test_charsets(driver: int, raw: bytes, text: str) -> None:
 
 
 def test_rows_that_the_header_does_not_count_and_rows_that_are_missing() -> None:
-    """A program that crashed wrote rows and no number; a file that was cut has fewer, and says so beside its text."""
     fields = (("A", "C", 3),)
     assert read(table(b" one", b" two", fields=fields, more=-1)).text == "A\none\ntwo\n"
     short = read(table(b" one", fields=fields, more=2))
@@ -91,7 +88,6 @@ def test_rows_that_the_header_does_not_count_and_rows_that_are_missing() -> None
 
 
 def test_text_stops_at_the_limit() -> None:
-    """Of a table of any size."""
     data = table(*[b" word"] * 100, fields=(("A", "C", 4),))
     out = TABLE.text(MemorySource(b"", data), Limits(text_characters=20))
     assert (len(out.text), out.state, out.error) == (20, TextState.TRUNCATED_BY_LIMIT, None)
@@ -111,7 +107,6 @@ def test_no_table() -> None:
 
 @pytest.mark.skipif(not REAL.exists(), reason="the real files of other projects are not here")
 def test_a_real_table() -> None:
-    """Of a geographic data set."""
     out = read(REAL.read_bytes())
     assert (out.metadata["rows"], out.metadata["columns"]) == (8, 9)
     assert "170\tPAK\tPakistan\t1\tAzad Kashmir\t" in out.text
@@ -122,7 +117,6 @@ SOUND = table(b" Ann    1.50", b"*Bob    2.50", fields=(("NAME", "C", 6), ("SUM"
 
 @given(st.integers(0, len(SOUND) - 1), st.integers(0, 255), st.integers(0, len(SOUND)))
 def test_damage_is_reported_or_read(at: int, byte: int, end: int) -> None:
-    """Whatever a byte is turned into and wherever the file ends."""
     data = (SOUND[:at] + bytes((byte,)) + SOUND[at + 1 :])[:end]
     try:
         out = TABLE.text(MemorySource(b"", data), Limits())
@@ -150,7 +144,6 @@ def dbase_4(*memos: bytes) -> bytes:
 
 @pytest.mark.parametrize("make", [foxpro, dbase_3, dbase_4])
 def test_memos(make: Callable[..., bytes]) -> None:
-    """In order, whichever program wrote them; soft line ends are line ends."""
     data = make(b"first", b"x" * 600, b"soft\x8d\nend")
     assert [len(text) for text in dbase_memo.texts(data)] == [5, 600, 8]
     assert MEMO.text(MemorySource(b"a.fpt", data), Limits()).text.endswith("soft\nend")
@@ -158,6 +151,5 @@ def test_memos(make: Callable[..., bytes]) -> None:
 
 @given(st.binary(max_size=2_000))
 def test_memos_of_any_bytes(data: bytes) -> None:
-    """Lengths are not believed: what comes out was in the file, at most once."""
     for head in (b"", foxpro(b"a"), dbase_4(b"a")):
         assert sum(len(text) for text in dbase_memo.texts(head + data)) <= len(head + data)

@@ -27,7 +27,6 @@ def children(markup: str) -> list[Child]:
 
 @given(st.binary(max_size=64), st.sampled_from(PLACES), st.booleans())
 def test_bytes_come_back(content: bytes, place: str, as_base64: bool) -> None:
-    """From wherever a page may hold them, as base64 or percent-encoded."""
     value = base64.b64encode(content).decode() if as_base64 else quote(content, safe="")
     uri = f"data:image/PNG;charset=x{';base64' if as_base64 else ''},{value}"
     page = f"<p>before {place.format(uri)} after<img src='data:text/css,last'>"
@@ -43,7 +42,6 @@ def test_folded_and_url_safe_base64() -> None:
 
 
 def test_what_is_no_base64_has_a_row_without_bytes() -> None:
-    """A placeholder where a picture was is said to be one; the next picture is not lost with it."""
     encoded = base64.b64encode(PNG).decode()
     page = f'<img src="data:image/gif;base64,[picture 4]"><img src="data:image/png;base64,{encoded}">text'
     out = unpack(b"a.html", page.encode())
@@ -53,19 +51,16 @@ def test_what_is_no_base64_has_a_row_without_bytes() -> None:
 
 
 def test_base64_that_is_cut_short_keeps_what_there_is() -> None:
-    """A page that was cut holds half a picture."""
     (found,) = children('<img src="data:image/gif;base64,R0lGODlhA')
     assert (found.data, found.error and found.error.code) == (b"GIF89a", ExceptionCode.CORRUPT)
 
 
 @pytest.mark.parametrize("markup", ["<script>f({data:image/png,3})</script>", "<p>data:image/png,x</p>", "<img src='data:,x'>", "<p>'data: 1, 2'"])  # fmt: skip
 def test_what_only_looks_like_one(markup: str) -> None:
-    """Keys of objects, words of the text, and what names no media type are no children."""
     assert children(markup) == []
 
 
 def test_a_page_in_utf_16() -> None:
-    """The words are looked for in its characters."""
     page = "<html><img src='data:text/plain,abc'></html>".encode("utf-16")
     assert [c.data for c in HTML.children(MemorySource(b"", page), Limits())] == [b"abc"]
 
@@ -75,11 +70,9 @@ def test_a_page_in_utf_16() -> None:
     [('"data:a/b,', 5_000), ("'data:a/b;=data:a/b;", 0), ("=data:a/b" + "x" * 90 + ";", 0), ("(data:a/b,(", 5_000)],
 )
 def test_openings_without_an_end(piece: str, found: int) -> None:
-    """By the thousand: an opening goes to the next quotation mark, or, where there is none, to the next blank or tag."""
     assert sum(1 for _ in data_uris(piece * 5_000)) == found
 
 
 def test_a_page_over_the_limit_is_refused() -> None:
-    """As its text is."""
     with pytest.raises(DocumentError, match="limit"):
         list(HTML.children(MemorySource(b"", b"x" * 11), Limits(parse_bytes=10)))

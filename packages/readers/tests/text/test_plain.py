@@ -52,13 +52,11 @@ def test_charset_is_found(codec: str, charset: str, handler: Handler) -> None:
 
 
 def test_damaged_utf8_stays_utf8() -> None:
-    """One bad byte in a UTF-8 text does not turn every umlaut into two wrong letters."""
     out = read(TextHandler(), UMLAUTS.encode() + b"\xff" + UMLAUTS.encode())
     assert out.text == UMLAUTS + "\ufffd" + UMLAUTS
 
 
 def test_large_text_is_streamed_and_cut() -> None:
-    """A text over the parse limit is read; one over the limit of characters is cut and says so."""
     data = b"0123456789" * 200_000
     assert read(TextHandler(), data, Limits(parse_bytes=1000)).text == data.decode()
     out = read(TextHandler(), data, Limits(text_characters=1_234_567))
@@ -75,7 +73,6 @@ class _Trickle(io.BytesIO):
 @given(st.text(alphabet=st.characters(exclude_categories=["Cs"], exclude_characters="\0\ufeff\x1b"), max_size=300))
 @settings(max_examples=60, deadline=None)
 def test_pieces_join_to_the_whole(text: str) -> None:
-    """Whatever the boundaries of reads, valid UTF-8 comes out as it is."""
     data = text.encode()
     assert "".join(Decoder(data).chunks(_Trickle(data))) == text
 
@@ -105,7 +102,6 @@ def test_what_is_escaped_in_json_stands_behind_it(data: str, more: list[str]) ->
 
 
 def test_strings_of_json_end_at_the_limit() -> None:
-    """The limit of characters holds for both; a file that fills it alone has no strings behind it."""
     data = json.dumps(["ü" * 9, "é" * 9]).encode()
     out = read(TextHandler(), data, Limits(text_characters=len(data) + 12))
     assert (out.text[len(data) :], out.state) == ("\n" + "ü" * 9 + "\né", TextState.TRUNCATED_BY_LIMIT)
@@ -120,7 +116,6 @@ def test_strings_of_json_are_those_that_were_written(values: list[str], indent: 
 
 
 def test_xml_loses_its_tags_only() -> None:
-    """Character data in order, words whole; a comment is not text."""
     out = read(XmlHandler(), b"<?xml version='1.0' encoding='iso-8859-1'?><a><!-- no --><b>gr\xfcn</b>end</a>")
     assert out.text == "grünend"
 
@@ -129,7 +124,6 @@ def test_xml_loses_its_tags_only() -> None:
     "markup", ["<a>broken <b>text</a>", '<!DOCTYPE a [<!ENTITY e SYSTEM "file:///etc/passwd">]><a>&e;</a>']
 )
 def test_odd_xml_is_kept_as_it_stands(markup: str) -> None:
-    """Nothing is lost of XML that is not well-formed, and no entity is followed."""
     out = read(XmlHandler(), markup.encode())
     assert out.text == markup
     assert out.metadata["well_formed"] is False
@@ -150,7 +144,6 @@ def test_numbers_of_letters_in_xml_that_is_kept_as_it_stands(large: bool, monkey
     st.integers(1, 9),
 )
 def test_numbers_of_letters_over_the_boundaries_of_pieces(parts: list[str], size: int) -> None:
-    """Whatever the pieces are, the same comes out."""
     text = "".join(parts)
     pieces = [text[at : at + size] for at in range(0, len(text), size)]
     assert "".join(with_letters(pieces)) == "".join(with_letters([text]))
@@ -169,7 +162,6 @@ def test_numbers_of_letters_over_the_boundaries_of_pieces(parts: list[str], size
     ],
 )
 def test_csv_shape(data: bytes, delimiter: str, rows: int, columns: int) -> None:
-    """The text is untouched; delimiter, rows and columns are found, also where quotes cannot be followed."""
     out = read(CsvHandler(), data)
     assert out.text == data.decode()
     assert (out.metadata["delimiter"], out.metadata["rows"]) == (delimiter, rows)
@@ -177,7 +169,6 @@ def test_csv_shape(data: bytes, delimiter: str, rows: int, columns: int) -> None
 
 
 def test_html_words_and_blocks() -> None:
-    """Inline markup does not split words, cells and blocks do; scripts, styles and comments are not text."""
     markup = (
         "<title>T &amp; t</title><meta name=Author content='An Author'><style>no{}</style><script>no()</script>"
         "<p>wo<b>rd</b>  two<br>three<!-- no --><table><tr><td>a</td><td>b</td></tr></table>&eacute;nd"
@@ -198,14 +189,12 @@ def test_html_words_and_blocks() -> None:
     ],
 )
 def test_html_declared_charset(data: bytes, text: str) -> None:
-    """A declared charset counts, unless it is unknown or plainly wrong."""
     assert read(HtmlHandler(), data).text == text
 
 
 @pytest.mark.parametrize("title", ["title", "TITLE", "Title"])
 @pytest.mark.parametrize("meta", ["meta", "META", "Meta"])
 def test_html_heads_in_any_case(title: str, meta: str) -> None:
-    """The title and what is told about the page, each alone too."""
     named, told = f"<{title}>Plan</{title}>", f"<{meta} NAME=Author CONTENT=Ann>"
     for head, wanted in ((named + told, ["title", "author"]), (named, ["title"]), (told, ["author"])):
         page = f"<HTML><HEAD>{head}</HEAD><BODY>hello</BODY></HTML>"
@@ -222,7 +211,6 @@ def test_html_heads_in_any_case(title: str, meta: str) -> None:
     ],
 )
 def test_html_templates_that_browsers_show(template: str) -> None:
-    """The content of an element may stand in one; templates that scripts use are no text, in one of those neither."""
     template = template.replace("ShadowRoot", "shadowRoot")
     inner = f"<{template}><style>no</style><p>shown</p><template>no</template><slot></slot></template>"
     page = f"<p>before<x-card>{inner}slotted</x-card><template><p>no</p></template><p>behind"
@@ -250,7 +238,6 @@ def test_elements_that_xhtml_closes_at_once_hide_nothing() -> None:
 
 
 def test_html_framed_in_an_attribute() -> None:
-    """What a page shows in a frame may stand in an attribute, as a page of its own; one framed in that is left out."""
     page = "<p>outside</p><iframe srcdoc=\"<title>no</title><p>inside &amp;amp; out</p><iframe srcdoc='deep'></iframe>\"></iframe>"
     assert html_text(page) == "outside\ninside & out"
 
@@ -275,14 +262,12 @@ def test_html_tags_without_end_lose_their_attributes() -> None:
 
 @given(st.text(st.sampled_from("ab \n\t\r\x0b\x0c\x1c\x85\xa0\u2003\u2028\u3000é"), max_size=60))
 def test_white_space_is_folded_as_it_is_defined(text: str) -> None:
-    """Whatever Unicode takes for white space: one blank, or one line break, and none at the ends."""
     assert fold(text) == "\n".join(filter(None, (" ".join(line.split()) for line in text.split("\n"))))
 
 
 @settings(max_examples=50, deadline=None)
 @given(st.integers(0, 40_000), st.integers(14_990, 40_000), st.integers(0, 40_000))
 def test_long_tags_are_noticed_wherever_they_stand(before: int, length: int, behind: int) -> None:
-    """Looking at a few places of a page is enough to know whether the others need be looked at."""
     markup = f"{'x' * (before % 977)}<p>{'y' * before}<b {'a' * length}><i {'z' * behind}"
     assert html._may_have_long_tag(markup) or html._LONG_TAG.search(markup) is None
 
@@ -291,7 +276,6 @@ def test_long_tags_are_noticed_wherever_they_stand(before: int, length: int, beh
     "name", ["p", "DIV", "td", "Tr", "h1", "H6", "hr", "BR", "li", "blockquote", "figcaption", "PRE"]
 )
 def test_blocks_end_lines_in_either_case(name: str) -> None:
-    """A block's tag ends a line, one that only begins like it does not."""
     assert html_text(f"one<{name}>two") == "one\ntwo"
     assert html_text(f"one<{name}x>two</{name}x>three") == "onetwothree"
 
@@ -305,7 +289,6 @@ def test_rows_are_counted_as_they_were_split(text: str) -> None:
 
 
 def test_line_ends_alone_tell_nothing_twice() -> None:
-    """A notebook's lines of code stand there once; time grows with the length of a string of line ends only."""
     assert list(decoded_strings(r'{"source": ["import os\n", "print(1)\r\n", "a\tb\n"]}')) == ["a\tb\n"]
     assert list(decoded_strings('["' + r"\n" * 300_000 + 'x"]')) == ["\n" * 300_000 + "x"]
 
@@ -325,7 +308,6 @@ def test_line_ends_alone_tell_nothing_twice() -> None:
     ],
 )
 def test_what_is_never_closed_does_not_take_the_rest_of_a_page(page: str, words: list[str]) -> None:
-    """A browser shows nothing of it; it is read, and reported."""
     out = read(HtmlHandler(), page.encode())
     assert out.text.split() == words
     assert out.error is not None
@@ -344,14 +326,12 @@ def test_what_is_never_closed_does_not_take_the_rest_of_a_page(page: str, words:
     ],
 )
 def test_a_page_that_is_read_to_its_end_is_whole(page: str) -> None:
-    """Whatever stays open, what follows it is shown."""
     out = read(HtmlHandler(), page.encode())
     assert out.text.split() == ["a", "b"]
     assert out.error is None
 
 
 def test_words_of_controls_and_drawings_are_apart() -> None:
-    """They are boxes of their own."""
     for tag in ("textarea", "button", "select", "noscript", "object", "iframe", "video", "legend", "menu", "svg"):
         assert html_text(f"<div>left<{tag}>in</{tag}>right</div>").split()[0] == "left"
         assert html_text(f"<div>left<{tag}>in</{tag}>right</div>").split()[-1] == "right"
@@ -372,7 +352,6 @@ def test_words_of_controls_and_drawings_are_apart() -> None:
     ],
 )
 def test_words_over_several_elements_of_xml(body: str, lines: list[str]) -> None:
-    """Elements in a line of text do not cut it; fields do not run together."""
     assert read(XmlHandler(), f"<?xml version='1.0'?><doc>{body}</doc>".encode()).text.splitlines() == lines
 
 

@@ -28,7 +28,6 @@ def read(data: bytes) -> Text:
 
 
 def test_keys_and_values_in_order() -> None:
-    """A key stands before its value; data and truth values are left out."""
     found = read(
         binary(
             {
@@ -47,7 +46,6 @@ def test_keys_and_values_in_order() -> None:
 
 
 def test_a_shared_object_is_shown_once() -> None:
-    """Lists that hold the same lists, thirty deep, are no bomb."""
     inner: list[object] = ["deep"]
     for _ in range(30):
         inner = [inner] * 2
@@ -55,7 +53,6 @@ def test_a_shared_object_is_shown_once() -> None:
 
 
 def test_a_cut_one_says_so() -> None:
-    """Its table of objects lies at its end, so nothing can be had of it."""
     with pytest.raises(DocumentError) as caught:
         read(binary({"a": ["b"] * 50})[:-9])
     assert caught.value.code is ExceptionCode.CORRUPT
@@ -63,7 +60,6 @@ def test_a_cut_one_says_so() -> None:
 
 @given(st.lists(st.tuples(st.integers(8, 400), st.integers(0, 255)), max_size=8))
 def test_damage_raises_nothing_else(changes: list[tuple[int, int]]) -> None:
-    """Text, or DocumentError."""
     data = bytearray(binary({"key": ["value", 1, 2.5, datetime(2020, 1, 2), {"x": "ü"}], "long": "y" * 90}))
     for at, byte in changes:
         data[at % (len(data) - 8) + 8] = byte

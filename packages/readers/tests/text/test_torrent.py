@@ -61,7 +61,6 @@ WHOLE = {
 
 
 def test_names_words_and_addresses() -> None:
-    """Each once, a file with its folders; hashes are left out."""
     found = read(coded(WHOLE))
     assert (found.state, found.error) == (None, None)
     assert found.text.splitlines() == [
@@ -80,7 +79,6 @@ def test_names_words_and_addresses() -> None:
 
 
 def test_trees_of_the_second_version() -> None:
-    """Names of files are keys there; a torrent of both versions tells them once."""
     tree = {"folder": {"one.txt": {"": {"length": 5, "pieces root": bytes(32)}}}, "two.txt": {"": {"length": 1}}}
     files = [{"length": 5, "path": ["folder", "one.txt"]}]
     found = read(coded({"info": {"file tree": tree, "files": files, "name": "both"}}))
@@ -88,7 +86,6 @@ def test_trees_of_the_second_version() -> None:
 
 
 def test_charsets() -> None:
-    """The one that is told; of a value that is there in UTF-8 too, that one; without either, what the bytes look like."""
     name = "年度报告".encode("gbk")
     assert read(coded({"encoding": "GBK", "info": {"name": name}})).text == "年度报告\n"
     both = {"info": {"files": [{"path": [name], "path.utf-8": ["报告.doc"]}], "name": name, "name.utf-8": "目录"}}
@@ -98,7 +95,6 @@ def test_charsets() -> None:
 
 
 def test_damage_keeps_what_came_before() -> None:
-    """And says what is wrong; with nothing before it, it is raised."""
     data = coded(WHOLE)
     cut = read(data[: data.index(b"pieces") + 50])
     assert cut.error is not None
@@ -131,7 +127,6 @@ def test_what_no_torrent_holds(after: bytes, code: ExceptionCode) -> None:
 
 
 def test_times_that_there_are_none() -> None:
-    """A number is read, and is no date."""
     for number in (b"-1", b"0", b"9" * 18):
         found = read(b"d8:announce9:a.example13:creation datei%bee" % number)
         assert ("created" in found.metadata, found.error) == (False, None)
@@ -154,14 +149,12 @@ def test_an_encoding_that_is_none(label: str) -> None:
 
 
 def test_limit() -> None:
-    """As of any other text."""
     found = read(coded(WHOLE), Limits(text_characters=4))
     assert (found.text, found.state) == ("arch", TextState.TRUNCATED_BY_LIMIT)
 
 
 @given(st.lists(st.tuples(st.integers(12, 600), st.integers(0, 255)), max_size=8))
 def test_other_damage_raises_nothing_else(changes: list[tuple[int, int]]) -> None:
-    """Text, or DocumentError."""
     data = bytearray(coded(WHOLE))
     for at, byte in changes:
         data[at % (len(data) - 12) + 12] = byte
@@ -170,7 +163,6 @@ def test_other_damage_raises_nothing_else(changes: list[tuple[int, int]]) -> Non
 
 
 def test_few_bytes_make_no_large_text_that_nobody_wants() -> None:
-    """Thousands of files in a folder with a long name: paths are made one at a time, up to the limit of the text."""
     files = {f"{number:04}": {"": {"length": 1}} for number in range(2_000)}
     data = coded({"info": {"file tree": {"x" * 20_000: files}, "name": "a"}})
     tracemalloc.start()

@@ -35,7 +35,6 @@ HEADER = b"From: a@b.c\nTo: d@e.f\nSubject: s\nMessage-ID: <a@b>\n"
     ],
 )
 def test_a_mark_of_something_unread_is_an_exception(body: bytes, code: str) -> None:
-    """In messages and in loose texts, and no child repeats all of the text."""
     for name, data in ((b"m.eml", HEADER + b"\n" + body), (b"m.txt", body)):
         source = MemorySource(name, data)
         handler = handler_for(identify(source))
@@ -47,7 +46,6 @@ def test_a_mark_of_something_unread_is_an_exception(body: bytes, code: str) -> N
 @pytest.mark.parametrize("codec", ["utf-16-le", "utf-16-be", "utf-16"])
 @pytest.mark.parametrize("text", ["half a letter", "größe", "日本語のテキスト" * 9])
 def test_half_a_character_at_the_end(text: str, codec: str) -> None:
-    """It shows, and is an exception; padding is none."""
     whole = MemorySource(b"x.txt", ("\ufeff" if codec != "utf-16" else "").encode(codec) + text.encode(codec))
     for more, shown, code in ((b"x", text + "\ufffd", "truncated"), (b"\n", text, ""), (b"\0", text, "")):
         out = handler_for("text/plain").text(MemorySource(b"x.txt", whole.whole(1 << 20) + more), Limits())
@@ -66,7 +64,6 @@ def test_half_a_character_at_the_end(text: str, codec: str) -> None:
     ],
 )
 def test_xml_that_breaks_off(data: bytes, code: str) -> None:
-    """It has an exception, and its text; other XML that is not well-formed is read with its tags."""
     out = handler_for("application/xml").text(MemorySource(b"x.xml", data), Limits())
     assert (out.error.code.value if out.error else "") == code
     assert "word" in out.text or b"word" not in data
@@ -82,7 +79,6 @@ def test_xml_that_breaks_off(data: bytes, code: str) -> None:
     ],
 )
 def test_words_of_headers_in_an_unknown_charset(subject: bytes, state: TextState | None) -> None:
-    """Their bytes are read in a charset that is guessed, and the message says so."""
     data = b"From: a@b.c\nTo: d@e.f\nSubject: " + subject + b"\n\nbody\n"
     assert handler_for("message/rfc822").text(MemorySource(b"x.eml", data), Limits()).state == state
 

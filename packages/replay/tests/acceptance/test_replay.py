@@ -208,7 +208,6 @@ def _players(bench: Bench, process: Running, clients: int) -> list[psutil.Proces
 
 
 def test_a_client_that_dies_ends_the_replay(bench: Bench, target: Path) -> None:
-    """One line that says which, exit status 1, and no file is left."""
     process = bench.furnish().start("trace", "replay", "--repeats", "1", str(_long(bench, 2)), "--path", str(target))
     players = _players(bench, process, 2)
     assert list(target.iterdir()) != []

@@ -58,7 +58,6 @@ def _refused(stage: Stage, order: ReplayOrder, said: str) -> None:
 
 
 def test_a_path_without_room(database: Database, tmp_path: Path, order: ReplayOrder) -> None:
-    """In one line that says what is needed; no job, no file, and nothing stays on scratch."""
     _refused(_stage(database, tmp_path, ours=True), order, str(order.paths[0]))
     assert list((tmp_path / "scratch" / "replay").iterdir()) == []
 
@@ -87,7 +86,6 @@ def test_files_go_also_where_the_database_is_away(tmp_path: Path) -> None:
 
 
 def test_the_self_check_needs_no_room_for_data(tmp_path: Path, order: ReplayOrder) -> None:
-    """Of files of 10^15 bytes too: they hold nothing, in memory or elsewhere, and nothing is left."""
     found = ceiling(order.trace, order.choice(1), tmp_path / "scratch")
     assert isinstance(found, Ceiling), found
     assert found.calls
@@ -95,7 +93,6 @@ def test_the_self_check_needs_no_room_for_data(tmp_path: Path, order: ReplayOrde
 
 
 def test_the_self_check_says_why_it_cannot_be_made(tmp_path: Path) -> None:
-    """In one line, and nothing is left."""
     (tmp_path / "t.edbtrace").write_bytes(b"no trace")
     order = ReplayOrder(trace=tmp_path / "t.edbtrace", paths=(tmp_path,))
     found = ceiling(order.trace, order.choice(1), tmp_path / "scratch")

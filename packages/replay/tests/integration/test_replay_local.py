@@ -47,7 +47,6 @@ def test_every_call_is_made_as_recorded(tmp_path: Path, clients: int) -> None:
 
 
 def test_on_null_storage_the_same_calls_are_made_and_nothing_is_held(tmp_path: Path) -> None:
-    """Every call moves what it moved when it was recorded; files have their sizes and no block."""
     program, target = compiled(tmp_path, relay(), 2)
     found = run_local(program, replace(target, null=True), keep=True).merged
     assert found.differences == ()
@@ -59,7 +58,6 @@ def test_on_null_storage_the_same_calls_are_made_and_nothing_is_held(tmp_path: P
 
 
 def test_calls_are_made_at_their_time(tmp_path: Path) -> None:
-    """Never before it; what a call is late by is in its response time, not in its service time."""
     trace = relay(1)
     program, target = compiled(tmp_path, trace, 1, speed=0.5)
     recorder = MemoryRecorder()
@@ -80,7 +78,6 @@ def test_calls_are_made_at_their_time(tmp_path: Path) -> None:
 
 
 def test_in_a_closed_loop_a_call_comes_when_the_one_before_it_is_over_and_thought_about(tmp_path: Path) -> None:
-    """Not at its recorded time; nothing has a schedule, so nothing is behind one."""
     trace = relay(1)
     program, target = compiled(tmp_path, trace, 1, closed=True)
     recorder = MemoryRecorder()
@@ -150,7 +147,6 @@ def story_by_storage(root: Path) -> list[CallRecord]:
 
 
 def test_the_system_calls_are_the_storage_layers(tmp_path: Path) -> None:
-    """As strace counts them, by op, with failures and bytes."""
     need_strace()
     trace = relay(1)
     program, target = compiled(tmp_path, trace, 1)
@@ -206,7 +202,6 @@ def counted(tmp_path: Path, program: str, root: Path) -> tuple[dict[str, int], .
 
 
 def test_a_client_that_dies_is_told(tmp_path: Path) -> None:
-    """In one line, by the others too, and nothing is left."""
     trace = relay()
     program, target = compiled(tmp_path, trace, 3)
     with pytest.raises(RunFailed, match="died") as error:
@@ -296,7 +291,6 @@ class ForbidsFiles:
 
 
 def test_a_broken_storage_ends_it_in_one_line(tmp_path: Path) -> None:
-    """What speaks of the storage, or of this host, is no difference between two files."""
     program, target = compiled(tmp_path, relay(1), 1)
     with pytest.raises(StorageFault, match="Too many open files; raise the limit") as error:
         run_local(program, target, station=ForbidsFiles)
@@ -305,7 +299,6 @@ def test_a_broken_storage_ends_it_in_one_line(tmp_path: Path) -> None:
 
 
 def test_what_differs_is_counted(tmp_path: Path) -> None:
-    """By op, with what was expected and what came."""
     program, target = compiled(tmp_path, relay(1), 1)
     prepare_tree(program, target, client=0)
     removed = next(path for path in target.homes()[0].rglob("*") if path.is_file())

@@ -40,7 +40,6 @@ def run(trace: MemoryTrace, tmp_path: Path) -> dict[str, dict[str, object]]:
 
 
 def test_fio_makes_the_reads_and_writes_of_the_trace(tmp_path: Path) -> None:
-    """As many calls and bytes in each stream, on files of the same size and name."""
     trace = written_and_moved()
     jobs = run(trace, tmp_path)
     moved = {
@@ -59,7 +58,6 @@ def test_fio_makes_the_reads_and_writes_of_the_trace(tmp_path: Path) -> None:
 
 
 def test_a_trace_without_files_to_fill_runs_too(tmp_path: Path) -> None:
-    """A stream that makes its own file needs directories only."""
     made = written_and_moved()
     calls = [call for call in made.streams[0] if call.op in (Op.CREATE, Op.WRITE, Op.CLOSE) and call.node == 3]
     nodes = [directory(), directory(0, name_bytes=4), made.nodes[2]._replace(existed=False, size=0), made.nodes[3]]

@@ -35,7 +35,6 @@ print(json.dumps([trace.header.calls, sum(op["calls"] for op in found["ops"].val
 
 @pytest.mark.parametrize("log", ["shell.log", "threads-y.log"])
 def test_an_imported_log_is_replayed_without_a_difference(log: str, tmp_path: Path) -> None:
-    """All of its calls, each with the errno and the bytes that the log tells of, and nothing is left behind."""
     ended = subprocess.run(
         [sys.executable, "-c", _PROGRAM, str(_LOGS / log), str(tmp_path)], cwd=_ROOT, capture_output=True, text=True,
         check=False, timeout=300,

@@ -45,7 +45,6 @@ print(json.dumps([[r.op.label, r.bytes, r.error] for r in recorder.records]))
 
 
 def test_an_import_gives_what_was_recorded(tmp_path: Path) -> None:
-    """The same ops with the same bytes and errors, in the same order."""
     strace = shutil.which("strace")
     if strace is None:
         pytest.skip("strace is not installed")

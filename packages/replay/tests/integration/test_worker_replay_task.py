@@ -110,7 +110,6 @@ def test_a_replay_is_drawn_without_what_only_discovery_has(bench: TaskBench) -> 
 
 
 def test_a_client_that_waits_ends_with_its_replay(bench: TaskBench) -> None:
-    """The other client never comes: whoever ends the job ends the one that waits."""
     thread = _begin(bench, bench.context, bench.dispatch()[0])
     until(lambda: any(client.ready for client in _clients(bench)), "the client is ready")
     with bench.database.transaction(durable=True) as conn:
@@ -122,7 +121,6 @@ def test_a_client_that_waits_ends_with_its_replay(bench: TaskBench) -> None:
 
 
 def test_a_client_that_began_is_not_begun_again(bench: TaskBench) -> None:
-    """Its task comes back, as after the death of a slot: the replay is over, with one line that says who."""
     thread = _begin(bench, bench.context, bench.dispatch()[0])
     until(lambda: any(client.ready for client in _clients(bench)), "the client is ready")
     (task,) = [row.id for row in bench.rows("SELECT id FROM task WHERE state = 'running'")]
@@ -147,7 +145,6 @@ def test_a_damaged_trace_suspends_the_job_in_one_line(bench: TaskBench) -> None:
 
 
 def test_a_slot_of_another_host_gives_its_task_back(bench: TaskBench) -> None:
-    """At no charge; the client stays free."""
     bench.rows("UPDATE replay_client SET host = 'elsewhere' RETURNING 1")
     task = bench.dispatch()[0]
     bench.handle(task)

@@ -49,13 +49,11 @@ def _point(paths: int, rate: float, scheduler: str = AS_IT_IS, refused: tuple[st
     ],
 )
 def test_enough_is_where_no_larger_number_brings_five_percent(rates: Sequence[float], paths: int | None) -> None:
-    """By the rates of one path, two …"""
     line = [_point(number, rate) for number, rate in enumerate(rates, 1)]
     assert enough(line) == paths
 
 
 def test_the_first_line_answers_for_each_scheduler() -> None:
-    """They are lines of their own."""
     points = [_point(2, 150, "none"), _point(1, 100, "none"), _point(1, 100, "bfq"), _point(2, 101, "bfq")]
     assert {key[1]: answer(line) for key, line in lines(points).items()} == {
         "bfq": "64 clients, scheduler bfq: 1 path is enough, more do not help (100 calls/s; 101 calls/s on 2 paths, no 5.0 % more)",
@@ -64,7 +62,6 @@ def test_the_first_line_answers_for_each_scheduler() -> None:
 
 
 def test_what_was_not_set_and_paths_on_one_device_are_warned_of() -> None:
-    """A point names what was asked for."""
     said = AnalysisTelling({"sessions": [], "targets": []}).warnings(
         [_point(2, 100, "bfq", ("vda: scheduler bfq is not set: Permission denied",))]
     )

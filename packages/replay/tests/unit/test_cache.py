@@ -31,7 +31,6 @@ def telling(recorded: RecordedFigures | None = None, **cache: Any) -> ReplayTell
 
 
 def test_a_bound_on_writes_is_said_to_bound_copies() -> None:
-    """Where the trace was recorded without fsync, or does not tell; a bound on reads bounds reads."""
     whole = made.result(made.point(4, 990.0))
     bounded = {op: Knee(bounds_us={op: 9.0}, peak=0, knee=0, broken=None) for op in ("read", "write")}
     unsynced = [telling().remarks(dataclasses.replace(whole, knee=knee)) for knee in (None, *bounded.values())]
@@ -61,7 +60,6 @@ def dropped(stayed: int) -> dict[str, Any]:
 
 
 def test_every_client_drops_its_own() -> None:
-    """One whose files stayed keeps the whole from being cold; of an emulated filer nothing is dropped."""
     points = [made.point(4, 990.0)]
     cold, partly, nothing = telling(), telling(), telling()
     cold.see(observed(dropped(0), dropped(0)))

@@ -43,7 +43,6 @@ def test_a_faithful_replay_passes_and_each_bound_can_fail_it() -> None:
 
 
 def test_the_report_says_what_the_filer_did() -> None:
-    """Its stations where it is emulated, reads over the wire where there is a mount, nothing where there is neither."""
     plain = made.point(1, 900.0)
     assert "filer" not in {section.anchor for section in build_sections(made.result(plain))}
     stations = {"link": {"utilisation": 0.85, "mean_wait_us": 60_000.0, "calls": 26_416}}
@@ -85,7 +84,6 @@ def test_the_first_line_has_the_labels_before_everything_else() -> None:
 
 
 def test_emulated_points_beside_real_ones_are_labelled_wherever_they_stand(tmp_path: Path) -> None:
-    """In the first line with how many they are, in every row of tables and series, and on a figure of their own."""
     loads = (1, 4, 16)
     points = [made.point(n, 900.0 * n, storage=made.LOCAL) for n in loads] + [made.point(n, 100.0 * n) for n in loads]
     page = write_report(made.result(*points), tmp_path)
@@ -117,7 +115,6 @@ def test_warnings() -> None:
 
 
 def test_the_report_is_one_page_with_its_series(tmp_path: Path) -> None:
-    """Three loads with a knee: well-formed, nothing from outside, every figure with its CSV."""
     knee = Knee(bounds_us={"read": 4000.0}, peak=2, knee=1, broken="read p99 9.00 ms over 4.00 ms at 16 clients")
     points = (made.point(1, 300.0), made.point(4, 990.0, 1.02), made.point(16, 90_000.0, 3.0))
     found = made.result(*points, knee=knee)
@@ -163,7 +160,6 @@ def _five(rate: float, storage: str, **changes: object) -> ReplayResult:
 
 
 def test_a_replay_has_repeats_with_intervals_and_is_compared(tmp_path: Path) -> None:
-    """As a discovery is: on another storage the difference is told, over another trace it is refused."""
     first, other = _five(1000.0, made.LOCAL), _five(500.0, "network storage (nfs4)")
     rate = first.points[0].figures["calls_per_second"]
     assert (rate.low, rate.median, rate.high, rate.n) == (980.0, 1000.0, 1020.0, 5)

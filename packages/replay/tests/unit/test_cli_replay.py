@@ -63,7 +63,6 @@ def test_options(
 
 
 def test_traces(tmp_path: Path, trace: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Missing, cut short, foreign, and of a newer format."""
     (tmp_path / "target").mkdir()
     whole = trace.read_bytes()
     newer = whole.replace(b"edbench-trace/1", b"edbench-trace/9", 1)

@@ -28,7 +28,6 @@ def run(*words: object) -> int:
 
 
 def test_info_prints_what_a_trace_holds(trace: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Totals, op mix, sizes, think time, the tree; every op that is made and none that is not."""
     assert run("info", trace) == OK
     shown = capsys.readouterr().out
     for wanted in (
@@ -46,7 +45,6 @@ def test_info_prints_what_a_trace_holds(trace: Path, capsys: pytest.CaptureFixtu
 
 
 def test_info_as_json(trace: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """One document with a schema."""
     assert run("info", trace, "-o", "json") == OK
     said = json.loads(capsys.readouterr().out)
     assert (said["schema"], said["calls"]) == ("edbench-trace-info/1", 15)
@@ -55,7 +53,6 @@ def test_info_as_json(trace: Path, capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_info_writes_a_page_that_needs_nothing_but_itself(trace: Path, tmp_path: Path) -> None:
-    """Well-formed, with its pictures inside, and no reference to anything outside."""
     assert run("info", trace, "--html", tmp_path / "t.html") == OK
     text = (tmp_path / "t.html").read_text(encoding="utf-8")
     page = ET.fromstring(text.partition("\n")[2])
@@ -70,7 +67,6 @@ def test_info_writes_a_page_that_needs_nothing_but_itself(trace: Path, tmp_path:
 
 
 def test_a_trace_of_nothing_has_a_page_too(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """No stream at all, and a stream of metadata calls only."""
     for number, streams in enumerate(([], [[call(Op.STAT, 0, 0)]])):
         write_trace(memory_trace([directory()], streams), tmp_path / f"{number}")
         assert run("info", tmp_path / f"{number}", "--html", tmp_path / f"{number}.html") == OK
@@ -79,7 +75,6 @@ def test_a_trace_of_nothing_has_a_page_too(tmp_path: Path, capsys: pytest.Captur
 
 
 def test_out_and_back_in(trace: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """JSON lines are the default, nothing is lost, and their import is the same trace."""
     assert run("export", trace, tmp_path / "a.jsonl") == OK
     assert "lost: nothing" in capsys.readouterr().out
     assert run("import", tmp_path / "a.jsonl", "--output-file", tmp_path / "b") == OK
@@ -90,7 +85,6 @@ def test_out_and_back_in(trace: Path, tmp_path: Path, capsys: pytest.CaptureFixt
 def test_an_export_says_what_it_loses(
     form: str, files: int, trace: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """And which files it wrote, and how they are used."""
     assert run("export", trace, tmp_path / "out", "--format", form) == OK
     shown = capsys.readouterr().out.splitlines()
     assert len([line for line in shown if line.startswith(str(tmp_path / "out"))]) == files
@@ -99,7 +93,6 @@ def test_an_export_says_what_it_loses(
 
 
 def test_an_import_says_what_it_left_out(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """A log of strace: what was kept on standard output, what was not on standard error."""
     log = LOGS / "shell.log"
     assert run("import", log, "--under", "/tmp/demo", "--cwd", "/tmp/demo", "--output-file", tmp_path / "t") == OK
     shown = capsys.readouterr()
@@ -109,7 +102,6 @@ def test_an_import_says_what_it_left_out(tmp_path: Path, capsys: pytest.CaptureF
 
 
 def test_two_become_one(trace: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Twice the streams and calls."""
     assert run("merge", trace, trace, "--output-file", tmp_path / "both") == OK
     assert "4 streams, 30 calls" in capsys.readouterr().out
 
@@ -134,7 +126,6 @@ def test_two_become_one(trace: Path, tmp_path: Path, capsys: pytest.CaptureFixtu
 def test_bad_input_is_one_line(
     words: list[str], says: str, trace: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Status 2, and nothing is written."""
     (tmp_path / "cut").write_bytes(trace.read_bytes()[:-40])
     (tmp_path / "foreign").write_text("nothing of the kind\n")
     before = {path.name for path in tmp_path.iterdir()}

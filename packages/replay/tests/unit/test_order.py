@@ -82,7 +82,6 @@ def test_clones_stay_together_and_no_host_has_more_than_its_slots(clones: list[i
 
 
 def test_figures_of_a_trace() -> None:
-    """Two streams of 16 calls, 2 ms apart, of 0.1 ms each."""
     found = recorded(reading_trace(streams=2, files=4))
     assert (found.calls, found.errors, found.bytes) == (32, 0, 10 * FILE_BYTES)
     assert found.elapsed_s == pytest.approx(0.0301)

@@ -41,7 +41,6 @@ from sql.replay import ReplayClient
     ],
 )
 def test_numbers_of_clients_are_of_one_scaling(streams: int, clients: list[int], scaling: Scaling) -> None:
-    """One data set at all of them, a whole one for as many clients as there are streams, or neither."""
     assert scaling_of(streams, clients) is scaling
     fitting = {asked for asked in (Scaling.STRONG, Scaling.WEAK) if _fits(asked, streams, clients)}
     assert fitting - {scaling} <= ({Scaling.WEAK} if clients == [streams] else set())
@@ -115,7 +114,6 @@ def test_the_report_and_the_warnings_name_the_worst_stream(tmp_path: Path) -> No
 
 
 def test_of_a_closed_loop_the_elapsed_time_is_judged() -> None:
-    """Within 5 % on the filer of the recording; elsewhere it is the answer, and no judgement. Latencies are shown."""
     recorded = made.recorded()  # 10 s
     judged = [
         closed_fidelity(recorded, made.point(4, 990.0, 3.0, elapsed_s=took), same_filer=True)
@@ -130,7 +128,6 @@ def test_of_a_closed_loop_the_elapsed_time_is_judged() -> None:
 
 
 def test_what_think_times_cannot_be_taken_for_is_said() -> None:
-    """Of a job that was short of processors, and of a trace that knows no tasks."""
     known = dataclasses.replace(made.recorded(), tasks_known=True)
     assert closed_doubts(known) == []
     short = dataclasses.replace(known, origin={"labels": ["CACHED", "GENERATOR-LIMITED at every point"]})

@@ -13,7 +13,6 @@ from core.content import BLOCK, CONTENT_CLASSES, Content
 
 @pytest.mark.parametrize("kind", range(CONTENT_CLASSES + 1))
 def test_content_is_as_compressible_as_its_class_says(kind: int) -> None:
-    """Within three hundredths; measured on half a megabyte, as a file is sampled."""
     content = Content(seed=1, clone=0)
     raw = bytes(content.piece(kind, 7, 0, 128 * BLOCK))
     assert len(zlib.compress(raw)) / len(raw) == pytest.approx(kind / CONTENT_CLASSES, abs=0.03)
@@ -21,7 +20,6 @@ def test_content_is_as_compressible_as_its_class_says(kind: int) -> None:
 
 @given(st.integers(1, CONTENT_CLASSES), st.integers(0, 1 << 31), st.integers(0, 1 << 40), st.integers(0, 50_000))
 def test_a_piece_is_the_same_each_time(kind: int, node: int, offset: int, size: int) -> None:
-    """Whatever the same process wrote before."""
     content = Content(seed=1, clone=2)
     first = bytes(content.piece(kind, node, offset, size))
     content.piece(kind, node + 1, 0, 50_000)
@@ -30,7 +28,6 @@ def test_a_piece_is_the_same_each_time(kind: int, node: int, offset: int, size: 
 
 
 def test_no_block_is_like_another() -> None:
-    """Nor in another file or clone: a filer that keeps equal blocks once saves nothing."""
     blocks = set()
     for clone in range(2):
         content = Content(seed=1, clone=clone)

@@ -53,7 +53,6 @@ def tallied(steps: list[tuple[int, int, int, int]], start: int = 5) -> ClientRes
 @settings(max_examples=40)
 @given(st.lists(Steps, min_size=1, max_size=20))
 def test_a_block_counts_as_its_steps_do(steps: list[tuple[int, int, int, int]]) -> None:
-    """Response from the intended start, service from the actual one; what is no call is in no figure."""
     found = tallied(steps)
     calls = [(script.OP_OF_CODE[code], *rest) for code, *rest in steps if code in script.OP_OF_CODE]
     assert found.calls == len(calls)
@@ -87,7 +86,6 @@ def test_merging_adds(clients: list[list[tuple[int, int, int, int]]]) -> None:
 
 
 def test_what_a_client_told_is_written_and_read_as_it_always_was() -> None:
-    """A worker of another version may have written it: ops by their labels, histograms as pairs of bucket and calls."""
     of_op = OpResult(
         calls=3, errors=1, bytes=9, response=Histogram({7: 1, 2: 2}), service=Histogram({2: 3}), response_max_ns=5,
         service_max_ns=4, response_total_ns=8, service_total_ns=6,

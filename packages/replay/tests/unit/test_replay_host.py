@@ -28,7 +28,6 @@ def test_the_last_user_removes_what_is_shared(tmp_path: Path) -> None:
 
 
 def test_what_killed_processes_left_is_removed_by_the_next_replay(tmp_path: Path) -> None:
-    """Nobody holds its lock any more; that of a replay that runs is left alone."""
     left = tmp_path / "replay" / uuid.uuid4().hex
     (left / "program").mkdir(parents=True)
     (left / "lock").touch()
@@ -53,7 +52,6 @@ def test_one_process_of_a_host_makes_the_program(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("closed", [False, True])
 def test_every_host_plans_what_was_asked_for(closed: bool) -> None:
-    """In a closed loop no call has a moment to keep."""
     plan = plan_of(
         reading_trace().header, ReplayChoice(clients=3, paths=("/x", "/y"), shared=True, seed=7, closed=closed)
     )

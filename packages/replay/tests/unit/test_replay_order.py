@@ -12,7 +12,6 @@ from traces.model import MemoryTrace
 
 @given(traces())
 def test_every_outcome_is_explained(trace: MemoryTrace) -> None:
-    """Also of calls that overlapped: the order found is one in which each ends as it was recorded."""
     survey = Survey(trace)
     order = Order(trace, range(len(trace.streams)), World(survey), survey.parents)
     plays = list(order)

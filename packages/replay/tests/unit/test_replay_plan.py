@@ -49,7 +49,6 @@ def test_a_plan_survives_json(found: TraceHeader, clients: int, speed: float | N
 
 
 def test_clones_begin_one_after_the_other() -> None:
-    """Evenly within a tenth of the trace; all at once when there are no moments to keep."""
     duration = 80_000_000
     plan = plan_replay(header(5, 5, duration_ns=duration), clients=8)
     assert [clone.shift_ns for clone in plan.clones] == [round(duration * CLONES_SPREAD) * k // 4 for k in range(4)]

@@ -42,7 +42,6 @@ Waits = st.lists(st.builds(Wait, st.integers(0, (1 << 32) - 1), st.integers(0, (
 def test_a_script_is_read_as_it_was_written(
     tmp_path_factory: pytest.TempPathFactory, some: list[tuple[Step, list[Wait]]], times: int
 ) -> None:
-    """Over the edges of blocks too."""
     path = tmp_path_factory.getbasetemp() / "script"
     steps = [(step._replace(waits=len(waits)), waits) for step, waits in some] * (times // max(1, len(some)))
     with ScriptWriter(path) as writer:
@@ -127,7 +126,6 @@ def places_of(trace: MemoryTrace, paths: int, clients: int = 1) -> list[int]:
 
 @pytest.mark.parametrize("paths", [2, 3])
 def test_every_path_gets_load(paths: int) -> None:
-    """Top-level directories are spread evenly; what is in them stays with them."""
     trace = custodians()
     places = places_of(trace, paths)
     tops = [number for number, node in enumerate(trace.nodes) if node.parent == 0]
@@ -136,7 +134,6 @@ def test_every_path_gets_load(paths: int) -> None:
 
 
 def test_what_is_too_much_for_one_path_is_divided() -> None:
-    """Into what is below it, where its directory is never renamed."""
     trace = custodians()
     assert set(places_of(trace, 6)) == set(range(6))
     tree = [node if node.parent != 0 else node._replace(parent=max(0, k - 1)) for k, node in enumerate(trace.nodes)]
@@ -155,7 +152,6 @@ def test_rename_partners_stay_together() -> None:
 
 
 def test_more_paths_than_there_is_to_divide_are_refused() -> None:
-    """Unless clones begin on different ones."""
     tree = [Node(NO_NODE, NodeKind.DIRECTORY, True, 0, 1000, 0), Node(0, NodeKind.FILE, True, 100, 500, 4)]
     with pytest.raises(UsageError, match="give fewer paths"):
         places_of(looked_at(tree), 5)
@@ -163,7 +159,6 @@ def test_more_paths_than_there_is_to_divide_are_refused() -> None:
 
 
 def test_clones_share_what_was_there_and_is_only_read(tmp_path: Path) -> None:
-    """What one of them makes, changes or removes is its own."""
     trace = custodians()
     file = next(number for number, node in enumerate(trace.nodes) if node.kind is NodeKind.FILE)
     removed = Call(Op.REMOVE, 100, 1, 0, 0, file, NO_NODE, 0, 0)

@@ -82,7 +82,6 @@ def test_on_a_storage_as_fast_every_call_begins_when_it_was_recorded(
 def test_streams_are_dealt_out_and_every_call_is_made_once(
     tmp_path_factory: pytest.TempPathFactory, trace: MemoryTrace, clients: int
 ) -> None:
-    """A client thinks for all of its streams, one after the other: alone, it waits for nobody."""
     clients = min(clients, len(trace.streams))
     program = compiled(trace, clients, tmp_path_factory.getbasetemp() / "dealt")
     clone = program.plan.clones[0]
@@ -114,7 +113,6 @@ def twice(program: Program, trace: MemoryTrace) -> dict[int, float]:
 
 
 def test_a_slot_without_a_task_did_not_think(tmp_path: Path) -> None:
-    """It waits for the one who brought its task, and begins as long after that as it did."""
     streams = [[stat(0, 10, 1), stat(20, 100, 2)], [stat(5, 5, 3), stat(123, 4, 4)]]
     idle = trace_of(streams, [(), [(10 * MS, 121 * MS)]], 5, ("expand",))
     assert twice(compiled(idle, 2, tmp_path), idle) == {1: 0, 2: 30, 3: 5, 4: 233}
@@ -123,13 +121,11 @@ def test_a_slot_without_a_task_did_not_think(tmp_path: Path) -> None:
 
 
 def test_what_nobody_brought_is_think_time(tmp_path: Path) -> None:
-    """One slot alone has nobody to wait for: between its tasks the job itself takes its time."""
     trace = trace_of([[stat(0, 10, 1), stat(90, 10, 2)]], [[(10 * MS, 89 * MS)]], 3, ("expand",))
     assert twice(compiled(trace, 1, tmp_path), trace) == {1: 0, 2: 100}
 
 
 def test_a_phase_begins_when_what_came_before_it_is_over(tmp_path: Path) -> None:
-    """Also for a slot that was not idle before it; and for calls of all others, not of the latest alone."""
     streams = [
         [stat(0, 30, 1), stat(50, 5, 2, phase=1)],
         [stat(0, 40, 3)],
@@ -143,7 +139,6 @@ def test_a_phase_begins_when_what_came_before_it_is_over(tmp_path: Path) -> None
 def test_where_nobody_knows_of_tasks_a_dependency_in_the_gap_was_waited_for(
     tmp_path: Path, idle: Idle, begins: float
 ) -> None:
-    """Where they are known, it was there in time and the stream thought: it does so beside the wait."""
     create = Call(Op.CREATE, 0, 30 * MS, 0, 0, 2, NO_NODE, 0, 0)
     streams = [[create], [stat(0, 2, 1), Call(Op.OPEN, 34 * MS, MS, 0, 0, 2, NO_NODE, 0, 0)]]
     if idle is not None:

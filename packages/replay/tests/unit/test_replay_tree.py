@@ -75,7 +75,6 @@ def compiled(trace: MemoryTrace, tmp_path: Path, clients: int = 1, seed: int = 0
 
 @pytest.mark.parametrize("ratio", [0, 500, 1000])
 def test_no_byte_is_left_out(tmp_path: Path, ratio: int) -> None:
-    """A file of zeros has its blocks too, and content follows from the seed."""
     found = []
     for seed in (1, 1, 2):
         home = tmp_path / str(len(found))
@@ -89,7 +88,6 @@ def test_no_byte_is_left_out(tmp_path: Path, ratio: int) -> None:
 
 
 def test_several_paths_hold_what_is_theirs(tmp_path: Path) -> None:
-    """Directories that were divided stand on each."""
     root = Node(NO_NODE, NodeKind.DIRECTORY, True, 0, 1000, 0)
     tree = [root, *(Node(0, NodeKind.FILE, True, 10, 500, 6) for _ in range(4))]
     trace = looked_at(tree)
@@ -103,7 +101,6 @@ def test_several_paths_hold_what_is_theirs(tmp_path: Path) -> None:
 
 
 def test_removal_follows_no_link(tmp_path: Path) -> None:
-    """Neither within the tree nor in place of it."""
     outside = tmp_path / "outside"
     outside.mkdir()
     (outside / "kept").write_text("kept")
@@ -151,7 +148,6 @@ def test_an_id_that_would_lead_elsewhere_is_refused(identity: str) -> None:
 
 
 def test_paths_that_cannot_be_used_are_refused(tmp_path: Path) -> None:
-    """Each in one line, before anything is touched."""
     full, empty = tmp_path / "full", tmp_path / "empty"
     for path in (full, empty, full / "within"):
         path.mkdir()
@@ -186,7 +182,6 @@ def test_a_path_that_may_not_be_written_is_refused(tmp_path: Path) -> None:
 
 
 def test_room_is_checked_first(tmp_path: Path) -> None:
-    """Bytes and inodes, in one line, for all clones and paths of one file system together."""
     program = compiled(one_file(), tmp_path)
     (tmp_path / "path").mkdir()
     check_room(program, [tmp_path / "path"])
@@ -207,7 +202,6 @@ def test_room_is_checked_first(tmp_path: Path) -> None:
 
 
 def test_the_caches_forget_what_was_written(tmp_path: Path) -> None:
-    """Every client drops the files that it made, all of them and no others, so that reads may reach the storage."""
     program = compiled(one_file(), tmp_path)
     target = made(program, tmp_path, 1)
     found = drop_own(program, target, client=0)

@@ -104,7 +104,6 @@ def test_dependencies_hold(scratch: Path, trace: MemoryTrace, clients: int) -> N
 
 @pytest.mark.parametrize(("looked", "renamed"), [(0, 10), (5, 0)])
 def test_a_renamed_directory_is_waited_for_from_far_below(tmp_path: Path, looked: int, renamed: int) -> None:
-    """Whoever looks at what is deep in it does so before or after, as recorded; also where the calls overlapped."""
     parents = (NO_NODE, 0, 1, 2, 3)
     nodes = [Node(parent, NodeKind.DIRECTORY, True, 0, 1000, 4) for parent in parents]
     nodes.append(Node(0, NodeKind.MISSING, False, 0, 1000, 4))

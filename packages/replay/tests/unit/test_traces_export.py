@@ -31,7 +31,6 @@ def paths_of(trace: MemoryTrace) -> list[str]:
 
 
 def test_a_stream_becomes_an_iolog(tmp_path: Path) -> None:
-    """Opens, reads, writes, syncs and closes at their microseconds; the written file under its last name."""
     trace = written_and_moved()
     exported(trace, tmp_path / "fio")
     _, _, read, _, made = paths_of(trace)
@@ -82,7 +81,6 @@ def test_an_open_file_is_opened_once(tmp_path: Path) -> None:
 
 
 def test_what_fio_cannot_hold_is_left_out(tmp_path: Path) -> None:
-    """Names that are too long for it, and streams that move no bytes, which it refuses."""
     nodes = [directory(), directory(0, name_bytes=200), file(1, 10, name_bytes=LONGEST_NAME - 200)]
     streams = [[call(Op.OPEN, 0, 2), call(Op.READ, 1, 2, nbytes=5)], [call(Op.STAT, 0, 1)]]
     losses = exported(memory_trace(nodes, streams), tmp_path / "fio")
@@ -92,7 +90,6 @@ def test_what_fio_cannot_hold_is_left_out(tmp_path: Path) -> None:
 
 
 def test_a_file_goes_by_its_last_name() -> None:
-    """Through several renames, also in a circle; what was known of the old names is known of the last."""
     nodes = [directory(), *[file(0, 70 if n == 0 else 0, existed=n == 0) for n in range(5)]]
     renames = [(1, 2), (2, 3), (4, 5), (5, 4)]
     calls = [call(Op.RENAME, n, new, other=old) for n, (old, new) in enumerate(renames)]
@@ -105,7 +102,6 @@ def test_a_file_goes_by_its_last_name() -> None:
 
 
 def test_only_a_writer_makes_its_own_files() -> None:
-    """fio opens what a stream that never writes needs for reading only, so somebody has to have made it."""
     nodes = [directory(), file(0, 0, existed=False), file(0, 0, existed=False)]
     reader = [call(Op.CREATE, 0, 1), call(Op.READ, 1, 1, nbytes=1)]
     writer = [call(Op.CREATE, 0, 2), call(Op.WRITE, 1, 2, nbytes=9), call(Op.READ, 2, 2, nbytes=9)]
@@ -115,7 +111,6 @@ def test_only_a_writer_makes_its_own_files() -> None:
 
 
 def test_a_tree_file_of_elbencho() -> None:
-    """Directories and files as replay lays them out; comments before; what is renamed under its last name."""
     trace = written_and_moved()
     out = io.StringIO()
     losses = export_elbencho(trace, out)
@@ -129,7 +124,6 @@ def test_a_tree_file_of_elbencho() -> None:
 
 
 def test_jsonl_loses_nothing(tmp_path: Path) -> None:
-    """From a file to a file to a file."""
     write_trace(written_and_moved(), tmp_path / "a")
     with open_trace(tmp_path / "a") as opened:
         done = export_trace(opened, ExportFormat.JSONL, tmp_path / "a.jsonl")
@@ -140,7 +134,6 @@ def test_jsonl_loses_nothing(tmp_path: Path) -> None:
 
 
 def test_a_target_that_cannot_be_written_is_refused(tmp_path: Path) -> None:
-    """A directory with something in it for fio; no directory at all for a file."""
     (tmp_path / "x").touch()
     with pytest.raises(UsageError, match="not empty"):
         export_trace(written_and_moved(), ExportFormat.FIO, tmp_path)
@@ -151,7 +144,6 @@ def test_a_target_that_cannot_be_written_is_refused(tmp_path: Path) -> None:
 
 
 def test_the_script_makes_directories_and_empty_files(tmp_path: Path) -> None:
-    """prepare.sh, run where fio is run."""
     trace = written_and_moved()
     exported(trace, tmp_path / "fio")
     (tmp_path / "target").mkdir()
@@ -163,8 +155,6 @@ def test_the_script_makes_directories_and_empty_files(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("form", ExportFormat)
 def test_nothing_is_left_of_an_export_that_failed(form: ExportFormat, tmp_path: Path) -> None:
-    """A trace that turns out damaged on the way: no file that looks like a whole one."""
-
     class Damaged:
         def __init__(self) -> None:
             self.header, self.nodes = written_and_moved().header, written_and_moved().nodes

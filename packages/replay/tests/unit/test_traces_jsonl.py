@@ -25,7 +25,6 @@ def exported(trace: MemoryTrace) -> str:
 @settings(max_examples=30)
 @given(any_traces())
 def test_nothing_is_lost_on_the_way(trace: MemoryTrace) -> None:
-    """Export, import: the same header, nodes and calls."""
     with tempfile.TemporaryDirectory() as scratch:
         source, target = Path(scratch, "t.jsonl"), Path(scratch, "t")
         source.write_text(exported(trace), encoding="utf-8")
@@ -34,7 +33,6 @@ def test_nothing_is_lost_on_the_way(trace: MemoryTrace) -> None:
 
 
 def test_every_line_is_an_object_that_says_what_it_is() -> None:
-    """So that other tools can read it: ops and kinds by name."""
     lines = [json.loads(line) for line in exported(written_and_moved()).splitlines()]
     assert [line["type"] for line in lines] == ["trace", *["call"] * 15, *["node"] * 5, "end"]
     assert lines[1] == {
@@ -55,7 +53,6 @@ def refusal(text: str, tmp_path: Path) -> str:
 
 @pytest.mark.parametrize("cut", [0.02, 0.3, 0.6, 0.9, 0.99])
 def test_a_file_cut_short_is_refused(cut: float, tmp_path: Path) -> None:
-    """Wherever it ends, inside a line or between two."""
     text = exported(written_and_moved())
     assert "cut short" in refusal(text[: int(len(text) * cut)], tmp_path) or cut < 0.1
     lines = text.splitlines(keepends=True)
@@ -79,14 +76,12 @@ def test_a_file_cut_short_is_refused(cut: float, tmp_path: Path) -> None:
     ],
 )
 def test_a_wrong_line_is_named(old: str, new: str, says: str, tmp_path: Path) -> None:
-    """One line with its number, and no trace."""
     text = exported(written_and_moved())
     assert old in text
     assert says in refusal(text.replace(old, new, 1), tmp_path)
 
 
 def test_what_is_no_text_is_refused(tmp_path: Path) -> None:
-    """A foreign file."""
     (tmp_path / "t.jsonl").write_bytes(b"\xff\xfe\x00")
     with pytest.raises(UsageError, match="UTF-8"):
         import_jsonl(tmp_path / "t.jsonl", tmp_path / "t")

@@ -40,7 +40,6 @@ def test_paths_have_the_recorded_shape_and_never_meet(nodes: list[Node]) -> None
 
 
 def test_names_that_cannot_be_told_apart_in_their_length_get_longer() -> None:
-    """A directory of 40 one-byte names and one of two bytes: all differ, only the surplus is longer."""
     layout = Layout([_node(NO_NODE, 0), *[_node(0, 1) for _ in range(40)], _node(0, 2)])
     names = [layout.name(number) for number in range(1, 42)]
     assert len(set(names)) == 41

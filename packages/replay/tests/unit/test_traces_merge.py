@@ -36,7 +36,6 @@ def _node(trace: MemoryTrace, number: int) -> list[Node]:
 @settings(max_examples=30)
 @given(st.lists(any_traces(), min_size=2, max_size=3), st.sampled_from(Align))
 def test_streams_and_trees_stand_beside_each_other(traces: list[MemoryTrace], align: Align) -> None:
-    """Every call of every trace is there, on the same file, in the same phase, moved by its trace's shift."""
     with tempfile.TemporaryDirectory() as scratch:
         paths = [Path(scratch, str(number)) for number in range(len(traces))]
         for trace, path in zip(traces, paths, strict=True):
@@ -56,7 +55,6 @@ def test_streams_and_trees_stand_beside_each_other(traces: list[MemoryTrace], al
 
 
 def test_the_clock_says_how_far_apart_they_are(tmp_path: Path) -> None:
-    """A trace made 1.5 s later begins 1.5 s later, unless all are to start together."""
     trace = written_and_moved()
     write_trace(trace, tmp_path / "a")
     write_trace(
@@ -76,7 +74,6 @@ def test_the_clock_says_how_far_apart_they_are(tmp_path: Path) -> None:
 
 
 def test_a_merge_that_makes_no_sense_is_refused(tmp_path: Path) -> None:
-    """One trace only, or onto one of its own sources."""
     write_trace(written_and_moved(), tmp_path / "a")
     with pytest.raises(UsageError, match="two traces"):
         merge_traces([tmp_path / "a"], tmp_path / "b", Align.CLOCK)

@@ -84,7 +84,6 @@ def test_a_file_that_is_read(tmp_path: Path) -> None:
 
 
 def test_files_that_are_made_renamed_and_removed(tmp_path: Path) -> None:
-    """They did not exist before; a write goes where the last one ended, or to its offset."""
     found = read(
         tmp_path,
         'mkdir("d", 0777)            = 0',
@@ -108,7 +107,6 @@ def test_files_that_are_made_renamed_and_removed(tmp_path: Path) -> None:
 
 
 def test_failures_are_kept_with_their_errno(tmp_path: Path) -> None:
-    """A name under which nothing is found and nothing made is MISSING; one made later is a file that was not there."""
     found = read(
         tmp_path,
         'openat(AT_FDCWD, "none", O_RDONLY) = -1 ENOENT (No such file or directory)',
@@ -139,7 +137,6 @@ def test_failures_are_kept_with_their_errno(tmp_path: Path) -> None:
     ],
 )
 def test_what_an_open_to_write_is(flags: str, size: int, ops: list[str], tmp_path: Path) -> None:
-    """A creation unless the file was there; a truncation comes out as removal and creation; O_APPEND writes at the end."""
     found = read(
         tmp_path,
         f'openat(AT_FDCWD, "f", {flags}, 0666) = 3',
@@ -154,7 +151,6 @@ def test_what_an_open_to_write_is(flags: str, size: int, ops: list[str], tmp_pat
 
 
 def test_a_directory_is_scanned_once_however_many_calls_it_takes(tmp_path: Path) -> None:
-    """open, fstat, getdents to the end and close are one SCAN; a directory that is not read is a STAT."""
     found = read(
         tmp_path,
         'openat(AT_FDCWD, ".", O_RDONLY|O_NONBLOCK|O_CLOEXEC|O_DIRECTORY) = 3',
@@ -175,7 +171,6 @@ def test_a_directory_is_scanned_once_however_many_calls_it_takes(tmp_path: Path)
 
 
 def test_descriptors_are_followed(tmp_path: Path) -> None:
-    """dup, fork, exec and close_range: a file is closed when the last descriptor of it is gone."""
     found = read(
         tmp_path,
         'openat(AT_FDCWD, "a", O_RDONLY|O_CLOEXEC) = 3',
@@ -196,7 +191,6 @@ def test_descriptors_are_followed(tmp_path: Path) -> None:
 
 
 def test_threads_share_what_forks_copy(tmp_path: Path) -> None:
-    """With CLONE_FILES and CLONE_FS a thread's descriptors and directory are its process's; the thread may speak first."""
     found = read(
         tmp_path,
         "clone3({flags=CLONE_VM|CLONE_FS|CLONE_FILES|CLONE_THREAD, exit_signal=0}, 88 <unfinished ...>",
@@ -265,7 +259,6 @@ def test_paths_with_directories_of_their_own(tmp_path: Path) -> None:
 
 
 def test_files_in_a_renamed_directory_were_in_the_old_one(tmp_path: Path) -> None:
-    """They exist before the first call, under the directory's old name."""
     found = read(
         tmp_path,
         'stat("old", {st_mode=S_IFDIR|0755, st_size=4096, ...}) = 0',
@@ -281,7 +274,6 @@ def test_files_in_a_renamed_directory_were_in_the_old_one(tmp_path: Path) -> Non
 
 
 def test_what_a_trace_has_no_op_for_is_counted(tmp_path: Path) -> None:
-    """Calls on files by name, unknown ones, pipes, descriptors from nowhere, and lines that are none."""
     log = tmp_path / "log"
     log.write_text(
         "1 1700000000.000000 openat(AT_FDCWD, \"/data/f\", O_RDWR) = 3 <0.000010>\n"
@@ -339,7 +331,6 @@ _STAT = "{st_mode=S_IFREG|0644, st_size=5, ...}"
     ],
 )
 def test_each_call_has_its_op(line: str, ops: list[str], tmp_path: Path) -> None:
-    """On a file that is open and one that is not."""
     found = read(
         tmp_path,
         'openat(AT_FDCWD, "f", O_RDWR) = 3',

@@ -39,7 +39,6 @@ def test_other_logs_are_refused(text: str, says: str, tmp_path: Path) -> None:
 
 
 def test_a_clock_that_is_set_back_is_said(tmp_path: Path) -> None:
-    """Calls of a stream never begin before the one before them."""
     log = tmp_path / "log"
     times = (5, 7, 6)
     log.write_text("".join(f'1 1700000000.00000{at} stat("/f", 0x7f) = -1 ENOENT (x) <0.000001>\n' for at in times))
@@ -49,7 +48,6 @@ def test_a_clock_that_is_set_back_is_said(tmp_path: Path) -> None:
 
 
 def test_logs_of_ff_are_read_by_time(tmp_path: Path) -> None:
-    """Each process has a file of its own, named by its number; the parent's descriptors are the child's."""
     (tmp_path / "log.10").write_text(
         '1700000000.000001 openat(AT_FDCWD, "/f", O_RDONLY) = 3 <0.000001>\n'
         "1700000000.000010 vfork() = 11 <0.000001>\n"
@@ -70,7 +68,6 @@ def test_logs_of_ff_are_read_by_time(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("log", ["shell.log", "terminal.log"])
 def test_a_shell_script_as_strace_saw_it(log: str, tmp_path: Path) -> None:
-    """A real log (strace 6.1, dash and coreutils 9.1), made with -o and without: the same calls."""
     done = import_strace([LOGS / log], tmp_path / "t", under=[DEMO], start_directory=DEMO)
     trace = everything(tmp_path / "t")
     calls = [call for stream in trace.streams for call in stream]
@@ -86,7 +83,6 @@ def test_a_shell_script_as_strace_saw_it(log: str, tmp_path: Path) -> None:
 
 
 def test_threads_as_strace_saw_them(tmp_path: Path) -> None:
-    """A real log with -y: three threads, each writes, reads, syncs, renames and removes a file of its own."""
     done = import_strace([LOGS / "threads-y.log"], tmp_path / "t", under=[DEMO / "w"])
     trace = everything(tmp_path / "t")
     expected = ["create", *["write"] * 4, "read", "fsync", "close", "rename", "stat", "remove"]
@@ -99,7 +95,6 @@ def test_threads_as_strace_saw_them(tmp_path: Path) -> None:
 @settings(max_examples=30)
 @given(st.data())
 def test_a_damaged_log_is_read_as_far_as_it_makes_sense(data: st.DataObject) -> None:
-    """Lines that are cut, doubled or lost anywhere: what comes out can be read, and hangs together."""
     lines = (
         (LOGS / data.draw(st.sampled_from(("shell.log", "terminal.log", "threads-y.log")))).read_bytes().splitlines()
     )

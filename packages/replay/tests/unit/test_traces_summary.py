@@ -13,7 +13,6 @@ from traces.model import MemoryTrace, NodeKind
 @settings(max_examples=30)
 @given(any_traces())
 def test_every_call_is_counted_once(trace: MemoryTrace) -> None:
-    """By op, by phase, over time and in flight: the same calls, bytes, errors and nanoseconds."""
     calls = [call for stream in trace.streams for call in stream]
     summary = summarise(trace)
     assert sum(of.calls for of in summary.ops.values()) == len(calls)
@@ -30,7 +29,6 @@ def test_every_call_is_counted_once(trace: MemoryTrace) -> None:
 @settings(max_examples=30)
 @given(any_traces())
 def test_every_node_is_counted_once(trace: MemoryTrace) -> None:
-    """Directories, files that were there, files that are made, names without a file."""
     shape = summarise(trace).tree
     kinds = [node.kind for node in trace.nodes]
     assert shape.directories == kinds.count(NodeKind.DIRECTORY)
@@ -46,7 +44,6 @@ def test_every_node_is_counted_once(trace: MemoryTrace) -> None:
 
 
 def test_the_figures_of_a_trace() -> None:
-    """Worked out by hand."""
     said = trace_info(summarise(written_and_moved()), 1500)
     assert said["calls"] == 15
     assert said["bytes_per_million_calls"] == 100_000_000
@@ -74,7 +71,6 @@ def test_the_figures_of_a_trace() -> None:
 
 
 def test_think_time_is_between_the_calls_of_a_stream() -> None:
-    """Neither what comes before a stream's first call nor what other streams do meanwhile."""
     nodes = [directory(), file(0, 10)]
     streams = [
         [call(Op.STAT, 5_000_000, 1, duration_ns=1000), call(Op.STAT, 5_003_000, 1, duration_ns=500)],
@@ -87,7 +83,6 @@ def test_think_time_is_between_the_calls_of_a_stream() -> None:
 
 
 def test_calls_in_flight_are_a_mean_over_time() -> None:
-    """Two streams that are always in a call: two calls in flight, all the time."""
     nodes = [directory(), file(0, 10)]
     busy = [call(Op.READ, start, 1, duration_ns=1000) for start in range(0, 200_000, 1000)]
     summary = summarise(memory_trace(nodes, [busy, busy]))
@@ -96,7 +91,6 @@ def test_calls_in_flight_are_a_mean_over_time() -> None:
 
 
 def test_reads_that_jump_are_not_sequential() -> None:
-    """A read that does not begin where the last one on its file ended; closing the file forgets it."""
     nodes = [directory(), file(0, 100)]
     places = [(Op.READ, 0), (Op.READ, 10), (Op.READ, 50), (Op.CLOSE, 0), (Op.READ, 0), (Op.READ, 60)]
     calls = [call(op, 100 * n, 1, nbytes=10 * (op is Op.READ), argument=at) for n, (op, at) in enumerate(places)]

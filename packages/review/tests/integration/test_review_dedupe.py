@@ -93,7 +93,6 @@ def test_families_stay_together(shelf: Shelf) -> None:
 
 
 def test_a_family_of_which_something_is_unknown_equals_none(shelf: Shelf) -> None:
-    """An attachment without bytes may have been anything."""
     store = shelf.loose("anna", "a.mbox", "store", container=True)
     for number in range(2):
         shelf.child(shelf.message(store, number, f"mail {number}", "says"), 0, "x.txt", None)
@@ -160,8 +159,6 @@ def test_the_original_follows_from_the_data_alone(database: Database, by: By) ->
 
 
 def test_again_gives_the_same_rows_and_killed_leaves_those_of_before(shelf: Shelf) -> None:
-    """One transaction: what was there stays until all of the new is there."""
-
     class Killed(Exception):
         pass
 
@@ -233,7 +230,6 @@ def test_several_jobs_in_several_databases(database: Database, second: Database)
 
 
 def test_only_finished_jobs_and_none_twice(shelf: Shelf) -> None:
-    """A job that still grows has no answer; nothing is known before the first run, nor after a job was processed again."""
     shelf.loose("anna", "a", "x")
     job = shelf.stored()
     with pytest.raises(UsageError, match="was not searched for duplicates yet"):
@@ -265,7 +261,6 @@ def test_items_are_told_by_findings_that_are_known(shelf: Shelf) -> None:
 
 
 def test_a_job_that_was_processed_again_makes_findings_of_the_others_old(database: Database) -> None:
-    """What is a duplicate in one may have had its original in the other."""
     shelves = [Shelf(database), Shelf(database)]
     for shelf in shelves:
         shelf.loose("anna", "a", "same")
@@ -280,7 +275,6 @@ def test_a_job_that_was_processed_again_makes_findings_of_the_others_old(databas
 
 
 def test_duplicates_can_be_listed_and_left_out(shelf: Shelf) -> None:
-    """The report has every member of a group beside its original, the list of items can do without the duplicates."""
     shelf.loose("anna", "=a", "same")
     shelf.loose("boris", "b", "same")
     shelf.loose("boris", "c", "other", kind=Kind.LOOSE_FILE)

@@ -29,7 +29,6 @@ def _list(place: Path, *hashes: str, name: str = "list") -> Path:
 
 
 def test_a_lists_name_may_be_any_bytes(shelf: Shelf, tmp_path: Path) -> None:
-    """It is shown as items' names are."""
     text, base = (Path(os.fsdecode(os.fsencode(tmp_path) + end)) for end in (b"/list\xff", b"/base\xff.db"))
     text.write_text(f"{digest('dll').hex()}\n")
     with closing(sqlite3.connect(tmp_path / "base")) as database:

@@ -68,7 +68,6 @@ def _cancel(made: JobHandle) -> None:
 
 
 def test_every_member_of_a_family_names_who_has_it(found: tuple[Shelf, Jobs], tmp_path: Path) -> None:
-    """Of originals alone and of all, the attachments, too; by items as by families. Where nothing is known, nobody is named."""
     _, source = found
     everyone = ["anna", "boris"]
     alone = [("clara", "clara/alone.txt", None)]

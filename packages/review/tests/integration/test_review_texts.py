@@ -40,7 +40,6 @@ _NEAR_PROFILE = Path(__file__).parents[4] / "benchmarks" / "near.toml"
 
 
 def test_planted_near_duplicates_are_found(tmp_path: Path) -> None:
-    """Of documents in several formats that differ in a sentence here and there, nearly all; of others nearly none."""
     generate_corpus(tmp_path / "corpus", str(_NEAR_PROFILE), 0.1, 5, 1, lambda done, total: None)
     truth = [text for text in m.read_manifest(tmp_path / "corpus")[m.TEXT_OF].to_pylist() if text is not None]
     assert len(truth) > len(set(truth)) + 10

@@ -66,7 +66,6 @@ def test_messages_are_stored_in_their_threads(shelf: Shelf) -> None:
 
 
 def test_messages_without_any_field_are_no_thread(shelf: Shelf) -> None:
-    """All of them have one content hash, which says nothing: their bytes tell them apart."""
     store = shelf.loose("anna", "a.mbox", "m", container=True)
     for number, holds in enumerate(("noise", "other noise", "noise")):
         shelf.message(store, number, f"void {number}", "", holds, content_hash=NO_FIELDS)
@@ -94,7 +93,6 @@ def test_one_items_thread_is_drawn_as_the_tree_that_it_is(shelf: Shelf) -> None:
 
 
 def test_threads_reach_over_jobs_and_are_called_the_same(database: Database) -> None:
-    """The thread's id follows from its messages; a parent may be another job's item."""
     shelves = [Shelf(database), Shelf(database)]
     for shelf, name in zip(shelves, ("question", "answer"), strict=True):
         shelf.message(shelf.loose("anna", "a.mbox", "m", container=True), 0, name, name)

@@ -33,7 +33,6 @@ HASHES = [hashlib.sha256(b"%d" % n).hexdigest() for n in range(7)]
 def test_a_plain_list_is_read_whole_whatever_the_blocks(
     tmp_path: Path, end: str, block: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Lines are cut anywhere by blocks; the last may have no end, and capitals are the same digits."""
     monkeypatch.setattr(lists, "BLOCK_BYTES", block)
     text = end.join(h.upper() if n % 2 else h for n, h in enumerate(HASHES))
     for whole in (text, text + end, "\ufeff" + text):
@@ -82,7 +81,6 @@ def test_a_list_without_a_hash_is_refused(tmp_path: Path, text: bytes) -> None:
 def test_a_file_without_lines_is_refused_before_it_fills_the_memory(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Nobody's list has lines of a megabyte."""
     monkeypatch.setattr(lists, "BLOCK_BYTES", 1000)
     with pytest.raises(UsageError, match="line of more than"):
         hash_list(_file(tmp_path, b"a" * (lists.LONGEST_LINE + 2000)))
@@ -110,7 +108,6 @@ def test_rds_3_is_read_from_its_database(tmp_path: Path) -> None:
 
 
 def test_other_databases_are_refused(tmp_path: Path) -> None:
-    """One without the table, and a damaged one."""
     path = _rds(tmp_path, "other", "sha256", [(HASHES[0],)])
     with pytest.raises(UsageError, match="neither a table METADATA nor FILE"):
         hash_list(path)
@@ -124,7 +121,6 @@ def _digests(*rows: bytes) -> Digests:
 
 
 def test_digests_that_begin_alike_are_told_apart() -> None:
-    """A list may be made so that eight bytes are equal; equal items are all found, and what is not known never is."""
     head, zeros = b"A" * 8, bytes(16)
     items = [head + bytes([n]) * 8 for n in (5, 3, 3, 9, 255)] + [b"\xff" * 16, zeros]
     known = DigestSet(_digests(*items))
@@ -134,7 +130,6 @@ def test_digests_that_begin_alike_are_told_apart() -> None:
 
 
 def test_a_set_of_none_finds_none() -> None:
-    """A job without items."""
     empty = np.zeros((0, 32), np.uint8)
     known = DigestSet(empty)
     known.look_up(_digests(b"x" * 32))

@@ -40,11 +40,9 @@ def test_real_texts_are_told() -> None:
     ],
 )
 def test_what_says_little_is_not_guessed(text: str, wanted: str) -> None:
-    """Too few letters, numbers, codes."""
     assert language_of(text) == wanted
 
 
 def test_a_long_text_is_told_by_its_middle_too() -> None:
-    """A short greeting in another language does not decide, and the length makes no difference to the time."""
     german = own_texts()["de"]
     assert language_of("Dear all, please see below.\n\n" + german * 20) == "de"

@@ -23,7 +23,6 @@ def _shown(places: dict[str, Place]) -> dict[str, tuple[str | None, int, By]]:
 
 
 def test_an_answer_hangs_below_the_last_of_its_references() -> None:
-    """Also where a message between was never seen, and where In-Reply-To is all there is."""
     places = _linked(
         Mail("a"),
         Mail("b", references=("a",)),
@@ -42,7 +41,6 @@ def test_an_answer_hangs_below_the_last_of_its_references() -> None:
 
 
 def test_what_a_message_says_of_itself_counts_more_than_what_others_say() -> None:
-    """c was answered by one whose program mixed up the order of References."""
     places = _linked(
         Mail("a", sent="1"), Mail("d", references=("c", "b", "a"), sent="0"), Mail("c", references=("a",), sent="2")
     )
@@ -50,7 +48,6 @@ def test_what_a_message_says_of_itself_counts_more_than_what_others_say() -> Non
 
 
 def test_rings_and_self_references_do_no_harm() -> None:
-    """Each stays in one thread, with an end to what is above it."""
     places = _linked(Mail("a", references=("c",)), Mail("b", references=("a",)), Mail("c", references=("b", "c")))
     assert sorted(place.depth for place in places.values()) == [0, 1, 2]
     assert len({place.thread for place in places.values()}) == 1
@@ -58,7 +55,6 @@ def test_rings_and_self_references_do_no_harm() -> None:
 
 
 def test_copies_are_one_node_and_share_what_they_say() -> None:
-    """A copy whose References were lost hangs where the other does."""
     first, second, answer = Threads().link(
         [Mail("a", references=("top",)), Mail("a"), Mail("b", references=("a",))], subjects=False
     )
@@ -67,7 +63,6 @@ def test_copies_are_one_node_and_share_what_they_say() -> None:
 
 
 def test_a_conversation_index_places_what_refers_to_nothing() -> None:
-    """Below the nearest answer that there is; without any, messages of one conversation are one thread all the same."""
     head, one, two = "01" * 22, "0a" * 5, "0b" * 5
     places = _linked(
         Mail("a", conversation=head), Mail("b", conversation=head + one), Mail("c", conversation=head + one + two + one)
@@ -84,7 +79,6 @@ def test_a_conversation_index_places_what_refers_to_nothing() -> None:
 
 
 def test_subjects_only_when_asked_for_and_only_of_answers() -> None:
-    """ "Re: budget" without any reference; another "budget" is no answer."""
     messages = (
         Mail("a", subject="Budget", sent="1"),
         Mail("b", subject="AW: [list] Re[2]:  budget", sent="2"),
@@ -112,12 +106,10 @@ def test_subjects_only_when_asked_for_and_only_of_answers() -> None:
     ],
 )
 def test_base_subjects(subject: str, base: str) -> None:
-    """What stands in front of a subject goes, what only looks like it stays."""
     assert base_subject(subject) == base
 
 
 def test_a_chain_of_any_length_is_followed() -> None:
-    """No recursion, and no way that is gone again and again."""
     count = 20_000
     chain = [Mail(str(n), references=(str(n - 1),) if n else ()) for n in range(count)]
     random.Random(1).shuffle(chain)
@@ -140,7 +132,6 @@ _MAIL = st.builds(
 
 @given(st.lists(_MAIL, max_size=9), st.randoms(use_true_random=False), st.booleans())
 def test_the_order_given_changes_nothing(messages: list[Mail], dice: random.Random, subjects: bool) -> None:
-    """Workers write items in any order. Every message has as many messages above it as its depth says."""
     shuffled = list(messages)
     dice.shuffle(shuffled)
     one, two = _linked(*messages, subjects=subjects), _linked(*shuffled, subjects=subjects)

@@ -71,7 +71,6 @@ def _naive(texts: list[str], scopes: list[int], threshold: float) -> dict[int, t
 
 @pytest.mark.parametrize("threshold", [0.5, 0.8, 0.95, 1.0])
 def test_groups_are_those_of_all_pairs_in_any_order(tmp_path: Path, threshold: float) -> None:
-    """With what is printed of each pair exactly so, and nothing between scopes."""
     for seed in range(3):
         texts = _texts(seed)
         scopes = [len(text) % 2 for text in texts]
@@ -84,7 +83,6 @@ def test_groups_are_those_of_all_pairs_in_any_order(tmp_path: Path, threshold: f
 
 
 def test_nothing_in_a_collection_is_no_group(tmp_path: Path) -> None:
-    """As in a job without a text."""
     with collecting(tmp_path, bands_for(0.8)) as collected:
         assert len(grouped(collected, 0.8).principal) == 0
     assert list(tmp_path.iterdir()) == []
@@ -101,7 +99,6 @@ def test_bands_miss_few_at_any_threshold(threshold: float) -> None:
 
 
 def test_layout_and_marks_make_no_difference() -> None:
-    """A text that was wrapped, quoted or written in capitals is the same; words in another order are not."""
     plain = "the price of the merger is not in the plan that was sent to us on Monday"
     shown = "> The price, of the MERGER\r\n> is not in the plan (that was sent   to us on Monday)."
     assert jaccard(shingles(plain), shingles(shown)) == 1
@@ -113,7 +110,6 @@ def test_layout_and_marks_make_no_difference() -> None:
 
 
 def test_a_long_text_is_taken_in_pieces() -> None:
-    """Where one piece ends makes no difference."""
     words = [_WORDS[n * n % 499] for n in range(250_000)]
     whole = shingles(" ".join(words))
     wanted = {tuple(words[n : n + 5]) for n in range(len(words) - 4)}

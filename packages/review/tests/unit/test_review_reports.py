@@ -16,6 +16,5 @@ from review.threads.report import last_threads
 
 @pytest.mark.parametrize("last", [last_dedupe, last_near, last_languages, last_denist, last_threads])
 def test_a_group_without_jobs_is_refused_in_one_line(last: Callable[..., object]) -> None:
-    """A group is there from before its first job, and after its last."""
     with pytest.raises(UsageError, match="the group has no jobs"):
         last([], [])

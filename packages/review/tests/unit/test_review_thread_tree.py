@@ -17,7 +17,6 @@ def test_an_answer_stands_below_its_question_whatever_came_in_between() -> None:
 
 
 def test_several_threads_stay_apart_and_in_their_order() -> None:
-    """What answers a message that is not among them begins anew; one may be dated before what it answers."""
     assert _drawn(("a", None), ("d", "b"), ("b", "a"), ("x", "lost"), ("z", "y"), ("y", "x")) == "abdxyz"
     assert _drawn() == ""
 

@@ -16,7 +16,6 @@ expect.set_options(timeout=TIMEOUT_MS)
 
 
 def test_a_profile_is_drawn_while_it_runs(tmp_path: Path) -> None:
-    """The printed link leads to it; runs, what came of them, and a chart of each figure, which gets what comes later."""
     live = Live("insert-drift", Counters(tmp_path / "counters", 2), [tmp_path])
     live.run("shared, 2 clients")
     live.look()

@@ -60,7 +60,6 @@ def studied(name: str, targets: Targets, given: list[str], place: Path, filer: s
 def test_a_profile_is_a_study(
     name: str, given: list[str], points: int, series: tuple[str, ...], tmp_path: Path
 ) -> None:
-    """With its package, which tells the same again; what it wrote is gone."""
     under_test = tmp_path / "under test"
     under_test.mkdir()
     result, directory = studied(name, Targets(paths=(under_test,)), given, tmp_path)
@@ -73,7 +72,6 @@ def test_a_profile_is_a_study(
 
 
 def test_our_own_clients_go_through_the_emulated_filer(tmp_path: Path) -> None:
-    """Each a process at its arbiter: 20 files at a server that takes 5 ms for each take 0.1 s at least, and it says so."""
     under_test, filer = tmp_path / "under test", tmp_path / "filer.toml"
     under_test.mkdir()
     filer.write_text('name = "slow"\n[metadata]\nservers = 1\nservice_us.create = 5000.0\n')
@@ -111,7 +109,6 @@ def test_an_endpoint_has_a_pair(name: str, given: list[str], tmp_path: Path, mon
 
 
 def test_an_emulated_filer_is_refused_where_it_delays_nothing(tmp_path: Path) -> None:
-    """Other programs' calls, and those of an S3 endpoint."""
     on_path, on_s3 = Targets(paths=(tmp_path,)), Targets(s3="http://127.0.0.1:1/bucket/p")
     for name, targets, filer, said in (
         ("stream", on_path, "nas-1g", "delays the calls of edbench's own clients only"),
@@ -169,7 +166,6 @@ def _files(data: Path) -> list[Path]:
 
 
 def test_profiles_run_on_a_real_endpoint(bucket: tuple[str, Path], tmp_path: Path) -> None:
-    """Objects small and in parts; nothing is left in the bucket, and what lies beside the prefix stays."""
     url, data = bucket
     (data / "theirs").write_text("not ours")
     given = ["clients=2", "start=together", "size=9000000"]  # over a part of 8 MiB

@@ -20,7 +20,6 @@ TAKES = 10
 
 
 def test_together_every_number_is_done_once(tmp_path: Path) -> None:
-    """By all clients, each in its own directory; what lies there is what was counted."""
     with crowd(Place(roots=(tmp_path,)), 5) as people:
         done = people.do("write", range(3, 103), 1000, together=True)
     files = [path for path in tmp_path.rglob("*") if path.is_file()]
@@ -33,7 +32,6 @@ def test_together_every_number_is_done_once(tmp_path: Path) -> None:
 
 
 def test_each_writes_reads_and_removes_its_own(tmp_path: Path) -> None:
-    """On several paths, of several pieces, in one directory for all of a path; nothing is left."""
     roots = (tmp_path / "a", tmp_path / "b")
     for root in roots:
         root.mkdir()
@@ -50,7 +48,6 @@ def test_each_writes_reads_and_removes_its_own(tmp_path: Path) -> None:
 
 
 def test_clients_begin_no_sooner_than_told(tmp_path: Path) -> None:
-    """All at the start, or each so much later."""
     with crowd(Place(roots=(tmp_path,)), 3) as people:
         at_once = people.do("write", range(1), 10)
         spread = people.do("remove", range(1), 10, delays_s=(0.0, 0.05, 0.1))
@@ -62,7 +59,6 @@ def test_clients_begin_no_sooner_than_told(tmp_path: Path) -> None:
 
 
 def test_what_fails_is_counted_and_said(tmp_path: Path) -> None:
-    """And the client goes on with its next file."""
     with crowd(Place(roots=(tmp_path,)), 2) as people:
         people.do("write", range(1), 10)
         done = people.do("read", range(3), 10)
@@ -72,7 +68,6 @@ def test_what_fails_is_counted_and_said(tmp_path: Path) -> None:
 
 
 def test_a_process_that_dies_ends_the_run(tmp_path: Path) -> None:
-    """In one line, and none is left."""
     with crowd(Place(roots=(tmp_path,)), 2) as people:
         processes = [one.process for one in people._processes]  # type: ignore[attr-defined]
         processes[0].kill()
@@ -83,7 +78,6 @@ def test_a_process_that_dies_ends_the_run(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("clients", [0, 1_001])
 def test_numbers_that_make_no_sense_are_refused(clients: int, tmp_path: Path) -> None:
-    """Before anything is started."""
     with pytest.raises(UsageError, match="clients of one test"), crowd(Place(roots=(tmp_path,)), clients):
         pass
 
@@ -181,7 +175,6 @@ def test_refused_connections_are_counted_exactly(clients: int) -> None:
 
 @pytest.mark.usefixtures("credentials")
 def test_the_null_endpoint_answers_everything_and_keeps_nothing() -> None:
-    """Objects of one piece and in parts, written, read with their size, removed; lists are empty."""
     with null_endpoint() as url:
         place = Place(s3=f"{url}/prefix", part_bytes=5 << 20)
         with crowd(place, 3) as people:
@@ -196,7 +189,6 @@ def test_the_null_endpoint_answers_everything_and_keeps_nothing() -> None:
 
 @pytest.mark.usefixtures("credentials")
 def test_where_nobody_listens_every_connection_is_refused() -> None:
-    """By the system itself."""
     with socket.socket() as deaf:
         deaf.bind(("127.0.0.1", 0))  # and never listens
         url = f"http://127.0.0.1:{deaf.getsockname()[1]}/bucket/prefix"

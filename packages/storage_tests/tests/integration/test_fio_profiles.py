@@ -54,7 +54,6 @@ PROFILES = {
 
 @pytest.mark.parametrize("name", ["block-8k", "stream", "self-check"])
 def test_a_profile_of_fio_is_a_study(name: str, tmp_path: Path) -> None:
-    """Its package tells the same again; nothing is left where it ran. A name with a space and fio's own signs is one."""
     under_test = tmp_path / "under:test 100%"
     under_test.mkdir()
     given, points = PROFILES[name]
@@ -128,7 +127,6 @@ def test_files_are_written_to_the_last_byte(size: int, block: int, tmp_path: Pat
 
 
 def test_a_stream_reads_whole_blocks_of_its_file(tmp_path: Path) -> None:
-    """All of them, whatever size was asked for."""
     under_test = tmp_path / "there"
     under_test.mkdir()
     given = ["streams=1", "file_size=1500KB", "block=64KiB"]
@@ -172,7 +170,6 @@ def test_a_summary_is_a_package_of_packages(tmp_path: Path) -> None:
 
 
 def test_o_direct_is_refused_where_it_is_not_taken(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """In one line with the way out, and nothing is left there."""
     from storage_tests import study
     from storage_tests.devices import Direct
 

@@ -126,7 +126,6 @@ def all_of(under_test: Path, place: Path, discovery: str, monkeypatch: pytest.Mo
 def test_everything_is_one_page(
     discovery: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """With each test's package in it, which are told again with it."""
     under_test, said = tmp_path / "there", tmp_path / "said.json"
     under_test.mkdir()
     assert all_of(under_test, tmp_path, discovery, monkeypatch, "-o", "json", "--output-file", str(said)) == OK
@@ -143,7 +142,6 @@ def test_everything_is_one_page(
 def test_a_test_that_fails_is_told_and_the_others_are_made(
     discovery: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Of a path that is not empty: what works there is not measured, the discovery of before is shown; the status says so."""
     under_test = tmp_path / "there"
     under_test.mkdir()
     (under_test / "theirs").write_text("not ours")
@@ -188,7 +186,6 @@ def test_everything_is_refused_before_anything_is_run(
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    """In one line."""
     under_test = tmp_path / "there"
     under_test.mkdir()
     assert all_of(under_test, tmp_path, discovery, monkeypatch, *given) == USAGE

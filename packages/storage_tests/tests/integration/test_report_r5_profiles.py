@@ -47,7 +47,6 @@ def studied(name: str, paths: list[Path], given: list[str], place: Path) -> tupl
 
 
 def test_dedup_writes_each_type_and_says_what_became_of_it(tmp_path: Path) -> None:
-    """Expected beside what the storage says; a command reduces, another tells of the space."""
     own = tmp_path / "own"
     own.mkdir()
     for number in range(4):
@@ -86,7 +85,6 @@ def test_dedup_writes_each_type_and_says_what_became_of_it(tmp_path: Path) -> No
 
 
 def test_a_killed_dedup_leaves_nothing_to_the_next(tmp_path: Path) -> None:
-    """kill -9 in the middle of writing: its writers are gone, and what it wrote goes with the next command."""
     under_test = tmp_path / "under test"
     under_test.mkdir()
     command = [sys.executable, "-m", "cli", "bench", "storage", "--repeats", "1", "dedup", "--path", str(under_test), "--set", "data=zeros",

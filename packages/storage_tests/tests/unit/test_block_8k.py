@@ -17,7 +17,6 @@ from storage_tests.profile import Targets, made
 
 @pytest.mark.parametrize("engine", ["psync", "xlibaio", "libaio2", "io_uring_cmd"])
 def test_an_engine_that_keeps_nothing_outstanding_is_refused(engine: str) -> None:
-    """fio gives a synchronous one a depth of one, whatever it was asked for."""
     with pytest.raises(UsageError, match="engine"):
         made("block-8k", Targets(paths=(Path("/a"),)), [f"engine={engine}"], small=True)
 
@@ -44,7 +43,6 @@ def test_fewer_outstanding_than_asked_for_is_a_warning(
 
 @pytest.mark.parametrize(("direct", "ours"), [(True, 12_000.0), (False, None)])
 def test_the_report_stands_beside_o_direct_alone(direct: bool, ours: float | None) -> None:
-    """IOMeter passed every cache of its hosts by."""
     point: Any = SimpleNamespace(at=SimpleNamespace(values=lambda: {"case": 1, "volumes": 1, "outstanding": 256}),
                                  figures={"iops": SimpleNamespace(median=12_000.0)})  # fmt: skip
     settings = {"block": 8192, "read_percent": 60, "seconds": 120, "direct": direct}

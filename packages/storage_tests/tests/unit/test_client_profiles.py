@@ -38,7 +38,6 @@ def _insertion(groups: list[SeenGroup]) -> InsertSeen:
 
 
 def test_a_rate_is_that_of_the_groups_without_what_lay_between() -> None:
-    """Files over the sum of the groups' times; space by what the file system took."""
     run = insertion_of(_insertion([_group(2.0, 100), _group(3.0, 100, used=819_200)]))
     assert (run.files, run.files_per_s) == (200, 40.0)
     assert [group.files_per_s for group in run.groups] == [50.0, pytest.approx(100 / 3)]
@@ -50,7 +49,6 @@ def test_a_rate_is_that_of_the_groups_without_what_lay_between() -> None:
 
 
 def test_a_directory_that_slows_with_its_size_drifts() -> None:
-    """And one that does not slow does not."""
     wobble = [0.01 * (number * 7 % 5) for number in range(30)]
     slow = insertion_of(_insertion([_group(1 + 0.05 * number + wobble[number], 100) for number in range(30)]))
     even = insertion_of(_insertion([_group(1 + wobble[number], 100) for number in range(30)]))
@@ -82,7 +80,6 @@ def _client(began: float, ended: float, size: int, **counts: int) -> SeenClient:
 
 
 def test_each_client_has_its_own_rate_and_all_together_one() -> None:
-    """Of clients that did anything; refused ones are counted and have no rate."""
     written = _phase(
         "write",
         [_client(0, 2, 200), _client(1, 2, 300), _client(0, 4, 400), _client(0, 0.1, 0, done=0, refused=1)],
@@ -100,7 +97,6 @@ def test_each_client_has_its_own_rate_and_all_together_one() -> None:
 
 
 def test_fall_off_is_what_an_added_client_costs() -> None:
-    """From the line through the points; of one number of clients there is none."""
     assert fall_off([1, 11, 21], [100.0, 80.0, 60.0]) == pytest.approx(2.0)
     assert fall_off([4, 4], [1.0, 2.0]) is None
 

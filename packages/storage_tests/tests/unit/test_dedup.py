@@ -30,7 +30,6 @@ def _expected(*files: bytes) -> dict[str, Expected]:
 
 
 def test_a_shifted_copy_is_found_by_content_and_not_by_place() -> None:
-    """Random bytes, and the same behind one byte more: 1:1 for fixed chunks, about 1:2 for content-defined ones."""
     data = random.Random(3).randbytes(MIB)
     found = _expected(data, b"x" + data)
     assert [round(found[cut].ratio, 3) for cut in ("4K", "8K", "128K")] == [1.0, 1.0, 1.0]
@@ -39,7 +38,6 @@ def test_a_shifted_copy_is_found_by_content_and_not_by_place() -> None:
 
 
 def test_the_same_file_twice_is_kept_once() -> None:
-    """However it is cut; its last, shorter chunk too. What is random is not compressed, what is alike is."""
     data = random.Random(4).randbytes(300_001)
     found = _expected(data, data)
     assert {one.ratio for one in found.values()} == {2.0}
@@ -49,7 +47,6 @@ def test_the_same_file_twice_is_kept_once() -> None:
 
 
 def test_the_ratio_agrees_with_an_independent_chunker(tmp_path: Path) -> None:
-    """Backups, full and incremental, with a copy that lies elsewhere in its file: within 2 % by every way."""
     files = list(files_of("backups", 6 * MIB, 5, None))
     first = b"".join(files[0].pieces())
     held = [*(b"".join(file.pieces()) for file in files), random.Random(5).randbytes(1_001) + first]
@@ -93,7 +90,6 @@ def _room(data: str, size: int) -> int:
 
 
 def test_own_data_are_files_and_nothing_else(tmp_path: Path) -> None:
-    """Links and what they lead to are left out; names may be any bytes."""
     (tmp_path / "a").mkdir()
     (tmp_path / "a" / "b").write_bytes(b"1234")
     (tmp_path / "link").symlink_to("a/b")
@@ -102,7 +98,6 @@ def test_own_data_are_files_and_nothing_else(tmp_path: Path) -> None:
 
 
 def test_pieces_are_written_in_calls_of_one_size() -> None:
-    """Whatever they came in; nothing is lost."""
     out = list(gathered(iter([b"abc", b"", b"defgh", b"ij"]), 4))
     assert out == [b"abcd", b"efgh", b"ij"]
 
@@ -139,7 +134,6 @@ def test_a_ratio_is_what_was_written_over_what_the_storage_grew_by() -> None:
     ],
 )
 def test_what_makes_no_sense_is_refused(given: list[str], why: str, tmp_path: Path) -> None:
-    """In one line, before anything is written."""
     with pytest.raises(UsageError, match=why):
         made("dedup", Targets(paths=(tmp_path,)), given, small=True).check()
 

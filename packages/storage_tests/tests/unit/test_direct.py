@@ -18,13 +18,11 @@ EINVAL, ENOSPC = 22, 28
 
 
 def test_nothing_is_left_by_the_trial(tmp_path: Path) -> None:
-    """Whatever comes of it here."""
     assert direct_on(tmp_path) in set(Direct)
     assert list(tmp_path.iterdir()) == []
 
 
 def test_what_memory_answers_is_not_past_the_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A file system that takes the flag and keeps the pages all the same is found by what is resident."""
     if direct_on(tmp_path) is Direct.REFUSED:
         pytest.skip("temporary files take no O_DIRECT here")
     monkeypatch.setattr(devices, "resident_bytes", lambda _file: 4096)
@@ -35,7 +33,6 @@ def test_what_memory_answers_is_not_past_the_cache(tmp_path: Path, monkeypatch: 
 
 @pytest.mark.parametrize(("dio", "cached"), [("0", True), ("1", False), (None, False)])
 def test_a_loop_device_keeps_its_file_in_the_cache(tmp_path: Path, dio: str | None, cached: bool) -> None:
-    """As sysfs tells, of the device and of its partitions."""
     device = tmp_path / "block" / "loop7"
     (device / "loop7p1").mkdir(parents=True)
     if dio is not None:
@@ -56,7 +53,6 @@ def refusing(number: int) -> Callable[..., int]:
 
 
 def test_one_that_refuses_the_flag_is_no_fault(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Any other error is."""
     monkeypatch.setattr(os, "open", refusing(EINVAL))
     assert direct_on(tmp_path) is Direct.REFUSED
     monkeypatch.setattr(os, "open", refusing(ENOSPC))
@@ -80,14 +76,12 @@ def at(path: str, device: int, source: str, **more: object) -> dict[str, Any]:
     ],
 )
 def test_paths_on_one_file_system_are_told(targets: tuple[dict[str, Any], ...], told: int) -> None:
-    """They are no members of an array."""
     said = list(shared_file_systems(targets))
     assert len(said) == told
     assert all("/a" in line and "one file system" in line for line in said)
 
 
 def test_what_was_asked_for_and_not_had_is_a_warning() -> None:
-    """Of those paths alone that have it."""
     cached, works = at("/a", 1, "/dev/sda", direct="taken, but through this host's page cache"), at("/b", 2, "/dev/sdb")
     said = ProfileTelling({"targets": [cached, works | {"direct": str(Direct.WORKS)}]}).warnings(())
     assert len(said) == 1

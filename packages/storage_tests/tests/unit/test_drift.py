@@ -12,7 +12,6 @@ from storage_tests.block_8k import BlockLoad, drift_of, sampled
 
 
 def test_a_slope_is_drift_and_noise_is_none() -> None:
-    """Samples of 10 s."""
     noise = [(-1) ** n * 20.0 for n in range(60)]
     flat, falling = (drift_of([1000 + part + slope * n for n, part in enumerate(noise)]) for slope in (0, -5))
     assert flat is not None

@@ -127,7 +127,6 @@ def genuine(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
 
 @pytest.mark.parametrize("name", ["insert-drift", "client-sweep"])
 def test_what_nobody_touched_checks(name: str, genuine: dict[str, Path]) -> None:
-    """And says what was observed: the emulated filer and its limit, drift, refusals."""
     assert check(genuine[name]).differences == ()
     verdict = read_result(genuine[name]).verdict
     assert verdict.startswith(LABEL)
@@ -255,7 +254,6 @@ def drawn(genuine: dict[str, Path]) -> Iterator[None]:
 @pytest.mark.usefixtures("drawn")
 @pytest.mark.parametrize("name", FORGERIES)
 def test_forgeries_are_found(name: str, genuine: dict[str, Path], tmp_path: Path) -> None:
-    """By the manifest, and where that was written anew to fit, by telling everything again from what was observed."""
     profile, forge, said = FORGERIES[name]
     copied = Path(shutil.copytree(genuine[profile], tmp_path / "package"))
     forge(copied)

@@ -23,7 +23,6 @@ def _panel(live: Live, name: str) -> dict[str, list[float | None]]:
 
 
 def test_clients_count_for_whoever_watches(seen: Live) -> None:
-    """What another way to the same counters reads: bytes of the calls that move them, whole files, and what failed."""
     others = Counters(seen.counters.path, 3)
     tally = Tally((Op.WRITE,), others.of(2))
     tally.record(Op.WRITE, 0, 5, 1024, b"f", 0)
@@ -38,7 +37,6 @@ def test_clients_count_for_whoever_watches(seen: Live) -> None:
 
 
 def test_a_point_has_the_rates_between_two_looks(seen: Live) -> None:
-    """And nothing where nothing happened."""
     seen.look()
     seen.counters.of(0).moved(5_000)
     seen.counters.of(1).whole(2_000_000, 0)
@@ -66,7 +64,6 @@ def test_an_emulated_filers_stations_are_shown_once_they_are_there(seen: Live) -
 
 
 def test_runs_lie_on_the_axis_with_what_came_of_them(seen: Live) -> None:
-    """One ends when the next begins."""
     for name in ("1 client", "1 client, on null storage"):
         seen.run(name)
     seen.tell("200 of 400 files")

@@ -36,7 +36,6 @@ def alike(one: Way) -> dict[str, list[Way]]:
 
 
 def test_a_rate_is_that_of_all_threads_over_the_slowest() -> None:
-    """In the whole milliseconds of fio where it took long."""
     run = run_of(seen(alike(way(MIB, 100, 9e7)) | {"read": [way(MIB, 500, 4e8), way(MIB, 1000, 9e8)]}))
     assert run.rates["read"] == pytest.approx(2 * MIB / 1.0 / 1e6)
     assert run.coarse == ()
@@ -44,7 +43,6 @@ def test_a_rate_is_that_of_all_threads_over_the_slowest() -> None:
 
 
 def test_a_short_reading_is_timed_by_its_calls_and_a_synced_writing_by_its_whole() -> None:
-    """A sync is in no call of fio's, and a millisecond is too coarse for a read of less."""
     short = alike(way(MIB, 2, 5e5))
     run = run_of(seen(short))
     assert run.seconds == {"write": 0.002, "rewrite": 0.002, "read": 0.0005, "reread": 0.0005}
@@ -53,7 +51,6 @@ def test_a_short_reading_is_timed_by_its_calls_and_a_synced_writing_by_its_whole
 
 
 def test_what_takes_less_than_a_millisecond_takes_one() -> None:
-    """fio rounds a job's time down to nothing, by which no rate can be told."""
     job = Done(name="read-0", runtime_ms=0, cpu=0.0, by_second=(), read=way(MIB, 1, 3e5), write=NOTHING)
     assert elapsed_s([job]) == 0.001
 
@@ -86,12 +83,10 @@ def point(read_s: float, ratio: float) -> MatrixPoint:
     ],
 )
 def test_a_cache_that_answered_is_called_out(cells: list[tuple[float, float]], said: str) -> None:
-    """With the most, and where."""
     assert caches_said([point(*cell) for cell in cells]).startswith(said)
 
 
 def test_a_cell_is_named_in_binary_units() -> None:
-    """Bytes without a unit are nobody's to read."""
     load = MatrixLoad(8 * MIB, 65536, 2)
     assert str(load) == "2 threads, 64 KiB records, 8 MiB files"
     assert load.shown() == {"file": "8 MiB", "record": "64 KiB", "threads": 2}

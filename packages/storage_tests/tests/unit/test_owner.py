@@ -18,7 +18,6 @@ from storage_tests.owner import MARKER, claimed, forget_dead, started_of, this_p
 
 
 def test_what_was_written_is_removed_and_nothing_else(tmp_path: Path) -> None:
-    """A file that a person puts there meanwhile stays."""
     with claimed(tmp_path) as own:
         (own / "data").write_text("x")
         (tmp_path / "theirs").write_text("y")
@@ -29,7 +28,6 @@ def test_what_was_written_is_removed_and_nothing_else(tmp_path: Path) -> None:
 
 
 def test_what_a_dead_command_left_is_removed_by_the_next(tmp_path: Path) -> None:
-    """As kill -9 leaves it; one that lives is refused."""
     alive = this_process()
     left = tmp_path / alive.directory
     left.mkdir()
@@ -49,7 +47,6 @@ def test_what_a_dead_command_left_is_removed_by_the_next(tmp_path: Path) -> None
     "text", ["{}", "[1]", '{"id": "../..", "host": "h", "boot_id": "b", "pid": 1, "started": 0.0}']
 )
 def test_a_marker_that_is_not_ours_removes_nothing(tmp_path: Path, text: str) -> None:
-    """Whoever wrote it."""
     (tmp_path / MARKER).write_text(text)
     with pytest.raises(UsageError), claimed(tmp_path):
         pass
@@ -57,14 +54,12 @@ def test_a_marker_that_is_not_ours_removes_nothing(tmp_path: Path, text: str) ->
 
 
 def test_a_process_is_known_by_when_it_began_since_the_host_did() -> None:
-    """That moves with no clock that somebody sets."""
     ticks = this_process().started
     assert isinstance(ticks, int)
     assert 0 < ticks / os.sysconf("SC_CLK_TCK") <= time.clock_gettime(time.CLOCK_BOOTTIME)
 
 
 def test_a_process_that_only_waits_to_be_buried_is_dead() -> None:
-    """Nobody goes on behind it."""
     with subprocess.Popen(["cat"], stdin=subprocess.PIPE) as child:
         started = started_of(child.pid)
         assert started is not None
@@ -80,7 +75,6 @@ def test_a_process_that_only_waits_to_be_buried_is_dead() -> None:
 def test_a_command_that_is_about_to_write_its_marker_is_not_dead(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, links: bool
 ) -> None:
-    """Another one that looks just then goes away, and takes nothing with it: with hard links and without."""
     opened, refused = os.fdopen, list[str]()
 
     def another_looks(*args: Any, **more: Any) -> Any:
@@ -103,7 +97,6 @@ def test_a_command_that_is_about_to_write_its_marker_is_not_dead(
 
 @pytest.mark.parametrize("name", [MARKER, f"{MARKER}.{'a' * 32}"])
 def test_a_marker_that_was_never_written_goes_when_it_is_old(tmp_path: Path, name: str) -> None:
-    """A young one is somebody's."""
     left = tmp_path / name
     left.touch()
     with pytest.raises(UsageError, match="has just started there"), claimed(tmp_path):

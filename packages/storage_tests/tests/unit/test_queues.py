@@ -25,7 +25,6 @@ def queue(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_they_are_set_and_put_back(queue: Path, tmp_path: Path) -> None:
-    """What was in force, not the line that names all."""
     ledger = tmp_path / "ledger"
     with tuned([tmp_path, tmp_path], "bfq", 512, ledger) as told:
         assert (queue / "scheduler").read_text() == "bfq"
@@ -40,7 +39,6 @@ def test_they_are_set_and_put_back(queue: Path, tmp_path: Path) -> None:
 
 
 def test_nothing_is_touched_where_nothing_is_asked_for(queue: Path, tmp_path: Path) -> None:
-    """It is only told what there is."""
     with tuned([tmp_path], "", None, tmp_path / "ledger") as (told,):
         assert (told.scheduler, told.read_ahead_kb, told.refused) == ("none", 128, ())
     assert (queue / "scheduler").read_text() == "[none] mq-deadline bfq\n"
@@ -56,7 +54,6 @@ def test_what_cannot_be_kept_is_not_set(queue: Path, tmp_path: Path) -> None:
 
 
 def test_a_path_without_a_device_is_told(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """Network storage has its schedulers elsewhere."""
     monkeypatch.setattr(devices, "queue_of", lambda path: None)
     with tuned([tmp_path], "bfq", None, tmp_path / "ledger") as (told,):
         assert told.refused == ("path 1 has no block device on this host; not set: scheduler",)
@@ -64,7 +61,6 @@ def test_a_path_without_a_device_is_told(monkeypatch: pytest.MonkeyPatch, tmp_pa
 
 
 def test_what_a_killed_command_left_is_put_back_by_the_next(queue: Path, tmp_path: Path) -> None:
-    """Of one that lives nothing is touched."""
     ledger, owner = tmp_path / "ledger", this_process()
     ledger.mkdir()
     kept = {"queue": str(queue), "values": {"scheduler": "mq-deadline", "read_ahead_kb": "64", "../odd": "x"}}

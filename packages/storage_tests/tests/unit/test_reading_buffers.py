@@ -24,7 +24,6 @@ def _address(buffer: mmap.mmap | memoryview) -> int:
 
 
 def test_clients_read_into_whole_pages(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """As the storage layer is given it."""
     given: list[int] = []
     whole = ReadFile.readinto
 
@@ -41,12 +40,10 @@ def test_clients_read_into_whole_pages(tmp_path: Path, monkeypatch: pytest.Monke
 
 
 def test_replays_read_into_whole_pages() -> None:
-    """Also where the largest read of a trace is no multiple of one."""
     calls = Calls(Content(1, 0), memoryview(b""), 1, SIZE + 1)
     assert _address(calls._buffer) % mmap.PAGESIZE == 0
 
 
 def test_fio_is_told_to_as_well() -> None:
-    """Of its own accord it does so only for O_DIRECT."""
     read = Job(name="read", does="read", files=("0/file",), block=SIZE, size=None)
     assert f"iomem_align={mmap.PAGESIZE}" in job_file([read], log="log").splitlines()

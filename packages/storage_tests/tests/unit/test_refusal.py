@@ -18,7 +18,6 @@ from storage_tests.profile import Targets, made, refuse_room
 
 
 def test_what_a_dead_command_left_takes_no_room(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """It filled the file system: it goes before the free space is looked at, so that nobody is sent away for it."""
     dead = dataclasses.replace(this_process(), boot_id="another")
     left = tmp_path / dead.directory
     left.mkdir()
@@ -33,7 +32,6 @@ def test_what_a_dead_command_left_takes_no_room(tmp_path: Path, monkeypatch: pyt
 
 
 def test_what_a_living_command_writes_stays(tmp_path: Path) -> None:
-    """Its path is refused."""
     (tmp_path / MARKER).write_text(json.dumps(dataclasses.asdict(this_process())))
     with pytest.raises(UsageError, match="runs a storage test there"):
         refuse_room(made("dedup", Targets(paths=(tmp_path,)), [], small=True), yes=False)
@@ -43,8 +41,6 @@ def test_what_a_living_command_writes_stays(tmp_path: Path) -> None:
 def test_leftovers_that_cannot_be_removed_are_the_storages_fault(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """In one line."""
-
     def fails(_path: Path) -> bool:
         raise OSError(errno.EIO, "Input/output error")
 

@@ -44,7 +44,6 @@ def test_bytes_are_counted_in_the_second_in_which_the_call_ended() -> None:
 
 
 def test_clients_are_put_together() -> None:
-    """Sums, the largest of what is a maximum, histograms cell by cell."""
     each = []
     for ns in (2_000, 9_000):
         tally = Tally(())

@@ -26,7 +26,6 @@ MIB = 1 << 20
     ],
 )
 def test_the_smallest_point_decides(name: str, given: list[str], touched: int, tmp_path: Path) -> None:
-    """Caches that hold it may have answered it, whatever the largest one has; on two paths."""
     (tmp_path / "own").mkdir()
     (tmp_path / "own" / "file").write_bytes(b"1234567")
     given = [one.replace("OWN", str(tmp_path / "own")) for one in given]

@@ -27,7 +27,6 @@ def _client(tmp_path: Path, live: Live | None) -> TestClient:
 
 
 def test_it_shows_what_the_profile_does(tmp_path: Path) -> None:
-    """As JSON, and as a page that the address of the command leads to; what a run said is text."""
     live = Live("insert-drift", Counters(tmp_path / "counters", 2), [tmp_path])
     live.run("shared, 2 clients")
     live.look()
@@ -45,7 +44,6 @@ def test_it_shows_what_the_profile_does(tmp_path: Path) -> None:
 
 
 def test_elsewhere_there_is_none(tmp_path: Path) -> None:
-    """And no way to it on the pages."""
     client = _client(tmp_path, None)
     answer = client.get("/api/v1/profile/timeline")
     assert answer.status_code == 404

@@ -14,7 +14,6 @@ from controller.search.opened import reader_views
 def test_links_are_removed_also_when_a_lock_file_comes_meanwhile(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """What an engine's watcher leaves while the directory is emptied fails no search and stays nowhere."""
     remove, late = os.rmdir, []
 
     def rmdir(path: Any, **options: Any) -> None:

@@ -13,7 +13,6 @@ from core.records import Phase
 
 
 def test_figures_are_read_as_they_were_written() -> None:
-    """What there is nothing to say of is left out; what is not known is refused."""
     for one in (figures(), figures(trace=TRACE, database="db2", filer={"name": "titan", "scale": 4.0})):
         text = json.dumps(one.to_json())
         assert JobFigures.model_validate_json(text) == one
@@ -24,7 +23,6 @@ def test_figures_are_read_as_they_were_written() -> None:
 
 
 def test_a_group_goes_from_the_first_start_to_the_last_end_less_what_all_were_held() -> None:
-    """Sizes are summed; disturbances stand once; rates are over the whole, the longest job's beside."""
     one = figures(span_s=(100.0, 200.0), held_s=(120.0, 140.0), elapsed_s=80.0, disturbances=["paused"], database="a")
     two = figures(span_s=(110.0, 250.0), held_s=(130.0, 150.0), elapsed_s=120.0, phases={"walk": 3.0}, database="b",
                   labels=["other"], exceptions={"encrypted": 1, "corrupt": 2}, violations=["a.zip"])  # fmt: skip

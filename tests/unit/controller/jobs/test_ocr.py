@@ -26,7 +26,6 @@ def _install(program: Path) -> None:
 
 
 def test_what_is_asked_for() -> None:
-    """English when no language is said; languages alone are a mistake."""
     assert ocr_choice(False, None) == OcrChoice()
     assert ocr_choice(True, None).languages == "eng"
     assert ocr_choice(True, "deu+eng").languages == "deu+eng"
@@ -35,7 +34,6 @@ def test_what_is_asked_for() -> None:
 
 
 def test_without_tesseract(program: Path) -> None:
-    """Refused in one line that says what to install; who does not ask hears nothing of it."""
     refuse_no_ocr(OcrChoice())
     with pytest.raises(UsageError) as refused:
         refuse_no_ocr(OcrChoice(languages="eng"))
@@ -48,7 +46,6 @@ def test_without_tesseract(program: Path) -> None:
 
 
 def test_without_a_languages_data(program: Path) -> None:
-    """Named, with its package, at the option that named it."""
     _install(program)
     refuse_no_ocr(OcrChoice(languages="eng"))
     with pytest.raises(UsageError) as refused:

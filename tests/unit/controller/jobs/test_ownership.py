@@ -23,7 +23,6 @@ def test_root_gives_the_directory_to_the_owner_of_the_storage_root(tmp_path: Pat
 
 
 def test_a_storage_root_of_our_own_changes_nothing(tmp_path: Path) -> None:
-    """Where the storage root is ours, so is the directory."""
     job = tmp_path / "jobs" / "j"
     job.mkdir(parents=True)
     hand_over(os.fsencode(job), tmp_path)
@@ -31,7 +30,6 @@ def test_a_storage_root_of_our_own_changes_nothing(tmp_path: Path) -> None:
 
 
 def test_what_a_link_leads_to_is_not_given_away(tmp_path: Path) -> None:
-    """The storage root's owner may put a link where the job's folder was just made, or above it."""
     if os.geteuid() != 0:
         pytest.skip("only root can give files away")
     secret = tmp_path / "of root"

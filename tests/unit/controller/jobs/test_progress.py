@@ -56,7 +56,6 @@ def look(
 
 
 def test_while_walking_nothing_is_promised() -> None:
-    """Directories not yet listed may hold anything: no share, no total, no end."""
     snapshot = Pace(JobOptions()).snapshot(look(Phase.WALK, part(Phase.WALK)), 0.0, 0.0)
     assert (snapshot.share, snapshot.items_known, snapshot.left_s, snapshot.phase_left_s) == (None, None, None, None)
     assert left_text(snapshot) == "end unknown yet"
@@ -64,7 +63,6 @@ def test_while_walking_nothing_is_promised() -> None:
 
 
 def test_expand_of_two_passes_tells_its_own_end_only() -> None:
-    """How long the index phase takes is unknown before it began; the line says that it comes."""
     now = look(Phase.EXPAND, part(Phase.EXPAND, weight_done=50, weight_open=50), items=10)
     two = Pace(JobOptions()).snapshot(now, 0.0, 0.0)
     assert (two.left_s, two.phase_left_s) == (None, pytest.approx(10.0))
@@ -74,7 +72,6 @@ def test_expand_of_two_passes_tells_its_own_end_only() -> None:
 
 
 def test_index_knows_its_total() -> None:
-    """In the index phase every item is known."""
     now = look(Phase.INDEX, part(Phase.INDEX, weight_done=80, weight_open=20), items=100, indexed=80)
     snapshot = Pace(JobOptions()).snapshot(now, 0.0, 0.0)
     assert items_text(snapshot) == "80 of 100 items"
@@ -83,7 +80,6 @@ def test_index_knows_its_total() -> None:
 
 @pytest.mark.parametrize(("single_pass", "before"), [(False, Phase.INDEX), (True, Phase.EXPAND)])
 def test_with_ocr_the_end_is_known_in_phase_ocr(single_pass: bool, before: Phase) -> None:
-    """The phase before it tells its own end only, and what comes then; ocr reads for the time that its pages weigh."""
     pace = Pace(JobOptions(single_pass=single_pass, ocr=OcrChoice(languages="eng")))
     early = pace.snapshot(look(before, part(before, weight_done=80, weight_open=20), items=100, indexed=80), 0.0, 0.0)
     assert early.left_s is None

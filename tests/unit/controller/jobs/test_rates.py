@@ -30,7 +30,6 @@ def test_gb_per_hour_uses_decimal_gigabytes() -> None:
 
 @given(amounts, times)
 def test_gb_per_hour_gives_the_bytes_back(nbytes: int, seconds: float) -> None:
-    """Rate × time is the amount, whatever the units on the way."""
     assert gb_per_hour(nbytes, seconds) * seconds / 3600 * GB == pytest.approx(nbytes)
 
 
@@ -69,7 +68,6 @@ def test_the_window_covers_the_last_seconds_only(steps: list[tuple[float, int]])
 
 
 def test_the_window_begins_anew_when_something_else_is_counted() -> None:
-    """A number that falls belongs to another phase; no negative rate is shown."""
     window = Window(10.0)
     window.add(0.0, 100)
     window.add(1.0, 500)
@@ -82,5 +80,4 @@ def test_the_window_begins_anew_when_something_else_is_counted() -> None:
     [(0.0, "0.0 s"), (3.46, "3.5 s"), (12.2, "12 s"), (200.0, "3 min 20 s"), (3720.0, "1 h 02 min"), (-1.0, "0.0 s")],
 )
 def test_durations_read_well(seconds: float, text: str) -> None:
-    """People read times in their own units."""
     assert duration(seconds) == text

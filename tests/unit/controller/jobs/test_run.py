@@ -16,7 +16,6 @@ def outcome(state: JobState, reason: str | None = None) -> Outcome:
 
 @pytest.mark.parametrize("state", [JobState.COMPLETED, JobState.COMPLETED_WITH_EXCEPTIONS])
 def test_a_completed_job_is_good_when_its_counts_add_up(state: JobState) -> None:
-    """Exceptions are results; counts that do not add up are a failed run."""
     assert judge(outcome(state), "j", 0) is None
     with pytest.raises(RunFailed, match="do not add up"):
         judge(outcome(state), "j", 3)
@@ -30,17 +29,14 @@ def test_a_suspended_job_says_why_and_how_to_go_on() -> None:
 
 @pytest.mark.parametrize("state", [JobState.RUNNING, JobState.PAUSING])
 def test_anything_unfinished_is_a_failed_run(state: JobState) -> None:
-    """Status 0 is never given to a job that did not end well."""
     with pytest.raises(RunFailed):
         judge(outcome(state), "j", 0)
 
 
 def test_a_job_that_another_command_paused_is_no_failure() -> None:
-    """It continues later: a line with the next command, status 0."""
     assert "edbench job resume j" in str(judge(outcome(JobState.PAUSED), "j", 0))
 
 
 def test_a_job_that_another_command_cancelled_is_a_failure() -> None:
-    """A script that waited for its results has none: status 1."""
     with pytest.raises(RunFailed, match="edbench job delete j"):
         judge(outcome(JobState.CANCELLED), "j", 0)

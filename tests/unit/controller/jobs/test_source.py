@@ -21,20 +21,17 @@ FILER = Storage(NullRecorder())
 
 
 def test_a_source_that_is_not_there_is_refused(tmp_path: Path) -> None:
-    """A typing error costs one line, not a job."""
     with pytest.raises(UsageError, match="does not exist"):
         prepare_source(FILER, tmp_path / "nope")
 
 
 def test_a_source_that_cannot_be_looked_at_is_not_called_missing(tmp_path: Path) -> None:
-    """As where the servers of a mount are away: whoever reads "does not exist" looks for a typing error."""
     (tmp_path / "loop").symlink_to("loop")
     with pytest.raises(UsageError, match=r"cannot be accessed .*check that it is mounted"):
         prepare_source(FILER, tmp_path / "loop" / "source")
 
 
 def test_a_file_is_no_source(tmp_path: Path) -> None:
-    """A source is a directory."""
     (tmp_path / "file").write_bytes(b"x")
     with pytest.raises(UsageError, match="not a directory"):
         prepare_source(FILER, tmp_path / "file")
@@ -42,7 +39,6 @@ def test_a_file_is_no_source(tmp_path: Path) -> None:
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may read everything")
 def test_an_unreadable_source_is_refused(tmp_path: Path) -> None:
-    """Nothing starts over a directory that cannot be listed."""
     tmp_path.chmod(0o000)
     try:
         with pytest.raises(UsageError, match="cannot be listed"):
@@ -52,7 +48,6 @@ def test_an_unreadable_source_is_refused(tmp_path: Path) -> None:
 
 
 def test_first_level_directories_are_custodians(tmp_path: Path) -> None:
-    """Sorted by bytes, names that are not UTF-8 included; files above them belong to _root."""
     for name in (b"zoe", b"\xff\xfe", b"Anna"):
         (tmp_path / os.fsdecode(name)).mkdir()
     (tmp_path / "stray.txt").write_bytes(b"x")
@@ -146,7 +141,6 @@ def test_evidence_that_looks_like_a_corpus_loses_nothing(tmp_path: Path) -> None
 
 
 def test_a_source_may_not_hold_what_the_job_writes(tmp_path: Path) -> None:
-    """A job that finds its own output never ends."""
     (tmp_path / "in").mkdir()
     (tmp_path / "in" / "file").touch()
     source = prepare_source(FILER, tmp_path / "in")

@@ -62,7 +62,6 @@ def sources(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
 def test_memory_does_not_grow_with_a_directory(
     sources: tuple[Path, Path], work: Callable[[Path], None], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Four times the entries take the same memory."""
     monkeypatch.setattr(storage_listing, "AT_ONCE", _AT_ONCE)
     few, many = sources
     _peak(work, few)  # what is made once and stays

@@ -71,7 +71,6 @@ def test_waits_of_slots_that_are_hardly_in_calls_are_not_their_calls() -> None:
 
 
 def test_on_real_storage_the_waits_of_slots_are_never_more_than_their_calls() -> None:
-    """Without a filer that books, it is taken from the run-queue delay of the slots, and no queue is made up."""
     found = split(STEPS, worker(wait=(0.0, 0.0, 5.0)), 1)
     assert found is not None
     assert (found.exact, found.queue_s) == (False, None)
@@ -83,5 +82,4 @@ def test_on_real_storage_the_waits_of_slots_are_never_more_than_their_calls() ->
 
 
 def test_nothing_is_said_without_calls() -> None:
-    """No call, no time."""
     assert split({}, worker(wait=(0.0, 0.0, 0.0)), 1) is None

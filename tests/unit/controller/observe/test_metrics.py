@@ -9,7 +9,6 @@ from sql.session import Database
 
 
 def test_services_that_are_away_are_shown_as_away() -> None:
-    """Down is 0, what only a service could tell is left out, and the scrape waits for neither."""
     nobody = Database("db1", "postgresql+psycopg2://u@127.0.0.1:1/db")
     metrics = ControllerMetrics([nobody], "redis://127.0.0.1:1/0", lambda: 2)
     metrics.start()

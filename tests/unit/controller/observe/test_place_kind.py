@@ -34,7 +34,6 @@ not a mount line
     ],
 )
 def test_the_innermost_and_latest_mount_counts(path: str, label: str) -> None:
-    """Whole path elements, octal escapes, and mounts over mounts, as proc_pid_mountinfo(5) has them."""
     assert storage_label(path, MOUNTS) == label
 
 

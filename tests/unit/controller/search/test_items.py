@@ -26,7 +26,6 @@ def _items(known: list[uuid.UUID], families: list[int]) -> JobItems:
 
 @given(st.lists(ids, unique=True), st.lists(ids))
 def test_positions_are_those_of_the_ids_that_are_known(known: list[uuid.UUID], asked: list[uuid.UUID]) -> None:
-    """Ids that begin alike too, which chance makes once in a long time."""
     known = sorted(known)
     items = _items(known, [NO_FAMILY] * len(known))
     wanted = item_ids(each.bytes for each in asked)
@@ -36,7 +35,6 @@ def test_positions_are_those_of_the_ids_that_are_known(known: list[uuid.UUID], a
 
 @given(st.data(), st.integers(1, 12))
 def test_families_are_whole(data: st.DataObject, size: int) -> None:
-    """Everything that has a family of a hit, and the hits themselves."""
     families = data.draw(st.lists(st.integers(NO_FAMILY, size - 1), min_size=size, max_size=size))
     hits = data.draw(st.lists(st.booleans(), min_size=size, max_size=size))
     found = _items([uuid.UUID(int=n) for n in range(size)], families).with_families(np.array(hits))

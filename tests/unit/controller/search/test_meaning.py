@@ -22,7 +22,6 @@ def _kept(monkeypatch: pytest.MonkeyPatch, searches: dict[str, str]) -> Any:
 
 
 def test_each_stands_for_its_query(monkeypatch: pytest.MonkeyPatch) -> None:
-    """However often, and inside others."""
     job = _kept(monkeypatch, {"a": "one OR two", "b": "saved:a NOT saved:c", "c": "three"})
     assert meaning(job, "saved:b saved:a") == parse("((one OR two) NOT three) (one OR two)")
 

@@ -17,7 +17,6 @@ TERMS = (Term(1, "über"), Term(3, "budget"), Term(4, '"third quarter"'))
 
 @pytest.mark.parametrize("charset", ["utf-8", "utf-8-sig", "utf-16", "utf-16-le", "utf-16-be", "utf-32", "cp1252"])
 def test_a_list_is_read_in_the_charset_that_it_is_in(charset: str, tmp_path: Path) -> None:
-    """With a mark and without, as spreadsheets and editors write them."""
     file = tmp_path / "terms.txt"
     file.write_bytes(TEXT.encode(charset))
     assert read_terms(file).terms == TERMS
@@ -25,7 +24,6 @@ def test_a_list_is_read_in_the_charset_that_it_is_in(charset: str, tmp_path: Pat
 
 
 def test_a_stray_byte_of_zero_makes_no_list_utf_16(tmp_path: Path) -> None:
-    """It is refused with its line; letters that have no byte of zero are UTF-16 by their ends of lines."""
     file = tmp_path / "terms.txt"
     file.write_bytes(b"merger\nbud\0get\nthird quarter\n")
     with pytest.raises(UsageError, match=r"1 terms have syntax errors: line 2: .*NUL"):
@@ -36,7 +34,6 @@ def test_a_stray_byte_of_zero_makes_no_list_utf_16(tmp_path: Path) -> None:
 
 
 def test_terms_that_mean_the_same_are_told(tmp_path: Path) -> None:
-    """However they are written, in all of the jobs."""
     file = tmp_path / "terms.txt"
     file.write_text("Budget\nwor*\nbudget\n'budget'\n")
     jobs: Any = [SimpleNamespace(), SimpleNamespace()]
@@ -77,7 +74,6 @@ def test_a_bad_list_is_one_line(data: bytes, said: str, tmp_path: Path) -> None:
 
 
 def test_files_and_charsets_that_there_are_not(tmp_path: Path) -> None:
-    """One line each."""
     with pytest.raises(UsageError, match="does not exist"):
         read_terms(tmp_path / "none")
     with pytest.raises(UsageError, match="is a directory"):

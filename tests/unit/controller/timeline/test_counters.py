@@ -32,7 +32,6 @@ def axis_over(found: list[tuple[int, float]], step: int) -> Axis:
 
 @given(gaps, steps)
 def test_growth_over_all_buckets_is_the_growth_of_the_counter(parts: list[tuple[int, int]], step: int) -> None:
-    """Whatever the step and wherever readings are missing, rate × time adds up to what was counted."""
     found = readings(parts)
     axis = axis_over(found, step)
     rates = Counter(found).rates(axis.edges)
@@ -44,7 +43,6 @@ def test_growth_over_all_buckets_is_the_growth_of_the_counter(parts: list[tuple[
 
 @given(gaps, steps)
 def test_no_rate_is_beyond_what_was_read(parts: list[tuple[int, int]], step: int) -> None:
-    """A bucket's rate lies between the lowest and the highest rate between two readings."""
     found = readings(parts)
     read = [(b - a) / (late - early) for (early, a), (late, b) in itertools.pairwise(found)]
     for rate in Counter(found).rates(axis_over(found, step).edges):
@@ -56,7 +54,6 @@ def test_no_rate_is_beyond_what_was_read(parts: list[tuple[int, int]], step: int
 def test_time_only_goes_forward_and_an_increment_is_the_end_of_the_whole(
     parts: list[tuple[int, int]], step: int, since: int
 ) -> None:
-    """The axis rises, begins at 0, and what is sent later has the same buckets."""
     found = readings(parts)
     whole = axis_over(found, step)
     assert whole.t[0] == 0.0
@@ -78,13 +75,11 @@ def test_an_axis_has_at_most_the_points_asked_for(seconds: int, points: int, sin
 
 
 def test_nothing_is_said_of_time_without_readings() -> None:
-    """Before the first reading and after the last there is no value, and none is 0."""
     rates = Counter([(12, 5.0), (14, 9.0)]).rates([10, 12, 13, 14, 15, 20, 25])
     assert rates == [None, None, 2.0, 2.0, None, None]
 
 
 def test_a_counter_that_begins_anew_does_not_count_backwards() -> None:
-    """A worker that was started again: the time between its lives is unknown, both lives count."""
     rates = Counter([(0, 100.0), (1, 110.0), (2, 3.0), (3, 5.0)]).rates([1, 2, 3, 4])
     assert rates == [10.0, None, 2.0]
 
@@ -97,7 +92,6 @@ def test_late_calls_belong_to_the_nearest_bucket() -> None:
 
 
 def test_series_are_added_and_divided_where_they_are_known() -> None:
-    """None is the absence of a value, never 0."""
     assert added([[1.0, None, None], [2.0, 3.0, None]]) == [3.0, 3.0, None]
     assert ratio([1.0, None, 1.0, 0.0], [2.0, 1.0, 0.0, None]) == [0.5, None, None, None]
 

@@ -16,7 +16,6 @@ def test_means_within_buckets_and_nothing_where_nothing_was_read() -> None:
 
 
 def test_a_reading_holds_for_a_while() -> None:
-    """From before the axis too, and at its end: an increment has to say the same as the whole."""
     assert gauge(SECONDS, [(99, 7.0), (103, 3.0)], holds=2.0) == [7.0, 7.0, None, 3.0, 3.0, 3.0]
     late = Axis(100.5, 106, 1, skipped=4)
     assert gauge(late, [(99, 7.0), (103, 3.0)], holds=2.0) == [3.0, 3.0]

@@ -38,7 +38,6 @@ def wire(n: int) -> dict[str, Any]:
 
 @pytest.mark.parametrize(("produced", "word"), [(False, "discovered"), (True, "written")])
 def test_what_a_production_writes_is_not_called_discovered(produced: bool, word: str) -> None:
-    """And it has no raw bytes, so no line for them."""
     told = readings(lambda n: {"raw_bytes": 0, "discovered_bytes": 1_000_000 * n, "elapsed_s": float(n)})
     volumes, *_ = work_panels(AXIS, [Work(AXIS, told, 100.5, over=True)], produced=produced)
     labels = [series.label for series in volumes.series]
@@ -48,7 +47,6 @@ def test_what_a_production_writes_is_not_called_discovered(produced: bool, word:
 
 
 def test_wire_counters_become_rates_and_mean_times() -> None:
-    """Ops that were not sent meanwhile are left out; times are per op."""
     rates, times = wire_panels(AXIS, {"boot:filer:0:52": readings(wire)}, {})
     assert (rates.id, rates.kind, rates.title) == ("wire_1", "stacked", "Wire ops/second, filer (nfs4 4.2)")
     assert lines(rates) == {"READ": [10.0] * 6}
@@ -57,7 +55,6 @@ def test_wire_counters_become_rates_and_mean_times() -> None:
 
 
 def test_wire_read_share_counts_only_mounts_under_the_storage_root() -> None:
-    """Far below one, a cache answered; without such a mount there is no panel."""
     other = readings(lambda n: wire(n) | {"storage": False})
     read: list[float | None] = [1000.0, 500.0, 0.0, None, 1000.0, 250.0]
     panel = read_share_panel(AXIS, {"a": readings(wire), "b": other}, read)
@@ -67,7 +64,6 @@ def test_wire_read_share_counts_only_mounts_under_the_storage_root() -> None:
 
 
 def test_block_devices_arrays_and_stations() -> None:
-    """Counters as rates, gauges as means over what there is, nothing where nothing is."""
     moved, queue = block_panels(
         AXIS,
         {"boot:sda": readings(lambda n: {"read_bytes": 2_000_000 * n, "write_bytes": 0, "weighted_ms": 1500 * n})},
@@ -80,7 +76,6 @@ def test_block_devices_arrays_and_stations() -> None:
 
 
 def test_space_and_inodes_of_a_file_system() -> None:
-    """What is free and what is not, in one stack; no inodes where the file system has no table of them."""
     ext4 = {"bytes": 100, "bytes_free": 40, "inodes": 9, "inodes_free": 8}
     whole = [("boot:sda", [(101, ext4), (103, ext4 | {"bytes_free": 30})]), ("boot:nas", [(101, ext4 | {"inodes": 0})])]
     space, inodes, other = space_panels(AXIS, dict(whole), {})
@@ -94,7 +89,6 @@ def test_space_and_inodes_of_a_file_system() -> None:
 
 
 def test_stations_of_an_emulated_filer() -> None:
-    """How busy the servers of a station are together, and how long a call waits for one of them."""
     station = {"servers": 2, "calls": 0, "busy_s": 0.0, "waited_s": 0.0}
     busy, wait = emulated_panels(
         AXIS,

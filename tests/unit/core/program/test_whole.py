@@ -26,7 +26,6 @@ def _python(code: str, path: Path = REPOSITORY) -> subprocess.CompletedProcess[s
 
 
 def test_a_program_loads_in_peace_and_ends_where_its_work_does(tmp_path: Path) -> None:
-    """It has the status that it gives, everything is said, what others want done at the end is done, and then nothing more."""
     (tmp_path / "program.py").write_text(_PROGRAM)
     code = (
         "import atexit; atexit.register(print, 'taken apart'); from core.program.whole import begin; begin('program')"
@@ -36,7 +35,6 @@ def test_a_program_loads_in_peace_and_ends_where_its_work_does(tmp_path: Path) -
 
 
 def test_a_program_that_fails_says_where(tmp_path: Path) -> None:
-    """As any: a traceback and exit status 1."""
     (tmp_path / "program.py").write_text("def run():\n    raise ValueError('so')\n")
     ended = _python("from core.program.whole import begin; begin('program')", tmp_path)
     assert ended.returncode == 1
@@ -45,6 +43,5 @@ def test_a_program_that_fails_says_where(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("package", ["cli", "worker", "worker.box", "queue_manager"])
 def test_every_program_of_a_job_begins_so(package: str) -> None:
-    """Nothing of it is loaded before."""
     code = f"import sys, {package}.__main__ as first; print(first.begin.__module__, '{package}.main' in sys.modules)"
     assert _python(code).stdout.split() == ["core.program.whole", "False"]

@@ -8,13 +8,11 @@ from core.storage.whole import naming_of, strays
 
 
 def test_this_machine_keeps_names(tmp_path: Path) -> None:
-    """And nothing is left of the question; those that do not are asked on mounts of their own."""
     assert naming_of(tmp_path).kept
     assert list(tmp_path.iterdir()) == []
 
 
 def test_storage_that_lists_names_in_another_case_has_no_strays() -> None:
-    """What a job made is not taken for what nobody knows; what is there beside it is, in whatever case."""
     known = {"VOL001/TEXT/0001/EDB1.txt", "VOL001/TEXT/0001/EDB2.txt"}
     assert strays({path.lower() for path in known}, known) == set()
     beside = {"VOL001/TEXT/0001/edb1.txt", "VOL001/TEXT/0001/EDB2.txt.ab12.tmp"}

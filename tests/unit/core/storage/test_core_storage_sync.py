@@ -36,7 +36,6 @@ def _fail(_fd: int) -> None:
 def test_what_is_called_meanwhile_does_not_wait(
     storage: Storage, recorder: MemoryRecorder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """It is over when the block is, and one record with its own times."""
     told = threading.Event()
     waited: list[bool] = []
     monkeypatch.setattr(sync, "syncfs", lambda _fd: waited.append(told.wait(_SECONDS)))
@@ -77,8 +76,6 @@ def test_one_that_fails_is_a_fault(
 def test_no_descriptor_is_left_where_no_thread_can_be_made(
     storage: Storage, recorder: MemoryRecorder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """It is a fault like any other."""
-
     def refuse(_thread: threading.Thread) -> None:
         raise RuntimeError("can't start new thread")
 

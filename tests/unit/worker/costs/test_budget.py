@@ -36,7 +36,6 @@ def test_the_last_byte_is_allowed_and_one_more_is_not() -> None:
 
 
 def test_what_was_refused_is_not_on_the_account() -> None:
-    """A dropped child takes no room from its smaller siblings."""
     budget = Budget(LIMITS, 10)
     budget.charge(400)
     _refused(ExceptionCode.EXPANSION_LIMIT, budget.charge, 5_000)
@@ -47,7 +46,6 @@ def test_what_was_refused_is_not_on_the_account() -> None:
 
 
 def test_an_announced_size_is_refused_before_a_byte_is_taken() -> None:
-    """A bomb that announces itself is never written."""
     budget = Budget(LIMITS, 10)
     _refused(ExceptionCode.EXPANSION_LIMIT, budget.foresee, 1_001)
     assert budget.spent == 0
@@ -55,7 +53,6 @@ def test_an_announced_size_is_refused_before_a_byte_is_taken() -> None:
 
 
 def test_after_ten_drops_everything_is_refused() -> None:
-    """A bomb of many members cannot have each of them inflated up to the limit."""
     budget = Budget(LIMITS, 10)
     for _ in range(10):
         _refused(ExceptionCode.EXPANSION_LIMIT, budget.charge, 2_000)
@@ -63,7 +60,6 @@ def test_after_ten_drops_everything_is_refused() -> None:
 
 
 def test_children_are_counted_against_their_own_limit() -> None:
-    """A container of endless empty members ends with children_limit."""
     budget = Budget(LIMITS, 10)
     for _ in range(3):
         budget.count_child()
@@ -90,7 +86,6 @@ def test_ranges_share_what_is_left() -> None:
     st.lists(st.integers(0, 10**10), max_size=30),
 )
 def test_shares_are_never_more_than_there_is(allowance: Allowance, weights: list[int]) -> None:
-    """Bytes, items and hand-ons, whatever the weights."""
     shares = allowance.shared(weights)
     assert len(shares) == len(weights)
     for field in ("extracted", "children", "hand_ons"):
@@ -130,7 +125,6 @@ def test_what_others_spent_is_not_left() -> None:
 
 
 def test_where_memory_was_full_before_fewer_are_taken() -> None:
-    """After a death for want of memory the items end before that place."""
     budget = Budget(LIMITS, 10, room=2)
     for _ in range(2):
         budget.check()
@@ -139,15 +133,12 @@ def test_where_memory_was_full_before_fewer_are_taken() -> None:
 
 
 def test_hand_ons_end() -> None:
-    """What may not be left to others any more is opened here; nothing is refused."""
     budget = Budget(Limits(hand_ons=3), 10)
     assert [budget.hand_on(2), budget.hand_on(2), budget.hand_on(), budget.hand_on()] == [True, False, True, False]
 
 
 @given(st.integers(0, 10_000), st.lists(st.tuples(st.integers(0, 3_000), st.booleans()), max_size=40))
 def test_never_more_than_allowed_and_the_same_again(loose: int, steps: list[tuple[int, bool]]) -> None:
-    """Whatever the order of children and drops, spent stays within 0 and the limit, and a re-run decides the same."""
-
     def run() -> list[bool]:
         budget, taken = Budget(LIMITS, loose), []
         for amount, announce in steps:

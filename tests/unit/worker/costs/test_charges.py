@@ -36,14 +36,12 @@ def _charges(deaths: Sequence[Death], spent: dict[uuid.UUID, float] | None = Non
 
 
 def test_below_the_limits_nothing_is_stopped() -> None:
-    """Three deaths of four; and larger containers may cost more."""
     assert _charges(_died(1, 1, 2)).stop(LOOSE, 10) is None
     assert _charges(_died(1, 1, 2, 2)).stop(LOOSE, 1_000_000) is None
     assert _charges(_died(1, 1, 2, 2)).stop(OTHER, 10) is None
 
 
 def test_it_ends_behind_the_last_place_of_a_death() -> None:
-    """What was passed unharmed is taken again; behind the last place nothing is."""
     charges = _charges(_died(1, 1, 2, 2))
     stop = charges.stop(LOOSE, 10)
     assert stop is not None
@@ -58,21 +56,18 @@ def test_it_ends_behind_the_last_place_of_a_death() -> None:
 
 @pytest.mark.parametrize("deaths", [_died(1, 1, 2, 2, task=ANOTHER), _died(*[1, 2] * 4)])
 def test_it_is_not_touched_any_more(deaths: list[Death]) -> None:
-    """By a task in which nobody died of it, or when slots go on dying on the way to the last place."""
     stop = _charges(deaths).stop(LOOSE, 10)
     assert stop is not None
     assert stop.reached
 
 
 def test_a_container_within_is_stopped_by_itself() -> None:
-    """The deaths of its children are its own; the large loose file around it has room for them."""
     charges = _charges(_died(1, 1, 2, 2, parent=INNER))
     assert charges.stop(INNER, 10) is not None
     assert charges.stop(LOOSE, 5_000_000) is None
 
 
 def test_a_death_counts_once_for_each_thing_around() -> None:
-    """The loose file is the parent of its own children."""
     assert _charges(_died(1, 2, 3)).stop(LOOSE, 10) is None
 
 
@@ -81,20 +76,17 @@ def test_a_death_counts_once_for_each_thing_around() -> None:
     [(_died(1, seconds=60.0) + _died(2, seconds=40.0), {}), (_died(2, seconds=10.0), {LOOSE: 90.0})],
 )
 def test_seconds_of_deaths_and_of_finished_tasks_add_up(deaths: list[Death], spent: dict[uuid.UUID, float]) -> None:
-    """Two deaths at the deadline may be enough."""
     stop = _charges(deaths, spent).stop(LOOSE, 10)
     assert stop is not None
     assert (stop.code, stop.reached) == (ExceptionCode.TIME_LIMIT, False)
 
 
 def test_what_is_left_of_the_seconds() -> None:
-    """Less what finished tasks and deaths took; on the way to the last place nobody looks at the clock."""
     assert _charges(_died(1, seconds=25.0), {LOOSE: 50.0}).seconds_left(LOOSE, 10) == 25.0
     assert _charges(_died(1, 1, 2, 2)).seconds_left(LOOSE, 10) == math.inf
 
 
 def test_full_memory_leaves_room_for_half() -> None:
-    """Of what the attempt had taken; only this task knows how its items filled the memory."""
     full = _death(task=TASK, item=None, loose=LOOSE, taken=1_000)
     assert _charges([full]).room(LOOSE) == 500
     assert _charges([full, _death(task=TASK, item=None, loose=LOOSE, taken=400)]).room(LOOSE) == 200

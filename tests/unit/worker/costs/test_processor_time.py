@@ -38,6 +38,5 @@ def test_the_time_of_the_box_counts(spinning: int) -> None:
 
 
 def test_a_box_that_is_gone_is_no_fault(spinning: int) -> None:
-    """Its slot is about to die of the same; until then the slot's own time counts."""
     count_box(2**22 + 1)  # no process has this number
     assert processor_seconds() >= 0

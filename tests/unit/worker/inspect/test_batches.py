@@ -84,7 +84,6 @@ def _given(where: Path, sizes: list[int], together: int = TOGETHER) -> list[int]
 
 
 def test_few_files_go_one_by_one_and_many_together(tmp_path: Path) -> None:
-    """So that a handful is read side by side, and what a batch costs is shared by the many."""
     given = _given(tmp_path, [1] * 300)
     assert given[:7] == [1] * 7
     assert max(given) == 16
@@ -93,18 +92,15 @@ def test_few_files_go_one_by_one_and_many_together(tmp_path: Path) -> None:
 
 
 def test_where_each_may_take_long_none_waits_for_another(tmp_path: Path) -> None:
-    """With passwords to try, or pictures to read."""
     assert _given(tmp_path, [1] * 100, together=1) == [1] * 100
 
 
 def test_large_files_go_by_themselves(tmp_path: Path) -> None:
-    """However many there are before them."""
     given = _given(tmp_path, [1] * 200 + [2_000_000] * 3)
     assert given[-2:] == [1, 1]
 
 
 def test_the_trace_says_where_a_process_was(tmp_path: Path) -> None:
-    """File, item and what was spooled before the file; no item where none was begun."""
     path, spool = tmp_path / "trace", tmp_path / "spool"
     new_trace(path)
     assert path.stat().st_size == TRACE_BYTES

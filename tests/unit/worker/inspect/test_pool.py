@@ -44,7 +44,6 @@ def _nothing() -> None:
 
 
 def test_one_call_forks_one_process(tmp_path: Path) -> None:
-    """However many there may be; and a process goes on to the next call."""
     with InspectPool(8, _nothing) as pool:
         for name in ("a", "b", "c"):
             pool.schedule(_note, [tmp_path], {"name": name}).result()
@@ -54,14 +53,12 @@ def test_one_call_forks_one_process(tmp_path: Path) -> None:
 
 
 def test_a_call_gives_what_its_function_gives() -> None:
-    """From the process that made it; None where it gives nothing."""
     with InspectPool(1, _nothing) as pool:
         assert pool.schedule(sorted, ["cab"], {"reverse": True}).result() == ["c", "b", "a"]
         assert pool.schedule(_nothing, [], {}).result() is None
 
 
 def test_something_is_done_meanwhile() -> None:
-    """Once, when there is a process to wait for."""
     done = list[int]()
     with InspectPool(1, _nothing, lambda: done.append(os.getpid())) as pool:
         work = pool.schedule(_nothing, [], {})
@@ -72,7 +69,6 @@ def test_something_is_done_meanwhile() -> None:
 
 
 def test_more_calls_than_processes(tmp_path: Path) -> None:
-    """All are made, whichever is waited for first."""
     with InspectPool(2, _nothing) as pool:
         works = [pool.schedule(_note, [tmp_path, str(n)], {}) for n in range(9)]
         works[-1].result()
@@ -89,7 +85,6 @@ def test_more_calls_than_processes(tmp_path: Path) -> None:
 def test_a_death_is_told_and_the_rest_goes_on(
     tmp_path: Path, function: Callable[..., None], args: list[int], status: int
 ) -> None:
-    """With how the process ended; another takes what waited."""
     with InspectPool(1, _nothing) as pool:
         dying = pool.schedule(function, args, {})
         behind = pool.schedule(_note, [tmp_path, "behind"], {})
@@ -102,7 +97,6 @@ def test_a_death_is_told_and_the_rest_goes_on(
 
 @pytest.mark.parametrize(("function", "wanted"), [(_fail, OSError), (_fail_oddly, RuntimeError)])
 def test_what_a_call_raises_is_raised_here(function: Callable[[], None], wanted: type[Exception]) -> None:
-    """Or its text, where it cannot be made again; the process goes on."""
     with InspectPool(1, _nothing) as pool:
         with pytest.raises(wanted):
             pool.schedule(function, [], {}).result()
@@ -116,7 +110,6 @@ def test_what_a_process_begins_with_fails_each_call() -> None:
 
 
 def test_closing_ends_what_is_under_way(tmp_path: Path) -> None:
-    """Nothing is left behind, and nobody waits for it."""
     with InspectPool(2, _nothing) as pool:
         pool.schedule(signal.pause, [], {})
         pool.schedule(_note, [tmp_path, "second"], {}).result()

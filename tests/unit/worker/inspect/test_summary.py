@@ -55,7 +55,6 @@ def test_every_file_is_in_the_summary(tmp_path: Path, capfdbinary: pytest.Captur
 
 
 def test_counts_of_children_are_in_the_lines(tmp_path: Path, capfdbinary: pytest.CaptureFixture[bytes]) -> None:
-    """What a container announced, and what came of it."""
     (tmp_path / "cut.zip").write_bytes(TRUNCATED)
     (tmp_path / "whole.zip").write_bytes(make_zip({"m.eml": make_mail("s", "t", {"a.bin": b"a"})}))
     assert main(["inspect", str(tmp_path), "-o", "jsonl", "--processes", "1"], {}) == OK

@@ -72,7 +72,6 @@ def test_one_line_for_each_item(tmp_path: Path) -> None:
 
 
 def test_exceptions_are_codes_of_the_item(tmp_path: Path) -> None:
-    """Each item's own codes, node-level ones among them, each once."""
     data = make_zip({"../up": b"x", "empty": b"", "bomb": bytes(2_000_000)})
     options = JobOptions(limits=Limits(expansion_floor=1_000, expansion_ratio=1.0))
     found = _file(tmp_path, b"z.zip", data, options)
@@ -84,7 +83,6 @@ def test_exceptions_are_codes_of_the_item(tmp_path: Path) -> None:
 
 
 def test_a_child_that_does_not_fit_into_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Large children are read back from the temporary directory."""
     monkeypatch.setattr("worker.items.store.KEEP_BYTES", 10)
     data = make_tar({"big.docx": make_docx("spilled text", bytes(range(256)) * 40_000)})
     found = _file(tmp_path, b"t.tar.gz", data)
@@ -92,7 +90,6 @@ def test_a_child_that_does_not_fit_into_memory(tmp_path: Path, monkeypatch: pyte
 
 
 def test_a_file_that_is_gone_is_a_line_with_a_code(tmp_path: Path) -> None:
-    """A file that vanished before its turn ends nothing."""
     spool = tmp_path / "lines"
     inspect_file(Loose(path=bytes(tmp_path) + b"/gone", relative=b"gone"), JobOptions(), spool)
     (line,) = spool.read_bytes().splitlines()
@@ -100,7 +97,6 @@ def test_a_file_that_is_gone_is_a_line_with_a_code(tmp_path: Path) -> None:
 
 
 def test_what_lies_in_a_tree(tmp_path: Path) -> None:
-    """Links, FIFOs and names that are not UTF-8 are found once, links are not followed, in the order of names."""
     (tmp_path / "b").mkdir()
     (tmp_path / "b" / "loop").symlink_to("..")
     os.mkfifo(tmp_path / "a-fifo")
@@ -133,7 +129,6 @@ class _Refusing(Storage):
 
 
 def test_what_cannot_be_looked_at_is_found_all_the_same(tmp_path: Path) -> None:
-    """A closed directory and a link that vanished are lines with a code, and the rest goes on."""
     (tmp_path / "closed").mkdir()
     (tmp_path / "link").symlink_to("x")
     (tmp_path / "z").write_bytes(b"")
@@ -144,7 +139,6 @@ def test_what_cannot_be_looked_at_is_found_all_the_same(tmp_path: Path) -> None:
 
 
 def test_a_very_deep_tree(tmp_path: Path) -> None:
-    """Directories nested as deeply as a path can be long are no trouble."""
     here, depth = os.getcwd(), 0
     os.chdir(tmp_path)
     try:
@@ -206,7 +200,6 @@ def test_a_member_that_kills_costs_its_siblings_nothing(tmp_path: Path, monkeypa
     st.text(), st.dictionaries(st.sampled_from(["text", "title"]), st.one_of(st.text(), st.integers(), st.booleans()))
 )
 def test_a_spooled_line_says_what_it_was_made_of(text: str, metadata: dict[str, Any]) -> None:
-    """Whatever stands in the text and around it, in UTF-8 and on one line."""
     line = {"name": 'a"text": "", b', "text": text, "metadata": metadata, "exceptions": []}
     spooled = json_line(dict(line))
     assert json.loads(spooled) == line
@@ -214,7 +207,6 @@ def test_a_spooled_line_says_what_it_was_made_of(text: str, metadata: dict[str, 
 
 
 def test_a_directory_swapped_for_a_link_is_not_entered(tmp_path: Path) -> None:
-    """Between the listing and the reading."""
     (tmp_path / "outside").mkdir()
     (tmp_path / "tree" / "a").mkdir(parents=True)
     for place in ("outside", "tree/a"):

@@ -10,7 +10,6 @@ from worker.items.texts import with_dates_in_utc, without_unread_dates
 
 
 def test_dates_are_in_utc_and_the_original_is_beside() -> None:
-    """Of every key that is a date; other keys, days and what is in UTC stay."""
     told = {"created": "2024-01-02T10:00:00", "modified": "2024-01-02T10:00:00-05:00", "start": "2024-05-01"}
     told |= {"taken": "2024-01-02T10:00:00Z", "digitised": "2024-01-02T10:00:00+00:00", "title": "2024-01-02T10:00:00"}
     out = with_dates_in_utc(told, "Europe/Berlin")
@@ -26,7 +25,6 @@ def test_dates_are_in_utc_and_the_original_is_beside() -> None:
 
 
 def test_what_a_handler_keeps_of_the_original_stays() -> None:
-    """A message's is the header's text."""
     told = {"date": "2024-01-02T10:00:00", "date_original": "Tue, 2 Jan 2024 10:00"}
     assert with_dates_in_utc(told, "UTC") == told | {"date": "2024-01-02T10:00:00Z"}
 
@@ -52,7 +50,6 @@ def test_a_host_that_lacks_the_jobs_zone_suspends_it() -> None:
     ],
 )  # fmt: skip
 def test_a_date_that_cannot_be_read_for_sure_is_absent_and_reported(value: str, sure: bool) -> None:
-    """What stood there is kept as the original."""
     out, unread = without_unread_dates({"created": value, "title": "t"})
     if sure:
         assert (out, unread) == ({"created": value, "title": "t"}, None)

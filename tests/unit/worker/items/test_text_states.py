@@ -57,7 +57,6 @@ def _state(name: bytes, data: bytes, limits: Limits | None = None) -> tuple[Text
 
 @pytest.mark.parametrize(("state", "fmt"), [(state, fmt) for state, formats in CASES.items() for fmt in formats])
 def test_states_by_format(state: TextState, fmt: str) -> None:
-    """What each format gives; encrypted, unsupported and failed have an exception that says so, the others none."""
     found, codes, text = _state(*_data(fmt))
     assert found is state
     assert bool(text) is (state is TextState.OK or fmt == "jpg")  # a comment is text, though no layer of the picture
@@ -71,7 +70,6 @@ def test_states_by_format(state: TextState, fmt: str) -> None:
 
 @pytest.mark.parametrize("fmt", LIMITED)
 def test_truncated_by_limit(fmt: str) -> None:
-    """Every format with text stops at the limit of characters, and keeps what is in front of it."""
     state, codes, text = _state(*_data(fmt), Limits(text_characters=40))
     assert (state, codes) == (TextState.TRUNCATED_BY_LIMIT, [])
     assert 0 < len(text) <= 40
@@ -90,12 +88,10 @@ def test_truncated_by_limit(fmt: str) -> None:
     ],
 )
 def test_states_of_odd_files(name: bytes, data: bytes, state: TextState) -> None:
-    """A message that only its recipient can read is encrypted, not empty; a damaged document without text is failed."""
     assert _state(name, data)[0] is state
 
 
 def test_an_item_without_bytes_has_failed() -> None:
-    """What could not be read at all is said to be so."""
     item = unpack(b"a.txt", b"text").out.items[0]
     _, row = take_text(item, None, handler_for("text/plain"), Limits(), Findings())
     assert row.state is TextState.FAILED

@@ -66,7 +66,6 @@ def _take(outcome: Text | Exception, out: Findings | None = None, limit: int = 1
     ],
 )
 def test_the_state_follows_from_the_code(code: ExceptionCode, state: TextState) -> None:
-    """Encrypted and unsupported are told apart from failures, and the exception is the item's."""
     out = Findings()
     text, row = _take(DocumentError(code, "why"), out)
     assert (text, row.state, row.characters, row.pages) == ("", state, 0, 1)
@@ -74,7 +73,6 @@ def test_the_state_follows_from_the_code(code: ExceptionCode, state: TextState) 
 
 
 def test_a_parsers_bug_is_an_exception() -> None:
-    """An unforeseen error in a handler costs the text of one item."""
     out = Findings()
     _, row = _take(ZeroDivisionError("oops"), out)
     assert row.state is TextState.FAILED
@@ -82,7 +80,6 @@ def test_a_parsers_bug_is_an_exception() -> None:
 
 
 def test_a_fault_of_the_system_is_not_the_documents() -> None:
-    """The filer failing under a parser suspends the job."""
     with pytest.raises(StorageFault):
         _take(StorageFault("gone"))
 
@@ -95,7 +92,6 @@ def test_text_over_the_limit_is_cut_and_says_so() -> None:
 
 
 def test_what_there_is_of_a_text_cut_short_stays() -> None:
-    """Text before the damage is indexed, with the exception beside it."""
     out = Findings()
     text, row = _take(Text(text="half", error=DocumentError(ExceptionCode.TRUNCATED, "cut")), out)
     assert (text, row.state) == ("half", TextState.PARTIAL)
@@ -120,7 +116,6 @@ def test_states_and_pages_without_errors(found: Text, state: TextState, pages: i
 
 
 def test_containers_and_unreadable_items_are_not_read() -> None:
-    """A container has no text of its own, whatever its handler says; of an item without bytes nobody is asked."""
     text, container = take_text(_item(container=True), SOURCE, _Says(Text(text="words")), Limits(), Findings())
     _, unread = take_text(_item(), None, _Says(StorageFault("asked")), Limits(), Findings())
     assert (text, container.state, container.pages) == ("", TextState.EMPTY, 0)
@@ -139,7 +134,6 @@ def test_a_containers_metadata_is_kept() -> None:
 
 
 def test_the_same_code_is_booked_once() -> None:
-    """A document found corrupt by its children and by its text has one exception, in a later task too."""
     item = _item()
     error = DocumentError(ExceptionCode.CORRUPT, "first")
     out = Findings()
@@ -161,7 +155,6 @@ def _booked(tally: ChildCounts, *, container: bool = True) -> tuple[Findings, tu
 
 
 def test_a_cut_container_counts_what_it_announced() -> None:
-    """Announced and cut: the rest failed. Not announced and cut: one stands for an unknown remainder."""
     cut = DocumentError(ExceptionCode.TRUNCATED, "cut")
     out, counts = _booked(ChildCounts(5, emitted=2, cut=cut))
     assert counts == (5, 2, 3, False)
@@ -174,7 +167,6 @@ def test_a_cut_container_counts_what_it_announced() -> None:
 
 
 def test_failures_are_summed_by_code() -> None:
-    """One node-level exception for each code, with the number of children it cost."""
     tally = ChildCounts(5, emitted=1)
     for _ in range(3):
         tally.fail(DocumentError(ExceptionCode.ENCRYPTED, "locked"))
@@ -188,7 +180,6 @@ def test_failures_are_summed_by_code() -> None:
 
 
 def test_a_document_without_children_is_not_counted() -> None:
-    """A damaged document that had none to give has an exception of its own and no container row."""
     out, counts = _booked(ChildCounts(None, cut=DocumentError(ExceptionCode.CORRUPT, "bad")), container=False)
     assert counts is None
     assert [e.level for e in out.exceptions] == [ExceptionLevel.ITEM]
@@ -196,7 +187,6 @@ def test_a_document_without_children_is_not_counted() -> None:
 
 
 def test_the_guard_lets_interruptions_pass() -> None:
-    """Ctrl-C is no document's fault; a cause is chained to what becomes one."""
     with pytest.raises(KeyboardInterrupt), guarded:
         raise KeyboardInterrupt
     with pytest.raises(DocumentError) as caught, guarded:
@@ -206,7 +196,6 @@ def test_the_guard_lets_interruptions_pass() -> None:
 
 
 def test_the_index_has_whoever_a_message_is_from_and_for() -> None:
-    """Who sent it for another or on, and whose mailbox it came into, among them."""
     added: list[Any] = []
     work = SimpleNamespace(claimed=SimpleNamespace(owner="w"), custodians={})
     shard = SimpleNamespace(add=added.append, id=uuid.UUID(int=2))

@@ -19,7 +19,6 @@ from readers.records import Kind
 
 
 def test_a_zip_in_a_zip() -> None:
-    """Members of nested archives: kinds, depths, paths, ordinals by directory index, no family around containers."""
     inner = make_zip({"deep.txt": b"deep"})
     found = unpack(b"a/out.zip", make_zip({"dir/": b"", "in.zip": inner, "top.txt": b"top"}))
     items = found.by_path
@@ -49,7 +48,6 @@ def test_a_zip_in_a_zip() -> None:
 
 
 def test_a_name_that_says_more_than_was_read() -> None:
-    """A document that is a text has an exception, loose or in an archive; one that is an archive is read, and has none."""
     page = b"<html><body>not found</body></html>"
     loose = [
         unpack(name, data).out.exceptions for name, data in ((b"a.docx", b"plain"), (b"a.pdf", page), (b"a.txt", page))
@@ -61,7 +59,6 @@ def test_a_name_that_says_more_than_was_read() -> None:
 
 
 def test_mail_in_an_mbox() -> None:
-    """A message of a store is the top of its family; what hangs on it, a container included, belongs to it."""
     mail = make_mail("one", attachments={"a.bin": b"\1\2\3", "b.zip": make_zip({"in.txt": b"in"})})
     second = make_mail("two")
     data = make_mbox(mail, second)
@@ -123,7 +120,6 @@ NESTED = make_zip(
 
 
 def test_two_runs_say_the_same() -> None:
-    """Ids, rows, exceptions and counts follow from the data alone."""
     first, again = unpack(b"n.zip", NESTED), unpack(b"n.zip", NESTED)
     assert first.out == again.out
     assert len({item.id for item in first.out.items}) == len(first.out.items) == 1 + 6 + 9 + 9 + 1 + 9
@@ -132,7 +128,6 @@ def test_two_runs_say_the_same() -> None:
 
 
 def test_every_item_is_seen_once_with_its_bytes() -> None:
-    """What takes the text meets every item exactly once, and can read each that has bytes."""
     found = unpack(b"n.zip", NESTED)
     assert [item for item, _ in found.seen] == found.out.items
     assert all(readable for _, readable in found.seen)
@@ -140,7 +135,6 @@ def test_every_item_is_seen_once_with_its_bytes() -> None:
 
 @pytest.mark.parametrize("split_bytes", [300, 2_000, 4_000])
 def test_big_things_deferred_to_other_tasks_give_the_same_items(split_bytes: int) -> None:
-    """Ranges of a container, nested big ones and members handed on are found in other tasks, the same as at once."""
     data = make_zip({"m.mbox": NESTED, "big.tar.gz": make_tar({"in.zip": NESTED, "c.txt": b"c"})}, stored=True)
     whole, parts = (
         unpack(b"n.zip", data),
@@ -162,7 +156,6 @@ def _doll(levels: int) -> bytes:
 
 @pytest.mark.parametrize("defer", [False, True])
 def test_the_nesting_limit(defer: bool) -> None:
-    """At the limit a container has its row and stays closed: its announced children are failed ones."""
     options = JobOptions(limits=Limits(depth=3), split_bytes=10 if defer else 10**9)
     found = unpack(b"a.zip", _doll(5), options=options, defer=defer)
     assert max(item.depth for item in found.out.items) == 3
@@ -173,7 +166,6 @@ def test_the_nesting_limit(defer: bool) -> None:
 
 
 def test_the_nesting_limit_holds_for_members_that_were_handed_on() -> None:
-    """A big container in a tar.gz that cannot be split is opened by another task, under the same limit."""
     options = JobOptions(limits=Limits(depth=1), split_bytes=10)
     found = unpack(b"a.tgz", make_tar({"in.zip": _doll(1)}), options=options, defer=True)
     assert [item.depth for item in found.out.items] == [0, 1]
@@ -190,7 +182,6 @@ def test_the_nesting_limit_does_not_trouble_leaves_and_plain_mail() -> None:
 
 @pytest.mark.parametrize("size", [40_000, 9_000_000])  # handed out as bytes; as a stream
 def test_a_bomb_is_stopped_and_its_siblings_stay(size: int) -> None:
-    """A member over the expansion limit has no row, its container says so, and what is small beside it is kept."""
     limits = Limits(expansion_floor=1_000, expansion_ratio=0.5)
     found = unpack(b"b.zip", make_zip({"a.txt": b"before", "bomb": bytes(size), "z.txt": b"after"}), limits=limits)
     assert set(found.by_path) == {("b.zip",), ("b.zip", "a.txt"), ("b.zip", "z.txt")}
@@ -203,7 +194,6 @@ def test_a_bomb_is_stopped_and_its_siblings_stay(size: int) -> None:
 
 
 def test_a_gzip_bomb_that_announces_nothing() -> None:
-    """A stream without a size is cut off where the limit is reached, however much is behind it."""
     limits = Limits(expansion_floor=100_000, expansion_ratio=1.0)
     found = unpack(b"b.gz", gzip.compress(bytes(40_000_000)), limits=limits)
     assert list(found.by_path) == [("b.gz",)]
@@ -212,7 +202,6 @@ def test_a_gzip_bomb_that_announces_nothing() -> None:
 
 
 def test_the_children_limit() -> None:
-    """Items beyond the limit have no row and are counted as failed, links among them."""
     found = unpack(b"a.zip", make_zip({f"{n}.txt": b"x" for n in range(10)}), limits=Limits(children=4))
     assert len(found.out.items) == 1 + 4
     assert found.codes("a.zip") == ["children_limit"]
@@ -223,7 +212,6 @@ def test_the_children_limit() -> None:
 
 @pytest.mark.parametrize("target", [(), ("x.zip",)])
 def test_a_convicted_item_is_not_opened(target: tuple[str, ...]) -> None:
-    """An item that killed its reader twice has its row and its exception; nothing reads it again."""
     data = make_zip({"x.zip": make_zip({"in.txt": b"in"}), "y.txt": b"y"})
     ident = unpack(b"c.zip", data).by_path[("c.zip", *target)].id
     convicted = {ident: (ExceptionCode.KILLED_PARSER, "the slot ended with SIGABRT")}
@@ -235,7 +223,6 @@ def test_a_convicted_item_is_not_opened(target: tuple[str, ...]) -> None:
 
 
 def test_a_convicted_stream_is_not_even_copied() -> None:
-    """Where the stream itself is what kills, the item has a row without bytes, and the members after it are read."""
     data = make_zip({"big": bytes(9_000_000), "y.txt": b"y"})
     ident = item_id(JOB, item_id(JOB, None, b"c.zip"), number(0))
     found = unpack(b"c.zip", data, convicted={ident: (ExceptionCode.TIMEOUT, "late")})
@@ -307,7 +294,6 @@ def test_an_unforeseen_error_in_a_handler(where: bytes, code: str, count: tuple[
 
 
 def test_an_encrypted_member_is_failed_and_told_once() -> None:
-    """Members without a row are one exception of their container, with their number."""
     data = bytearray(make_zip({"a.txt": b"a", "b.txt": b"b", "c.txt": b"c"}, stored=True))
     for signature, at in ((b"PK\x03\x04", 6), (b"PK\x01\x02", 8)):
         where = -1

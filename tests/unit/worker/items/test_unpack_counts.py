@@ -133,7 +133,6 @@ def _check(found: Unpacked) -> None:
 
 @pytest.mark.parametrize("media_type", sorted(_MAKERS))
 def test_undamaged(media_type: str) -> None:
-    """Every sample has children, none is missing, and a container announces them if its declaration says so."""
     found = unpack(b"x", _sample(media_type))
     (loose,) = (item for item in found.out.items if item.parent is None)
     assert loose.media_type == media_type
@@ -146,7 +145,6 @@ def test_undamaged(media_type: str) -> None:
 @given(st.sampled_from(sorted(_MAKERS)), st.integers(0, 1 << 40), st.sampled_from([300, 10**9]))
 @settings(suppress_health_check=list(HealthCheck))
 def test_damaged(media_type: str, seed: int, split_bytes: int) -> None:
-    """Whatever is changed in whatever holds children: expected = emitted + failed, split into ranges or not."""
     data = mutated(random.Random(seed), _sample(media_type), [_sample("application/zip")])
     limits = Limits(expansion_floor=1_000_000, expansion_ratio=1.0, children=60, depth=3)
     _check(unpack(b"x", data, options=JobOptions(limits=limits, split_bytes=split_bytes), defer=True))
@@ -190,7 +188,6 @@ def _short(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize("split_bytes", [1, 10**9])
 @pytest.mark.parametrize(("how", "code"), [(b"", "corrupt"), (b"raises", "truncated")])
 def test_what_a_handler_says_nothing_of_is_named(how: bytes, code: str, split_bytes: int) -> None:
-    """Children announced and not given are failed, with a node-level exception that says how many; of ranges too."""
     found = unpack(b"s", b"SHORT " + how, options=JobOptions(split_bytes=split_bytes), defer=True)
     assert found.count("s") == (3, 1, 2, False)
     assert sum(e.missing or 0 for e in found.out.exceptions) == 2
@@ -200,7 +197,6 @@ def test_what_a_handler_says_nothing_of_is_named(how: bytes, code: str, split_by
 
 @pytest.mark.usefixtures("_short")
 def test_children_that_are_missing_from_a_child() -> None:
-    """A child whose own children are lost has its row; how many it lacks stands at it, not at its parent."""
     found = unpack(b"z.zip", make_zip({"s": b"SHORT inside"}))
     assert found.codes("z.zip", "s", "first") == ["corrupt"]
     assert found.count("z.zip", "s", "first") == (None, 0, 2, False)
@@ -234,7 +230,6 @@ def test_attachments_that_a_message_announces(gone: str, emitted: int, missing: 
 
 
 def test_a_message_cut_short_has_an_unknown_remainder() -> None:
-    """Mail announces no number: one failed child stands for what is behind the cut."""
     data = make_mail("s", "text", {"a.bin": b"a" * 300, "b.bin": b"b" * 300})
     found = unpack(b"m.eml", data[: data.index(b"b.bin") + 120])
     assert found.count("m.eml") == (None, 2, 1, True)

@@ -98,7 +98,6 @@ def test_names_of_attachments(disposition: str, name: str) -> None:
 
 @pytest.mark.filterwarnings("ignore:Duplicate name")
 def test_siblings_of_one_name_have_paths_of_their_own() -> None:
-    """In mail, archives and documents; the name itself stays what it is."""
     mail = make_mail("s", "t", {"a.png": PNG, "b.png": PNG}).replace(b"b.png", b"a.png")
     found = unpack(b"m.eml", mail)
     assert set(found.by_path) == {("m.eml",), ("m.eml", "a.png"), ("m.eml", "a.png (2)")}
@@ -110,7 +109,6 @@ def test_siblings_of_one_name_have_paths_of_their_own() -> None:
 
 @pytest.mark.filterwarnings("ignore:Duplicate name")
 def test_which_sibling_it_is_does_not_depend_on_ranges() -> None:
-    """An archive cut into ranges gives its members the same paths as one that is read at once."""
     random_ = random.Random(3)
     data = make_zip([(f"{random_.randrange(5)}.txt", b"%d" % n) for n in range(40)], stored=True)
     whole, parts = unpack(b"z", data), unpack(b"z", data, options=JobOptions(split_bytes=10), defer=True)
@@ -122,7 +120,6 @@ def test_which_sibling_it_is_does_not_depend_on_ranges() -> None:
 
 
 def test_names_are_compared_up_to_a_number(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Memory is bounded, whatever the number of siblings."""
     monkeypatch.setattr("readers.records._MOST_NAMES", 3)
     names = Siblings()
     assert [names.occurrence(b"n") for _ in range(5)] == [1, 2, 3, 1, 1]

@@ -82,7 +82,6 @@ def _adds_up(found: Unpacked) -> None:
 @given(_damaged(), st.sampled_from([200, 10**9]))
 @_QUIET
 def test_the_counts_add_up_whatever_the_damage(data: bytes, split_bytes: int) -> None:
-    """expected = emitted + failed for every container of any damaged file, split or not, and a re-run agrees."""
     limits = Limits(expansion_floor=60_000, expansion_ratio=1.0, children=60, depth=3)
     options = JobOptions(limits=limits, split_bytes=split_bytes)
     found = unpack(b"c", data, options=options, defer=True)

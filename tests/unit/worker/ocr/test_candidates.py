@@ -48,13 +48,11 @@ def test_types_and_sizes(media_type: str, metadata: dict[str, int], wanted: bool
 
 @pytest.mark.parametrize("state", [state for state in TextState if state is not TextState.NO_TEXT_LAYER])
 def test_only_what_has_no_text_layer(state: TextState) -> None:
-    """A PDF with text, one that is encrypted, one that failed: none of them."""
     assert not is_candidate(_item("application/pdf"), _row(state))
 
 
 @pytest.mark.parametrize("state", [TextState.OK, TextState.PARTIAL])
 def test_a_pdf_with_bare_pages(state: TextState) -> None:
-    """Those pages alone are counted, and no other type of file can have them."""
     row = _row(state, pages=900, pages_without_text="2, 5-7")
     assert is_candidate(_item("application/pdf"), row)
     assert bare_pages(row) == [1, 4, 5, 6]
@@ -64,14 +62,12 @@ def test_a_pdf_with_bare_pages(state: TextState) -> None:
 
 
 def test_bytes_must_be_there() -> None:
-    """Nothing to read again, nothing to do."""
     assert not is_candidate(_item("application/pdf", sha256=None), _row())
 
 
 @settings(max_examples=50)
 @given(st.lists(st.integers(min_value=0, max_value=40), max_size=20))
 def test_every_item_is_in_one_task(pages: list[int]) -> None:
-    """In order; a task has few pages, or one item whose pages beyond the limit do not count."""
     found = [(_item("application/pdf"), _row(pages=n)) for n in pages]
     made = list(tasks(found, CHOICE))
     assert [i for task in made for i in task.payload["items"]] == [item.id.hex for item, _ in found]

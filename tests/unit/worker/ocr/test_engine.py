@@ -25,19 +25,16 @@ def test_versions(text: str, found: tuple[str, int]) -> None:
 
 
 def test_what_says_no_version_is_no_tesseract() -> None:
-    """In one line with what to do."""
     with pytest.raises(OcrUnavailable, match="install"):
         parse_version("usage: something else")
 
 
 def test_languages() -> None:
-    """The heading, of either release, and warnings are none; scripts are."""
     text = 'List of available languages in "/usr/share/x/" (3):\neng\nosd\nscript/Latin\n\nsome warning here\n'
     assert parse_languages_list(text) == ("eng", "osd", "script/Latin")
 
 
 def test_a_language_without_data_is_named_with_its_package() -> None:
-    """All of them in one line."""
     with pytest.raises(OcrUnavailable) as refused:
         Engine("t", "5.3.0", ("eng", "osd")).needs("deu+eng+chi_sim")
     said = str(refused.value)
@@ -48,7 +45,6 @@ def test_a_language_without_data_is_named_with_its_package() -> None:
 
 
 def test_no_tesseract(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """Nothing on the PATH; found as soon as it is there, without a new start."""
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(OcrUnavailable, match="apt-get install tesseract-ocr"):
         find_engine()
@@ -62,7 +58,6 @@ def test_no_tesseract(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     ("script", "said"), [("echo tesseract 3.04.01", "too old"), ("echo wrong >&2; exit 3", "wrong")]
 )
 def test_one_that_cannot_be_used(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, script: str, said: str) -> None:
-    """Too old, or broken: the line has what it said."""
     program = tmp_path / "tesseract"
     program.write_text(f"#!/bin/sh\n{script}\n")
     program.chmod(0o755)
@@ -72,7 +67,6 @@ def test_one_that_cannot_be_used(monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 
 
 def test_the_one_of_this_machine() -> None:
-    """English is always there."""
     need_tesseract()
     engine = find_engine()
     assert Path(engine.program).name == "tesseract"

@@ -28,7 +28,6 @@ _ECHO = f"{_WORD} page"
 
 @pytest.mark.parametrize("kind", ["PNG", "JPEG", "BMP", "WEBP", "GIF", "TIFF", "PDF"])
 def test_every_kind_is_read(kind: str) -> None:
-    """Its words become the text, the state is ok, and the metadata says that OCR found them."""
     need_tesseract()
     text, row, codes = read(picture(kind, ["HARVEST LANTERN"]))
     assert text.split() == ["HARVEST", "LANTERN"]
@@ -41,7 +40,6 @@ def test_every_kind_is_read(kind: str) -> None:
 
 @pytest.mark.parametrize("kind", ["TIFF", "PDF"])
 def test_pages_come_in_order(kind: str) -> None:
-    """A blank one among them gives nothing and is counted."""
     need_tesseract()
     text, row, _ = read(picture(kind, ["HARVEST"], [], ["LANTERN"]))
     assert text.split() == ["HARVEST", "LANTERN"]
@@ -49,7 +47,6 @@ def test_pages_come_in_order(kind: str) -> None:
 
 
 def test_nothing_found_leaves_the_state() -> None:
-    """No text layer, as before; the metadata says that somebody looked."""
     need_tesseract()
     text, row, codes = read(picture("PNG", []))
     assert (text, row.state, codes, row.metadata["ocr"]) == ("", TextState.NO_TEXT_LAYER, {}, True)
@@ -57,7 +54,6 @@ def test_nothing_found_leaves_the_state() -> None:
 
 
 def test_a_caption_stays_and_is_not_what_was_recognised(tmp_path: Path) -> None:
-    """The state tells of the picture's own words; those about it are text in any case."""
     about = captioned(picture("PNG", []), "seen at the jetty")
     text, row, codes = read(about, engine=stand_in(tmp_path, ""))
     assert (text, row.state, codes) == ("seen at the jetty\n", TextState.NO_TEXT_LAYER, {})
@@ -66,7 +62,6 @@ def test_a_caption_stays_and_is_not_what_was_recognised(tmp_path: Path) -> None:
 
 
 def test_real_scans(real_files: Path) -> None:
-    """Pictures of other projects, made by other programs."""
     need_tesseract()
     scans = real_files / "ingest-file"
     text, _, codes = read((scans / "hello_world_tiff.tif").read_bytes())
@@ -74,7 +69,6 @@ def test_real_scans(real_files: Path) -> None:
 
 
 def test_pages_beyond_the_limit_are_left_out(tmp_path: Path) -> None:
-    """What is there stays, and the state says so."""
     few = dataclasses.replace(ENGLISH, pages=2)
     text, row, codes = read(picture("TIFF", ["a"], ["b"], ["c"]), few, stand_in(tmp_path, _ECHO))
     assert (text, row.state, codes) == ("page\npage\n", TextState.TRUNCATED_BY_LIMIT, {})
@@ -82,7 +76,6 @@ def test_pages_beyond_the_limit_are_left_out(tmp_path: Path) -> None:
 
 
 def test_characters_beyond_the_limit_are_left_out(tmp_path: Path) -> None:
-    """As of every text."""
     text, row, _ = read(
         picture("TIFF", ["a"], ["b"]), engine=stand_in(tmp_path, _ECHO), limits=Limits(text_characters=7)
     )
@@ -90,7 +83,6 @@ def test_characters_beyond_the_limit_are_left_out(tmp_path: Path) -> None:
 
 
 def test_one_bad_page_costs_the_others_nothing(tmp_path: Path) -> None:
-    """The exception names it."""
     bad = f'case "$*" in *page_number=1*) kill -SEGV $$;; esac; {_ECHO}'
     text, row, codes = read(picture("TIFF", ["a"], ["b"], ["c"]), engine=stand_in(tmp_path, bad))
     assert (text, row.state) == ("page\npage\n", TextState.PARTIAL)
@@ -98,14 +90,12 @@ def test_one_bad_page_costs_the_others_nothing(tmp_path: Path) -> None:
 
 
 def test_an_item_that_takes_too_long_keeps_what_there_is(tmp_path: Path) -> None:
-    """No further page is begun when the item's time is over."""
     none = dataclasses.replace(ENGLISH, item_seconds=-1.0)
     text, row, codes = read(picture("TIFF", ["a"], ["b"]), none, stand_in(tmp_path, _ECHO))
     assert (text, row.state, list(codes)) == ("", TextState.FAILED, ["timeout"])
 
 
 def test_too_many_pixels(tmp_path: Path) -> None:
-    """Of a picture they are the document's trouble; a PDF's page is rendered at fewer."""
     small = dataclasses.replace(ENGLISH, pixels=1_000, rendered_pixels=100_000)
     _, row, codes = read(picture("PNG", ["HARVEST"]), small, stand_in(tmp_path, _ECHO))
     assert (row.state, list(codes)) == (TextState.FAILED, ["too_large"])
@@ -118,7 +108,6 @@ def test_too_many_pixels(tmp_path: Path) -> None:
 
 
 def test_damage_that_is_known_is_not_told_twice() -> None:
-    """A picture that breaks off has its exception from phase index; tesseract finds nothing new."""
     need_tesseract()
     _, row, codes = read(picture("PNG", ["HARVEST LANTERN"])[:-40])
     assert list(codes) == ["truncated"]
@@ -140,7 +129,6 @@ def test_what_is_no_picture_never_gets_to_tesseract(data: bytes) -> None:
 
 
 def test_tesseract_takes_for_pictures_what_we_do() -> None:
-    """For everything that begins as a picture here and is none: an error, and no file is opened for its name."""
     need_tesseract()
     for head in (b"\xff\xd8\xff", b"GIF89a", b"BM", b"II*\0", b"RIFF1234WEBP"):
         data = head + b"\n/etc/hostname\n"
@@ -173,13 +161,11 @@ def test_no_page_has_too_many_pixels(width: float, height: float) -> None:
 
 @pytest.mark.parametrize(("width", "height"), [(0.0, 100.0), (-1.0, 5.0), (float("nan"), 1.0), (float("inf"), 1.0)])
 def test_pages_of_no_size(width: float, height: float) -> None:
-    """Are an exception, not a crash."""
     with pytest.raises(DocumentError):
         dpi_for(width, height, ENGLISH)
 
 
 def test_a_picture_is_handed_over_as_it_is(tmp_path: Path) -> None:
-    """All its bytes, whatever their number."""
     data = picture("BMP", ["HARVEST"] * 40)
     with pages_of(MemorySource(b"x", data), "image/bmp", Limits(), ENGLISH) as pages:
         page = pages.page(0)
@@ -205,7 +191,6 @@ def test_bare_pages_in_which_nothing_is_found(tmp_path: Path) -> None:
 
 
 def test_more_bare_pages_than_are_read(tmp_path: Path) -> None:
-    """The limit counts them, not the pages between."""
     few = dataclasses.replace(ENGLISH, pages=2)
     pages = ["words", ["a"], "words", ["b"], ["c"]]
     text, row, _ = read(mixed_pdf(*pages), few, stand_in(tmp_path, _ECHO))

@@ -38,7 +38,6 @@ def _code(engine: Engine, choice: OcrChoice = ENGLISH, data: bytes = b"picture")
 
 
 def test_words_are_read() -> None:
-    """Large, clear ones, by the real program."""
     need_tesseract()
     found = _recognise(find_engine(), data=picture("PNG", ["HARVEST LANTERN"]))
     assert found.text.split() == ["HARVEST", "LANTERN"]
@@ -46,13 +45,11 @@ def test_words_are_read() -> None:
 
 
 def test_a_picture_without_words_gives_none() -> None:
-    """Neither text nor an error."""
     need_tesseract()
     assert _recognise(find_engine(), data=picture("PNG", [])) == Recognised()
 
 
 def test_bytes_that_are_no_picture_are_corrupt() -> None:
-    """A PNG of which the end is missing: the exception has what tesseract said."""
     need_tesseract()
     assert _code(find_engine(), data=picture("PNG", ["HARVEST"])[:500]) is ExceptionCode.CORRUPT
 
@@ -65,7 +62,6 @@ def test_memory_is_limited() -> None:
 
 
 def test_it_has_the_picture_one_thread_and_little_else(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The picture as standard input from its beginning; of our environment, with its tokens and passwords, nothing."""
     monkeypatch.setenv("EDBENCH_TOKEN", "secret")
     engine = stand_in(
         tmp_path,
@@ -82,7 +78,6 @@ def test_it_may_not_write_files(tmp_path: Path) -> None:
 
 
 def test_a_flood_is_cut(tmp_path: Path) -> None:
-    """What fits stays, and is marked."""
     engine = stand_in(tmp_path, f"while :; do {_WORD} flood; done")
     found = _recognise(engine, dataclasses.replace(ENGLISH, page_bytes=5_000))
     assert found.cut
@@ -90,7 +85,6 @@ def test_a_flood_is_cut(tmp_path: Path) -> None:
 
 
 def test_one_that_hangs_is_ended(tmp_path: Path) -> None:
-    """At its deadline, with all it started or not."""
     assert (
         _code(stand_in(tmp_path, "exec sleep 1000"), dataclasses.replace(ENGLISH, page_seconds=0.2))
         is ExceptionCode.TIMEOUT
@@ -134,7 +128,6 @@ def _is_asleep(pid: int) -> bool:
 
 
 def test_it_dies_with_its_slot(tmp_path: Path) -> None:
-    """A slot that is killed leaves no process behind."""
     engine = stand_in(tmp_path, "exec sleep 1000")
     code = (
         "from core.records import OcrChoice; from worker.ocr.tesseract import Engine;"
@@ -176,5 +169,4 @@ def _lives(pid: int) -> bool:
     ],
 )
 def test_codes(status: int, said: bytes, code: ExceptionCode) -> None:
-    """By how it ended and what it said."""
     assert fault_of(status, said).code is code

@@ -15,7 +15,6 @@ def _word(text: str, confidence: float, block: int = 1, paragraph: int = 1, line
 
 
 def test_lines_and_paragraphs_come_back() -> None:
-    """Words of a line stand beside each other, lines below, paragraphs and blocks with an empty line between."""
     table = HEAD + "1\t1\t0\t0\t0\t0\t0\t0\t9\t9\t-1\t\n" + _word("Dear", 90) + _word("reader", 96)
     table += _word("second", 80, line=2) + _word("paragraph", 70, paragraph=2) + _word("block", 60, block=2)
     found = recognised(table.encode(), 0, 30)
@@ -25,7 +24,6 @@ def test_lines_and_paragraphs_come_back() -> None:
 
 
 def test_guesses_are_left_out() -> None:
-    """What is below the least confidence, blanks, and rows of other levels are no words."""
     table = HEAD + _word("EEA", 28.8) + _word("real", 30) + _word(" ", 95)
     assert recognised(table.encode(), 0, 30).text == "real"
     assert recognised(table.encode(), 0, 0).text == "EEA real"
@@ -39,7 +37,6 @@ def test_a_pattern_is_no_page_of_text() -> None:
 
 
 def test_a_table_that_was_cut_keeps_its_whole_rows() -> None:
-    """In the middle of a row, and of a character."""
     table = (HEAD + _word("whole", 90) + _word("half€", 90)).encode()
     for end in range(len(HEAD + _word("whole", 90)), len(table) - len("€\n") - 5):
         assert recognised(table[:end], 50, 30, cut=True).text == "whole"

@@ -42,7 +42,6 @@ def _exit(status: int) -> int:
     ],
 )
 def test_a_death_while_reading_convicts_the_item(status: int, how: Circumstances, cause: ExceptionCode) -> None:
-    """The item is named with the right cause, and the task itself is not charged."""
     report = judge(_row(), status, how)
     assert report is not None
     assert (report.at, report.item, report.cause, report.failed) == (_AT, _ITEM, cause, False)
@@ -59,7 +58,6 @@ def test_a_death_while_reading_convicts_the_item(status: int, how: Circumstances
     ],
 )
 def test_a_stop_convicts_nobody(status: int, how: Circumstances) -> None:
-    """A slot that was made to stop gives its task back at no charge and names no item."""
     report = judge(_row(), status, how)
     assert report is not None
     assert (report.item, report.failed) == (None, False)
@@ -69,7 +67,6 @@ def test_a_stop_convicts_nobody(status: int, how: Circumstances) -> None:
     ("status", "failed"), [(signal.SIGSEGV, True), (_exit(EXIT_BROKEN), True), (signal.SIGKILL, True)]
 )
 def test_a_crash_between_items_is_charged_to_the_task(status: int, failed: bool) -> None:
-    """Without an item nobody is convicted; the attempt counts, lest it comes again for ever."""
     report = judge(_row(item=None), status, _ALONE)
     assert report is not None
     assert (report.item, report.failed) == (None, failed)
@@ -83,12 +80,10 @@ def test_a_kill_from_outside_convicts_nobody() -> None:
 
 
 def test_an_idle_slot_has_nothing_to_report() -> None:
-    """A death without a task leaves the ledger alone."""
     assert judge(_row(at=None, item=None), signal.SIGSEGV, _ALONE) is None
 
 
 def test_a_slot_that_hung_outside_an_item_is_charged_to_its_task_with_what_it_did() -> None:
-    """Nobody is convicted, the attempt counts, and people read where it was."""
     row = dataclasses.replace(_row(item=None), activity=Activity.LISTING, detail=b"/mnt/x")
     report = judge(row, signal.SIGKILL, Circumstances(overdue=True))
     assert report is not None

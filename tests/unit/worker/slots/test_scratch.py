@@ -12,7 +12,6 @@ from worker.slots.watch import WorkerScratch
 
 
 def test_only_directories_without_an_owner_are_removed(tmp_path: Path) -> None:
-    """A new worker cleans up after dead ones and leaves those alone that live."""
     alive = WorkerScratch(tmp_path, uuid.uuid4())
     alive.make(0, uuid.uuid4())
     dead = tmp_path / "workers" / "dead"
@@ -26,7 +25,6 @@ def test_only_directories_without_an_owner_are_removed(tmp_path: Path) -> None:
 
 
 def test_scratch_that_cannot_be_used_is_refused_in_one_line(tmp_path: Path) -> None:
-    """The message names the directory and the variable to change."""
     (tmp_path / "workers").write_bytes(b"")
     with pytest.raises(StorageFault, match="EDBENCH_SCRATCH"):
         WorkerScratch(tmp_path, uuid.uuid4())

@@ -43,7 +43,6 @@ _STEPS = st.one_of(
 
 @given(st.lists(st.tuples(st.integers(0, 2), _STEPS), max_size=30))
 def test_rows_say_what_was_written_last(steps: list[tuple[int, tuple[object, ...]]]) -> None:
-    """Any sequence of breadcrumbs in any slots reads back as a plain model of it, and other rows stay as they were."""
     table = SlotTable(3, _DATABASES)
     incarnations = [uuid.uuid4() for _ in range(3)]
     writers = [RowWriter(table, n, 100 + n, incarnations[n], lambda: 1_000.0, 50.0) for n in range(3)]
@@ -95,7 +94,6 @@ def _scribble(table: SlotTable, rows: int | None) -> None:
 
 
 def test_a_row_is_whole_at_every_step_of_its_writer() -> None:
-    """A reader, or SIGKILL, may come between any two instructions of the slot: the row is the old or the new one."""
     table = SlotTable(1, _DATABASES)
     seen = []
 
@@ -119,7 +117,6 @@ def test_a_row_is_whole_at_every_step_of_its_writer() -> None:
 
 
 def test_no_reader_sees_a_torn_row_and_a_killed_writer_leaves_a_whole_one() -> None:
-    """A process writes without pause: every row read is consistent, and so is the last one after SIGKILL."""
     for _ in range(5):
         table = SlotTable(1, _DATABASES)
         pid = os.fork()
@@ -150,7 +147,6 @@ def _consistent(row: object) -> None:
 
 
 def test_a_cleared_row_says_nothing_and_the_next_slot_goes_on_from_it() -> None:
-    """After a death the row is empty, and sequences never repeat across incarnations."""
     table = SlotTable(1, _DATABASES)
     writer = RowWriter(table, 0, 7, uuid.uuid4())
     writer.begin_task("db2", uuid.uuid4(), uuid.uuid4(), uuid.uuid4(), Phase.INDEX)
@@ -163,14 +159,12 @@ def test_a_cleared_row_says_nothing_and_the_next_slot_goes_on_from_it() -> None:
 
 
 def test_an_unknown_database_is_refused() -> None:
-    """A row can only name a database of the settings."""
     writer = RowWriter(SlotTable(1, _DATABASES), 0, 7, uuid.uuid4())
     with pytest.raises(ValueError, match="not in"):
         writer.begin_task("db3", uuid.uuid4(), uuid.uuid4(), uuid.uuid4(), Phase.INDEX)
 
 
 def test_regions_belong_to_one_slot_each() -> None:
-    """Calls recorded by one slot are read from its region only, and rows do not overlap them."""
     table = SlotTable(2, _DATABASES)
     recorder = LiveRecorder(table.region(1))
     job = uuid.uuid4()
@@ -195,7 +189,6 @@ def test_progress_moves_the_deadline_but_not_the_beginning() -> None:
 
 
 def test_a_slot_that_was_given_up_is_known_by_its_process() -> None:
-    """The mark is of one process: the next one that gets the number is counted on again."""
     table = SlotTable(2, _DATABASES)
     for slot in (0, 1):
         RowWriter(table, slot, 7 + slot, uuid.uuid4()).publish()

@@ -54,7 +54,6 @@ READ = [Op.OPEN, Op.READ, Op.CLOSE]
 
 
 def test_calls_are_kept_by_task_and_passed_on(slot: Slot) -> None:
-    """Each under its job and phase; those of a job that wants no trace go by untouched."""
     slot.tracer.begin(JOB, Phase.WALK, wanted=True)
     slot.read()
     slot.tracer.begin(OTHER, Phase.EXPAND, wanted=False)
@@ -79,7 +78,6 @@ def test_a_call_beside_others_stands_where_it_began(slot: Slot) -> None:
 
 
 def test_many_calls_of_one_task_are_written_between(slot: Slot, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Memory is bounded, and a slot that dies in a long task loses the last of its calls only."""
     monkeypatch.setattr(tracing, "MOST_HELD", 2)
     slot.tracer.begin(JOB, Phase.WALK, wanted=True)
     slot.read()
@@ -100,7 +98,6 @@ def test_a_job_that_goes_on_after_its_part_was_delivered_gets_another(slot: Slot
 
 
 def test_parts_of_many_jobs_need_few_descriptors(slot: Slot) -> None:
-    """One that was let go of is taken up as another part."""
     jobs = [uuid.UUID(int=100 + n) for n in range(6)]
     for job in (*jobs, jobs[0]):
         slot.tracer.begin(job, Phase.WALK, wanted=True)
@@ -110,7 +107,6 @@ def test_parts_of_many_jobs_need_few_descriptors(slot: Slot) -> None:
 
 
 def test_scratch_in_trouble_costs_calls_and_no_job(slot: Slot, caplog: pytest.LogCaptureFixture) -> None:
-    """Told once; the storage calls go on."""
     (slot.home / "scratch").write_bytes(b"a file where a directory is needed")
     with caplog.at_level(logging.WARNING):
         for phase in (Phase.WALK, Phase.EXPAND, Phase.INDEX):

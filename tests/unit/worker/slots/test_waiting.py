@@ -19,7 +19,6 @@ def _writer(table: SlotTable) -> RowWriter:
 
 
 def test_short_things_and_those_without_a_deadline_are_not_said() -> None:
-    """What lasts is said with its job; a replay may take as long as its trace."""
     table = SlotTable(1, ["db1"])
     writer = _writer(table)
     writer.doing(Activity.LISTING, b"/source/\xff")

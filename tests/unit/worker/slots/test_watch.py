@@ -15,7 +15,6 @@ def _row(sequence: int, deadline: float, *, item: bool = True) -> SlotRow:
 
 
 def test_a_slot_is_overdue_after_its_deadline_and_only_then() -> None:
-    """The deadline is a moment; there may be none."""
     clock = RowClock()
     assert not clock.overdue(_row(1, 10.0), 9.0, stopped_for=0.0)
     assert clock.overdue(_row(1, 10.0), 10.1, stopped_for=0.0)
@@ -35,7 +34,6 @@ def test_time_in_which_the_slot_was_stopped_does_not_count() -> None:
 
 
 def test_a_slot_that_keeps_dying_is_started_ever_more_slowly_but_always() -> None:
-    """One quick death costs nothing, a series is slowed down to a bound, a longer life forgives."""
     watched = Watched(0)
     now = 0.0
     pauses = []
@@ -54,7 +52,6 @@ def test_a_slot_that_keeps_dying_is_started_ever_more_slowly_but_always() -> Non
 
 
 def test_what_lasts_long_is_told_ever_more_rarely() -> None:
-    """Not before it is long, then each time it has taken twice as long; the next thing begins anew."""
     watched = Watched(0)
 
     def told(since: float) -> list[float]:

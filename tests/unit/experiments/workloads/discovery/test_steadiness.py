@@ -32,7 +32,6 @@ def late(row: dict[str, object]) -> bool:
 
 
 def test_each_phase_is_judged_by_itself() -> None:
-    """Without its first and last tenth; a phase under a tenth of the run is left out."""
     whole = job(SECONDS)
     found = steadiness([whole], times_of([whole]))
     assert [(one.what, one.start_s, one.seconds, one.steady) for one in found] == [
