@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import base64
 import io
+import itertools
+import random
 import subprocess
 import sys
 import zipfile
@@ -14,11 +17,14 @@ import pytest
 from benchmarks.charsets import samples
 from core.records import Limits
 from dataset_gen.languages.texts import texts
-from readers import charset_models
+from readers import charset, charset_models
 from readers.base import MemorySource, Text
-from readers.charset import CharsetSource, Decoder, code_page, decode
+from readers.charset import CHUNK, CharsetSource, Decoder, code_page, decode
 from readers.charset_guess import SAMPLE, doubtful, plainly_western, sample_of, western
+from readers.charset_mixed import parts
+from readers.charset_wider import errors_of
 from readers.identification.identify import identify
+from readers.mail.headers import decode_words
 from readers.records import TextState
 from readers.registry import handler_for
 
@@ -376,3 +382,254 @@ def test_letters_of_a_western_text_are_judged_the_same_by_their_bytes() -> None:
             assert western(data), data
             assert not doubtful(data.decode("cp1252", "replace")), data
     assert plain > 1_000
+
+
+LATIN, UMLAUTS, RUSSIAN_CHARSET_MIXED = "begin of the word {}{}", "größe über straße {}{}", "договор подписан {}{}"
+CHINESE_CHARSET_MIXED, HINDI, PUNJABI = (
+    "合同文本已经签署 {}{}",
+    "यह हिन्दी में एक वाक्य है {}{}",
+    "ਇਹ ਪੰਜਾਬੀ ਵਿੱਚ ਇੱਕ ਵਾਕ ਹੈ {}{}",
+)
+# Text, charset, and whether a byte-order mark is before it.
+PARTS = (
+    (LATIN, "ascii", False),
+    (UMLAUTS, "utf-8", False),
+    (RUSSIAN_CHARSET_MIXED, "utf-8", True),
+    (CHINESE_CHARSET_MIXED, "utf-8", False),
+    (LATIN, "utf-16-le", False),
+    (LATIN, "utf-16-le", True),
+    (UMLAUTS, "utf-16-be", True),
+    (RUSSIAN_CHARSET_MIXED, "utf-16-le", False),
+    (CHINESE_CHARSET_MIXED, "utf-16-le", True),
+    (HINDI, "utf-16-le", True),
+)
+
+
+def _read(data: bytes) -> str:
+    return "".join(Decoder(data[:4096]).chunks(io.BytesIO(data)))
+
+
+def _lines(form: str, count: int, end: str) -> str:
+    return "".join(form.format(number, end) for number in range(count))
+
+
+def _encoded(text: str, codec: str, mark: bool) -> bytes:
+    return ("\ufeff" * mark + text).encode(codec)
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+@pytest.mark.parametrize(("one", "two"), [pair for pair in itertools.product(PARTS, PARTS) if pair[0][1] != pair[1][1]])
+def test_two_charsets_in_a_text(one: tuple[str, str, bool], two: tuple[str, str, bool], end: str) -> None:
+    """Whichever comes first, with a mark or without, few lines and many: every word of both comes out."""
+    for first, second in ((20, 20), (3, 400), (400, 3)):
+        parts = [
+            (_lines(form, count, end), codec, mark) for (form, codec, mark), count in ((one, first), (two, second))
+        ]
+        data = b"".join(_encoded(*part) for part in parts)
+        assert _read(data).replace("\ufeff", "") == "".join(text for text, _, _ in parts)
+        assert identify(MemorySource(b"x.log", data)) == "text/plain"
+
+
+@pytest.mark.parametrize("codec", ["utf-16-le", "utf-16-be"])
+@pytest.mark.parametrize(
+    "form",
+    [
+        LATIN,
+        UMLAUTS,
+        RUSSIAN_CHARSET_MIXED,
+        CHINESE_CHARSET_MIXED,
+        HINDI,
+        PUNJABI,
+        "李{}{}",
+        "これは日本語の文章です{}{}",
+    ],
+)
+def test_one_charset_stays_one(form: str, codec: str) -> None:
+    for count in (3, 50, 3 * CHUNK // 40):
+        text = _lines(form, count, "\r\n")
+        assert _read(_encoded(text, codec, True)) == text
+
+
+@pytest.mark.parametrize("codec", ["utf-16-le", "utf-16-be"])
+def test_a_character_of_four_bytes_is_kept_where_a_read_ends_within_it(codec: str) -> None:
+    for before in range(4):
+        text = before * "a" + CHUNK // 8 * "x\U0001f600y" + "\r\n"
+        assert _read(_encoded(text, codec, True)) == text
+
+
+def test_three_parts_over_several_reads() -> None:
+    """Parts of an odd number of bytes, each larger than what is read at once."""
+    count = CHUNK // 20
+    texts = [
+        _lines(LATIN, count, "\r\n") + "odd\r\n",
+        _lines(RUSSIAN_CHARSET_MIXED, count, "\r\n"),
+        _lines(UMLAUTS, count, "\n") + "end",
+    ]
+    data = texts[0].encode() + _encoded(texts[1], "utf-16-le", True) + texts[2].encode()
+    assert _read(data) == "".join(texts)
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        b"Sub\0ject: a zero in a line of text\n" * 9,
+        b"columns\0with\0zeros between\n" * 9,
+        "ÿþ is no mark in a word, nor яю".encode(),
+        "слово за словом, яюшка".encode("cp1251") + b"\n" * 3,
+    ],
+)
+def test_zeros_and_what_looks_like_a_mark_are_no_other_part(data: bytes) -> None:
+    assert "\ufffd" not in _read(data)
+    assert len(_read(data)) == len(data.decode(Decoder(data).detected.charset, "replace")) or b"\xff" in data
+
+
+def test_chinese_in_utf_16_is_one_text() -> None:
+    letters = "的一是不了在人有我他这个们中来上大为和国地到以说时要就出会可也你对生能而子那得于着下自之年过发后作里用道行所然家种事成方多经"
+    chance = random.Random(1)
+    for _ in range(100):
+        text = "\n".join("".join(chance.choices(letters, k=chance.randint(1, 30))) for _ in range(20))
+        for codec in ("utf-16-le", "utf-16-be"):
+            assert [found for found, _ in parts([text.encode(codec)], codec)] == [codec], text
+
+
+@pytest.mark.parametrize(("first", "second"), [("utf-16-le", "utf-16-be"), ("utf-16-be", "utf-16-le")])
+@pytest.mark.parametrize("form", [LATIN, RUSSIAN_CHARSET_MIXED, CHINESE_CHARSET_MIXED])
+def test_orders_of_bytes_line_by_line(first: str, second: str, form: str) -> None:
+    lines = [form.format(number, "\r\n") for number in range(3_000)]
+    data = b"".join(line.encode(second if number % 3 else first) for number, line in enumerate(lines))
+    assert _read("\ufeff".encode(first) + data) == "".join(lines)
+
+
+@pytest.mark.parametrize(("first", "second"), [("utf-16-le", "utf-16-be"), ("utf-16-be", "utf-16-le")])
+def test_parts_in_the_other_order_without_ends_of_lines(first: str, second: str) -> None:
+    for one, two in (("little\n", "last words"), ("no end of line", "next words\n")):
+        assert _read(_encoded(one, first, True) + two.encode(second)) == one + two
+
+
+def test_whole_texts_of_several_parts() -> None:
+    one, two, three = (_lines(form, 20, "\r\n") for form in (LATIN, RUSSIAN_CHARSET_MIXED, UMLAUTS))
+    text = one + two + three
+    data = one.encode("utf-16-le") + two.encode("utf-16-be") + three.encode("utf-16-le")
+    assert decode(data, "utf-16le")[0] == decode(b"\xff\xfe" + data)[0] == text
+    assert decode(three.encode() + data)[0] == three + text
+
+
+def test_an_order_of_bytes_that_changes_with_every_letter() -> None:
+    letters = "Every letter in another order of bytes. " * 500
+    orders = (("utf-16-le", b"\xff\xfe"), ("utf-16-be", b"\xfe\xff"))
+    data = b"".join(orders[n % 2][1] + c.encode(orders[n % 2][0]) for n, c in enumerate(letters))
+    assert decode(data)[0] == letters
+    assert len(list(parts((data[2:],), "utf-16-le"))) < 1_000
+
+
+PLAIN = "お世話になっております。昨日お送りした契約書につきまして、ご確認いただけましたでしょうか。"
+NAMES = "髙橋様と㈱山田商事①"
+TAIPEI = "本公司位於中環,歡迎客戶預約會面。我們會在下星期二舉行會議,討論合同的細節以及付款安排。"
+
+
+def _euc(text: str) -> bytes:
+    """As CP51932: what EUC-JP lacks by way of Shift-JIS."""
+    return b"".join(_pair(char) for char in text)
+
+
+def _pair(char: str) -> bytes:
+    try:
+        return char.encode("euc_jp")
+    except UnicodeEncodeError:
+        first, second = {"髙": b"\xee\xe0", "㈱": b"\x87\x8a", "①": b"\x87\x40"}[char]
+        assert bytes((first, second)).decode("cp932") == char
+        row = 2 * (first - (0x81 if first < 0xE0 else 0xC1)) + 0x21
+        if second >= 0x9F:
+            return bytes((row + 1 + 0x80, second - 0x7E + 0x80))
+        return bytes((row + 0x80, second - (0x20 if second > 0x7F else 0x1F) + 0x80))
+
+
+def _jis(text: str) -> bytes:
+    return b"\x1b$B" + bytes(byte & 0x7F for byte in _euc(text)) + b"\x1b(B"
+
+
+def _mail(body: bytes, label: str, subject: str = "t") -> bytes:
+    return b"From: a@b.c\nSubject: %b\nContent-Type: text/plain; charset=%b\n\n%b" % (
+        subject.encode(),
+        label.encode(),
+        body,
+    )
+
+
+@pytest.mark.parametrize(
+    ("body", "label", "wanted"),
+    [
+        (_jis(PLAIN + NAMES), "iso-2022-jp", PLAIN + NAMES),
+        (_jis(PLAIN) + b"\x1b(ITO@^<^]\x1b(B", "iso-2022-jp", PLAIN + "ﾔﾏﾀﾞｼﾞﾝ"),
+        (_jis(PLAIN + NAMES), "cp50220", PLAIN + NAMES),
+        (_euc(PLAIN + NAMES + PLAIN), "euc-jp", PLAIN + NAMES + PLAIN),
+        (TAIPEI.encode("big5") + b"\xf9\xda\xa4j\xb6\xb0\xb9\xce", "big5", TAIPEI + "恒大集團"),
+        (TAIPEI.encode("big5") + b"\xa3\xe1100", "big5", TAIPEI + "€100"),
+    ],
+)
+def test_declared_text_is_read_as_windows_writes_it(body: bytes, label: str, wanted: str) -> None:
+    source = MemorySource(b"a.eml", _mail(body, label))
+    text = handler_for(identify(source)).text(source, Limits())
+    assert (text.text, text.state) == (wanted, None)
+
+
+@pytest.mark.parametrize(
+    ("data", "named"), [(_jis(PLAIN + NAMES), "iso2022_jp"), (_euc(PLAIN + NAMES + PLAIN), "euc_jp"), (_euc("株式会社は㈱と書く。" + NAMES), "euc_jp")]
+)  # fmt: skip
+def test_so_is_text_that_nothing_declares(data: bytes, named: str) -> None:
+    source = MemorySource(b"a.txt", data)
+    text = handler_for(identify(source)).text(source, Limits())
+    assert NAMES in text.text
+    assert text.state is not TextState.GUESSED
+    assert text.metadata["charset"] == named
+
+
+def test_so_are_words_of_a_header() -> None:
+    """RFC 2047 in both ways."""
+    word = base64.b64encode(_jis("髙橋㈱との契約①")).decode()
+    assert decode_words(f"=?ISO-2022-JP?B?{word}?=") == "髙橋㈱との契約①"
+    quoted = "".join(f"={byte:02X}" for byte in _euc("髙橋"))
+    assert decode_words(f"=?euc-jp?Q?{quoted}?=") == "髙橋"
+
+
+@pytest.mark.parametrize(
+    ("data", "codec", "wanted"),
+    [
+        (_euc("契約") + b"\xfe\xfe" + _euc("契約"), "euc_jp", "契約\ufffd契約"),
+        (_euc("契約") + b"\x8f\xfe\xfe" + _euc("契約"), "euc_jp", "契約\ufffd契約"),
+        (_euc("契約") + b"\xfe " + _euc("契約"), "euc_jp", "契約\ufffd 契約"),
+        (b"\x1b$B" + b"7@~~7@\x1b(Bend", "iso2022_jp", "契\ufffd契end"),
+        (b"\x1b$B" + b"7@7\x1b(Bend", "iso2022_jp", "契\ufffdend"),
+        (b"\x1b$B" + b"7\n7@\x1b(Bend", "iso2022_jp", "\ufffd\n契end"),
+        (b"\x1b(ITO\x1b$B7@", "iso2022_jp", "ﾔﾏ契"),
+        (b"\x1b$(D-!\x1b(Bend", "iso2022_jp_ext", "\ufffdend"),
+        ("大".encode("big5") + b"\xfe\xff" + "大集".encode("big5"), "big5", "大\ufffd大集"),
+        ("大".encode("big5") + b"\xff" + "大集".encode("big5"), "big5", "大\ufffd大集"),
+        ("約".encode("cp932") + b"\x81\xad" + "約束".encode("cp932"), "cp932", "約\ufffd約束"),
+        ("약".encode("cp949") + b"\xfe\xfe" + "약속".encode("cp949"), "cp949", "약\ufffd약속"),
+    ],
+)
+def test_a_broken_pair_leaves_the_rest_as_it_is(data: bytes, codec: str, wanted: str) -> None:
+    assert charset.read_in(data, codec) == wanted
+
+
+@pytest.mark.parametrize("codec", ["euc_jp", "iso2022_jp", "big5"])
+def test_what_the_codec_reads_stays_as_it_reads_it(codec: str) -> None:
+    for lead in range(0x21, 0x7F) if codec == "iso2022_jp" else range(0x81, 0xFF):
+        for trail in range(0x21, 0xFF):
+            pair = bytes((lead, trail))
+            data = b"\x1b$B" + pair + b"\x1b(B" if codec == "iso2022_jp" else pair
+            try:
+                plain = data.decode(codec)
+            except UnicodeDecodeError:
+                continue
+            assert data.decode(codec, errors_of(codec)) == plain
+
+
+def test_other_codecs_keep_their_own_way() -> None:
+    assert (errors_of("utf-8"), errors_of("utf-8", "strict")) == ("replace", "strict")
+    assert b"\xfc\xe2".decode("euc_jp", errors_of("euc_jp", "strict")) == "髙"
+    with pytest.raises(UnicodeDecodeError):
+        b"\xfe\xfe".decode("euc_jp", errors_of("euc_jp", "strict"))
+    with pytest.raises(UnicodeEncodeError):
+        "ä".encode("big5", errors_of("big5"))

@@ -5,6 +5,8 @@ from __future__ import annotations
 
 import io
 import random
+import subprocess
+import sys
 import zipfile
 from collections.abc import Callable
 from contextlib import suppress
@@ -24,7 +26,7 @@ from readers.archives.zip import crypto as zip_crypto
 from readers.base import Child, MemorySource, Text
 from readers.errors import DocumentError, ExceptionCode
 from readers.identification.identify import identify
-from readers.passwords import Passwords
+from readers.passwords import Passwords, TryBudget
 from readers.registry import handler_for
 
 LIMITS = Limits()
@@ -216,3 +218,96 @@ def test_damaged_encrypted_documents_raise_document_errors_only(name: str) -> No
         for read in (lambda: handler.text(item, LIMITS), lambda: list(handler.children(item, LIMITS))):  # noqa: B023
             with suppress(DocumentError):
                 read()
+
+
+BANK = {"one": 1, "two": 2, "three": 5}
+
+
+class Door:
+    """Something locked, that counts what was tried on it."""
+
+    def __init__(self, *fitting: str) -> None:
+        self.fitting, self.tried = fitting, list[str]()
+
+    def attempt(self, password: str) -> str | None:
+        self.tried.append(password)
+        return "inside" if password in self.fitting else None
+
+
+def test_passwords_are_tried_in_order_until_one_fits() -> None:
+    """The empty one first; the metadata has the line and not the password."""
+    door = Door("two")
+    opened = Passwords(BANK).open(b"lock", door.attempt, cost=1, budget=TryBudget(LIMITS))
+    assert door.tried == ["", "one", "two"]
+    assert opened.metadata == {"decrypted": True, "password_line": 2}
+    assert "two" not in repr(opened)
+
+
+def test_the_empty_password_needs_no_bank() -> None:
+    opened = Passwords().open(b"lock", Door("").attempt, cost=1, budget=TryBudget(LIMITS))
+    assert opened.metadata == {"decrypted": True}
+
+
+def test_what_does_not_open_says_how_many_were_tried_and_is_not_tried_again() -> None:
+    """The second time it is known."""
+    passwords, door = Passwords(BANK), Door()
+    for _ in range(2):
+        with pytest.raises(DocumentError, match="3 passwords tried") as caught:
+            passwords.open(b"lock", door.attempt, cost=1, budget=TryBudget(LIMITS))
+        assert caught.value.code is ExceptionCode.ENCRYPTED
+    assert len(door.tried) == 4
+
+
+def test_what_opened_once_is_tried_first_on_the_neighbours_and_alone_on_the_same_lock() -> None:
+    passwords = Passwords(BANK)
+    passwords.open(b"lock", Door("three").attempt, cost=1, budget=TryBudget(LIMITS))
+    again, neighbour = Door("three"), Door("three")
+    passwords.open(b"lock", again.attempt, cost=1, budget=TryBudget(LIMITS))
+    passwords.open(b"other", neighbour.attempt, cost=1, budget=TryBudget(LIMITS))
+    assert (again.tried, neighbour.tried) == (["three"], ["", "three"])
+
+
+def test_no_more_is_tried_than_half_of_an_items_time_allows() -> None:
+    """Thirty tries of a second each, and the message says that there were more."""
+    passwords, door = Passwords({str(n): n for n in range(1, 101)}), Door("100")
+    with pytest.raises(DocumentError, match="29 of 100 passwords tried"):
+        passwords.open(b"lock", door.attempt, cost=1e6, budget=TryBudget(LIMITS))
+
+
+def test_locks_of_one_container_share_their_time() -> None:
+    passwords, budget = Passwords({str(n): n for n in range(1, 101)}), TryBudget(LIMITS)
+    passwords.open(b"a", Door("7").attempt, cost=1e6, budget=budget)
+    with pytest.raises(DocumentError):
+        passwords.open(b"b", Door().attempt, cost=1e6, budget=budget)
+    last = Door("7")
+    assert passwords.open(b"c", last.attempt, cost=1e6, budget=budget).line == 7
+    assert last.tried == ["", "7"]
+
+
+REPOSITORY = Path(__file__).parents[3]
+# The last comes with importlib.metadata, which is most of what it costs.
+LATE = ("cryptography", "inflate64")
+
+
+def _loaded(code: str) -> set[str]:
+    ended = subprocess.run(
+        [sys.executable, "-c", f"{code}; import sys; print(*sys.modules)"],
+        cwd=REPOSITORY, capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    return {name.partition(".")[0] for name in ended.stdout.split()}
+
+
+def test_readers_come_without_what_few_files_need() -> None:
+    handlers = (
+        *(
+            f"{name}.handler"
+            for name in ("archives.zip", "office.ooxml", "office.doc", "office.xls", "office.ppt", "office.odf")
+        ),
+        "outlook.msg",
+    )
+    code = "import " + ", ".join(f"readers.{handler}" for handler in handlers)
+    assert _loaded(code).isdisjoint(LATE)
+
+
+def test_a_box_has_them_before_it_is_locked() -> None:
+    assert _loaded("from worker.box.main import load_everything; load_everything(())").issuperset(LATE)

@@ -3,16 +3,25 @@
 from __future__ import annotations
 
 import io
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
 
+import psutil
 import pytest
 from job_figures import TRACE, figures
 from rich.console import Console
 
 from cli.context import CommandContext
-from cli.output import bytes_text, harmless, table
+from cli.output import await_answer, bytes_text, harmless, table
+from cli.progress import PLAIN_SECONDS, PlainDisplay, panel, progress_display
 from cli.review import highlighted
 from cli.summary import show_result
 from controller.jobs.figures import Figures
+from controller.jobs.progress import Snapshot
+from core.records import JobState, Phase
 
 
 def shown(of: Figures) -> str:
@@ -145,3 +154,106 @@ def test_sizes_are_decimal(nbytes: int, text: str) -> None:
 
 def test_text_of_evidence_does_not_drive_a_terminal() -> None:
     assert harmless("a\tb\nc\x1b[2Jd\re\x9bf\u0301") == "a\tb\nc\ufffd[2Jd\ufffde\ufffdf\u0301"
+
+
+def snapshot(share: float | None = 0.5) -> Snapshot:
+    """A job in the middle of its index phase."""
+    return Snapshot(
+        state=JobState.RUNNING,
+        phase=Phase.INDEX,
+        reason=None,
+        items_done=10,
+        items_known=20,
+        share=share,
+        tasks_done=1,
+        tasks_known=2,
+        raw_gb_per_hour=1.0,
+        discovered_gb_per_hour=2.0,
+        raw_gb_per_hour_now=3.0,
+        discovered_gb_per_hour_now=4.0,
+        calls_per_second=5.0,
+        exceptions=6,
+        elapsed_s=7.0,
+        phase_left_s=None,
+        left_s=None,
+    )
+
+
+def test_a_pipe_gets_one_plain_line_every_five_seconds() -> None:
+    out = io.StringIO()
+    with progress_display(Console(file=out, width=200)) as display:
+        assert isinstance(display, PlainDisplay)
+        for tenth in range(161):
+            display.show(snapshot(), tenth / 10)
+    lines = out.getvalue().splitlines()
+    assert len(lines) == int(16 / PLAIN_SECONDS)
+    assert all(line.startswith("index 50 % · 10 of 20 items") and line.isprintable() for line in lines)
+
+
+def test_the_panel_shows_everything_that_is_asked_for() -> None:
+    """Phase, items, GB/hour now and since start, calls, exceptions, time; with and without a known share."""
+    for share in (None, 0.5):
+        out = io.StringIO()
+        Console(file=out, width=160).print(panel(snapshot(share)))
+        shown = out.getvalue()
+        for piece in ("index", "10 of 20 items", "4.0 now, 2.0 since start", "5", "6 exceptions", "7.0 s elapsed"):
+            assert piece in shown
+
+
+REPOSITORY = Path(__file__).parents[3]
+# The opening of a FIFO that nobody writes to waits as a call to a dead server does.
+_COMMAND = """
+import sys
+from pathlib import Path
+from cli.output import await_answer
+await_answer(Path(sys.argv[1]), waits="job 1 is suspended; ", look=lambda path: open(path), patience=0.05)
+print("went on")
+"""
+
+
+def _command(fifo: Path) -> subprocess.Popen[str]:
+    """A command that looks at it; it has said that there is no answer."""
+    started = subprocess.Popen(
+        [sys.executable, "-c", _COMMAND, str(fifo)],
+        cwd=REPOSITORY,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    assert started.stderr is not None
+    assert started.stderr.readline() == (
+        f"edbench: job 1 is suspended; the storage at {fifo} has not answered for 0.05 s: is its server up?"
+        " Waiting for it; Ctrl-C ends this\n"
+    )
+    return started
+
+
+@pytest.fixture
+def fifo(tmp_path: Path) -> Path:
+    path = tmp_path / "fifo"
+    os.mkfifo(path)
+    return path
+
+
+def test_a_silent_storage_is_said_and_waited_for(fifo: Path) -> None:
+    command = _command(fifo)
+    with fifo.open("w"):  # whoever looks is answered
+        out, err = command.communicate(timeout=60)
+    assert (out, err) == ("went on\n", f"edbench: the storage at {fifo} answers\n")
+    assert command.returncode == 0
+
+
+def test_ctrl_c_ends_the_waiting(fifo: Path) -> None:
+    """The command and its pipes, though the look still waits: whoever reads from it comes to the end."""
+    command = _command(fifo)
+    command.send_signal(signal.SIGINT)
+    out, err = command.communicate(timeout=60)
+    assert out == ""
+    assert err.rstrip().endswith("KeyboardInterrupt")
+    os.close(os.open(fifo, os.O_WRONLY | os.O_NONBLOCK))  # refused where nobody looks any more; now that goes, too
+
+
+def test_storage_that_answers_is_not_spoken_of(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    await_answer(tmp_path, tmp_path / "none", patience=60.0)
+    assert capfd.readouterr().err == ""
+    assert not [child for child in psutil.Process().children() if child.status() == psutil.STATUS_ZOMBIE]

@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
+import errno
+import json
+import os
+import zlib
+from pathlib import Path
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from core.histogram import BUCKETS, CELLS, LIMIT_NS, OVERFLOW, Histogram, bucket_bounds, bucket_of, merged
+from core.mounts import holding, parse_mountinfo, unescaped
 from core.operations import SIZES, size_class
+from core.reading import read_problem
 
 durations = st.one_of(st.integers(0, 1 << 12), st.integers(0, 1 << 37), st.integers(0, 1 << 50))
 histograms = st.dictionaries(st.integers(0, CELLS - 1), st.integers(1, 1 << 60), max_size=40).map(Histogram)
@@ -129,3 +137,63 @@ def test_what_was_stored_before_there_were_sizes_tells_nothing_of_them() -> None
     before.record(5_000, 100)
     assert {size: one.total for size, one in before.by_size().items()} == {"to 4 KiB": 1}
     assert before.total == 12
+
+
+def test_missing_forbidden_and_broken_storage_are_different(tmp_path: Path) -> None:
+    with pytest.raises(FileNotFoundError) as missing:
+        (tmp_path / "gone").read_bytes()
+    with pytest.raises(IsADirectoryError) as directory:
+        tmp_path.read_bytes()
+    assert read_problem("a", missing.value) == "a does not exist"
+    assert "is a directory, not a file" in read_problem("a", directory.value)
+    assert "give this user read access" in read_problem("a", PermissionError(errno.EACCES, "no"))
+    assert "check the file system" in read_problem("a", OSError(errno.EIO, "no"))
+
+
+def test_another_charset_a_syntax_error_and_damage_are_different() -> None:
+    with pytest.raises(UnicodeDecodeError) as charset:
+        b"ab\xff".decode("utf-8")
+    assert "(byte 3)" in read_problem("a", charset.value)
+    with pytest.raises(json.JSONDecodeError) as syntax:
+        json.loads('{"a":\n}')
+    assert "syntax error: Expecting value: line 2" in read_problem("a", syntax.value)
+    with pytest.raises(zlib.error) as damage:
+        zlib.decompress(b"no")
+    assert read_problem("a", damage.value).startswith("a is damaged: Error -3")
+
+
+MOUNTINFO = r"""25 1 254:0 / / rw,relatime shared:1 - ext4 /dev/root rw,errors=remount-ro
+61 25 0:52 /sub /mnt/with\040space rw,relatime shared:9 master:2 - nfs4 filer:/my\040export rw,vers=4.2,soft
+62 25 0:53 / /mnt/filer rw - nfs filer:/a rw
+63 25 0:54 / /mnt/filer rw - tmpfs tmpfs rw
+nonsense
+"""
+
+
+def test_fields_and_escapes_are_read_and_other_lines_left_out() -> None:
+    entries = parse_mountinfo(MOUNTINFO)
+    assert [entry.id for entry in entries] == [25, 61, 62, 63]
+    nfs = entries[1]
+    assert (nfs.device, nfs.point, nfs.kind, nfs.source) == ("0:52", "/mnt/with space", "nfs4", "filer:/my export")
+    assert nfs.options == ("rw", "relatime", "vers=4.2", "soft")
+
+
+@pytest.mark.parametrize(
+    ("path", "device"),
+    [("/home", "254:0"), ("/mnt/with space/x", "0:52"), ("/mnt/filer", "0:54"), ("/mnt/filer2", "254:0")],
+)
+def test_the_innermost_and_latest_mount_holds_a_path(path: str, device: str) -> None:
+    mount = holding(path, parse_mountinfo(MOUNTINFO))
+    assert mount is not None
+    assert mount.device == device
+    assert holding(path, []) is None
+
+
+@given(st.binary(max_size=200))
+def test_no_table_breaks_it(junk: bytes) -> None:
+    parse_mountinfo(MOUNTINFO[:90] + os.fsdecode(junk))
+
+
+def test_an_escaped_name_keeps_its_bytes() -> None:
+    assert os.fsencode(unescaped(os.fsdecode(b"/a\xff\\040b\xc3\xa4"))) == b"/a\xff b\xc3\xa4"
+    assert os.fsencode(unescaped(r"/\303\244")) == "/ä".encode()

@@ -12,7 +12,11 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from installation import until
 
+from core.settings import DatabaseAddress, Settings
+from worker.crowd import Crowd
+from worker.main import main, make_plans
 from worker.processes import (
     CpuTime,
     ProcessUse,
@@ -25,6 +29,7 @@ from worker.processes import (
     thread_count,
     waits_in,
 )
+from worker.supervisor import WorkerPlan
 
 
 def _until(look: Callable[[], bool]) -> None:
@@ -168,3 +173,193 @@ def test_the_cpu_time_of_this_host_grows_with_what_a_program_uses() -> None:
     after = cpu_time(cpus)
     assert after is not None
     assert after.used_s >= before.used_s + 0.05
+
+
+_ENV = {"EDBENCH_DATABASES": "db1=postgresql+psycopg2://u:p@h/d", "EDBENCH_BROKER": "redis://u:p@h"}
+
+
+def test_options_win_over_the_environment() -> None:
+    """--slots and --grace take precedence; without them the variables hold, then the defaults."""
+    env = {**_ENV, "EDBENCH_SLOTS": "3", "EDBENCH_GRACE_S": "7", "EDBENCH_METRICS_PORT": "9100"}
+    (plan,) = make_plans(["--name", "w9"], env).each
+    assert (plan.name, plan.settings.slots, plan.grace_seconds, plan.metrics.port) == ("w9", 3, 7.0, 9100)
+    (plan,) = make_plans(["--slots", "2", "--grace", "0.5"], env).each
+    assert (plan.settings.slots, plan.grace_seconds) == (2, 0.5)
+    (plan,) = make_plans([], _ENV).each
+    assert (plan.settings.slots, plan.grace_seconds, plan.metrics.port) == (4, 10.0, 0)
+
+
+def test_many_workers_have_names_and_nothing_else_of_their_own() -> None:
+    """--workers 3: w1 to w3, of so many slots each; no two of them would listen on one port."""
+    plans = make_plans(["--name", "w", "--workers", "3", "--slots", "2"], {**_ENV, "EDBENCH_METRICS_PORT": "9100"}).each
+    assert [plan.name for plan in plans] == ["w1", "w2", "w3"]
+    assert {(plan.settings.slots, plan.metrics.port) for plan in plans} == {(2, 0)}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "env", "named"),
+    [
+        (["--slots", "0"], _ENV, "--slots"),
+        (["--workers", "-1"], _ENV, "--workers"),
+        (["--workers", "5000"], _ENV, "--workers"),
+        ([], {**_ENV, "EDBENCH_GRACE_S": "soon"}, "EDBENCH_GRACE_S"),
+        ([], {**_ENV, "EDBENCH_GRACE_S": "-1"}, "EDBENCH_GRACE_S"),
+        ([], {**_ENV, "EDBENCH_METRICS_PORT": "nan"}, "EDBENCH_METRICS_PORT"),
+        ([], {"EDBENCH_BROKER": "redis://u:p@h"}, "EDBENCH_DATABASES"),
+    ],
+)
+def test_what_cannot_be_done_is_said_in_one_line(
+    arguments: list[str], env: dict[str, str], named: str, capfd: pytest.CaptureFixture[str]
+) -> None:
+    assert main(arguments, env) == 2
+    said = capfd.readouterr().err
+    assert named in said
+    assert said.count("\n") == 1
+
+
+_LOADED = """
+import os
+import sys
+import worker.main
+from core.settings import Settings
+from worker.parsers import load_plugins
+from worker.slots.slot import preload
+load_plugins(Settings().plugins)
+preload(Settings(box={box}))
+print(len(os.listdir("/proc/self/task")), *sys.modules)
+"""
+_CONSUMER = """
+import sys
+import worker.main
+from celery.worker import WorkController
+from core.settings import Settings
+from worker.app import SlotConsumer, make_slot_app
+from worker.slots.slot import preload
+preload(Settings(box=True))
+before = set(sys.modules)
+without = {"without_gossip": True, "without_mingle": True, "without_heartbeat": True, "task_events": False}
+def run(database, job, task): pass
+app = make_slot_app("redis://127.0.0.1:1/0", run)
+WorkController(app=app, pool="solo", concurrency=1, queues="q", use_eventloop=False, consumer_cls=SlotConsumer, **without)
+print(*set(sys.modules) - before)
+"""
+_READER = "readers.office.onenote.handler"
+PARSERS = {"lxml", "pypdfium2", "selectolax", "pycdlib", "isal", "pypff"}
+
+
+@pytest.mark.parametrize("box", [True, False])
+def test_a_worker_forks_with_one_thread_and_what_its_slots_use(box: bool) -> None:
+    """A thread that holds a lock at the fork would hang a slot: numpy's library starts one for each processor, so a
+    replay brings it, in the slot. Parsers are the nursery's, and the supervisor's only where there are no boxes."""
+    said = subprocess.run([sys.executable, "-c", _LOADED.format(box=box)], capture_output=True, text=True, check=True)
+    threads, *modules = said.stdout.split()
+    packages = {name.partition(".")[0] for name in modules}
+    assert threads == "1"
+    assert packages >= {"tantivy", "tzlocal", "zoneinfo"}
+    assert not packages & {"numpy", "whoosh", "fastapi", "docker", "prometheus_client"}
+    assert packages & PARSERS == (set() if box else PARSERS)
+    assert (_READER in modules) is not box
+
+
+def test_a_slot_imports_nothing_of_its_consumer_by_itself() -> None:
+    """Celery imports much of itself when it is first used: sixteen slots would each do that beside the first task."""
+    said = subprocess.run([sys.executable, "-c", _CONSUMER], capture_output=True, text=True, check=True)
+    assert not [name for name in said.stdout.split() if name.partition(".")[0] in ("celery", "kombu")]
+
+
+def test_a_nursery_has_every_parser_and_nothing_of_the_database() -> None:
+    code = "import sys; from worker.box.main import load_everything\n"
+    code += "load_everything(()); print(*sys.modules)"
+    said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    modules = said.stdout.split()
+    packages = {name.partition(".")[0] for name in modules}
+    assert _READER in modules
+    assert packages >= PARSERS
+    assert not packages & {"sqlalchemy", "psycopg2", "redis", "celery", "tantivy", "whoosh", "prometheus_client"}
+
+
+def _plans(number: int, tmp_path: Path) -> list[WorkerPlan]:
+    database = DatabaseAddress(name="db1", url="postgresql+psycopg2://u:p@h/d")
+    settings = Settings(databases=(database,), broker="redis://u:p@h", scratch=tmp_path, box=False)
+    handle, nothing = (lambda *_: None), (lambda _settings: None)
+    return [WorkerPlan(settings=settings, name=f"w{n}", handle=handle, preload=nothing) for n in range(1, number + 1)]
+
+
+class _Forked:
+    """A crowd in a process of its own, whose workers write their process ids down and wait to be told to stop."""
+
+    def __init__(self, tmp_path: Path, number: int) -> None:
+        self._place = tmp_path
+        self.names = [f"w{n}" for n in range(1, number + 1)]
+        self.pid = os.fork()
+        if not self.pid:
+            if not os.fork():
+                os._exit(1)  # not one of its own: the first process of a container is given orphans
+            os._exit(Crowd(_plans(number, tmp_path), become=self._become).run())
+
+    def _become(self, plan: WorkerPlan) -> int:
+        signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGTERM})  # it waits for us, whenever it comes
+        written = self._place / f"{plan.name}.part"
+        written.write_text(str(os.getpid()))
+        written.rename(self._place / plan.name)
+        signal.sigwait({signal.SIGTERM})
+        (self._place / f"{plan.name}.left").touch()
+        return 0
+
+    def worker(self, name: str) -> int:
+        """Its process id; 0: it is not up yet."""
+        file = self._place / name
+        return int(file.read_text()) if file.exists() else 0
+
+    def pids(self) -> list[int]:
+        return [self.worker(name) for name in self.names]
+
+    def __enter__(self) -> _Forked:
+        until(lambda: all(self.pids()), "all workers are up")
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for pid in (self.pid, *self.pids()):
+            _kill(pid)
+
+
+def _kill(pid: int) -> None:
+    try:
+        os.kill(pid, signal.SIGKILL)
+    except ProcessLookupError:
+        return
+
+
+def _gone(pid: int) -> bool:
+    try:
+        return "\nState:\tZ" in Path(f"/proc/{pid}/status").read_text()
+    except (FileNotFoundError, ProcessLookupError):
+        return True
+
+
+def test_each_worker_is_a_process_of_its_own(tmp_path: Path) -> None:
+    with _Forked(tmp_path, 3) as crowd:
+        before = crowd.pids()
+        assert len({crowd.pid, *before}) == 4
+        os.kill(before[1], signal.SIGKILL)
+        until(lambda: crowd.worker("w2") != before[1], "another w2")
+        assert (crowd.worker("w1"), crowd.worker("w3")) == (before[0], before[2])
+
+
+def test_asked_to_stop_it_asks_its_workers(tmp_path: Path) -> None:
+    with _Forked(tmp_path, 3) as crowd:
+        workers = crowd.pids()
+        os.kill(crowd.pid, signal.SIGTERM)
+        assert os.waitpid(crowd.pid, 0)[1] == 0
+        assert all(map(_gone, workers))
+        assert all((tmp_path / f"{name}.left").exists() for name in crowd.names)
+
+
+@pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="needs /proc")
+def test_workers_die_with_their_crowd(tmp_path: Path) -> None:
+    """SIGKILL of it leaves nobody behind who would go on working."""
+    with _Forked(tmp_path, 2) as crowd:
+        workers = crowd.pids()
+        os.kill(crowd.pid, signal.SIGKILL)
+        os.waitpid(crowd.pid, 0)
+        until(lambda: all(map(_gone, workers)), "the workers are gone")

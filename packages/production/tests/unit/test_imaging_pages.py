@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import dataclasses
 import io
 import itertools
+import os
+import shutil
+import struct
+import uuid
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -14,11 +19,14 @@ from PIL import Image
 
 from core.errors import SystemFault
 from core.options.choices import OcrChoice
-from core.records import Limits
-from production.pages import encoded, picture, stamped
+from core.records import JobOptions, Limits
+from production import typesetting
+from production.pages import encoded, picture, stamped, text_of
 from production.typesetting import COLUMNS, LINES, can_shape, drawn, installed, typeset
 from readers.base import MemorySource
-from readers.errors import DocumentError
+from readers.errors import DocumentError, ExceptionCode
+from readers.records import Kind
+from sql.findings import Item
 from worker.ocr.bilevel import THRESHOLD, black_and_white
 from worker.ocr.page import Page
 from worker.ocr.pages import rendered
@@ -193,3 +201,82 @@ def test_what_the_box_sends_is_not_believed(data: bytes) -> None:
         picture(Page(b"P4 2 1 255\n\0", 100))
     assert picture(Page(b"P4 2 1\n\x40", 100)).convert("L").tobytes() == b"\xff\0"
     assert picture(Page(b"P5 2 1 255\n\0\xff", 100)).tobytes() == b"\0\xff"
+
+
+@pytest.mark.parametrize("kilobytes", [100, 300])
+def test_a_system_that_cannot_answer_is_not_one_without_typefaces(
+    kilobytes: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The real fc-list in so little memory that it cannot start, or starts, finds nothing and calls that success: a page
+    drawn after that would be another than one drawn elsewhere, for as long as the slot lives."""
+    real = shutil.which("fc-list")
+    if real is None:
+        pytest.skip("there is no fc-list")
+    poor = tmp_path / "fc-list"
+    poor.write_text(f'#!/bin/sh\nulimit -d {kilobytes}\nexec {real} "$@"\n')
+    poor.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}{os.pathsep}{os.environ['PATH']}")
+    typesetting.installed.cache_clear()
+    try:
+        with pytest.raises(SystemFault, match="did not list the installed typefaces"):
+            typesetting.installed(0xE9)
+        monkeypatch.undo()
+        assert typesetting.installed(0xE9)  # nothing was remembered
+    finally:
+        typesetting.installed.cache_clear()
+
+
+def test_a_typeface_that_cannot_be_read_now_is_asked_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    whole = Path(typesetting.own_path(0)).read_bytes()
+    face = tmp_path / "face.ttf"
+    face.write_bytes(whole)
+    assert typesetting.lacking(str(face), 0, "a") == ""
+    tables = struct.iter_unpack(">4s4xII", whole[12 : 12 + 16 * int.from_bytes(whole[4:6], "big")])
+    at, size = next((at, size) for tag, at, size in tables if tag == b"glyf")
+    with face.open("r+b", buffering=0) as file:
+        file.seek(at)
+        file.write(b"\xff" * size)
+        assert typesetting.lacking(str(face), 0, "b") == "b"
+        file.seek(0)
+        file.write(whole)
+    assert typesetting.lacking(str(face), 0, "b") == ""
+    monkeypatch.setattr(typesetting, "own_path", lambda _number: str(tmp_path / "ours.ttf"))
+    (tmp_path / "ours.ttf").write_bytes(whole[:100])
+    with pytest.raises(SystemFault, match="cannot be loaded"):
+        typesetting.lacking(str(tmp_path / "ours.ttf"), 0, "a")
+
+
+_MAIL = b"From: ann@example.org\r\nSubject: plums\r\nDate: Tue, 02 Jul 2024 10:00:00\r\n\r\n"
+
+
+def _of(data: bytes, media_type: str, options: JobOptions | None = None) -> tuple[str, tuple[DocumentError, ...]]:
+    item = Item(
+        id=uuid.UUID(int=1), parent=None, family=None, custodian=0, ordinal=b"a", depth=0, name=b"a",
+        container_path=("a",), kind=Kind.LOOSE_FILE, container=False, media_type=media_type, size=len(data), sha256=b"",
+    )  # fmt: skip
+    return text_of(item, MemorySource(b"a", data), options or JobOptions())
+
+
+def test_a_text_that_was_cut_ends_with_a_line_that_says_so() -> None:
+    options = JobOptions(limits=Limits(text_characters=20))
+    for media_type, head in (("text/plain", b""), ("message/rfc822", _MAIL)):
+        text, faults = _of(head + b"word " * 10, media_type, options)
+        assert text.endswith("word word word word \n\n[The text is cut here, after 20 characters.]"), media_type
+        assert faults == ()
+    assert "[" not in _of(b"word " * 4, "text/plain", options)[0]
+
+
+def test_a_text_of_which_some_is_missing_is_drawn_and_its_exception_kept() -> None:
+    lost = ("word " * 10 + "\ufffd" * 20).encode()
+    text, (fault,) = _of(b"Content-Type: text/plain; charset=utf-8\r\n\r\n" + lost, "message/rfc822")
+    assert fault.code is ExceptionCode.CORRUPT
+    assert "word word" in text
+    assert text.splitlines()[-1].startswith("[The text is incomplete: corrupt: ")
+    with pytest.raises(DocumentError) as caught:
+        _of(b"x" * 1_000, "text/html", JobOptions(limits=Limits(parse_bytes=100)))
+    assert caught.value.code is ExceptionCode.TOO_LARGE
+
+
+def test_dates_are_in_the_zone_of_the_job_that_found_it() -> None:
+    options = dataclasses.replace(JobOptions(), time_zone="Europe/Berlin")
+    assert "2024-07-02T08:00:00Z" in _of(_MAIL + b"x", "message/rfc822", options)[0]

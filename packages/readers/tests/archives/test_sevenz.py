@@ -12,18 +12,20 @@ import zlib
 import inflate64
 import py7zr
 import pytest
+from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from unpacking import unpack
 
 from core.records import JobOptions, Limits
-from readers.archives.sevenz.folders import START
+from readers.archives.sevenz.folders import AES, START, Coder, Folder
 from readers.archives.sevenz.handler import SevenZipHandler
 from readers.archives.sevenz.header import is_header
+from readers.archives.sevenz.unlock import unlock
 from readers.base import MemorySource
 from readers.errors import DocumentError, ExceptionCode
 from readers.identification.identify import identify
-from readers.passwords import Passwords
+from readers.passwords import Passwords, TryBudget
 from readers.records import TextState
 
 SEVENZ = SevenZipHandler()
@@ -297,3 +299,41 @@ def test_an_archive_locked_with_nothing_opens_without_a_bank() -> None:
     found = Found(EMPTY_PASSWORD)
     assert found.members == {"f.txt": b"hello world\n"}
     assert found.error is None
+
+
+NO_ROUNDS = b"\x3f"  # the password itself is the key
+SECRET = "geheim"
+GUESSES = 2_000  # one in 256 gives a file of one byte its CRC
+
+
+def locked(*files: bytes) -> tuple[bytes, Folder]:
+    """Files stored one behind the other under the secret, filled up with zeros as 7-Zip does it."""
+    plain = b"".join(files)
+    key = SECRET.encode("utf-16-le").ljust(32, b"\0")
+    data = Cipher(algorithms.AES(key), modes.CBC(bytes(16))).encryptor().update(plain + bytes(-len(plain) % 16))
+    folder = Folder((Coder(AES, NO_ROUNDS, len(plain)),), 0, len(data), len(plain), None)
+    folder.sizes, folder.crcs = [len(file) for file in files], [zlib.crc32(file) for file in files]
+    return data, folder
+
+
+@pytest.mark.parametrize(
+    "files",
+    [
+        pytest.param((b"c",), id="alone"),
+        pytest.param((b"c", b"d" * 90), id="before a longer one"),
+        pytest.param((b"c", b"d", b"e"), id="among short ones"),
+        pytest.param((b"c", b"d" * 31), id="to the end of a block"),
+    ],
+)
+def test_the_checksum_of_a_short_file_is_not_enough(files: tuple[bytes, ...]) -> None:
+    data, folder = locked(*files)
+    bank = Passwords({f"guess {n}": n for n in range(GUESSES)} | {SECRET: GUESSES})
+    opened = unlock(io.BytesIO(data), folder, len(data), bank, TryBudget(Limits()))
+    assert opened.line == GUESSES
+    assert b"".join(iter(lambda: opened.value.read(1 << 20), b"")) == b"".join(files)
+
+
+def test_a_short_stream_that_breaks_off_opens_with_nothing() -> None:
+    data, folder = locked(b"c")
+    with pytest.raises(DocumentError):
+        unlock(io.BytesIO(data[:7]), folder, 16, Passwords({SECRET: 1}), TryBudget(Limits()))

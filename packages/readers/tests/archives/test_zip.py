@@ -11,17 +11,23 @@ import zlib
 from collections.abc import Callable
 
 import inflate64
+import py7zr
 import pytest
+from hostile import CountingSource, announcing_zip
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from unpacking import make_zip, unpack
 
-from core.records import Limits
+from core.records import JobOptions, Limits
 from core.zstandard import zstd
 from readers.archives.zip.directory import LOCAL
 from readers.archives.zip.handler import ZipHandler
+from readers.archives.zip.ranges import RANGES_A_TARGET
 from readers.base import MemorySource, Part
 from readers.errors import DocumentError, ExceptionCode
+from readers.identification.identify import identify
 from readers.records import TextState
+from readers.registry import handler_for
 
 HANDLER = ZipHandler()
 LIMITS = Limits()
@@ -330,3 +336,109 @@ def test_any_cut_keeps_complete_members(members: dict[str, bytes], method: int, 
     else:
         assert found.error is not None
         assert [body for _, _, body in found.members] == [body for _, _, body in complete]
+
+
+TARGET = 64_000
+
+
+def _parts(data: bytes, target: int = TARGET) -> tuple[list[Part], CountingSource]:
+    source = CountingSource(b"a.zip", data)
+    return ZipHandler().parts(source, target), source  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("shared", [True, False])
+def test_announced_sizes_make_no_ranges(shared: bool) -> None:
+    """4,000 entries that announce a range each: as many ranges as the archive has bytes for."""
+    data = announcing_zip(4_000, TARGET, shared=shared)
+    parts, _ = _parts(data)
+    assert 2 <= len(parts) <= RANGES_A_TARGET * len(data) // TARGET
+    assert [p.start for p in parts] == [0, *(p.stop for p in parts[:-1])]
+    assert parts[-1].stop == sum(p.announced or 0 for p in parts) == 4_000
+
+
+def test_the_directory_is_read_a_few_times_however_many_ranges() -> None:
+    """All ranges together read little more of the archive than one reading of it, beside a tail and a chunk each."""
+    data = announcing_zip(40_000, 1_000_000, shared=False)
+    parts, source = _parts(data, 1_000_000)
+    assert len(parts) >= 10
+    for part in parts:
+        for child in ZipHandler().children(source, Limits(), part):  # type: ignore[arg-type]
+            assert part.start <= child.ordinal < part.stop
+    assert source.read < 4 * len(data) + len(parts) * ((1 << 16) + 2 * (1 << 18))
+
+
+def test_many_overlaps_or_repeats_are_read_in_one_go() -> None:
+    """What a range would have to know of the others is not handed on without end."""
+    assert len(_parts(announcing_zip(9_000, TARGET, shared=True))[0]) >= 2
+    assert _parts(announcing_zip(11_000, TARGET, shared=True))[0] == []
+    assert _parts(announcing_zip(11_000, TARGET, shared=False, name=b"same%.0a"))[0] == []
+
+
+@pytest.mark.filterwarnings("ignore:Duplicate name")
+def test_ranges_know_overlaps_and_repeated_names() -> None:
+    repeated = make_zip([("same.txt" if n % 2 else f"{n}.txt", b"%d" % n * 400) for n in range(60)], stored=True)
+    for data in (repeated, announcing_zip(300, 100, shared=True)):
+        whole = unpack(b"a.zip", data)
+        parts = unpack(b"a.zip", data, options=JobOptions(split_bytes=2_000), defer=True)
+        assert parts.deferred > 2
+        assert sorted(map(repr, parts.out.items)) == sorted(map(repr, whole.out.items))
+        assert parts.counts() == whole.counts()
+
+
+NOISE_SPLIT_PART = random.Random(8).randbytes(60_000)
+
+
+def zipped() -> bytes:
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w") as archive:
+        archive.writestr("a.txt", b"small")
+        archive.writestr("b.bin", NOISE_SPLIT_PART)
+    return out.getvalue()
+
+
+def sevenz() -> bytes:
+    out = io.BytesIO()
+    with py7zr.SevenZipFile(out, "w", filters=[{"id": py7zr.FILTER_COPY}]) as archive:
+        archive.writef(io.BytesIO(NOISE_SPLIT_PART), "b.bin")
+    return out.getvalue()
+
+
+def read(source: MemorySource) -> None:
+    """Its text, then its children."""
+    handler = handler_for(identify(source))
+    handler.text(source, Limits())
+    list(handler.children(source, Limits()))
+
+
+@pytest.mark.parametrize(("name", "whole"), [("x.zip", zipped()), ("x.7z", sevenz())], ids=["zip", "7z"])
+def test_pieces_as_7_zip_cuts_them(name: str, whole: bytes) -> None:
+    pieces = [whole[:25_000], whole[25_000:50_000], whole[50_000:]]
+    first = unpack(f"{name}.001".encode(), pieces[0])
+    assert first.codes(f"{name}.001") == ["unsupported"]
+    assert any("join the parts" in e.detail for e in first.out.exceptions)
+    for number, piece in enumerate(pieces[1:], start=2):
+        source = MemorySource(f"{name}.{number:03}".encode(), piece)
+        with pytest.raises(DocumentError) as caught:
+            read(source)
+        assert caught.value.code is ExceptionCode.UNSUPPORTED
+        assert "join the parts" in caught.value.detail
+
+
+def test_the_pieces_of_a_spanned_zip() -> None:
+    """`.z01` begins with a mark of its own, `.z02` anywhere; `.zip` is the last and has the directory of all."""
+    whole = zipped()
+    end = whole.rfind(b"PK\5\6")
+    directory = whole[:end] + struct.pack("<4sHHHHLLH", b"PK\5\6", 2, 2, 2, 2, end - whole.rfind(b"PK\1\2"), 100, 0)
+    last = directory[50_000:]
+    for name, data in (("x.z01", b"PK\7\b" + whole[:20_000]), ("x.z02", whole[20_000:50_000]), ("x.zip", last)):
+        source = MemorySource(name.encode(), data)
+        with pytest.raises(DocumentError) as caught:
+            read(source)
+        assert caught.value.code is ExceptionCode.UNSUPPORTED
+        assert "join the parts" in caught.value.detail
+
+
+def test_the_name_alone_makes_no_part() -> None:
+    assert identify(MemorySource(b"notes.zip.002", b"plain words, nothing else\n" * 9)) == "text/plain"
+    assert identify(MemorySource(b"scan.z02", b"%PDF-1.7\n")) == "application/pdf"
+    assert identify(MemorySource(b"noise.zip", NOISE_SPLIT_PART)) == "application/octet-stream"

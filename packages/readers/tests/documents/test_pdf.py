@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import io
 import os
+import struct
+import tracemalloc
 import zlib
 
 import pypdfium2 as pdfium
@@ -11,10 +13,14 @@ import pytest
 from ocr_pictures import mixed_pdf
 from reportlab.lib.pdfencrypt import StandardEncryption
 from reportlab.pdfgen import canvas
+from unpacking import unpack
 
 from core.records import Limits
+from readers import xmp
 from readers.base import MemorySource, Text
+from readers.documents.pdf import metadata as pdf_metadata
 from readers.documents.pdf.handler import PdfHandler, iso_date
+from readers.documents.pdf.packed import may_mention
 from readers.documents.pdf.signatures import _texts
 from readers.errors import DocumentError, ExceptionCode, PagesWithoutText
 from readers.records import Kind, TextState
@@ -506,3 +512,211 @@ def test_no_packet_is_taken_for_the_documents() -> None:
     assert read(with_xmp(OTHER, PACKET, named=-1)).metadata == {}
     assert read(with_xmp(b"<x", packed=False)).metadata == {}
     assert read(with_xmp(PACKET, packed=True).replace(b"x\x9c", b"zz")).metadata == {}
+
+
+def _pdf(shown: str, **letters: str) -> bytes:
+    """One page with these glyphs from left to right, and the letters that ToUnicode gives for them."""
+    lines = "\n".join(f"<{ord(glyph):02x}> <{text.encode('utf-16-be').hex()}>" for glyph, text in letters.items())
+    unicode_map = (
+        "/CIDInit /ProcSet findresource begin 12 dict begin begincmap /CMapName /X def /CMapType 2 def 1 begincodespacerange "
+        f"<00><FF> endcodespacerange {len(letters)} beginbfchar\n{lines}\nendbfchar endcmap end end"
+    )
+    content = f"BT /F1 12 Tf 72 700 Td ({shown}) Tj ET"
+    objects = (
+        "<</Type/Catalog/Pages 2 0 R>>",
+        "<</Type/Pages/Kids[3 0 R]/Count 1>>",
+        "<</Type/Page/Parent 2 0 R/MediaBox[0 0 612 792]/Contents 4 0 R/Resources<</Font<</F1 5 0 R>>>>>>",
+        f"<</Length {len(content)}>>\nstream\n{content}\nendstream",
+        "<</Type/Font/Subtype/Type1/BaseFont/Helvetica/Encoding/WinAnsiEncoding/ToUnicode 6 0 R>>",
+        f"<</Length {len(unicode_map)}>>\nstream\n{unicode_map}\nendstream",
+    )
+    out, places = b"%PDF-1.7\n", []
+    for number, body in enumerate(objects, 1):
+        places.append(len(out))
+        out += f"{number} 0 obj\n{body}\nendobj\n".encode()
+    table = "".join(f"{place:010d} 00000 n \n" for place in places)
+    tail = f"xref\n0 7\n0000000000 65535 f \n{table}trailer\n<</Size 7/Root 1 0 R>>\nstartxref\n{len(out)}\n%%EOF\n"
+    return out + tail.encode()
+
+
+@pytest.mark.parametrize(
+    ("data", "text"),
+    [
+        (_pdf("ABCD", A="م", B="س", C="لا", D="ا"), "الاسم"),
+        (_pdf("ABC", A="م", B="لا", C="س"), "سلام"),
+        (_pdf("ABCD", A="م", B="س", C="\ufefb", D="ا"), "الاسم"),  # PDFium takes it apart itself
+        (_pdf("ABC", A="الله", B=" ", C="بسم"), "بسم الله"),
+        (_pdf("AB", A="م", B="لَ"), "لَم"),
+        (_pdf("AB", A="ם", B="של"), "שלם"),
+        (_pdf("xABy", x="fi", A="م", B="لا", y="ffl"), "fiلامffl"),
+        (_pdf("xay", x="fi", a="a", y="ffl"), "fiaffl"),
+    ],
+)
+def test_letters_of_a_glyph_stay_in_order(data: bytes, text: str) -> None:
+    assert PdfHandler().text(MemorySource(b"x.pdf", data), Limits()).text.strip() == text
+
+
+def test_what_is_outside_of_the_document() -> None:
+    """An earlier document in the file, text before and after it: children, and an exception; line ends and zeros are nothing."""
+    one, two = _pdf("a", a="alphaword"), _pdf("a", a="betaword")
+    for calm in (one, one + b"\r\n\r\n", one + bytes(99)):
+        assert unpack(b"x.pdf", calm).out.exceptions == []
+    for data, name in (
+        (one + two, "earlier document in the file"),
+        (one + b"trailingword in clear after the end\n", "bytes after the end"),
+        (b"X-Header: prefixword\r\n\r\n" + one, "bytes before the beginning"),
+    ):
+        found = unpack(b"x.pdf", data)
+        assert ("x.pdf", name) in found.by_path
+        assert found.codes("x.pdf") == ["corrupt"]
+
+
+NAME = b"/FileAttachment"
+DEFLATED = b"<</Type/ObjStm/N 1/First 4/Filter/FlateDecode/Length %d>>"
+
+
+def stream(objects: bytes, dictionary: bytes = DEFLATED, eol: bytes = b"\r\n") -> bytes:
+    """An object stream."""
+    packed = zlib.compress(objects) if b"/Filter" in dictionary else objects
+    return b"7 0 obj\n" + dictionary % len(packed) + b"stream" + eol + packed + b"\nendstream\nendobj\n"
+
+
+@pytest.mark.parametrize("eol", [b"\n", b"\r\n"])
+@pytest.mark.parametrize(
+    "filtered", [b"/Filter/FlateDecode", b"/Filter /FlateDecode", b"/Filter [ /FlateDecode ]", b""]
+)
+def test_finds_what_is_packed(eol: bytes, filtered: bytes) -> None:
+    dictionary = b"<</Type /ObjStm" + filtered + b"/Length %d>>"
+    other, wanted = (stream(b"<</Subtype" + name + b">>", dictionary, eol) for name in (b"/Text", NAME))
+    assert not may_mention(b"%PDF-1.7\n" + 3 * other, NAME)
+    assert may_mention(b"%PDF-1.7\n" + other + wanted, NAME)
+
+
+@pytest.mark.parametrize(
+    "unknown",
+    [
+        stream(b"x", b"<</Type/ObjStm/Filter/FlateDecode/DecodeParms<</Predictor 12>>/Length %d>>"),
+        stream(b"x", b"<</Type/ObjStm/Filter[/ASCIIHexDecode/FlateDecode]/Length %d>>"),
+        stream(b"x", b"<</Type/ObjStm/Filter/LZWDecode/Length %d>>"),
+        stream(b"x", b"<</Type/ObjStm/#46ilter/FlateDecode/Length %d>>"),
+        stream(b"<</Subtype/File#41ttachment>>"),
+        stream(b"cut short" * 100)[:-40],
+        stream(b"damaged" * 100).replace(b"x\x9c", b"x\x9c\xff", 1),
+        b"7 0 obj <</Type/ObjStm/Length 5>>",
+    ],
+    ids=["predictor", "two filters", "another filter", "escaped key", "escaped name", "cut", "damaged", "no stream"],
+)
+def test_is_not_sure_of_what_it_cannot_read(unknown: bytes) -> None:
+    assert may_mention(b"%PDF-1.7\n" + stream(b"x") + unknown, NAME)
+
+
+def test_bombs_are_not_inflated() -> None:
+    """Streams that are very large together count as not known."""
+    assert may_mention(4 * stream(bytes(10_000_000)), NAME)
+
+
+def annotated(subtype: bytes) -> bytes:
+    """A PDF 1.5 whose annotation, with a file, lies in an object stream."""
+    packed = [
+        b"<</Type/Annot/Subtype" + subtype + b"/Rect[0 0 9 9]/FS 6 0 R>>",
+        b"<</Type/Filespec/F(note.txt)/EF<</F 4 0 R>>>>",
+    ]
+    head = b"5 0 6 %d " % (len(packed[0]) + 1)
+    objects = zlib.compress(head + b" ".join(packed))
+    plain = [
+        b"<</Type/Catalog/Pages 2 0 R>>",
+        b"<</Type/Pages/Kids[3 0 R]/Count 1>>",
+        b"<</Type/Page/Parent 2 0 R/MediaBox[0 0 9 9]/Annots[5 0 R]>>",
+        b"<</Type/EmbeddedFile/Length 5>>stream\nbytes\nendstream",
+        b"<</Type/ObjStm/N 2/First %d/Filter/FlateDecode/Length %d>>stream\n%b\nendstream"
+        % (len(head), len(objects), objects),
+    ]
+    out, places = b"%PDF-1.5\n", dict[int, int]()
+    for number, body in zip((1, 2, 3, 4, 7), plain, strict=True):
+        places[number] = len(out)
+        out += b"%d 0 obj\n%b\nendobj\n" % (number, body)
+    places[8] = len(out)
+    table = struct.pack(">BHB", 0, 0, 255)
+    for number in range(1, 9):
+        packed_in = number in (5, 6)
+        table += struct.pack(">BHB", 1 + packed_in, 7 if packed_in else places[number], number - 5 if packed_in else 0)
+    out += b"8 0 obj\n<</Type/XRef/Size 9/W[1 2 1]/Root 1 0 R/Length %d>>stream\n%b\nendstream\nendobj\n" % (
+        len(table),
+        table,
+    )
+    return out + b"startxref\n%d\n%%%%EOF\n" % places[8]
+
+
+def test_files_attached_to_a_page() -> None:
+    found = list(PdfHandler().children(MemorySource(b"x.pdf", annotated(NAME)), Limits()))
+    assert [(child.name, child.data) for child in found] == [(b"note.txt", b"bytes")]
+
+
+def test_an_annotation_of_another_kind_attaches_nothing() -> None:
+    with pytest.raises(DocumentError, match="1 embedded file") as raised:
+        list(PdfHandler().children(MemorySource(b"x.pdf", annotated(b"/Text")), Limits()))
+    assert raised.value.missing == 1
+
+
+def pdf(packets: list[bytes]) -> bytes:
+    """A page that says something, and packets none of which the catalogue names."""
+    drawn = b"BT /F 12 Tf 9 9 Td (Hello evidence) Tj ET"
+    objects = [
+        b"<</Type/Catalog/Pages 2 0 R>>",
+        b"<</Type/Pages/Kids[3 0 R]/Count 1>>",
+        b"<</Type/Page/Parent 2 0 R/MediaBox[0 0 300 99]/Contents 4 0 R/Resources<</Font<</F 5 0 R>>>>>>",
+        b"<</Length %d>>\nstream\n%b\nendstream" % (len(drawn), drawn),
+        b"<</Type/Font/Subtype/Type1/BaseFont/Helvetica>>",
+    ]
+    for packed in map(zlib.compress, packets):
+        head = b"<</Type/Metadata/Subtype/XML/Filter/FlateDecode/Length %d>>" % len(packed)
+        objects.append(b"%b\nstream\n%b\nendstream" % (head, packed))
+    out, places = b"%PDF-1.7\n", []
+    for number, data in enumerate(objects, 1):
+        places.append(len(out))
+        out += b"%d 0 obj\n%b\nendobj\n" % (number, data)
+    table = b"".join(b"%010d 00000 n \n" % place for place in places)
+    size = len(objects) + 1
+    tail = b"trailer<</Size %d/Root 1 0 R>>\nstartxref\n%d\n%%%%EOF\n" % (size, len(out))
+    return out + b"xref\n0 %d\n0000000000 65535 f \n" % size + table + tail
+
+
+def test_a_text_is_kept_for_what_is_wanted_and_near() -> None:
+    """Of 200 elements in one another each would keep all the text below it."""
+    deep = b"<title>" * 200 + b"<b>x</b>" * 1_000 + b"</title>" * 200
+    assert xmp.properties(deep, ("author",)) == []
+    told = xmp.properties(deep, ("title",))
+    assert [name for name, _ in told] == ["title"] * 8
+    assert [len(pieces) for _, pieces in told] == [1_000] * 8
+
+
+def test_what_is_said_of_a_property() -> None:
+    packet = (
+        b"<r a:title='one' xmlns:a='b'><a:title>two<!-- no --> three<i>four</i></a:title><author>five</author>six</r>"
+    )
+    assert xmp.properties(packet, ("title", "author")) == [
+        ("title", ["one"]),
+        ("title", ["two", " three", "four"]),
+        ("author", ["five"]),
+    ]
+
+
+def test_only_the_documents_packet_is_unpacked() -> None:
+    data = pdf([b" " * (1 << 20)] * 60)
+    tracemalloc.start()
+    try:
+        assert pdf_metadata.described(data) == {}
+        assert tracemalloc.get_traced_memory()[1] < 8_000_000
+    finally:
+        tracemalloc.stop()
+
+
+def test_metadata_that_cannot_be_read_costs_no_text(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(_: bytes) -> dict[str, str]:
+        raise MemoryError
+
+    monkeypatch.setattr(pdf_metadata, "described", fail)
+    found = PdfHandler().text(MemorySource(b"a.pdf", pdf([])), Limits())
+    assert found.text.strip() == "Hello evidence"
+    assert found.error is not None
+    assert found.error.code is ExceptionCode.MEMORY

@@ -19,10 +19,13 @@ from unpacking import make_mail, unpack
 from core.records import Limits
 from readers.base import Child, MemorySource
 from readers.errors import DocumentError, ExceptionCode
-from readers.mail.base64 import base64_damage, decode_base64
+from readers.mail.around import charset_around, charset_of_names
+from readers.mail.base64 import base64_damage, decode_base64, sound_base64
 from readers.mail.eml import EmlHandler
 from readers.mail.headers import decode_words, field_date, message_ids, parameters
 from readers.mail.inline import decode_uu
+from readers.mail.parts import Message
+from readers.mail.text import body_texts, folded
 from readers.records import TextState
 
 HANDLER = EmlHandler()
@@ -433,3 +436,162 @@ def test_an_encrypted_text_is_reported() -> None:
         body = b"Hi\n" + mark + b"-----BEGIN PGP MESSAGE-----\n\nhQEMA\n-----END PGP MESSAGE-----\n"
         text = EmlHandler().text(MemorySource(b"m.eml", b"From: a@b.c\nTo: d@e.f\n\n" + body), Limits())
         assert (text.error is not None and text.error.code is ExceptionCode.ENCRYPTED) == encrypted
+
+
+RUSSIAN = "Добрый день, коллеги, документы во вложении"
+
+
+def _mail(names: list[str], charset: str, *, body: bytes, label: str = "", subject: bytes = b"t") -> bytes:
+    declared = f"; charset={label}".encode() if label else b""
+    parts = [b"Content-Type: text/plain" + declared + b"\n\n" + body]
+    for name in names:
+        raw = name.encode(charset)
+        parts.append(
+            b'Content-Type: a/b; name="%b"\nContent-Disposition: attachment; filename="%b"\n\ndata' % (raw, raw)
+        )
+    head = b"From: a@b.c\nSubject: " + subject + b"\nContent-Type: multipart/mixed; boundary=B\n\n--B\n"
+    return head + b"\n--B\n".join(parts) + b"\n--B--\n"
+
+
+def _names(data: bytes) -> list[str]:
+    return [child.name.decode() for child in HANDLER.children(MemorySource(b"m.eml", data), Limits())]
+
+
+@pytest.mark.parametrize(
+    ("label", "body", "subject"),
+    [
+        ("windows-1251", RUSSIAN.encode("cp1251"), b"t"),
+        ("windows-1251", b"see the attachment", b"t"),
+        ("", RUSSIAN.encode("cp1251"), b"t"),
+        ("", b"see the attachment", RUSSIAN.encode("cp1251")),
+        ("iso-8859-1", b"see the attachment", RUSSIAN.encode("cp1251")),
+    ],
+)
+def test_a_short_name_is_read_in_what_the_message_is_in(label: str, body: bytes, subject: bytes) -> None:
+    data = _mail(["Счёт.txt", "plain.txt"], "cp1251", body=body, label=label, subject=subject)
+    assert _names(data) == ["Счёт.txt", "plain.txt"]
+    assert HANDLER.text(MemorySource(b"m.eml", data), Limits()).metadata["attachments"] == ["Счёт.txt", "plain.txt"]
+    assert _names(_mail(["Счёт.txt"], "utf-8", body=body, label=label, subject=subject)) == ["Счёт.txt"]
+
+
+def test_names_tell_each_other() -> None:
+    """Where nothing else does, all of them are looked at together."""
+    names = ["Отчёт за третий квартал.doc", "Договор поставки оборудования.pdf", "Счёт.xls"]
+    assert _names(_mail(names, "koi8-r", body=b"see the attachment")) == names
+
+
+def test_a_header_is_read_in_what_the_text_below_it_is_in() -> None:
+    data = _mail([], "cp1251", body=RUSSIAN.encode("cp1251"), label="windows-1251", subject="Счёт".encode("cp1251"))
+    assert HANDLER.text(MemorySource(b"m.eml", data), Limits()).metadata["subject"] == "Счёт"
+
+
+def test_what_tells_nothing() -> None:
+    assert (
+        charset_around([(b"abc", "iso-8859-1"), (b"abc", "us-ascii"), ("ä".encode(), "utf-8"), (b"abc", "nonsense")])
+        == ""
+    )
+    assert charset_around([(b"abc", "koi8-r"), (RUSSIAN.encode("cp1251"), "")]) == "cp1251"
+    assert charset_of_names([b"abc", b"\xe4\xc3"]) == ""
+
+
+_BLANKS = [chr(code) for code in range(0x3001) if chr(code).isspace()]
+
+
+@given(st.lists(st.sampled_from(_BLANKS + [" ", "  ", "\n\n"] * 4) | st.text(max_size=4), max_size=12).map("".join))
+def test_folded_text_has_single_blanks(text: str) -> None:
+    assert folded(text) == " ".join(text.split()).encode("utf-8", "replace")
+
+
+def test_every_blank_is_one() -> None:
+    for blank in _BLANKS:
+        assert folded(f"{blank}é{blank} {blank}b{blank}") == "é b".encode()
+
+
+def _both(plain: str, html: str) -> list[str]:
+    """The lines of a message with these two forms of its body."""
+    message = EmailMessage()
+    message["From"] = "a@example.org"
+    message.set_content(plain)
+    message.add_alternative(html, subtype="html")
+    text = EmlHandler().text(MemorySource(b"m.eml", message.as_bytes()), Limits()).text
+    return [line for line in text.split("\n") if line]
+
+
+@pytest.mark.parametrize(
+    ("plain", "html"),
+    [
+        (
+            "Dear Ann,\n\nthe *contract* is\nready.\n-- \nBob\n",
+            "<p>Dear Ann,</p><p>the <b>contract</b> is ready.</p><p>Bob</p>",
+        ),
+        (
+            "“Größe” – it’s 5 €\n",
+            "<style>p {color: red}</style><p>&quot;Gr&ouml;&szlig;e&quot; &#8212; it&rsquo;s&nbsp;5 &euro;",
+        ),
+        ("abcdef\n", "<p title='other words'>ab<b>cd</b>ef</p><!-- a remark --><script>more()</script>"),
+        ("これは文書\nです。\n", "<p>これは<i>文書です</i></p>"),
+        ("see this\n", "<html><head><meta x=1>\n<title>another word</title></head><body><p>see this</p></body></html>"),
+        ("a\u00d7b c\u00a0d\u00ad \u00e9\u00bf\n", "<p>a b\u3000c</p><p>d \u2014 \u00e9</p>"),
+        ("see\nhttps://example.org/x\n", '<a href="https://example.org/y?tracked">see</a> https://example.org/x'),
+    ],
+)
+def test_a_page_that_says_the_same_stands_there_once(plain: str, html: str) -> None:
+    assert _both(plain, html) == [line for line in plain.split("\n") if line]
+
+
+@pytest.mark.parametrize(
+    ("html", "more"),
+    [
+        ("<p>plain words</p><p>and a secret</p>", ["and a secret"]),
+        ("<p>plain</p><p>the word<b>s</b> of xmp</p>", ["the words of xmp"]),
+        ("<xMp><hidden></xMp>", ["<hidden>"]),
+        ("<head></head><p>plain</p><title>late</title> words", ["late"]),
+        ("<p>plain if 1 < n and n > 0</p>", ["plain if 1 < n and n > 0"]),
+        ("<p>plain words</p><style>x{}</style>late", ["late"]),
+    ],
+)
+def test_what_only_the_page_says_is_found(html: str, more: list[str]) -> None:
+    assert _both("plain words\n", html) == ["plain words", *more]
+
+
+def test_a_page_that_says_much_more_is_there_whole() -> None:
+    lines = [f"line {number} of the page" for number in range(30)]
+    html = "".join(f"<p>{line}</p>" for line in ["see line", *lines])
+    assert _both("see line\n", html) == ["see line", "see line", *lines]
+
+
+def test_blanks_that_were_added_for_a_line_break_go() -> None:
+    """RFC 3676: delsp=yes; quotes as deep as the line before are joined, a signature's mark is not."""
+    body = "a wor \r\nd1 two \r\n\r\n> quo \r\n> ted \r\nown\r\n-- \r\nsig"
+    for parameter, expected in (("; delsp=yes", "a word1 two\n> quoted\nown\r\n-- \r\nsig"), ("", body)):
+        data = f"Content-Type: text/plain; format=flowed{parameter}\r\n\r\n{body}".encode()
+        assert list(body_texts(Message(data).root)) == [expected]
+
+
+@given(
+    st.lists(
+        st.sampled_from(
+            (b"QUJD", b"QUI=", b"QQ==", b"A", b"=", b"==", b"===", b"\r\n", b" ", b"\t", b"!", b"-", b"\xff")
+        ),
+        max_size=7,
+    ).map(b"".join)
+)
+def test_sound_base64_is_what_the_lenient_reader_reads(raw: bytes) -> None:
+    sound = sound_base64(raw)
+    if sound is not None:
+        assert sound == decode_base64(raw)
+        assert base64_damage(raw) is None
+
+
+@given(st.binary(max_size=300))
+@settings(max_examples=50, deadline=None)
+def test_what_an_encoder_writes_is_sound(data: bytes) -> None:
+    assert sound_base64(base64.encodebytes(data).replace(b"\n", b"\r\n")) == data
+
+
+def test_an_encoded_multipart_that_says_nothing_is_empty() -> None:
+    """Its content is replaced by what it stands for (RFC 2045 forbids it), and what was decoded before is forgotten."""
+    inside = base64.encodebytes(b"--b--\nepilogue")
+    data = b"Content-Type: multipart/mixed; boundary=b\nContent-Transfer-Encoding: base64\n\n" + inside
+    assert Message(data).root.content() == b""
+    assert Message(data).child_parts() == []

@@ -18,7 +18,10 @@ from office_xml import HANDLER, LIMITS, A, R, S, docx, package, para, read, word
 from core.records import Limits
 from readers.base import MemorySource
 from readers.errors import DocumentError, ExceptionCode
+from readers.office import numerals
 from readers.office.cell_formats import SAID, date_text, style_of
+from readers.office.ooxml import plain
+from readers.office.ooxml.handler import OoxmlHandler
 from readers.records import Kind, TextState
 
 
@@ -462,3 +465,296 @@ def test_how_a_cell_is_read_is_found() -> None:
 def test_an_optional_hyphen_stays_where_a_word_may_be_cut() -> None:
     """The index has such a word whole and in its parts."""
     assert read(docx("<w:p><w:r><w:t>con</w:t><w:softHyphen/><w:t>tract</w:t></w:r></w:p>")).text == "con\xadtract\n"
+
+
+W = "http://schemas.openxmlformats.org/wordprocessingml/2006/main"
+
+
+def level(at: int, text: str, form: str = "decimal", start: int = 1, more: str = "") -> str:
+    """A level of a list."""
+    return f'<w:lvl w:ilvl="{at}"><w:start w:val="{start}"/><w:numFmt w:val="{form}"/>{more}<w:lvlText w:val="{text}"/></w:lvl>'
+
+
+def numbering(inside: str) -> str:
+    """The part that says what lists there are."""
+    return f'<w:numbering xmlns:w="{W}" xmlns:mc="http://schemas.openxmlformats.org/markup-compatibility/2006">{inside}</w:numbering>'
+
+
+def definition(identity: int, *levels: str) -> str:
+    """What a list looks like."""
+    return f'<w:abstractNum w:abstractNumId="{identity}">{"".join(levels)}</w:abstractNum>'
+
+
+def instance(identity: int, of: int, overrides: str = "") -> str:
+    """A list."""
+    return f'<w:num w:numId="{identity}"><w:abstractNumId w:val="{of}"/>{overrides}</w:num>'
+
+
+def item(text: str, number: int | None = 1, at: int | None = 0, style: str = "") -> str:
+    """A paragraph of a list."""
+    named = f'<w:pStyle w:val="{style}"/>' if style else ""
+    level_of = f'<w:ilvl w:val="{at}"/>' if at is not None else ""
+    listed = f'<w:numPr>{level_of}<w:numId w:val="{number}"/></w:numPr>' if number is not None else ""
+    return f"<w:p><w:pPr>{named}{listed}</w:pPr><w:r><w:t>{text}</w:t></w:r></w:p>"
+
+
+def lines(body: str, lists: str, styles: str = "") -> list[str]:
+    """The paragraphs of a document with these lists."""
+    more = {"word/numbering.xml": numbering(lists)}
+    if styles:
+        more["word/styles.xml"] = f'<w:styles xmlns:w="{W}">{styles}</w:styles>'
+    return read(docx(body, **more)).text.splitlines()
+
+
+OUTLINE = definition(
+    0,
+    level(0, "%1."),
+    level(1, "%1.%2"),
+    level(2, "%1.%2(%3)", "lowerLetter"),
+    level(3, "(%4)", "lowerRoman"),
+)
+
+
+@pytest.mark.parametrize("padding", [0, 2_100_000], ids=["tree", "streamed"])
+def test_what_people_cite_is_found(padding: int) -> None:
+    """`4.2(b)` stands in no paragraph; deeper levels begin anew, and levels that no paragraph was on begin where they start."""
+    body = "".join(item(f"s{n}") for n in range(4)) + item("x", at=1) + item("y", at=1) + item("a", at=2)
+    body += item("b", at=2) + item("deep", at=3) + item("z", at=1) + item("c", at=2) + para("free") + item("last")
+    found = lines(body + para("p" * padding), OUTLINE + instance(1, 0))
+    assert found[:13] == [
+        *("1.\ts0", "2.\ts1", "3.\ts2", "4.\ts3", "4.1\tx", "4.2\ty", "4.2(a)\ta", "4.2(b)\tb", "(i)\tdeep"),
+        *("4.3\tz", "4.3(a)\tc", "free", "5.\tlast"),
+    ]
+
+
+def test_instances_count_on_unless_they_say_where_they_start() -> None:
+    begins = '<w:lvlOverride w:ilvl="0"><w:startOverride w:val="7"/></w:lvlOverride>'
+    other = f'<w:lvlOverride w:ilvl="0">{level(0, "Art. %1", "upperRoman")}</w:lvlOverride>'
+    lists = OUTLINE + instance(1, 0) + instance(2, 0) + instance(3, 0, begins) + definition(5) + instance(4, 0, other)
+    body = item("a") + item("b", 2) + item("c", 3) + item("d", 3) + item("e", 1) + item("f", 4)
+    assert lines(body, lists) == ["1.\ta", "2.\tb", "7.\tc", "8.\td", "9.\te", "Art. X\tf"]
+
+
+def test_levels_begin_anew_as_they_say() -> None:
+    never = level(1, "%2", more='<w:lvlRestart w:val="0"/>')
+    first = level(2, "%3", more='<w:lvlRestart w:val="1"/>')
+    lists = definition(0, level(0, "%1"), never, first) + instance(1, 0)
+    body = "".join(item("x", at=at) for at in (0, 1, 2, 1, 2, 0, 1, 2))
+    assert [line.partition("\t")[0] for line in lines(body, lists)] == ["1", "1", "1", "2", "2", "2", "3", "1"]
+
+
+def test_a_level_that_was_passed_over_was_there() -> None:
+    """As Word has it: `1.1(a)` is followed by `1.2`, and this by `2`."""
+    lists = definition(0, level(0, "%1"), level(1, "%1.%2"), level(2, "%1.%2(%3)", "lowerLetter")) + instance(1, 0)
+    body = "".join(item("x", at=at) for at in (2, 1, 0))
+    assert [line.partition("\t")[0] for line in lines(body, lists)] == ["1.1(a)", "1.2", "2"]
+
+
+def test_a_style_has_its_list() -> None:
+    named = '<w:pStyle w:val="Sub"/>'
+    lists = definition(0, level(0, "Chapter %1"), level(1, "%1-%2", more=named)) + instance(1, 0)
+    numbered = "<w:pPr><w:numPr>{}<w:numId w:val='1'/></w:numPr></w:pPr>"
+    styles = f'<w:style w:type="paragraph" w:styleId="Head">{numbered.format("")}</w:style>'
+    styles += '<w:style w:type="paragraph" w:styleId="Loop"><w:basedOn w:val="Loop"/></w:style>'
+    styles += '<w:style w:type="paragraph" w:styleId="Child"><w:basedOn w:val="Head"/></w:style>'
+    styles += f'<w:style w:type="paragraph" w:styleId="Sub">{numbered.format("")}</w:style>'
+    body = item("a", None, None, "Head") + item("b", None, None, "Sub") + item("c", None, None, "Child")
+    body += item("d", 0, None, "Head") + item("e", None, None, "Loop") + item("f", None, None, "Head")
+    assert lines(body, lists, styles) == ["Chapter 1\ta", "1-1\tb", "Chapter 2\tc", "d", "e", "Chapter 3\tf"]
+
+
+def test_a_list_may_look_as_a_style_says() -> None:
+    link = '<w:abstractNum w:abstractNumId="1"><w:numStyleLink w:val="Mine"/></w:abstractNum>'
+    style = (
+        '<w:style w:type="numbering" w:styleId="Mine"><w:pPr><w:numPr><w:numId w:val="1"/></w:numPr></w:pPr></w:style>'
+    )
+    lists = definition(0, level(0, "No. %1")) + link + instance(1, 0) + instance(2, 1)
+    assert lines(item("a") + item("b", 2), lists, style) == ["No. 1\ta", "No. 2\tb"]
+
+
+def test_what_has_no_number() -> None:
+    lists = definition(0, level(0, "\u2022", "bullet"), level(1, "Note:", "none"), level(2, "%3)")) + instance(1, 0)
+    body = item("a") + item("b", at=1) + item("", at=2) + item("d", 9) + item("e", at=8) + item("f", at=77)
+    assert lines(body, lists) == ["a", "Note:\tb", "1)", "d", "e", "f"]
+
+
+@pytest.mark.parametrize(
+    ("lang", "expected"), [("en-US", ["One", "Second", "003", "4th"]), ("de-DE", ["1", "2", "003", "4"])]
+)
+def test_forms(lang: str, expected: list[str]) -> None:
+    """Words are English, so that other languages have digits; a form of Word 2010 is written with its zeros."""
+    custom = '<mc:AlternateContent><mc:Choice Requires="w14"><w:numFmt w:val="custom" w:format="001, 002, 003, ..."/>'
+    custom += '</mc:Choice><mc:Fallback><w:numFmt w:val="decimal"/></mc:Fallback></mc:AlternateContent>'
+    padded = f'<w:lvl w:ilvl="2"><w:start w:val="3"/>{custom}<w:lvlText w:val="%3"/></w:lvl>'
+    words = (level(0, "%1", "cardinalText"), level(1, "%2", "ordinalText", 2))
+    lists = definition(0, *words, padded, level(3, "%4", "ordinal", 4)) + instance(1, 0)
+    styles = f'<w:docDefaults><w:rPrDefault><w:rPr><w:lang w:val="{lang}"/></w:rPr></w:rPrDefault></w:docDefaults>'
+    found = lines("".join(item("", at=at) for at in range(4)), lists, styles)
+    assert found == expected
+
+
+def test_legal_numbers_are_digits() -> None:
+    """w:isLgl: `II` above is `2` in `2.1`."""
+    lists = definition(0, level(0, "%1", "upperRoman", 2), level(1, "%1.%2", more="<w:isLgl/>")) + instance(1, 0)
+    assert lines(item("a") + item("b", at=1), lists) == ["II\ta", "2.1\tb"]
+
+
+def test_damaged_lists_say_so() -> None:
+    out = read(docx(item("kept"), **{"word/numbering.xml": "<w:numbering"}))
+    assert out.text == "kept\n"
+    assert out.error is not None
+    assert out.error.code is ExceptionCode.CORRUPT
+
+
+def test_counts_are_bounded() -> None:
+    """A start as large as it may be written, and far more of one letter than anyone would read."""
+    lists = definition(0, level(0, "%1", "decimal", 4_294_967_295), level(1, "%2", "lowerLetter", 2_000_000_000))
+    found = lines(item("") + item("") + item("", at=1), lists + instance(1, 0))
+    assert found[:2] == ["2147483647"] * 2
+    assert len(found[2]) <= 30
+
+
+@pytest.mark.parametrize(
+    ("number", "letters", "columns", "roman", "ordinal", "cardinal", "place"),
+    [
+        (1, "a", "a", "i", "1st", "One", "First"),
+        (12, "l", "l", "xii", "12th", "Twelve", "Twelfth"),
+        (28, "bb", "ab", "xxviii", "28th", "Twenty-eight", "Twenty-eighth"),
+        (40, "nn", "an", "xl", "40th", "Forty", "Fortieth"),
+        (53, "aaa", "ba", "liii", "53rd", "Fifty-three", "Fifty-third"),
+        (111, "g" * 5, "dg", "cxi", "111th", "One hundred eleven", "One hundred eleventh"),
+        (1999, "w" * 17, "bxw", "mcmxcix", "1999th", "One thousand nine hundred ninety-nine", None),
+    ],
+)
+def test_numerals(
+    number: int, letters: str, columns: str, roman: str, ordinal: str, cardinal: str, place: str | None
+) -> None:
+    assert numerals.letters(number) == letters
+    assert numerals.alphabetic(number) == columns
+    assert numerals.roman(number) == roman
+    assert numerals.ordinal(number) == ordinal
+    assert numerals.cardinal_words(number) == cardinal
+    assert place is None or numerals.ordinal_words(number) == place
+
+
+S_of_ooxml_plain = "http://schemas.openxmlformats.org/spreadsheetml/2006/main"
+OFFICE = "application/vnd.openxmlformats-officedocument.spreadsheetml."
+HEAD = f'<?xml version="1.0" encoding="UTF-8"?>\r\n<worksheet xmlns="{S_of_ooxml_plain}" xmlns:x14ac="y"><cols/>'
+# Sheets as Excel, LibreOffice and others write them.
+EXCEL = '<row r="1" spans="1:3" x14ac:dyDescent="0.25"><c r="A1" t="s"><v>0</v></c><c r="B1" s="2"><v>40000</v></c><c r="C1"/></row>'
+OFFICE_ROW = (
+    '<row r="2" customFormat="false" ht="12.8"><c r="A2" s="0" t="n"><f aca="false">1&lt;2</f><v>1.5</v></c></row>\n'
+)
+OTHERS = '<row><c t="inlineStr" r="A3"><is><t xml:space="preserve"> a &amp; b </t></is></c><c t="b"><v>1</v></c><c><v/></c></row><row/>'
+RICH = '<row r="4"><c r="A4" t="inlineStr"><is><r><t>rich</t></r></is></c><c r="B4"><v>8</v><extLst/></c></row>'
+
+
+def text_of(sheet: str | bytes, strings: str | bytes = "") -> tuple[str, str]:
+    """The text of a workbook of this sheet, and what is wrong with it."""
+    parts = {
+        "xl/workbook.xml": f'<workbook xmlns="{S_of_ooxml_plain}"/>',
+        "xl/worksheets/sheet1.xml": sheet,
+        "xl/sharedStrings.xml": strings
+        or f'<sst xmlns="{S_of_ooxml_plain}" count="1"><si><t>shared &#233; é</t></si></sst>',
+        "xl/styles.xml": f'<s xmlns="{S_of_ooxml_plain}"><cellXfs><xf numFmtId="0"/><xf numFmtId="10"/><xf numFmtId="14"/></cellXfs></s>',
+    }
+    kinds = {"xl/workbook.xml": "sheet.main", "xl/worksheets/sheet1.xml": "worksheet"}
+    kinds |= {"xl/sharedStrings.xml": "sharedStrings", "xl/styles.xml": "styles"}
+    overrides = "".join(f'<Override PartName="/{n}" ContentType="{OFFICE}{k}+xml"/>' for n, k in kinds.items())
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("[Content_Types].xml", f'<Types xmlns="t">{overrides}</Types>')
+        for name, content in parts.items():
+            archive.writestr(name, content)
+    try:
+        read = OoxmlHandler().text(MemorySource(b"x", out.getvalue()), Limits())
+    except DocumentError as error:
+        return "", error.code
+    return read.text, "" if read.error is None else read.error.code
+
+
+def sheet_of(rows: str, *, told: bool = True) -> str:
+    """A sheet of these rows; with a comment nothing of it is told without a tree."""
+    return f"{HEAD if told else HEAD + '<!-- -->'}<sheetData>{rows}</sheetData><headerFooter><oddFooter>foot</oddFooter></headerFooter></worksheet>"
+
+
+def told_in(sheet: str) -> int:
+    """How many rows are told without a tree."""
+    return len(list(plain.rows(plain.Around(iter([sheet.encode()])))))
+
+
+@pytest.mark.parametrize(
+    "rows",
+    [
+        "",
+        EXCEL,
+        EXCEL + OFFICE_ROW + OTHERS,
+        EXCEL + RICH + OFFICE_ROW,
+        RICH + EXCEL,
+        EXCEL
+        + '<row r="5"><c r="A5"><f>"a &amp;"&amp;"b"</f></c><c r="B5" t="str"><f>HYPERLINK("x")</f><v>y</v></c></row>',
+        3_000 * (EXCEL + OFFICE_ROW) + RICH + OTHERS,
+        f"<!-- {EXCEL} -->{OFFICE_ROW}",
+        f"{OFFICE_ROW}<![CDATA[{EXCEL}]]>",
+        EXCEL.replace("40000", "4\x0b0"),
+        EXCEL.replace("40000", "&unknown;"),
+        EXCEL.replace("40000", "&#0;"),
+        EXCEL.replace("40000", "&#0x41;"),
+        EXCEL.replace("40000", "&#000;") + OFFICE_ROW,
+        EXCEL.replace("40000", "&#039;&#0065;&#00233;"),
+        EXCEL.replace("40000", "]]>"),
+        EXCEL.replace("x14ac", "nobodys"),
+        EXCEL.replace("<v>0</v>", "<v>99999999999</v>"),
+        EXCEL.replace("</row>", ""),
+        EXCEL + "</sheetData><sheetData>" + OFFICE_ROW,
+        EXCEL.replace("</c>", "</d>", 1) + OFFICE_ROW,
+        EXCEL.replace("40000", "4\ufffe"),
+        EXCEL.replace("<c ", "<x14ac:c "),
+        (EXCEL + OFFICE_ROW + OTHERS)
+        .replace("<c ", "\r<c ")
+        .replace("a &amp; b", "a\r\nb\rc\r\r\nd&#13;")
+        .replace("</row>", "</row>\r\n"),
+        3_000 * (EXCEL + "\r\n") + RICH,
+    ],
+)
+def test_it_is_as_a_tree_gives_it(rows: str) -> None:
+    assert text_of(sheet_of(rows)) == text_of(sheet_of(rows, told=False))
+
+
+@pytest.mark.parametrize("cut", [700, 900, 1_100, 60_000])
+def test_a_part_that_breaks_off(cut: int) -> None:
+    rows = 2_000 * (EXCEL + OFFICE_ROW)
+    comment = "<!-- -->"
+    text, code = text_of(sheet_of(rows)[:cut])
+    assert code
+    assert (text, code) == text_of(sheet_of(rows, told=False)[: cut + len(comment)])
+
+
+def test_what_programs_write_needs_no_tree() -> None:
+    assert told_in(sheet_of(EXCEL + OFFICE_ROW + OTHERS)) == 3
+    assert told_in(sheet_of(EXCEL + OFFICE_ROW + RICH + OTHERS)) == 2
+    assert (
+        told_in(sheet_of((EXCEL + OFFICE_ROW + OTHERS).replace("</row>", "</row>\r\n").replace(" a ", "\r\na\r"))) == 3
+    )
+    assert told_in(sheet_of(EXCEL + OFFICE_ROW.replace("1&lt;2", "&#039;a&#039;&amp;1"))) == 2  # of PHP
+    assert told_in(sheet_of(EXCEL).replace("UTF-8", "windows-1251")) == 0
+    assert told_in(sheet_of(EXCEL).replace(' xmlns:x14ac="y"', "")) == 0
+
+
+@pytest.mark.parametrize("rich", ["", "<si><t>漢字</t><rPh sb='0' eb='2'><t>かんじ</t></rPh></si>"])
+def test_strings_keep_their_numbers(rich: str) -> None:
+    """Empty ones, rich ones and those that are read otherwise are counted like all others."""
+    runs = '<si><r><rPr><b/><sz val="9"/></rPr><t>ri</t></r><r><t xml:space="preserve">ch </t></r></si>'
+    items = f"<si><t>zero</t></si><si/><si><t/></si>{runs}<si><t>four</t><phoneticPr fontId='1'/></si>{rich}<si><t>last &amp; least</t></si>"
+    strings = f'<sst xmlns="{S_of_ooxml_plain}" uniqueCount="9">{items}</sst>'
+    number = 6 if rich else 5
+    rows = "".join(f'<row><c t="s"><v>{n}</v></c></row>' for n in (0, 3, 4, number))
+    lines = text_of(sheet_of(rows), strings)[0].splitlines()
+    assert lines == ["zero", "rich ", "four", "last & least", "foot"]
+    assert text_of(sheet_of(rows), strings.replace("<si>", "<!-- --><si>", 1))[0].splitlines() == lines
+
+
+def test_bytes_that_are_no_utf_8() -> None:
+    raw = sheet_of(EXCEL + OFFICE_ROW.replace("1.5", "1.é5")).encode("latin-1")
+    comment = sheet_of(EXCEL + OFFICE_ROW.replace("1.5", "1.é5"), told=False).encode("latin-1")
+    assert text_of(raw) == text_of(comment)

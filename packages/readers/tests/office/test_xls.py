@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import random
 import struct
+import time
 import zlib
+from datetime import datetime
 from pathlib import Path
 
 import pytest
@@ -17,8 +19,12 @@ from core.records import Limits
 from readers.base import MemorySource, Text
 from readers.cfb import Storage
 from readers.errors import DocumentError, ExceptionCode
+from readers.identification.identify import identify
+from readers.office.cell_formats import Styles, number_text, style_of
+from readers.office.number_format import NumberFormat
 from readers.office.xls.biff import Strings, rk
 from readers.office.xls.handler import XlsHandler
+from readers.office.xls.old import OldXlsHandler
 from readers.records import TextState
 
 ROM = Path(__file__).parents[4].parent / "shared/data/real-files/ingest-file/rom.xls"
@@ -269,3 +275,267 @@ def test_a_real_workbook_as_xlrd_reads_it() -> None:
     found = {part for line in text.splitlines() for part in line.split("\t")}
     assert len(cells) > 300
     assert {value for value in cells if "\n" not in value} <= found | {""}
+
+
+HANDLER_FORMATS_XLS_OLD = OldXlsHandler()
+Record = tuple[int, bytes]
+
+
+def read_of_formats_xls_old(stream: bytes) -> Text:
+    return HANDLER_FORMATS_XLS_OLD.text(MemorySource(b"x.xls", stream), Limits())
+
+
+def start(version: int, kind: int = 0x10) -> Record:
+    """BOF of Excel 2, 3 or 4: a sheet (0x10) or a workbook of several (0x100)."""
+    return {2: 0x09, 3: 0x209, 4: 0x409}[version], struct.pack("<HH", 0, kind) + bytes(0 if version == 2 else 2)
+
+
+def at(version: int, row: int, column: int, style: int = 0) -> bytes:
+    """Where a cell is and how it looks, for which Excel 2 has three bytes."""
+    return struct.pack("<HH", row, column) + (bytes([style, 0, 0]) if version == 2 else struct.pack("<H", style))
+
+
+def short(text: str, codec: str = "cp1252") -> bytes:
+    raw = text.encode(codec)
+    return bytes([len(raw)]) + raw
+
+
+def number(value: float) -> bytes:
+    return struct.pack("<d", value)
+
+
+def cells(version: int) -> list[Record]:
+    """A row of each kind of cell, under the numbers that they have in this version."""
+    more = 0 if version == 2 else 0x200
+    said = short("Zitronen") if version == 2 else struct.pack("<H", 8) + b"Zitronen"
+    string = short("made") if version == 2 else struct.pack("<H", 4) + b"made"
+    formula = {2: 0x06, 3: 0x206, 4: 0x406}[version]
+    first = (
+        (0x02, at(2, 0, 0) + struct.pack("<H", 7))
+        if version == 2
+        else (0x27E, at(version, 0, 0) + struct.pack("<I", 7 << 2 | 2))
+    )
+    return [
+        first,
+        (0x03 | more, at(version, 0, 1) + number(1.5)),
+        (0x03 | more, at(version, 0, 2, 1) + number(32_874)),
+        (0x04 | more, at(version, 1, 0) + said),
+        (0x05 | more, at(version, 1, 1) + b"\1\0"),
+        (formula, at(version, 2, 0) + number(6.25) + bytes(4)),
+        (formula, at(version, 2, 1) + b"\0\0\0\0\0\0\xff\xff" + bytes(4)),
+        (0x07 | more, string),
+    ]  # fmt: skip
+
+
+def before(version: int) -> list[Record]:
+    """Code page, two number formats, two cell formats."""
+    code = [(0x41E, b"\0\0" + short(f)) if version == 4 else (0x1E, short(f)) for f in ("General", "d.m.yy")]
+    looks = [
+        {2: (0x43, bytes([0, 0, n, 0])), 3: (0x243, bytes([0, n]) + bytes(10)), 4: (0x443, bytes([0, n]) + bytes(10))}
+        for n in (0, 1)
+    ]
+    return [(0x42, struct.pack("<H", 0x8001)), *code, *[look[version] for look in looks]]
+
+
+@pytest.mark.parametrize("version", [2, 3, 4])
+def test_every_kind_of_cell_of_formats_xls_old(version: int) -> None:
+    note = (0x1C, struct.pack("<HHH", 0, 0, 6) + b"a note")
+    out = read_of_formats_xls_old(
+        biff(start(version), *before(version), (0x14, short("&LDraft")), *cells(version), note, END)
+    )
+    assert out.error is None
+    assert out.text.splitlines() == ["Draft", "7\t1.5\t1990-01-01", "Zitronen\tTRUE", "6.25\tmade", "a note"]
+
+
+def test_a_workbook_of_excel_4() -> None:
+    sheets = []
+    for name in ("Sales", "Costs"):
+        stream = [start(4), *cells(4)[3:4], END]
+        sheets += [(0x8F, struct.pack("<I", len(biff(*stream))) + short(name)), *stream]
+    out = read_of_formats_xls_old(biff(start(4, 0x100), (0x85, short("Sales")), *sheets, END))
+    assert out.text.splitlines() == ["Sales", "Zitronen", "Costs", "Zitronen"]
+    assert out.error is None
+
+
+def test_the_code_page() -> None:
+    said = "Отчёт о продажах".encode("cp1251")
+    label = (0x204, at(3, 0, 0) + struct.pack("<H", len(said)) + said)
+    assert (
+        read_of_formats_xls_old(biff(start(3), (0x42, struct.pack("<H", 1251)), label, END)).text
+        == "Отчёт о продажах\n"
+    )
+
+
+def test_excel_5_without_a_compound_file() -> None:
+    label = (0x204, struct.pack("<HHH", 0, 0, 0) + struct.pack("<H", 5) + b"alone")
+    stream = biff(begin(5, 0x500), END, begin(version=0x500), label, END)
+    assert identify(MemorySource(b"x.xls", stream)) == "application/vnd.ms-excel.sheet.5"
+    assert read_of_formats_xls_old(stream).text == "alone\n"
+
+
+@pytest.mark.parametrize("version", [2, 3, 4])
+def test_they_are_known_by_their_bytes(version: int) -> None:
+    assert identify(MemorySource(b"x", biff(start(version), END))) == f"application/vnd.ms-excel.sheet.{version}"
+
+
+def test_a_password_is_said_of_formats_xls_old() -> None:
+    with pytest.raises(DocumentError) as caught:
+        read_of_formats_xls_old(biff(start(4), (0x2F, bytes(4)), END))
+    assert caught.value.code is ExceptionCode.ENCRYPTED
+
+
+def test_cut_in_the_middle_keeps_what_was_read_of_formats_xls_old() -> None:
+    out = read_of_formats_xls_old(biff(start(3), *cells(3))[:-3])
+    assert out.text.startswith("7\t1.5")
+    assert out.error is not None
+    assert out.error.code is ExceptionCode.TRUNCATED
+
+
+def test_mutants_raise_document_errors_only() -> None:
+    chance = random.Random(4)
+    for version in (2, 3, 4) * 60:
+        data = bytearray(biff(start(version), *before(version), *cells(version), END))
+        for _ in range(chance.choice((1, 3, 12))):
+            data[chance.randrange(4, len(data))] = chance.choice((0, 0xFF, chance.randrange(256)))
+        try:
+            read_of_formats_xls_old(bytes(data[: chance.choice((len(data), chance.randrange(4, len(data))))]))
+        except DocumentError:
+            continue
+
+
+START = datetime(1899, 12, 30)
+PHONE = "[<=9999999]###\\-####;\\(###\\)\\ ###\\-####"
+ACCOUNT = '_-* #,##0.00\\ "€"_-;\\-* #,##0.00\\ "€"_-;_-* "-"??\\ "€"_-;_-@_-'
+
+
+def shown(code: str, value: str, number: str = "164") -> str:
+    return number_text(value, style_of(number, code), START)
+
+
+@pytest.mark.parametrize(
+    ("code", "value", "text"),
+    [
+        ("000\\-00\\-0000", "78051120", "78051120 078-05-1120"),
+        ("00000", "1234", "1234 01234"),
+        ('"INV"0000', "42", "42 INV INV0042"),
+        ("\\A0", "5", "5 A5"),
+        (PHONE, "2025550143", "2025550143 (202) 555-0143"),
+        (PHONE, "5550143", "5550143 555-0143"),
+        ("[>100]0.0;0.00", "7", "7 7.00"),
+        ("[>100]0.0;0.00", "107", "107 107.0"),
+        ("[>5]0.0;[<2]0.00", "3", "3"),
+        ("#,##0.00", "1234567.5", "1234567.5 1,234,567.50"),
+        ("$#,##0.00", "-1234.5", "-1234.5 -$1,234.50"),
+        ("#,##0_);[Red](#,##0)", "-1234567", "-1234567 (1,234,567)"),
+        (ACCOUNT, "-1234.5", "-1234.5 -1,234.50 €"),
+        (ACCOUNT, "0", "0"),
+        ("[$USD-409]#,##0.00", "7", "7 USD 7.00"),
+        ("0.00", "2.675", "2.675 2.68"),
+        ("0.00", "1.0049999999999999", "1.005 1.01"),
+        ("0.0#", "12.256", "12.256 12.26"),
+        ("0.0??", "12.2", "12.2"),
+        (".00", "0.5", "0.5 .50"),
+        ("0%", "0.125", "12.5% 13%"),
+        ("0%;0", "-0.5", "-50% 1"),
+        ("0.0,", "12345", "12345 12.3"),
+        ('0.0,,"M"', "1234567", "1234567 1.2M"),
+        ("0,000", "5", "5 0,005"),
+        ("00\\:00", "930", "930 09:30"),
+        ('0"."00', "512", "512 5.12"),
+        ("0000 0000 0000 0000", "1234567812345670", "1234567812345670 1234 5678 1234 5670"),
+        ('"paid";"due";"none"', "-3", "-3 due"),
+        ("[h]:mm", "1.5", "36:00:00"),
+        ("[mm]:ss", "1.5", "2160:00"),
+        ("[h]:mm", "0.5", "12:00:00"),
+    ],
+)
+def test_numbers_are_found_as_they_are_shown(code: str, value: str, text: str) -> None:
+    """Sections, conditions, places, thousands, scales, percentages, literals of either form (ECMA-376 part 1, 18.8.31)."""
+    assert shown(code, value) == text
+
+
+@pytest.mark.parametrize(
+    ("code", "value", "text"),
+    [
+        ("General", "1234.5", "1234.5"),
+        ("[Red]General", "5", "5"),
+        ("@", "5", "5"),
+        ("0", "12", "12"),
+        ("0.00", "12.34", "12.34"),
+        ("#,##0.00", "12.34", "12.34"),
+        ("0.00%", "0.125", "12.5%"),
+        ("(0)", "5", "5"),
+        ("+0;-0;0", "-4", "-4"),
+        ("$0.00", "5.25", "5.25"),
+        ('0" units"', "3", "3 units"),
+        (";;;", "42", "42"),
+        ("# ?/?", "0.5", "0.5"),
+        ("0.00E+00", "12345", "12345"),
+        ("yyyy-mm-dd;@", "38819", "2006-04-12"),
+        ("0.00", "1e30", "1e30"),
+        ("0.00", "inf", "inf"),
+        ("0" * 65, "1", "1"),
+        ("0" + "%" * 99, "1", f"{100:d}%"),
+    ],
+)
+def test_where_nothing_is_gained_the_plain_value_stands_alone(code: str, value: str, text: str) -> None:
+    """No other words: signs, brackets, colours; and what cannot be rendered, or would be of no end."""
+    assert shown(code, value) == text
+
+
+@pytest.mark.parametrize(
+    ("number", "value", "text"),
+    [
+        ("3", "1234", "1234 1,234"),
+        ("4", "1234.5", "1234.5 1,234.50"),
+        ("2", "1.005", "1.005 1.01"),
+        ("9", "0.125", "12.5% 13%"),
+        ("37", "-1234", "-1234 (1,234)"),
+        ("44", "1234.5", "1234.5 1,234.50"),
+        ("46", "1.5", "36:00:00"),
+        ("1", "12.5", "12.5 13"),
+        ("0", "1234567.25", "1234567.25"),
+    ],
+)
+def test_formats_that_a_workbook_need_not_tell(number: str, value: str, text: str) -> None:
+    assert shown("", value, number) == text
+
+
+@pytest.mark.parametrize(
+    ("code", "text"),
+    [
+        ('"Ref-"@', "Ref-42 x"),
+        ('0;0;0;"INV"@', "42 x INV42 x"),
+        ('0;0;0;@"kg"', "42 x 42 xkg"),
+        ('General;General;General;@" Co"', "42 x Co"),
+    ],
+)
+def test_a_section_for_texts(code: str, text: str) -> None:
+    """What it puts around them; where that makes another word of one, the text stands by itself too."""
+    form = NumberFormat(code)
+    assert form.has_text
+    assert form.text("42 x") == text
+
+
+def test_ordinary_texts_have_no_section() -> None:
+    """`@`, and one with blanks around it, show the text."""
+    assert not any(NumberFormat(code).has_text for code in ("@", ACCOUNT, "0;0;;@", "0.00", ';;;"x"'))
+
+
+@given(st.text('0#?,.%;@-\\"_*[]<>=$ xEGh1é', max_size=40), st.floats(allow_nan=True, allow_infinity=True))
+def test_any_code_is_taken(code: str, number: float) -> None:
+    text = f"{number:.15g}"
+    told = NumberFormat(code).number(number, text)
+    assert told == text or told.startswith(text + " ")
+
+
+def test_codes_without_end_are_bounded() -> None:
+    """Thousands of different formats, each asked for in turn by very many cells; beyond 1,000 none is rendered."""
+    styles = Styles()
+    for number in range(5_000):
+        styles.take(str(number + 164), f'{"#" * 60}"{number}"0')
+    began = time.process_time()
+    told = [number_text("7", styles[at % 5_000], START) for at in range(50_000)]
+    assert time.process_time() - began < 20
+    assert told[0] == "7 07"
+    assert told[4_999] == "7"

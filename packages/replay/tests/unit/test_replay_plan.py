@@ -3,14 +3,25 @@
 from __future__ import annotations
 
 import json
+import uuid
+import zlib
+from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from lived_traces import traces
+from replay_traces import reading_trace
 
-from core.errors import UsageError
+from core.content import BLOCK, CONTENT_CLASSES, Content
+from core.errors import StorageFault, UsageError
+from core.records import ReplayChoice
+from replay.host import plan_of, replay_host, target_of
+from replay.order import Order
 from replay.plan import CLONES_SPREAD, ReplayPlan, plan_replay
-from traces.model import Stream, TraceHeader
+from replay.world import Survey, World
+from traces.model import MemoryTrace, Stream, TraceHeader
+from traces.write import write_trace
 
 
 def header(*calls: int, duration_ns: int = 1_000_000) -> TraceHeader:
@@ -79,3 +90,118 @@ def test_what_cannot_be_planned_is_refused(arguments: dict[str, float], says: st
 def test_a_trace_without_calls_is_refused() -> None:
     with pytest.raises(UsageError, match="no calls"):
         plan_replay(header(0, 0), clients=1)
+
+
+@given(traces())
+def test_every_outcome_is_explained(trace: MemoryTrace) -> None:
+    survey = Survey(trace)
+    order = Order(trace, range(len(trace.streams)), World(survey), survey.parents)
+    plays = list(order)
+    assert [(p.call, p.expected) for p in plays if p.expected != p.call.error] == []
+    assert order.adapted == 0
+    for stream, calls in enumerate(trace.streams):
+        assert [play.call for play in plays if play.stream == stream] == list(calls)
+
+
+def test_the_last_user_removes_what_is_shared(tmp_path: Path) -> None:
+    job = uuid.uuid4()
+    with replay_host(tmp_path, job) as one:
+        with replay_host(tmp_path, job) as other:
+            assert other.directory == one.directory
+            assert other.progress(0) == one.progress(0)
+            assert one.progress(0).is_dir()
+            assert one.progress(1) != one.progress(0)
+        assert one.progress(0).is_dir()
+    assert not one.directory.exists()
+    assert not one.memory.exists()
+
+
+def test_what_killed_processes_left_is_removed_by_the_next_replay(tmp_path: Path) -> None:
+    left = tmp_path / "replay" / uuid.uuid4().hex
+    (left / "program").mkdir(parents=True)
+    (left / "lock").touch()
+    with replay_host(tmp_path, uuid.uuid4()) as running:
+        assert not left.exists()
+        with replay_host(tmp_path, uuid.uuid4()):
+            assert running.directory.exists()
+
+
+def test_one_process_of_a_host_makes_the_program(tmp_path: Path) -> None:
+    """The second finds it, even when the trace is gone by then; what somebody began and left is made anew."""
+    trace = tmp_path / "t.edbtrace"
+    write_trace(reading_trace(), trace)
+    choice = ReplayChoice(clients=2, paths=("/x",), speed=0.0)
+    with replay_host(tmp_path, uuid.uuid4()) as host:
+        (host.directory / "program").mkdir()
+        made = host.program(trace, choice, lambda: None)
+        trace.unlink()
+        assert host.program(trace, choice, lambda: None) == made
+    assert (made.calls, made.plan.clients, made.plan.speed) == (32, 2, None)
+
+
+@pytest.mark.parametrize("closed", [False, True])
+def test_every_host_plans_what_was_asked_for(closed: bool) -> None:
+    plan = plan_of(
+        reading_trace().header, ReplayChoice(clients=3, paths=("/x", "/y"), shared=True, seed=7, closed=closed)
+    )
+    assert (plan.clients, plan.paths, plan.shared, plan.seed) == (3, 2, True, 7)
+    assert (plan.closed, plan.speed) == ((True, None) if closed else (False, 1.0))
+
+
+def test_a_damaged_trace_is_refused(tmp_path: Path) -> None:
+    trace = tmp_path / "t.edbtrace"
+    write_trace(reading_trace(), trace)
+    trace.write_bytes(trace.read_bytes()[:-1])
+    with replay_host(tmp_path, uuid.uuid4()) as host, pytest.raises(UsageError, match="cut short"):
+        host.program(trace, ReplayChoice(clients=1, paths=("/x",)), lambda: None)
+
+
+def test_scratch_that_cannot_be_written_is_told(tmp_path: Path) -> None:
+    (tmp_path / "scratch").write_bytes(b"")
+    with pytest.raises(StorageFault, match="EDBENCH_SCRATCH"), replay_host(tmp_path / "scratch", uuid.uuid4()):
+        raise AssertionError("not reached")
+
+
+def test_memory_that_cannot_be_had_is_told(tmp_path: Path) -> None:
+    """As a full /dev/shm is: the slot lives, and the replay says why it ended."""
+    with replay_host(tmp_path, uuid.uuid4()) as host:
+        host.memory = tmp_path / "full"
+        host.memory.touch()
+        with pytest.raises(StorageFault, match="free memory"):
+            host.progress(0)
+
+
+def test_the_target_is_named_for_the_job() -> None:
+    job = uuid.uuid4()
+    homes = target_of(job, ReplayChoice(clients=1, paths=("/a", "/b"))).homes()
+    assert homes == (Path(f"/a/edbench-replay-{job.hex}"), Path(f"/b/edbench-replay-{job.hex}"))
+
+
+@pytest.mark.parametrize("kind", range(CONTENT_CLASSES + 1))
+def test_content_is_as_compressible_as_its_class_says(kind: int) -> None:
+    content = Content(seed=1, clone=0)
+    raw = bytes(content.piece(kind, 7, 0, 128 * BLOCK))
+    assert len(zlib.compress(raw)) / len(raw) == pytest.approx(kind / CONTENT_CLASSES, abs=0.03)
+
+
+@given(st.integers(1, CONTENT_CLASSES), st.integers(0, 1 << 31), st.integers(0, 1 << 40), st.integers(0, 50_000))
+def test_a_piece_is_the_same_each_time(kind: int, node: int, offset: int, size: int) -> None:
+    content = Content(seed=1, clone=2)
+    first = bytes(content.piece(kind, node, offset, size))
+    content.piece(kind, node + 1, 0, 50_000)
+    assert len(first) == size
+    assert bytes(content.piece(kind, node, offset, size)) == first
+
+
+def test_no_block_is_like_another() -> None:
+    blocks = set()
+    for clone in range(2):
+        content = Content(seed=1, clone=clone)
+        for node in range(20):
+            raw = bytes(content.piece(4, node, 0, 64 * BLOCK))
+            blocks |= {raw[at : at + BLOCK] for at in range(0, len(raw), BLOCK)}
+    assert len(blocks) == 2 * 20 * 64
+
+
+def test_zeros_are_zeros() -> None:
+    assert not any(Content(seed=1, clone=0).piece(0, 5, 0, 10_000))

@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
+import dataclasses
 import io
 import subprocess
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from trace_samples import call, copied, directory, everything, file, memory_trace, written_and_moved
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from trace_samples import any_traces, call, copied, directory, everything, file, memory_trace, written_and_moved
 
 from core.errors import UsageError
 from core.operations import Op
 from replay.exports import LONGEST_NAME, UsedFiles, export_elbencho, export_trace
 from replay.jsonl import ExportFormat, import_jsonl
+from replay.merge import Align, merge_traces
 from replay.table import Layout
-from traces.model import Call, MemoryTrace
+from traces.model import NO_NODE, Call, MemoryTrace, Node, NodeKind
 from traces.read import open_trace
 from traces.write import write_trace
 
@@ -166,3 +171,120 @@ def test_nothing_is_left_of_an_export_that_failed(form: ExportFormat, tmp_path: 
     with pytest.raises(UsageError, match="damaged"):
         export_trace(Damaged(), form, tmp_path / "x")
     assert [path for path in tmp_path.rglob("*") if path.is_file()] == []
+
+
+def _node(parent: int, name_bytes: int) -> Node:
+    return Node(parent, NodeKind.DIRECTORY, existed=True, size=0, ratio=0, name_bytes=name_bytes)
+
+
+@st.composite
+def _trees(draw: st.DrawFn) -> list[Node]:
+    nodes: list[Node] = []
+    for number in range(draw(st.integers(1, 60))):
+        parent = draw(st.integers(NO_NODE, number - 1))
+        nodes.append(_node(parent, 0 if parent == NO_NODE else draw(st.integers(2, 255))))
+    return nodes
+
+
+@given(_trees())
+def test_paths_have_the_recorded_shape_and_never_meet(nodes: list[Node]) -> None:
+    """Same depth, same name lengths, no two alike, not even with capitals and small letters taken for the same."""
+    layout = Layout(nodes)
+    paths = [layout.path(number) for number in range(len(nodes))]
+    assert len({path.lower() for path in paths}) == len(nodes)
+    for node, path in zip(nodes, paths, strict=True):
+        if node.parent == NO_NODE:
+            assert b"/" not in path
+        else:
+            above, _, name = path.rpartition(b"/")
+            assert above == paths[node.parent]
+            assert len(name) == node.name_bytes
+    assert layout.longest == max(map(len, paths))
+    assert paths == [Layout(nodes).path(number) for number in range(len(nodes))]
+
+
+def test_names_that_cannot_be_told_apart_in_their_length_get_longer() -> None:
+    layout = Layout([_node(NO_NODE, 0), *[_node(0, 1) for _ in range(40)], _node(0, 2)])
+    names = [layout.name(number) for number in range(1, 42)]
+    assert len(set(names)) == 41
+    assert [len(name) for name in names] == [1] * 36 + [2] * 5
+
+
+def test_lengths_out_of_range_become_the_nearest() -> None:
+    """What an odd trace says of a name may not make an impossible one."""
+    layout = Layout([_node(NO_NODE, 0), _node(0, 0), _node(0, 4000)])
+    assert [len(layout.name(number)) for number in (1, 2)] == [1, 255]
+
+
+def test_a_full_directory_keeps_its_names_apart() -> None:
+    """All 1,296 names of two bytes are used before one gets longer."""
+    layout = Layout([_node(NO_NODE, 0), *[_node(0, 2) for _ in range(1296)]])
+    assert len({layout.name(number) for number in range(1, 1297)}) == 1296
+    assert all(len(layout.name(number)) == 2 for number in range(1, 1297))
+
+
+def _call(trace: MemoryTrace, call: Call) -> tuple[object, ...]:
+    """A call with what its numbers stand for."""
+    other = None if call.other == NO_NODE else _node_of_traces_merge(trace, call.other)
+    return (*call[:5], _node_of_traces_merge(trace, call.node), other, call.error, trace.header.phases[call.phase])
+
+
+def _node_of_traces_merge(trace: MemoryTrace, number: int) -> list[Node]:
+    """The node and those above it, without numbers."""
+    out = []
+    while number != NO_NODE:
+        node = trace.nodes[number]
+        out.append(node._replace(parent=0))
+        number = node.parent
+    return out
+
+
+@settings(max_examples=30)
+@given(st.lists(any_traces(), min_size=2, max_size=3), st.sampled_from(Align))
+def test_streams_and_trees_stand_beside_each_other(traces: list[MemoryTrace], align: Align) -> None:
+    with tempfile.TemporaryDirectory() as scratch:
+        paths = [Path(scratch, str(number)) for number in range(len(traces))]
+        for trace, path in zip(traces, paths, strict=True):
+            write_trace(trace, path)
+        done = merge_traces(paths, Path(scratch, "all"), align)
+        merged = everything(Path(scratch, "all"))
+    assert merged.header == done.header
+    assert min(done.shifts_ns) == 0 or align is Align.CLOCK
+    expected = [
+        [_call(trace, call._replace(start_ns=call.start_ns + shift)) for call in calls]
+        for trace, shift in zip(traces, done.shifts_ns, strict=True)
+        for calls in trace.streams
+    ]
+    assert [[_call(merged, call) for call in calls] for calls in merged.streams] == expected
+    assert len(merged.nodes) == sum(len(trace.nodes) for trace in traces)
+    assert merged.header.lost == 2 * len(traces)
+
+
+def test_the_clock_says_how_far_apart_they_are(tmp_path: Path) -> None:
+    trace = written_and_moved()
+    write_trace(trace, tmp_path / "a")
+    write_trace(
+        MemoryTrace(
+            header=dataclasses.replace(trace.header, created=trace.header.created - 1.5),
+            nodes=trace.nodes,
+            streams=trace.streams,
+        ),
+        tmp_path / "b",
+    )
+    both = [tmp_path / "a", tmp_path / "b"]
+    assert merge_traces(both, tmp_path / "c", Align.CLOCK).shifts_ns == (1_500_000_000, 0)
+    merged = everything(tmp_path / "c")
+    assert merged.header.duration_ns == trace.header.duration_ns + 1_500_000_000
+    assert merged.header.created == trace.header.created - 1.5
+    assert merge_traces(both, tmp_path / "d", Align.START).shifts_ns == (0, 0)
+
+
+def test_a_merge_that_makes_no_sense_is_refused(tmp_path: Path) -> None:
+    write_trace(written_and_moved(), tmp_path / "a")
+    with pytest.raises(UsageError, match="two traces"):
+        merge_traces([tmp_path / "a"], tmp_path / "b", Align.CLOCK)
+    with pytest.raises(UsageError, match="another name"):
+        merge_traces([tmp_path / "a", tmp_path / "a"], tmp_path / "a", Align.CLOCK)
+    with pytest.raises(UsageError, match="nothing"):
+        merge_traces([tmp_path / "a", tmp_path / "nothing"], tmp_path / "b", Align.CLOCK)
+    assert {path.name for path in tmp_path.iterdir()} == {"a"}

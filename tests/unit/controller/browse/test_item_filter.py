@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import json
+import os
 from contextlib import suppress
+from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from controller.browse.item_filter import EXAMPLE, MOST_CONDITIONS, Condition, ItemFilter, parse_conditions
+from controller.search.opened import reader_views
 from core.errors import UsageError
 
 QUOTE = '"'
@@ -82,3 +86,21 @@ def test_values_in_quotes_come_out_as_they_went_in(values: list[str]) -> None:
 
 def test_no_filter_asks_for_nothing() -> None:
     assert set(ItemFilter().parameters().values()) == {None}
+
+
+def test_links_are_removed_also_when_a_lock_file_comes_meanwhile(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    remove, late = os.rmdir, []
+
+    def rmdir(path: Any, **options: Any) -> None:
+        if not late:
+            late.append(next(tmp_path.glob("search-*")) / ".tantivy-meta.lock")
+            late[0].touch()
+        remove(path, **options)
+
+    monkeypatch.setattr(os, "rmdir", rmdir)
+    with reader_views(tmp_path) as views:
+        (views / "meta.json").touch()
+    assert late
+    assert not list(tmp_path.iterdir())

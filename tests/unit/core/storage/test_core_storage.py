@@ -8,6 +8,7 @@ import io
 import os
 import resource
 import socket
+import threading
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
@@ -20,8 +21,10 @@ from hypothesis import strategies as st
 from core.errors import SourceFileError, StorageFault
 from core.operations import MemoryRecorder, NullRecorder, Op
 from core.records import FsyncPolicy
+from core.storage import sync
 from core.storage.files import WRITE_SIZE, gathered
 from core.storage.layer import EntryKind, Storage
+from core.storage.whole import naming_of, strays
 from readers.errors import ExceptionCode
 
 
@@ -456,3 +459,84 @@ def test_the_floor_is_never_made(tmp_path: Path) -> None:
     assert os.listdir(root) == []
     os.makedirs(storage.floor)
     assert storage.write_file(root + b"/jobs/1/items/ab/f", [b"x"]) == 1
+
+
+def test_this_machine_keeps_names(tmp_path: Path) -> None:
+    assert naming_of(tmp_path).kept
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_storage_that_lists_names_in_another_case_has_no_strays() -> None:
+    known = {"VOL001/TEXT/0001/EDB1.txt", "VOL001/TEXT/0001/EDB2.txt"}
+    assert strays({path.lower() for path in known}, known) == set()
+    beside = {"VOL001/TEXT/0001/edb1.txt", "VOL001/TEXT/0001/EDB2.txt.ab12.tmp"}
+    assert strays(known | beside, known) == beside
+
+
+_SECONDS = 60.0  # after which a call that waits for its caller would be one that its caller waits for
+
+
+@pytest.fixture
+def storage_of_core_storage_sync(recorder: MemoryRecorder, tmp_path: Path) -> Storage:
+    storage_of_core_storage_sync = Storage(recorder)
+    storage_of_core_storage_sync.keep_below(os.fsencode(tmp_path), own=True)
+    return storage_of_core_storage_sync
+
+
+def _fail(_fd: int) -> None:
+    raise OSError(errno.EIO, os.strerror(errno.EIO))
+
+
+def test_what_is_called_meanwhile_does_not_wait(
+    storage_of_core_storage_sync: Storage, recorder: MemoryRecorder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    told = threading.Event()
+    waited: list[bool] = []
+    monkeypatch.setattr(sync, "syncfs", lambda _fd: waited.append(told.wait(_SECONDS)))
+    with storage_of_core_storage_sync.sync_beside(os.fsencode(tmp_path)):
+        storage_of_core_storage_sync.stat(os.fsencode(tmp_path))
+        told.set()
+    assert waited == [True]
+    assert [(each.op.label, each.error) for each in recorder.records] == [
+        ("open", 0),
+        ("stat", 0),
+        ("fsync", 0),
+        ("close", 0),
+    ]
+    _, looked, synced, closed = recorder.records
+    assert synced.start_ns <= looked.start_ns
+    assert looked.start_ns + looked.duration_ns <= synced.start_ns + synced.duration_ns <= closed.start_ns
+
+
+def test_one_that_fails_is_a_fault(
+    storage_of_core_storage_sync: Storage, recorder: MemoryRecorder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """At the end of the block, also where something is on its way up already: the kernel tells of it once. Its descriptor is closed."""
+    monkeypatch.setattr(sync, "syncfs", _fail)
+    with pytest.raises(StorageFault, match="sync"), storage_of_core_storage_sync.sync_beside(os.fsencode(tmp_path)):
+        pass
+    with (
+        pytest.raises(StorageFault, match="sync") as fault,
+        storage_of_core_storage_sync.sync_beside(os.fsencode(tmp_path)),
+    ):
+        raise ValueError("theirs")
+    assert isinstance(fault.value.__cause__, ValueError)
+    assert [(each.op.label, each.error) for each in recorder.records] == 2 * [
+        ("open", 0),
+        ("fsync", errno.EIO),
+        ("close", 0),
+    ]
+    with pytest.raises(StorageFault):
+        storage_of_core_storage_sync.sync_beside(os.fsencode(tmp_path / "gone"))
+
+
+def test_no_descriptor_is_left_where_no_thread_can_be_made(
+    storage_of_core_storage_sync: Storage, recorder: MemoryRecorder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(_thread: threading.Thread) -> None:
+        raise RuntimeError("can't start new thread")
+
+    monkeypatch.setattr(threading.Thread, "start", refuse)
+    with pytest.raises(StorageFault, match="cannot start a thread"):
+        storage_of_core_storage_sync.sync_beside(os.fsencode(tmp_path))
+    assert [each.op.label for each in recorder.records] == ["open", "close"]

@@ -3,11 +3,17 @@
 from __future__ import annotations
 
 import random
+from operator import itemgetter
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from controller.findings import below_parents
+from core.records import Limits
+from readers.base import MemorySource
+from readers.mail.eml import EmlHandler
+from readers.records import NO_FIELDS
 from review.threads.linking import By, Mail, Place, Threads, base_subject
 
 
@@ -144,3 +150,31 @@ def test_the_order_given_changes_nothing(messages: list[Mail], dice: random.Rand
             assert by_node[above].thread == place.thread
             above, steps = by_node[above].parent, steps + 1
         assert steps == place.depth
+
+
+def _drawn(*rows: tuple[str, str | None]) -> str:
+    return "".join(own for own, _ in below_parents(rows, itemgetter(0), itemgetter(1)))
+
+
+def test_an_answer_stands_below_its_question_whatever_came_in_between() -> None:
+    """By date a question, two answers, and an answer to the first of them: it is none to the second."""
+    assert _drawn(("a", None), ("b", "a"), ("c", "a"), ("d", "b")) == "abdc"
+
+
+def test_several_threads_stay_apart_and_in_their_order() -> None:
+    assert _drawn(("a", None), ("d", "b"), ("b", "a"), ("x", "lost"), ("z", "y"), ("y", "x")) == "abdxyz"
+    assert _drawn() == ""
+
+
+def test_a_long_chain_uses_no_stack() -> None:
+    chain = [(n, n - 1 if n else None) for n in range(100_000)]
+    assert below_parents(chain[::-1], itemgetter(0), itemgetter(1)) == chain
+
+
+def test_the_hash_of_no_fields_is_what_readers_give_for_none() -> None:
+    """A damaged Outlook message has the content hash of a message without any field, and so has a message of trace fields:
+    they would all be equal."""
+    for data in (b"", b"Received: by mail.example; 1 Jan 2001 00:00:00 +0000\n\n \n"):
+        hashes = EmlHandler().message_hashes(MemorySource(b"", data), Limits())
+        assert hashes is not None
+        assert hashes.content_hash == NO_FIELDS
