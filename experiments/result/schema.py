@@ -168,7 +168,7 @@ class Level:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Levels:
-    """Of kind `load`: offered against achieved, lowest level first (`experiments.result.levels`)."""
+    """Of kind `load`: offered against achieved, lowest level first (`experiments.result.verdict`)."""
 
     peak: int  # calls a second
     found: bool  # by runs as fast as they go, the first point; else it was stated

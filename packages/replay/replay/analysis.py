@@ -25,13 +25,11 @@ import core
 from core.errors import EdbenchError, RunFailed, StorageFault, UsageError
 from core.records import ReplayChoice
 from core.services.process import stop, tied
-from experiments.kinds.cases import Cases
-from experiments.kinds.kind import Kind
+from experiments.kinds import Cases, Kind
 from experiments.report import words
-from experiments.report.columns import Column, tabled
-from experiments.report.palette import marker, series_colour
-from experiments.report.parts import Cell, Plot, Section, Series, note, paragraph
+from experiments.report.parts import Cell, Column, Plot, Section, Series, note, paragraph, tabled
 from experiments.report.plots import counts_on_x, drawing, from_zero, legend_beside, new_figure
+from experiments.report.style import marker, series_colour
 from experiments.report.views import middle, named
 from experiments.result.schema import At, PointOf, ResultOf
 from experiments.result.steady import judged

@@ -8,17 +8,13 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from controller.labels.rules import is_cached
-from experiments.filer_limit import limit_told
+from experiments.conditions import limit_told
 from experiments.report import words
-from experiments.report.columns import Column, tabled
-from experiments.report.disclosure import disclosure
-from experiments.report.parts import Section, missing, note
-from experiments.report.points import points
-from experiments.report.steadiness import steadiness
+from experiments.report.parts import Column, Section, missing, note, tabled
+from experiments.report.sections import disclosure, points, steadiness
 from experiments.report.views import named
 from experiments.result.schema import Point, Result
-from experiments.telling import Telling
-from experiments.workload import About, Figure
+from experiments.workload import About, Figure, Telling
 from experiments.workloads import about
 from storage_tests.devices import Direct
 from storage_tests.profile import Observed, ProfileRun

@@ -20,12 +20,11 @@ from typing import Annotated, Any, ClassVar, cast
 from pydantic import ByteSize, Field
 
 from core.errors import UsageError
-from experiments.kinds.cases import Cases
-from experiments.kinds.kind import Kind, Search
+from experiments.kinds import Cases, Kind, Search
 from experiments.report import words
-from experiments.report.palette import FAINT, marker, series_colour
 from experiments.report.parts import Cell, Plot, Section, Series, note, paragraph
 from experiments.report.plots import draw_line, drawing, from_zero, new_figure, over_time, time_unit
+from experiments.report.style import FAINT, marker, series_colour
 from experiments.report.views import middle
 from experiments.result import schema
 from experiments.result.steady import judged
@@ -354,7 +353,7 @@ class Block(Profile[BlockSettings]):
 
     def observe(self, turn: Turn, arena: Arena) -> FioSeen:
         """A job of fio for each volume."""
-        at = cast(BlockLoad, turn.at)
+        at = cast("BlockLoad", turn.at)
         seconds = self.settings.long_seconds if at.case == 2 else self.settings.seconds
         jobs = [self._volume(at, number, seconds) for number in range(at.volumes)]
         return observed(turn, arena, jobs, expected_s=float(seconds + self.settings.ramp_seconds))

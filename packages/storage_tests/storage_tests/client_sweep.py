@@ -12,13 +12,11 @@ from typing import Any, ClassVar, Final, Literal
 from pydantic import Field
 
 from core.errors import RunFailed, UsageError
-from experiments.kinds.cases import Cases
-from experiments.kinds.kind import Kind
+from experiments.kinds import Cases, Kind
 from experiments.report import words
-from experiments.report.columns import Column, tabled
-from experiments.report.palette import series_colour
-from experiments.report.parts import Cell, Plot, Section, Series, note
+from experiments.report.parts import Cell, Column, Plot, Section, Series, note, tabled
 from experiments.report.plots import counts_on_x, drawing, from_zero, legend_beside, new_figure
+from experiments.report.style import series_colour
 from experiments.report.views import middle, named
 from experiments.result.schema import At, PointOf, ResultOf
 from experiments.result.steady import judged

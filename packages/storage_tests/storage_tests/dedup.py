@@ -19,8 +19,7 @@ from pydantic import ByteSize, Field
 from core.errors import RunFailed, StorageFault, UsageError
 from core.services.process import tied
 from core.storage.whole import lies_in
-from experiments.kinds.cases import Cases
-from experiments.kinds.kind import Kind
+from experiments.kinds import Cases, Kind
 from experiments.report import words
 from experiments.result.schema import At, PointOf, ResultOf
 from experiments.result.steady import judged

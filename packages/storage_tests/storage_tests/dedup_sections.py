@@ -7,10 +7,9 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from experiments.report import words
-from experiments.report.columns import Column, tabled
-from experiments.report.palette import series_colour
-from experiments.report.parts import Cell, Plot, Section, Series, note
+from experiments.report.parts import Cell, Column, Plot, Section, Series, note, tabled
 from experiments.report.plots import drawing, legend_beside, new_figure, written
+from experiments.report.style import series_colour
 from experiments.report.views import middle, named
 from storage_tests.dedup_data import CDC as CDC_BYTES
 from storage_tests.dedup_data import FIXED, ratio_text

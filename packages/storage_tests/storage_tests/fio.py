@@ -18,9 +18,9 @@ from core.errors import RunFailed, StorageFault, UsageError
 from core.histogram import Histogram, bucket_of
 from core.services.process import signal_group, tied
 from experiments.report import words
-from experiments.report.palette import marker, series_colour
 from experiments.report.parts import Cell, Plot, Section, Series
 from experiments.report.plots import counts_on_x, drawing, from_zero, legend_beside, new_figure
+from experiments.report.style import marker, series_colour
 from experiments.result.latency import latency
 from experiments.result.schema import Latency, Result
 from experiments.workload import Turn

@@ -10,12 +10,9 @@ from typing import Any, ClassVar, Literal
 from pydantic import Field
 
 from core.errors import RunFailed, UsageError
-from experiments.kinds.cases import Cases
-from experiments.kinds.kind import Kind
+from experiments.kinds import Cases, Kind
 from experiments.report import words
-from experiments.report.columns import Column, tabled
-from experiments.report.markup import Html
-from experiments.report.parts import Cell, Plot, Section, Series, Tabled, note
+from experiments.report.parts import Cell, Column, Html, Plot, Section, Series, Tabled, note, tabled
 from experiments.report.plots import draw_line, drawing, from_zero, legend_beside, new_figure
 from experiments.report.views import middle, named, spread
 from experiments.result.drift import LEAST, RELEVANT, Drift, drift_of

@@ -12,8 +12,7 @@ from typing import Annotated, Any, ClassVar, cast
 from pydantic import ByteSize, Field
 
 from core.errors import UsageError
-from experiments.kinds.cases import Cases
-from experiments.kinds.kind import Kind
+from experiments.kinds import Cases, Kind
 from experiments.report import words
 from experiments.report.parts import Cell, Plot, Section, Series, note
 from experiments.report.plots import Axes, drawing, new_figure
@@ -274,7 +273,7 @@ class Matrix(Profile[MatrixSettings]):
 
     def observe(self, turn: Turn, arena: Arena) -> MatrixSeen:
         """Files of before are gone, so that `write` makes new ones. Raises RunFailed."""
-        at = _in_memory(cast(MatrixLoad, turn.at)) if arena.null else cast(MatrixLoad, turn.at)
+        at = _in_memory(cast("MatrixLoad", turn.at)) if arena.null else cast("MatrixLoad", turn.at)
         for path in arena.paths:
             for file in path.iterdir():
                 file.unlink()

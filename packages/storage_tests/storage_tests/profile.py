@@ -18,7 +18,7 @@ from core.errors import UsageError
 from core.filer import load_filer
 from core.settings import Settings
 from core.storage.whole import lies_in
-from experiments.kinds.kind import Kind
+from experiments.kinds import Kind
 from experiments.report import words
 from experiments.result import schema
 from experiments.workload import About, Turn

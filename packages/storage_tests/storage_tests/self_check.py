@@ -10,8 +10,7 @@ from typing import Annotated, Any, ClassVar, cast
 
 from pydantic import ByteSize, Field
 
-from experiments.kinds.cases import Cases
-from experiments.kinds.kind import Kind
+from experiments.kinds import Cases, Kind
 from experiments.report import words
 from experiments.result import schema
 from experiments.workload import Figure, Turn
@@ -149,7 +148,7 @@ class SelfCheck(Profile[CheckSettings]):
 
     def observe(self, turn: Turn, arena: Arena) -> FioSeen:
         """A job for each thread."""
-        at = cast(CheckLoad, turn.at)
+        at = cast("CheckLoad", turn.at)
         block, does, read_percent = _SHAPES[at.shape]
         jobs = [
             Job(name=f"thread{number}", does=does, files=(f"0/{number}",), block=block, size=self._size,

@@ -10,8 +10,7 @@ from typing import Annotated, Any, ClassVar, cast
 from pydantic import ByteSize, Field
 
 from core.errors import UsageError
-from experiments.kinds.cases import Cases
-from experiments.kinds.kind import Kind
+from experiments.kinds import Cases, Kind
 from experiments.report import words
 from experiments.report.parts import Section, note, paragraph
 from experiments.result import schema
@@ -194,7 +193,7 @@ class Stream(Profile[StreamSettings]):
 
     def observe(self, turn: Turn, arena: Arena) -> FioSeen:
         """The first files of a path, each read to its end by a stream of its own."""
-        at = cast(StreamLoad, turn.at)
+        at = cast("StreamLoad", turn.at)
         jobs = [
             Job(name=f"stream{number}", does="read", files=(f"{at.tier - 1}/{number}",), block=int(self.settings.block),
                 size=self._size, direct=self.settings.direct)

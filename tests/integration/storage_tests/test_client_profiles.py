@@ -19,8 +19,7 @@ import pytest
 from core.clock import SystemClock
 from core.errors import UsageError
 from core.settings import Settings
-from experiments.package.check import check
-from experiments.package.finish import finish
+from experiments.package.check import check, finish
 from experiments.result.schema import Result
 from experiments.study import conduct
 from experiments.workloads import about

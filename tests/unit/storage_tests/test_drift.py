@@ -5,8 +5,7 @@ from __future__ import annotations
 from types import SimpleNamespace
 from typing import Any
 
-from experiments.kinds.cases import Cases
-from experiments.kinds.kind import Search
+from experiments.kinds import Cases, Search
 from experiments.workload import Figure
 from storage_tests.block_8k import BlockLoad, drift_of, sampled
 

@@ -14,9 +14,8 @@ import pytest
 
 from core.clock import SystemClock
 from core.histogram import bucket_of
-from experiments.kinds.cases import Cases
-from experiments.package.check import check
-from experiments.package.finish import finish
+from experiments.kinds import Cases
+from experiments.package.check import check, finish
 from experiments.package.manifest import broken, seal
 from experiments.report import page
 from experiments.result.codec import FILE, read_result, to_json

@@ -4,11 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from experiments.report.disclosure import disclosure
-from experiments.report.knee import knee
 from experiments.report.parts import Section
-from experiments.report.points import points
-from experiments.report.steadiness import steadiness
+from experiments.report.sections import disclosure, knee, points, steadiness
 from experiments.workloads.discovery.result import Result
 from experiments.workloads.discovery.sections.array import array, has_array
 from experiments.workloads.discovery.sections.beside_r1 import beside_r1

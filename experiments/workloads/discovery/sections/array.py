@@ -5,8 +5,7 @@ from __future__ import annotations
 from statistics import median
 
 from experiments.report import words
-from experiments.report.markup import table
-from experiments.report.parts import Cell, Section, Series, Tabled, note
+from experiments.report.parts import Cell, Section, Series, Tabled, note, table
 from experiments.report.views import held
 from experiments.workloads.discovery.result import Result
 from experiments.workloads.discovery.views import point_name

@@ -6,12 +6,10 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from experiments.report import words
-from experiments.report.columns import Column, tabled
-from experiments.report.parts import Part, Section, note, paragraph
+from experiments.report.parts import Column, Part, Section, note, paragraph, tabled
 from experiments.report.views import shouted
 from experiments.result.schema import Estimate
-from experiments.result.significance import LEAST_REPEATS, LEVEL, ratio_of
-from experiments.result.statistics import estimate
+from experiments.result.statistics import LEAST_REPEATS, LEVEL, estimate, ratio_of
 from experiments.workloads.discovery.result import Point, Result
 from experiments.workloads.discovery.sections.reference import SCALE_OUT, SCALE_UP, ReferenceRun
 from experiments.workloads.discovery.views import (

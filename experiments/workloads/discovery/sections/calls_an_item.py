@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from experiments.report import words
-from experiments.report.columns import Column, tabled
-from experiments.report.parts import Section, missing, paragraph
+from experiments.report.parts import Column, Section, missing, paragraph, tabled
 from experiments.report.views import held
 from experiments.workloads.discovery.result import Point, Result, Run
 from experiments.workloads.discovery.sections.reference import LEAST_FILER_OPS_AN_ITEM

@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from experiments.report import words
-from experiments.report.columns import Column, series, tabled
-from experiments.report.parts import Section, Tabled, missing, note
+from experiments.report.parts import Column, Section, Tabled, missing, note, series, tabled
 from experiments.report.views import held
 from experiments.workloads.discovery.result import ContainerUse, Point, Result, Run
 from experiments.workloads.discovery.views import KEYS, middle_run, point_name

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 from experiments.report import words
-from experiments.report.columns import Column, series
-from experiments.report.markup import Html, table
-from experiments.report.parts import Section, Tabled, paragraph
+from experiments.report.parts import Column, Html, Section, Tabled, paragraph, series, table
 from experiments.report.views import held
 from experiments.workloads.discovery.result import Point, Result, Run
 from experiments.workloads.discovery.views import KEYS, point_name, totals_by_key

@@ -6,10 +6,9 @@ from functools import partial
 
 from controller.timeline.thresholds import CPU_SHARE
 from experiments.report import words
-from experiments.report.columns import Column, tabled
-from experiments.report.palette import WARN
-from experiments.report.parts import Cell, Part, Plot, Section, Series, Tabled, note
+from experiments.report.parts import Cell, Column, Part, Plot, Section, Series, Tabled, note, tabled
 from experiments.report.plots import draw_line, drawing, legend_beside, new_figure, time_unit
+from experiments.report.style import WARN
 from experiments.report.views import held, spread
 from experiments.workloads.discovery.result import Point, Result, Run
 from experiments.workloads.discovery.sections.calls_over_time import MOST_LINES

@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from experiments.report import words
-from experiments.report.columns import Column, tabled
-from experiments.report.parts import Section, missing, note, paragraph
+from experiments.report.parts import Column, Section, missing, note, paragraph, tabled
 from experiments.workloads.discovery.result import Result
 from experiments.workloads.discovery.views import busiest, middle_run, which_run
 

@@ -7,10 +7,9 @@ from operator import itemgetter
 from typing import Any
 
 from experiments.report import words
-from experiments.report.columns import Column, tabled
-from experiments.report.palette import line_style, marker, series_colour
-from experiments.report.parts import Cell, Part, Plot, Section, Series, missing, note, paragraph
+from experiments.report.parts import Cell, Column, Part, Plot, Section, Series, missing, note, paragraph, tabled
 from experiments.report.plots import Axes, counts_on_x, drawing, legend_beside, new_figure, written
+from experiments.report.style import line_style, marker, series_colour
 from experiments.report.views import PERCENTILES, in_calls, percentiles
 from experiments.result.schema import Latency, SizedLatency
 from experiments.workloads.discovery.result import Point, Result, Run

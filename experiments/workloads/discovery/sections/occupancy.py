@@ -5,8 +5,7 @@ from __future__ import annotations
 import re
 
 from experiments.report import words
-from experiments.report.markup import clean
-from experiments.report.parts import Part, Plot, Section, Series, missing, note
+from experiments.report.parts import Part, Plot, Section, Series, clean, missing, note
 from experiments.report.plots import Axes, drawing, new_figure, time_unit
 from experiments.workloads.discovery.result import Result, Run, TaskSpan
 from experiments.workloads.discovery.sections.phases import phase_colours

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from experiments.report import words
-from experiments.report.palette import marker, series_colour
 from experiments.report.parts import Cell, Plot, Section, Series, missing
 from experiments.report.plots import counts_on_x, draw_line, drawing, from_zero, new_figure, time_unit
+from experiments.report.style import marker, series_colour
 from experiments.report.views import binned
 from experiments.workloads.discovery.result import Point, Result
 from experiments.workloads.discovery.sections.beside_r1 import caveat, same_workers

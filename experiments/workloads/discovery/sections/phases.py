@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from experiments.report import words
-from experiments.report.palette import series_colour
 from experiments.report.parts import Cell, Plot, Section, Series, missing
 from experiments.report.plots import drawing, new_figure, plain, time_unit
+from experiments.report.style import series_colour
 from experiments.workloads.discovery.result import Point, Result
 from experiments.workloads.discovery.views import middle_run, phases_of, point_name
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from experiments.report import words
-from experiments.report.palette import series_colour
 from experiments.report.parts import Plot, Section, Series, missing
 from experiments.report.plots import draw_line, drawing, from_zero, legend_beside, new_figure, time_unit
+from experiments.report.style import series_colour
 from experiments.workloads.discovery.result import Point, Result, Run
 from experiments.workloads.discovery.views import busiest, middle_run, which_run
 

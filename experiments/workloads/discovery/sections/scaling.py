@@ -5,10 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from experiments.report import words
-from experiments.report.markup import table
-from experiments.report.palette import FAINT, line_style, marker, series_colour
-from experiments.report.parts import Cell, Part, Plot, Section, Series, Tabled, missing, note
+from experiments.report.parts import Cell, Part, Plot, Section, Series, Tabled, missing, note, table
 from experiments.report.plots import Axes, counts_on_x, drawing, from_zero, new_figure
+from experiments.report.style import FAINT, line_style, marker, series_colour
 from experiments.workloads.discovery.result import Point, Result
 from experiments.workloads.discovery.sections.usl import LEAST_POINTS, Estimate, UslFit, fit_usl
 

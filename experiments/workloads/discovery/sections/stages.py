@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from experiments.report import words
-from experiments.report.columns import Column, series, tabled
-from experiments.report.parts import Plot, Section, Tabled, missing, note
+from experiments.report.parts import Column, Plot, Section, Tabled, missing, note, series, tabled
 from experiments.report.plots import drawing, new_figure
 from experiments.report.views import stage_means
 from experiments.result.schema import Latency

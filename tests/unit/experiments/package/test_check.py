@@ -14,12 +14,9 @@ from typing import Any
 import pytest
 
 from core.errors import RunFailed, UsageError
-from experiments.kinds.grid import sweep
-from experiments.kinds.knee import KneeSearch
-from experiments.kinds.plan import kind_of
+from experiments.kinds import KneeSearch, kind_of, sweep
 from experiments.package.check import check, differing, same_text
-from experiments.package.manifest import MANIFEST, SIGNATURE, broken, seal
-from experiments.package.signature import sign
+from experiments.package.manifest import MANIFEST, SIGNATURE, broken, seal, sign
 from experiments.result.codec import FILE, read_result
 from experiments.workloads.discovery import ABOUT
 from experiments.workloads.discovery.result import PointSpec

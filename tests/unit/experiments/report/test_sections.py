@@ -11,10 +11,8 @@ import report_results as made
 from lxml import etree
 
 from experiments.report import words
-from experiments.report.disclosure import disclosure, flattened
-from experiments.report.knee import knee
 from experiments.report.parts import Plot, Section, Tabled
-from experiments.report.points import points
+from experiments.report.sections import disclosure, flattened, knee, points
 from experiments.result.latency import marked
 from experiments.result.schema import CallTime, Knee, SizedLatency
 from experiments.workloads.discovery.result import Result

@@ -8,9 +8,8 @@ from collections.abc import Callable
 import pytest
 
 from core.operations import Op
-from experiments.workloads.discovery.series import times_of
-from experiments.workloads.discovery.steadiness import steadiness
-from experiments.workloads.discovery.tables import JobTables
+from experiments.workloads.discovery.figures import steadiness, times_of
+from experiments.workloads.discovery.observed import JobTables
 from packages import START, job
 
 SECONDS = 160.0  # 40 a phase
