@@ -132,7 +132,7 @@ def r1(
 
 
 def _show_r1_tables(console: Console, result: DiscoveryResult) -> None:
-    from experiments.workloads.discovery.sections.beside_r1 import COLUMNS, r1_tables
+    from experiments.workloads.discovery.sections.r1 import COLUMNS, r1_tables
 
     for one in r1_tables(result):
         console.print(f"\n{one.title}")

@@ -353,8 +353,6 @@ def broken_bound(runs: Sequence[Run], bounds_us: Mapping[str, float], where: str
     return worst[1] if worst else None
 
 
-
-
 class LoadLevels:
     """A load has `percent`, of the `peak`, calls a second; both are 0 of runs as fast as they go."""
 

@@ -22,7 +22,7 @@ from experiments.report.plots import (
     write_png,
 )
 from experiments.report.style import document
-from experiments.workloads.discovery.sections.reference import SCALE_OUT, SCALE_UP, ReferenceRun
+from experiments.workloads.discovery.sections.r1 import SCALE_OUT, SCALE_UP, ReferenceRun
 from simulate.facts import Fact, Row, reason
 
 _MINUTE = 60.0

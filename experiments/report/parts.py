@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import html
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
@@ -81,6 +82,7 @@ def table(
     return tag("div", tag("table", title, head, tag("tbody", body), class_=width), class_="table")
 
 
+R = TypeVar("R")  # a row of a table, or a result
 Cell = str | int | float | None
 
 
@@ -127,6 +129,27 @@ class Section:
     parts: tuple[Part, ...]
 
 
+Parts = Sequence[Part] | str  # in reading order, or the reason why there is nothing to show
+
+
+def section(anchor: str, title: str) -> Callable[[Callable[[R], Parts]], Callable[[R], Section]]:
+    """Make a section of what a function returns."""
+
+    def made(of: Callable[[R], Parts]) -> Callable[[R], Section]:
+        @functools.wraps(of)
+        def shown(result: R) -> Section:
+            parts = of(result)
+            return (
+                missing(anchor, title, parts)
+                if isinstance(parts, str)
+                else Section(anchor=anchor, title=title, parts=tuple(parts))
+            )
+
+        return shown
+
+    return made
+
+
 def missing(anchor: str, title: str, reason: str) -> Section:
     """A section that gives the reason why it has nothing to show."""
     return Section(anchor=anchor, title=title, parts=(tag("p", f"Not shown: {reason}", class_="missing"),))
@@ -140,9 +163,6 @@ def paragraph(*content: object) -> Html:
 def note(*content: object) -> Html:
     """A remark in smaller type."""
     return tag("p", *content, class_="note")
-
-
-R = TypeVar("R")
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,13 +11,13 @@ from experiments.report.parts import (
     Cell,
     Column,
     Html,
+    Parts,
     Plot,
-    Section,
     Series,
     Tabled,
-    missing,
     note,
     paragraph,
+    section,
     table,
     tabled,
     tag,
@@ -31,16 +31,16 @@ from experiments.workload import About, Figure
 from experiments.workloads import about
 
 
-def points(result: Result) -> Section:
+@section("points", "The points")
+def points(result: Result) -> Parts:
     """Figures of every point with their intervals, and whether the generator limited it."""
     workload = about(result.workload)
-    parts = (
+    return (
         tabled("points", _columns(result, workload), result.points, mark=lambda point: bool(point.marks)),
         note(_intervals(result)),
         _reasons(result),
         note(_rule(workload)),
     )
-    return Section(anchor="points", title="The points", parts=parts)
 
 
 def _columns(result: Result, workload: About) -> list[Column[Point]]:
@@ -126,7 +126,8 @@ _STEADY: tuple[Column[_SteadyRow], ...] = (
 )
 
 
-def steadiness(result: Result) -> Section:
+@section("steady", "Length and steady state")
+def steadiness(result: Result) -> Parts:
     """A line for each interval of each run that is long enough."""
     rows = [
         (named(point, result), run.repeat + 1, one)
@@ -135,17 +136,9 @@ def steadiness(result: Result) -> Section:
         for one in run.steady
     ]
     if not rows:
-        return Section(
-            anchor="steady",
-            title="Length and steady state",
-            parts=(paragraph(_length(result)), note("No interval is long enough.")),
-        )
+        return (paragraph(_length(result)), note("No interval is long enough."))
     shown = tabled("steady", _STEADY, rows, mark=lambda row: not row[2].steady)
-    return Section(
-        anchor="steady",
-        title="Length and steady state",
-        parts=(paragraph(_length(result)), shown, note(f"Steady: {RULE}.")),
-    )
+    return (paragraph(_length(result)), shown, note(f"Steady: {RULE}."))
 
 
 def _length(result: Result) -> str:
@@ -157,13 +150,12 @@ def _length(result: Result) -> str:
     return f"The shortest run took {words.seconds(shortest)}{rule}.{many} Points that are SHORT are not judged."
 
 
-def knee(result: Result) -> Section:
+@section("knee", "Peak and knee under the latency bounds")
+def knee(result: Result) -> Parts:
     """p99 of each bounded op against the rate."""
     if result.knee is None:
-        return missing(
-            "knee", "Peak and knee under the latency bounds", "no latency bound was set (--max-p99 read=20ms sets one)."
-        )
-    return Section(anchor="knee", title="Peak and knee under the latency bounds", parts=(_plot(result, result.knee),))
+        return "no latency bound was set (--max-p99 read=20ms sets one)."
+    return (_plot(result, result.knee),)
 
 
 def _plot(result: Result, knee: Knee) -> Plot:
@@ -206,11 +198,10 @@ def _sentence(result: Result, knee: Knee) -> str:
     return f"{text} ({knee.broken or 'no bound was exceeded'}). Numbers at the markers are {result.axis}."
 
 
-def disclosure(result: Result) -> Section:
+@section("disclosure", "Full disclosure")
+def disclosure(result: Result) -> Parts:
     """The conditions of the result, then all runs."""
-    return Section(
-        anchor="disclosure", title="Full disclosure", parts=(conditions_table(result.conditions), _runs(result))
-    )
+    return (conditions_table(result.conditions), _runs(result))
 
 
 def conditions_table(conditions: Mapping[str, object]) -> Tabled:
