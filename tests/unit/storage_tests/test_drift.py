@@ -1,4 +1,4 @@
-"""Drift over a long run, and the search within a bound."""
+"""Samples of a long run, and the search within a bound."""
 
 from __future__ import annotations
 
@@ -7,18 +7,8 @@ from typing import Any
 
 from experiments.kinds import Cases, Search
 from experiments.workload import Figure
-from storage_tests.block_8k import BlockLoad, drift_of, sampled
-
-
-def test_a_slope_is_drift_and_noise_is_none() -> None:
-    """Samples of 10 s."""
-    noise = [(-1) ** n * 20.0 for n in range(60)]
-    flat, falling = (drift_of([1000 + part + slope * n for n, part in enumerate(noise)]) for slope in (0, -5))
-    assert flat is not None
-    assert not flat.drifts
-    assert falling is not None
-    assert falling.drifts
-    assert falling.change < 0
+from storage_tests.fio import sampled
+from storage_tests.fio_tests import BlockLoad
 
 
 def test_the_last_sample_is_not_low_for_the_second_that_fio_does_not_log() -> None:

@@ -24,8 +24,17 @@ from experiments.study import conduct
 from experiments.workload import Observe, Turn, Workload
 from experiments.workloads import about
 from packages import edit_json
-from storage_tests.client_sweep import DEEDS, SeenClient, SeenPhase, SweepLoad, SweepSeen
-from storage_tests.insert_drift import InsertLoad, InsertSeen, SeenGroup, Usage
+from storage_tests.client_tests import (
+    DEEDS,
+    InsertLoad,
+    InsertSeen,
+    SeenClient,
+    SeenGroup,
+    SeenPhase,
+    SweepLoad,
+    SweepSeen,
+    Usage,
+)
 from storage_tests.tally import Counted
 
 Forgery = Callable[[Path], None]
