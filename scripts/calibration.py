@@ -22,13 +22,13 @@ ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT))
 
 # ruff: noqa: E402 - the directory above is where they are found
-import experiments.workloads.discovery.cold as cold
 import experiments.workloads.discovery.run_point as run_point
 import experiments.workloads.discovery.sampler as sampler
+import experiments.workloads.discovery.site as cold
 from controller.databases import JobHandle
 from core.records import JobOptions
 from core.residency import drop_pages
-from experiments.drops import Drop
+from experiments.conditions import Drop
 from experiments.workloads.discovery.sampler import Sampler
 from experiments.workloads.discovery.site import Meter
 from experiments.workloads.discovery.workload import Discovery
