@@ -14,13 +14,13 @@ def test_a_reader_who_is_slow_holds_no_rows() -> None:
     """All of them were read, and their transaction is over, before the first byte goes out."""
     over: list[bool] = []
 
-    def rows() -> Generator[list[str], None, None]:
+    def rows() -> Generator[dict[str, str], None, None]:
         try:
-            yield from ([f"row {n}", "1"] for n in range(100_000))
+            yield from ({"a": f"row {n}", "b": "1"} for n in range(100_000))
         finally:
             over.append(True)
 
-    response = csv_answer("x", ("a", "b"), rows())
+    response = csv_answer("x", rows(), ("a", "b"))
     assert over
 
     async def read() -> bytes:
@@ -33,9 +33,9 @@ def test_a_reader_who_is_slow_holds_no_rows() -> None:
 def test_what_fails_in_the_middle_sends_nothing() -> None:
     """It is an error with its status, and no file that ends early."""
 
-    def rows() -> Generator[list[str], None, None]:
-        yield ["1"]
+    def rows() -> Generator[dict[str, str], None, None]:
+        yield {"a": "1"}
         raise RuntimeError("gone")
 
     with pytest.raises(RuntimeError, match="gone"):
-        csv_answer("x", ("a",), rows())
+        csv_answer("x", rows(), ("a",))
