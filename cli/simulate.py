@@ -9,7 +9,7 @@ import typer
 
 from cli import options as opt
 from cli.context import shared
-from cli.output import print_json, table
+from cli.output import table
 from cli.tree import Commands
 
 if TYPE_CHECKING:
@@ -52,7 +52,6 @@ def simulate(
         Path | None, typer.Option("--report", metavar="DIR", help="Write report.html, figures, series and simulation.json to DIR.")
     ] = None,
     brief: Annotated[bool, typer.Option("--brief", help="Print the first line and the tables only.")] = False,
-    output: opt.TableOrJson = "table",
 ) -> None:  # fmt: skip
     """Simulate a discovery on a site in virtual time.
 
@@ -79,12 +78,11 @@ def simulate(
     )
     with step_told(context.err) as say:
         answer = run(wish, say)
-    if output == "json":
-        print_json(answer.document.to_json())
-    show(context.people(output), answer, brief=brief)
+    context.document(answer.document)
+    show(context.people, answer, brief=brief)
     if report is not None:
         path = write_report(answer, report)
-        context.people(output).print(str(path), markup=False, soft_wrap=True)
+        context.people.print(str(path), markup=False, soft_wrap=True)
 
 
 def show(console: Console, answer: Answer, *, brief: bool) -> None:

@@ -63,13 +63,13 @@ def test_a_page_that_does_not_exist_is_not_reloaded(client: TestClient) -> None:
 def test_a_reader_who_is_slow_holds_no_rows() -> None:
     over: list[bool] = []
 
-    def rows() -> Generator[list[str], None, None]:
+    def rows() -> Generator[dict[str, str], None, None]:
         try:
-            yield from ([f"row {n}", "1"] for n in range(100_000))
+            yield from ({"a": f"row {n}", "b": "1"} for n in range(100_000))
         finally:
             over.append(True)
 
-    response = csv_answer("x", ("a", "b"), rows())
+    response = csv_answer("x", rows(), ("a", "b"))
     assert over
 
     async def read() -> bytes:
@@ -80,12 +80,12 @@ def test_a_reader_who_is_slow_holds_no_rows() -> None:
 
 
 def test_what_fails_in_the_middle_sends_nothing() -> None:
-    def rows() -> Generator[list[str], None, None]:
-        yield ["1"]
+    def rows() -> Generator[dict[str, str], None, None]:
+        yield {"a": "1"}
         raise RuntimeError("gone")
 
     with pytest.raises(RuntimeError, match="gone"):
-        csv_answer("x", ("a",), rows())
+        csv_answer("x", rows(), ("a",))
 
 
 @pytest.mark.parametrize(("raw", "wanted"), [(False, "'=cmd|'/c calc'!A0 / b"), (True, "=cmd|'/c calc'!A0 / b")])
