@@ -48,6 +48,8 @@ class JobLoad:
     items: int
     discovered_bytes: int
     index_streams: int | None = None
+    at_s: float = 0.0  # when it comes, since the start or since the end of `after`
+    after: int | None = None  # the job, by its place among all, that has to be over before
 
 
 @dataclass(slots=True)
