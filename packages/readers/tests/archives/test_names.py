@@ -54,6 +54,8 @@ def test_names_are_shown_as_they_were_written(names: list[str], charset: str) ->
     assert _shown("application/x-tar", tar) == names
     assert _shown("application/gzip", gzip.compress(tar)) == names
     assert _shown("application/x-cpio", _cpio(names, charset)) == names
+    one = b"\x1f\x8b\x08\x08" + bytes(6) + names[0].encode(charset) + b"\0" + gzip.compress(b"x", mtime=0)[10:]
+    assert _shown("application/gzip", one) == names[:1]
     found = handler_for("application/x-tar").children(MemorySource(b"x", tar), Limits())
     assert [child.name for child in found] == [name.encode(charset) for name in names]
 
