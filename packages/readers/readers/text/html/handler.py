@@ -103,7 +103,7 @@ def _read(markup: str) -> tuple[str, dict[str, str], DocumentError | None]:
 def _shown(markup: str) -> tuple[str, dict[str, str], bool]:
     """Text and metadata, and whether the text includes the end of the markup."""
     broken = f"{_BLOCK.sub(_BREAK, markup)}\n{unclosed.END}"
-    if broken.count("<") - broken.count("</") > MANY:
+    if (tags := broken.count("<")) > MANY and tags - broken.count("</") > MANY:
         head, tree = _parsed(broken[:_HEAD]), _parsed(flat(broken))
     else:
         head = tree = _parsed(broken)
