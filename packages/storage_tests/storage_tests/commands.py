@@ -15,7 +15,7 @@ import typer
 from cli import options as opt
 from cli.bench import Study, carry_out, print_result
 from cli.context import CommandContext, shared, with_options
-from cli.output import await_answer, bytes_text, flush, print_json, table
+from cli.output import await_answer, bytes_text, flush, table
 from cli.tree import Commands
 from controller.jobs.orders import DiscoveryOrder
 from core.errors import Interrupted, RunFailed, StorageFault, UsageError
@@ -110,7 +110,7 @@ class Test(ProfileOrder):
 
 
 @commands.add("storage", "edbench bench storage stream --path /mnt/filer/empty")
-def storage_test(ctx: typer.Context, *, name: Name = "", test: Test, output: opt.TableOrJson = "table") -> None:
+def storage_test(ctx: typer.Context, *, name: Name = "", test: Test) -> None:
     """Run a storage test of reports R2 to R5.
 
     Without NAME, list the tests; `all` runs every test and a discovery, to one page. The command accepts only empty directories
@@ -119,10 +119,10 @@ def storage_test(ctx: typer.Context, *, name: Name = "", test: Test, output: opt
     """
     context = shared(ctx)
     if not name:
-        _list(context, output)
+        _list(context)
         return
     if test.describe:
-        _describe(context, name, test, output)
+        _describe(context, name, test)
         return
     settings = with_options(context.settings(), storage=test.storage, slots=None, engine=None, filer=test.filer)
     settings = dataclasses.replace(settings, filer_cache=opt.declared_cache(test.filer_cache, settings))
@@ -135,35 +135,33 @@ def storage_test(ctx: typer.Context, *, name: Name = "", test: Test, output: opt
     if name == ALL:
         if test.listen is not None:
             raise UsageError(f"--listen: most tests of `{ALL}` run on this host only")
-        _run_all(ctx, settings, targets, test, output)
+        _run_all(context, settings, targets, test)
         return
     if test.discovery or test.scale is not None:
         raise UsageError(f"--discovery and --scale require the test `{ALL}`")
-    _carry_out(context, settings, made(name, targets, test.given, small=test.small), test, output)
+    _carry_out(context, settings, made(name, targets, test.given, small=test.small), test)
 
 
-def _list(context: CommandContext, output: str) -> None:
+def _list(context: CommandContext) -> None:
     from storage_tests.profile import profiles
 
     found = [{"name": name, "report": kind.report, "does": kind.does} for name, kind in profiles().items()]
     found.append({"name": ALL, "report": "", "does": "every test, and a discovery, to one page"})
-    if output == "json":
-        print_json(found)
+    if context.document(found):
         return
     rows = [(one["name"], one["report"], one["does"]) for one in found]
     context.out.print(table(("test", "report", "what it does"), rows, whole=(0, 1)))
     flush()
 
 
-def _describe(context: CommandContext, name: str, test: Test, output: str) -> None:
+def _describe(context: CommandContext, name: str, test: Test) -> None:
     """What a test does, writes and needs; of `all`, the room and the time of each."""
     console = context.out
     if name == ALL:
-        _describe_all(context, test, output)
+        _describe_all(context, test)
         return
     of = _described(name, test)
-    if output == "json":
-        print_json(of)
+    if context.document(of):
         return
     report = f", as report {of['report']} did" if of["report"] else ""
     console.print(f"{of['name']}: a storage test{report}", markup=False)
@@ -181,13 +179,12 @@ def _describe(context: CommandContext, name: str, test: Test, output: str) -> No
     flush()
 
 
-def _describe_all(context: CommandContext, test: Test, output: str) -> None:
+def _describe_all(context: CommandContext, test: Test) -> None:
     from storage_tests.profile import profiles
 
     plain = test.model_copy(update={"setting": None})
     rooms = [(name, _described(name, plain)["room"]) for name in profiles()]
-    if output == "json":
-        print_json([{"name": name, "room": room} for name, room in rooms])
+    if context.document([{"name": name, "room": room} for name, room in rooms]):
         return
     rows = [(name, bytes_text(room["bytes"]), f"{room['seconds'] / 60:,.0f}") for name, room in rooms]
     whole = (
@@ -226,15 +223,9 @@ def _plain(value: Any) -> str:
     return ",".join(map(str, value)) if isinstance(value, list) else str(value)
 
 
-def _carry_out(context: CommandContext, settings: Settings, profile: Profile[Any], test: Test, output: str) -> None:
+def _carry_out(context: CommandContext, settings: Settings, profile: Profile[Any], test: Test) -> None:
     """Run it and print the result; the path of the report is the last line. Raises UsageError before anything is written."""
-    from cli.study import show_study, show_warnings
-    from experiments.package.check import finish
-
-    result, directory = studied(context, settings, profile, test)
-    show_study(context.people(output), result)
-    show_warnings(context.people(output), result)
-    print_result(context, result, finish(result, directory), output)
+    print_result(context, *studied(context, settings, profile, test))
 
 
 def studied(context: CommandContext, settings: Settings, profile: Profile[Any], test: Test) -> tuple[Result, Path]:
@@ -319,7 +310,7 @@ class _One:
     run: Callable[[Path], None]  # writes its package to a directory
 
 
-def _run_all(ctx: typer.Context, settings: Settings, targets: Targets, test: Test, output: str) -> None:
+def _run_all(context: CommandContext, settings: Settings, targets: Targets, test: Test) -> None:
     """Raises UsageError where nothing can be run as asked, RunFailed at the end where a test failed that could be run."""
     from importlib.metadata import version
 
@@ -327,12 +318,11 @@ def _run_all(ctx: typer.Context, settings: Settings, targets: Targets, test: Tes
     from experiments.study import begun, new_id
     from experiments.summary import Summary, finish
 
-    context = shared(ctx)
     if targets.s3 or not targets.paths:
         raise UsageError("bench storage all requires --path DIR")
     if missing := [path for path in targets.paths if not path.is_dir()]:
         raise UsageError(f"{missing[0]} is not a directory; create it, or mount the storage under test there")
-    tests = [_discovery(ctx, settings, targets, test, output), *_profiles(context, settings, targets, test)]
+    tests = [_discovery(context, settings, targets, test), *_profiles(context, settings, targets, test)]
     for one in tests:
         if one.why_not is not None:
             context.say(f"{one.name} is not measured: {one.why_not}")
@@ -349,8 +339,8 @@ def _run_all(ctx: typer.Context, settings: Settings, targets: Targets, test: Tes
             run_id=study.run_id, created=now, edbench=version("edbench"), paths=paths, entries=_entries(tests, failed)
         )
         page = finish(summary, directory)
-    _show(context, summary, directory, output)
-    context.last_line(output, str(page))
+    _show(context, summary, directory)
+    context.last_line(str(page))
     if failed:
         raise RunFailed(f"not measured: {', '.join(failed)}")
 
@@ -435,7 +425,7 @@ def _own_settings(given: Sequence[str]) -> dict[str, list[str]]:
     return out
 
 
-def _discovery(ctx: typer.Context, settings: Settings, targets: Targets, test: Test, output: str) -> _One:
+def _discovery(context: CommandContext, settings: Settings, targets: Targets, test: Test) -> _One:
     """A new one, or an existing one that passes its check."""
     from experiments.package.check import doubt
 
@@ -445,7 +435,7 @@ def _discovery(ctx: typer.Context, settings: Settings, targets: Targets, test: T
         if given is not None:
             shutil.copytree(given, there, copy_function=shutil.copyfile)
             return
-        _discovered(ctx, settings, targets.paths[0], there, test, scale=scale, output=output)
+        _discovered(context, settings, targets.paths[0], there, test, scale)
 
     if given is not None and (why := doubt(given)) is not None:
         raise UsageError(f"--discovery: {why}")
@@ -457,11 +447,11 @@ def _discovery(ctx: typer.Context, settings: Settings, targets: Targets, test: T
     return _One(name=DISCOVERY, report="R1", why_not=why_not, run=run)
 
 
-def _show(context: CommandContext, summary: Summary, directory: Path, output: str) -> None:
+def _show(context: CommandContext, summary: Summary, directory: Path) -> None:
     """A line for each test."""
     from experiments.summary import results_of, row_of, verdict
 
-    console = context.people(output)
+    console = context.people
     results = results_of(directory, summary)
     console.print(verdict(summary, results), markup=False, soft_wrap=True)
     found: list[dict[str, Any]] = []
@@ -474,8 +464,7 @@ def _show(context: CommandContext, summary: Summary, directory: Path, output: st
             found.append({"name": entry.name, **dataclasses.asdict(row)})
             line = f"{row.headline}; limit: {row.limit}{row.labels and '; '}{', '.join(row.labels)}"
         console.print(f"  {entry.name}: {line}", markup=False, soft_wrap=True)
-    if output == "json":
-        print_json({"run_id": summary.run_id, "paths": summary.paths, "tests": found})
+    context.document({"run_id": summary.run_id, "paths": summary.paths, "tests": found})
     flush()
 
 
@@ -486,9 +475,7 @@ def refuse_corpus(path: Path, scale: float, *, yes: bool) -> None:
     refuse_bytes(DISCOVERY, path, int(_TIMES * _RAW * scale), int(_TIMES * _FILES * scale), yes=yes)
 
 
-def _discovered(
-    ctx: typer.Context, settings: Settings, path: Path, there: Path, test: Test, *, scale: float, output: str
-) -> None:
+def _discovered(context: CommandContext, settings: Settings, path: Path, there: Path, test: Test, scale: float) -> None:
     """Corpus and storage root are in a directory of their own on `path`, which is removed; the package is copied `there`.
 
     Raises what `conduct` does, UsageError where the path is taken.
@@ -496,10 +483,10 @@ def _discovered(
     from cli.corpus import reporter, usable_cores
     from dataset_gen.corpus import generate_corpus
     from experiments.kinds import scale_up
+    from experiments.package.check import finish
     from experiments.workloads.discovery.result import PointSpec
     from storage_tests.owner import claimed
 
-    context = shared(ctx)
     with claimed(path) as own:
         corpus = own / "corpus"
         with reporter(context.err, context.clock, "generating") as report:
@@ -508,8 +495,10 @@ def _discovered(
         study = Study(repeats=test.repeats, min_seconds=test.min_seconds or MIN_SECONDS, wait=test.wait)
         workers = test.numbers("1" if test.small else "1,2,4")
         plan = scale_up(PointSpec(1, 1, at.slots), workers, repeats=study.repeats, seed=test.seed or 0)
-        _, page = carry_out(ctx, at, corpus, plan, study, DiscoveryOrder(), brief=True, people=output)
-        shutil.copytree(page.parent, there, copy_function=shutil.copyfile)
+        result, directory = carry_out(context, at, corpus, plan, study, DiscoveryOrder())
+        context.people.print(result.verdict, markup=False, soft_wrap=True)
+        finish(result, directory)
+        shutil.copytree(directory, there, copy_function=shutil.copyfile)
 
 
 @contextlib.contextmanager
