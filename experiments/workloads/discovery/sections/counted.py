@@ -22,7 +22,7 @@ from experiments.report.parts import (
 )
 from experiments.report.views import held
 from experiments.workloads.discovery.result import ContainerUse, Point, Result, Run
-from experiments.workloads.discovery.views import KEYS, middle_run, point_name, totals_by_key
+from experiments.workloads.discovery.views import KEYS, middle_run, point_name, said_of, totals_by_key
 
 
 @section("exceptions", "Exceptions")
@@ -127,7 +127,13 @@ def containers(result: Result) -> Parts:
     shown = Tabled(
         table=tabled("containers", _columns(result), services).table, series=series("containers", _CSV, every)
     )
-    return (shown, note(_crew_sentence(result)), note(_told(result)))
+    return (
+        shown,
+        note(
+            f"{said_of(result.points, result, _crew_said)}. Peak memory is the largest member's, of samples, without page cache."
+        ),
+        note(_told(result)),
+    )
 
 
 def ran_in_containers(result: Result) -> bool:
@@ -173,16 +179,11 @@ def _processors(result: Result) -> int:
     return int(hosts[0].get("processors") or 0)
 
 
-def _crew_sentence(result: Result) -> str:
-    said = []
-    for point in result.points if len(result.points) <= 3 else [result.points[0], result.points[-1]]:
-        run = middle_run(point)
-        workers = sum(use.cpu_s for use in run.containers if _service(use) == "worker")
-        servers = sum(use.cpu_s for use in run.containers if _service(use).startswith("db"))
-        name = point_name(point, result.points)
-        beside = f", database servers {words.seconds(servers)}" if servers else ""
-        said.append(f"{name}: workers took {words.seconds(workers)} of CPU time{beside}")
-    return "; ".join(said) + ". Peak memory is the largest member's, of samples, without page cache."
+def _crew_said(run: Run) -> str:
+    workers = sum(use.cpu_s for use in run.containers if _service(use) == "worker")
+    servers = sum(use.cpu_s for use in run.containers if _service(use).startswith("db"))
+    beside = f", database servers {words.seconds(servers)}" if servers else ""
+    return f"workers took {words.seconds(workers)} of CPU time{beside}"
 
 
 def _told(result: Result) -> str:
