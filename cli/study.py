@@ -32,7 +32,7 @@ def show_study(console: Console, result: Result) -> None:
         if names:
             console.print(", ".join(names), markup=False)
         rows = [[column.line(point) for column in columns] for point in points]
-        console.print(table([one.title for one in columns], rows, right=right))
+        console.print(table([one.title or "" for one in columns], rows, right=right))
     console.print(f"\nfigures: {METHOD}", markup=False, soft_wrap=True)
     for point in result.points:
         for reason in point.limits:

@@ -247,15 +247,15 @@ def _runs(result: Result) -> Tabled:
     columns: list[Column[_Run]] = [
         Column("order", None, lambda row: row[0].order),
         Column("", "order", lambda row: row[0].order + 1),
-        *(Column[_Run](name, None, partial(_of_load_of, name)) for name in result.points[0].at.values()),
+        *(Column(name, None, partial(_of_load_of, name)) for name in result.points[0].at.values()),
         Column("", "point", lambda row: held(named(row[1], result)), text=True),
         Column("repeat", None, lambda row: row[0].repeat),
         Column("", "repeat", lambda row: row[0].repeat + 1),
         Column("started_at", "started (UTC)", lambda row: row[0].started_at,
                lambda at: f"{datetime.fromtimestamp(at, UTC):%Y-%m-%d %H:%M:%S}"),
         Column("elapsed_s", "elapsed", lambda row: row[0].elapsed_s, words.seconds),
-        *(Column[_Run](one.name, one.title, partial(_of_run, one.of), one.write, missing=one.missing) for one in figures),
-        *(Column[_Run](name, name, partial(_of_run, of), _noted) for name, of in workload.notes.items()),
+        *(Column(one.name, one.title, partial(_of_run, one.of), one.write, missing=one.missing) for one in figures),
+        *(Column(name, name, partial(_of_run, of), _noted) for name, of in workload.notes.items()),
     ]  # fmt: skip
     return tabled("runs", columns, runs, caption="All runs in the order of their start")
 

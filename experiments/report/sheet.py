@@ -110,7 +110,7 @@ def _priced(result: Result, sheet: Sheet) -> Tabled:
         return None if (estimate := point.figures.get(_GB)) is None else estimate.median * times
 
     columns: list[Column[Point]] = [
-        *(Column[Point](name, None, partial(_load_of, name)) for name in result.points[0].at.values()),
+        *(Column(name, None, partial(_load_of, name)) for name in result.points[0].at.values()),
         Column("", "point", lambda point: named(point, result), text=True),
         Column("calls_per_s", "calls/s", calls, words.figure),
         Column("calls_per_s_for_1000", f"calls/s {per}", lambda point: calls(point) / sheet.price * PER, words.figure),

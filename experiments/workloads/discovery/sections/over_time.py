@@ -78,7 +78,7 @@ def calls_over_time(result: Result) -> Parts:
     shown = spread(with_calls, MOST_LINES)
     figure, _ = _drawn(shown, result, [("calls a second", lambda run: binned(calls_of(run))[0])])
     ops = sorted({op for p in shown for _, by_op in middle_run(p).series.calls_per_second for op in by_op})
-    columns = (Column[_Sample](f"{op}_calls", None, partial(_of_second, op)) for op in ops)
+    columns = (Column(f"{op}_calls", None, partial(_of_second, op)) for op in ops)
     numbers = _csv("calls", shown, lambda run: run.series.calls_per_second, *columns)
     step = max(binned(calls_of(middle_run(point)))[1] for point in shown)
     sentence = f"{said_of(shown, result, _calls_said)}." + (
