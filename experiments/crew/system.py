@@ -15,7 +15,7 @@ from controller.cluster.embedded import EmbeddedCluster, module_commands
 from controller.databases import open_databases
 from core.crew.messages import OWN, Place
 from core.crew.places import place_at, roots_of
-from core.errors import UsageError
+from core.errors import StorageFault, UsageError
 from core.filer.load import copied_filer
 from core.filer.use import no_common_arbiter
 from core.services import embedded_services, from_afar
@@ -170,6 +170,10 @@ def _started(
         embedded_services(place, databases=names, slots=wanted.slots + _BESIDE, listen=ways.listen or "") as settings,
     ):
         Home(settings.scratch).provisioner_request.touch()
+        try:
+            settings.storage.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise StorageFault(f"the storage root {settings.storage} cannot be made: {error.strerror}") from error
         if ways.listen is not None:
             say(_awaited(wanted.workers, settings, given.scratch / JOIN))
         workers = wanted.workers if ways.listen is None else 0
