@@ -22,12 +22,12 @@ if TYPE_CHECKING:
 
     from controller.jobs.progress import Snapshot
     from core.settings import Settings
-    from experiments.kinds.kind import Kind
+    from experiments.kinds import Kind
     from experiments.result.schema import Result
     from replay.orders import ReplayOrder, ReplayStudyOrder
     from replay.workload import Replays
 
-from cli.output import bytes_text, flush, print_json
+from cli.output import bytes_text, flush
 from cli.tree import writable_file
 from core.reading import read_problem
 from replay.jsonl import FORMAT, ExportFormat, import_jsonl
@@ -45,7 +45,7 @@ _LEAST_SECONDS = 1.0  # a shorter elapsed time is of another replay
 
 NAMES_SHOWN = 8
 TraceFile = Annotated[Path, typer.Argument(metavar="TRACE", readable=False, help="a trace file")]
-NewTrace = Annotated[Path, typer.Option("--output-file", metavar="TRACE", help="Write the trace to this file.")]
+NewTrace = Annotated[Path, typer.Option("--to", metavar="TRACE", help="Write the trace to this file.")]
 
 
 @commands.add("info", "edbench trace info job.edbtrace --html trace.html")
@@ -55,7 +55,6 @@ def info(
     html: Annotated[
         Path | None, typer.Option("--html", metavar="FILE", help="Write a page with charts to FILE, too.")
     ] = None,
-    output: opt.TableOrJson = "table",
 ) -> None:
     """Show a trace: operations, sizes, think time, concurrency, files."""
     writable_file(html, "--html")
@@ -65,10 +64,9 @@ def info(
         from replay.trace_report import write_trace_page  # imports matplotlib
 
         write_trace_page(found, trace.name, html)
-    if output == "json":
-        print_json(found)
-    else:
-        show_trace(shared(ctx).out, trace.name, found)
+    context = shared(ctx)
+    if not context.document(found):
+        show_trace(context.out, trace.name, found)
         flush()
 
 
@@ -92,6 +90,8 @@ def export(
 
     with open_trace(trace) as opened:
         done = export_trace(opened, form, target)
+    if context.document(done):
+        return
     console = context.out
     for file in done.files[:NAMES_SHOWN]:
         console.print(str(file), markup=False, soft_wrap=True)
@@ -103,7 +103,7 @@ def export(
     flush()
 
 
-@commands.add("import", "edbench trace import app.log --under /data --output-file app.edbtrace")
+@commands.add("import", "edbench trace import app.log --under /data --to app.edbtrace")
 def import_(
     ctx: typer.Context,
     logs: Annotated[
@@ -112,7 +112,7 @@ def import_(
             metavar="LOG...", readable=False, help="one strace log, all logs of strace -ff, or one JSONL export"
         ),
     ],
-    output_file: NewTrace,
+    to: NewTrace,
     under: Annotated[
         list[Path] | None,
         typer.Option("--under", metavar="DIR", help="Keep only calls on files below DIR; repeatable."),
@@ -128,16 +128,16 @@ def import_(
     The calls of each process or thread become a stream. The command prints which calls a trace cannot represent, with numbers.
     """
     context = shared(ctx)
-    writable_file(output_file, "--output-file")
-    if output_file.resolve() in {log.resolve() for log in logs}:
-        raise UsageError(f"--output-file {output_file} is one of the logs: give the trace another name")
+    writable_file(to, "--to")
+    if to.resolve() in {log.resolve() for log in logs}:
+        raise UsageError(f"--to {to} is one of the logs: give the trace another name")
     if _is_jsonl(logs[0]):
         if len(logs) > 1 or under or start_directory:
             raise UsageError("a JSONL export is imported alone: remove the other LOGs, --under and --cwd")
-        import_jsonl(logs[0], output_file)
+        import_jsonl(logs[0], to)
     else:
-        _report(context, import_strace(logs, output_file, under=under or (), start_directory=start_directory))
-    _written(context, output_file)
+        _report(context, import_strace(logs, to, under=under or (), start_directory=start_directory))
+    _written(context, to)
 
 
 def _is_jsonl(path: Path) -> bool:
@@ -179,11 +179,11 @@ def _listed(counts: dict[str, int]) -> str:
     return shown + (f", {len(rest)} more kinds {sum(count for _, count in rest):,}" if rest else "")
 
 
-@commands.add("merge", "edbench trace merge a.edbtrace b.edbtrace --output-file both.edbtrace")
+@commands.add("merge", "edbench trace merge a.edbtrace b.edbtrace --to both.edbtrace")
 def merge(
     ctx: typer.Context,
     traces: Annotated[list[Path], typer.Argument(metavar="TRACE...", readable=False, help="two or more trace files")],
-    output_file: NewTrace,
+    to: NewTrace,
     align: Annotated[
         Align, typer.Option("--align", help="Align the traces by wall clock, or start all at once.")
     ] = Align.CLOCK,
@@ -193,20 +193,31 @@ def merge(
     The streams of all traces are in it.
     """
     context = shared(ctx)
-    writable_file(output_file, "--output-file")
-    done = merge_traces(traces, output_file, align)
+    writable_file(to, "--to")
+    done = merge_traces(traces, to, align)
     for path, shift in zip(traces, done.shifts_ns, strict=True):
         context.say(f"{path.name} starts {shift / 1e9:.3f} s into it")
-    _written(context, output_file)
+    _written(context, to)
+
+
+@dataclass(frozen=True, slots=True)
+class WrittenTrace:
+    """A trace file."""
+
+    path: str
+    streams: int
+    calls: int
+    seconds: float
+    bytes: int
 
 
 def _written(context: CommandContext, target: Path) -> None:
     with open_trace(target) as opened:
         header = opened.header
-        console = context.out
-        console.print(
-            f"{target}: {len(header.streams):,} streams, {header.calls:,} calls in {header.duration_ns / 1e9:.3f} s, "
-            f"{bytes_text(opened.size)}",
+        of = WrittenTrace(str(target), len(header.streams), header.calls, header.duration_ns / 1e9, opened.size)
+    if not context.document(of):
+        context.out.print(
+            f"{target}: {of.streams:,} streams, {of.calls:,} calls in {of.seconds:.3f} s, {bytes_text(of.bytes)}",
             markup=False,
             soft_wrap=True,
         )
@@ -238,7 +249,6 @@ def replay(
     wait: opt.Wait = None,
     storage: opt.StorageRoot = None,
     name: Annotated[str, typer.Option("--name", help="Name the job.  [default: from the trace]")] = "",
-    output: opt.TableOrJson = "table",
 ) -> None:
     """Run the storage calls of a trace again.
 
@@ -248,9 +258,7 @@ def replay(
     start times, so response times include waiting; --pace job measures how long the job would take on this storage. Several
     numbers of clients, and several filers, run one after another in random order into one report, whose path is the last line.
     """
-    from cli.study import show_study, show_warnings
-    from experiments.package.finish import finish
-    from experiments.result.codec import to_json
+    from cli.bench import print_result
     from replay.orders import ReplayOrder, parse_pace
     from replay.tree import check_paths
 
@@ -271,18 +279,8 @@ def replay(
     )
     wish = wish_of(wanted, order, filers_of(order.filer, settings))
     check_paths(wanted.paths, force=force)
-    result, directory = _replayed(
-        context, settings, wanted, wish, listen, wait, order.workers if opt.given(ctx, "workers") else None
-    )
-    people = context.people(output)
-    show_study(people, result)
-    show_fidelity(people, result)
-    show_warnings(people, result)
-    page = finish(result, directory)
-    if output == "json":
-        print_json(to_json(result))
-    flush()
-    context.last_line(output, str(page))
+    workers = order.workers if opt.given(ctx, "workers") else None
+    print_result(context, *_replayed(context, settings, wanted, wish, listen, wait, workers), show_fidelity)
 
 
 def filers_of(text: str | None, settings: Settings) -> tuple[str, ...]:
@@ -314,9 +312,7 @@ class Wish:
 
     def kind(self, replays: Replays) -> Kind:
         """The points."""
-        from experiments.kinds.grid import sweep
-        from experiments.kinds.knee import KneeSearch
-        from experiments.kinds.load import LoadLevels
+        from experiments.kinds import KneeSearch, LoadLevels, sweep
         from replay.about import ABOUT
 
         asked = self.order
@@ -333,7 +329,7 @@ class Wish:
 
 def wish_of(order: ReplayOrder, asked: ReplayStudyOrder, filers: tuple[str, ...]) -> Wish:
     """Raises UsageError for what cannot be, before anything is started."""
-    from experiments.kinds.knee import parse_bounds
+    from experiments.kinds import parse_bounds
     from replay.plan import plan_replay
     from replay.runs import parse_scaling, refuse_other_scaling
     from traces.read import open_trace
