@@ -191,10 +191,12 @@ def _awaited(workers: int, settings: Settings, file: Path) -> str:
         write_private(file, "".join(f"{name}={there[name]}\n" for name in ("EDBENCH_DATABASES", "EDBENCH_BROKER")))
     except OSError as error:
         raise scratch_error(file.parent, error) from error
-    many = "1 worker is" if workers == 1 else f"{workers} workers are"
+    many, storage = "1 worker is" if workers == 1 else f"{workers} workers are", settings.storage
     return (
-        f"{many} awaited; on each host, with EDBENCH_SCRATCH local and the storage mounted: edbench worker --storage"
-        f" {settings.storage} --join FILE, where FILE is a copy of {file}"
+        f"{many} awaited; on each host, with a copy of {file} as ./join: edbench worker --storage {storage} --join join; or from the"
+        f" image: docker run --rm --network host --shm-size 256m -u $(id -u):$(id -g) -v {storage}:{storage} -v"
+        f" edbench-scratch:/scratch -v $PWD/join:/join:ro -e EDBENCH_SCRATCH=/scratch edbench:latest edbench worker --storage {storage}"
+        " --join /join"
     )
 
 

@@ -223,7 +223,7 @@ def filer_side(result: ReplayResult) -> Section | None:
         parts.append(
             note(
                 "NFS mounts that hold the paths, on all hosts, everything that read there counted; well below 1, a client's"
-                " cache answered. Counters of the array are put on a job's time axis with edbench counters import."
+                " cache answered."
             )
         )
     return Section(anchor="filer", title="What the filer did", parts=tuple(parts)) if parts else None
