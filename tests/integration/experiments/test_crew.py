@@ -20,6 +20,7 @@ from controller.databases import open_databases, refuse_experiment
 from controller.jobs.create import create_discovery
 from controller.jobs.jobs import cancel_job, pause_job, resume_job
 from controller.jobs.plan import DiscoveryPlan
+from controller.jobs.requeue import requeue_exceptions
 from controller.jobs.source import prepare_source
 from core.crew.messages import Act, Clients, Lease, Look, Make, Place, Remove, Return
 from core.crew.places import NULL_ROOT
@@ -107,7 +108,7 @@ def _databases(system: Settings) -> set[str]:
 
 def test_a_run_has_fresh_databases_and_leaves_none(system: Settings, crew: Crew, tmp_path: Path) -> None:
     """On two servers, under the names of the system's; the roles may connect and work there, the superuser's are closed to them,
-    and nothing stays. What a killed experiment left goes when the next one begins; meanwhile no job is created or resumed."""
+    and nothing stays. What a killed experiment left goes when the next one begins; meanwhile no job is created, resumed or requeued."""
     before = _databases(system)
     with run_databases(crew, system, 2) as (run, settings, databases):
         assert [database.name for database in databases] == ["db1", "db2"]
@@ -124,7 +125,8 @@ def test_a_run_has_fresh_databases_and_leaves_none(system: Settings, crew: Crew,
     (tmp_path / "a.txt").write_text("sesame")
     source = prepare_source(filer, tmp_path)
     plan = DiscoveryPlan(options=JobOptions(), name="paused")
-    (job,) = create_discovery(opened[:1], filer, system, source, plan, workers=1, slots=1).each
+    jobs = create_discovery(opened[:1], filer, system, source, plan, workers=1, slots=1)
+    (job,) = jobs.each
     pause_job(job)
     with held_system(crew, opened, 0.0, lambda _line: None):
         assert _databases(system) == before
@@ -134,6 +136,8 @@ def test_a_run_has_fresh_databases_and_leaves_none(system: Settings, crew: Crew,
             refuse_experiment(opened[1])
         with pytest.raises(UsageError, match="an experiment uses this system; wait"):
             resume_job(job, attach=False)
+        with pytest.raises(UsageError, match="an experiment uses this system; wait"):
+            requeue_exceptions(jobs, storage_root=system.storage)
     assert resume_job(job, attach=False) is JobState.RUNNING
     assert cancel_job(job) is JobState.CANCELLED
     for database in opened:

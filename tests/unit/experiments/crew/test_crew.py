@@ -57,9 +57,10 @@ def test_two_members_of_one_name_are_refused() -> None:
 
 
 def test_whole_clones_fit_on_a_member() -> None:
-    assert slots_for(clients=4, streams=1, members=2) == 2
-    assert slots_for(clients=9, streams=3, members=2) == 6
-    assert slots_for(clients=2, streams=8, members=4) == 2
+    assert slots_for(clients=4, streams=1, workers=[1, 1]) == 2
+    assert slots_for(clients=9, streams=3, workers=[1, 1]) == 6
+    assert slots_for(clients=2, streams=8, workers=[1, 1, 1, 1]) == 2
+    assert slots_for(clients=5, streams=3, workers=[2]) == 3
 
 
 def test_a_member_measures_the_clients_that_it_plays() -> None:
