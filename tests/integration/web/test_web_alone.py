@@ -19,7 +19,6 @@ from typing import Any
 import httpx
 import pytest
 from installation import COMMAND_SECONDS, PATIENCE, Bench, until
-from PIL import Image
 from profile_runs import need_fio
 
 from cli.main import main
@@ -276,7 +275,6 @@ def test_a_job_from_the_page_survives_ctrl_c(bench: Bench) -> None:
     out = bench.storage / "productions" / "first"
     out.parent.mkdir()
     crew = {"workers": 1, "slots": 2}
-    _pages_from_the_api(client, out.parent / "pages", crew)
     asked = {"type": "export", "sources": ["last"], "out": str(out), "prefix": "WEB", "trace": True}
     order = asked | crew
     made = client.post("/productions", json=order)
@@ -304,21 +302,6 @@ def test_a_job_from_the_page_survives_ctrl_c(bench: Bench) -> None:
     _stop(bench, process, signal.SIGTERM)
     until(lambda: not bench.leftovers(), "everything is gone")
     need_fio()
-
-
-def _pages_from_the_api(client: httpx.Client, out: Path, crew: dict[str, int]) -> None:
-    """A processing job of the messages alone; as many colour pictures as its Opticon file says."""
-    asked = {"type": "processing", "sources": ["last"], "out": str(out), "image_format": "jpeg", "dpi": 72}
-    made = client.post("/productions", json=asked | crew | {"query": "type:message AND size:<4kB", "no_families": True})
-    assert made.status_code == 201, made.text
-    job = made.json()["id"]
-    assert dict(_events(client, job))["end"]["state"].startswith("completed")
-    pages = sorted(out.glob("VOL001/IMAGES/*/*.jpg"))
-    told = (out / "loadfile.opt").read_text().splitlines()
-    assert [path.stem for path in pages] == [line.partition(",")[0] for line in told]
-    with Image.open(pages[0]) as page:
-        assert (page.format, page.mode, page.width < 700) == ("JPEG", "RGB", True)
-    assert client.delete(f"/jobs/{job}").json() == {"left": []}
 
 
 def _measured_from_the_api(client: httpx.Client) -> None:
