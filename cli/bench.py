@@ -31,9 +31,9 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from core.records import JobOptions
-    from experiments.kinds.kind import Kind
+    from experiments.kinds import Kind
     from experiments.result.schema import Result
-    from experiments.workloads.discovery.array import Array
+    from experiments.workloads.discovery.observed import Array
     from experiments.workloads.discovery.result import Result as DiscoveryResult
 
 commands = Commands()
@@ -68,7 +68,7 @@ def scale_up(
     Every run starts with new databases and an empty storage root, and has a null baseline (null storage in memory). Use 5 repeats
     or more; a point whose runs take less than 10 minutes is labelled SHORT. The last line is the path of the report.
     """
-    from experiments.kinds.grid import scale_up as kind
+    from experiments.kinds import scale_up as kind
     from experiments.workloads.discovery.result import PointSpec
 
     settings = _settings(ctx, study, order)
@@ -92,7 +92,7 @@ def scale_out(
     With several databases, each has a job over the whole corpus, all at the same time, as in report R1; --shard distributes one
     corpus over them instead. The last line is the path of the report.
     """
-    from experiments.kinds.grid import scale_out as kind
+    from experiments.kinds import scale_out as kind
     from experiments.workloads.discovery.result import PointSpec
 
     if order.shard and points.source_copies:
@@ -118,7 +118,7 @@ def r1(
     These are few workers and three times as many on one database, and these on two databases with two simultaneous jobs. R1 had 10
     and 30 workers. The last line is the path of the report.
     """
-    from experiments.kinds.grid import Grid
+    from experiments.kinds import Grid
     from experiments.workloads.discovery.result import PointSpec, of_discovery
     from monitoring.machine import processors
 
@@ -132,7 +132,7 @@ def r1(
 
 
 def _show_r1_tables(console: Console, result: DiscoveryResult) -> None:
-    from experiments.workloads.discovery.sections.beside_r1 import COLUMNS, r1_tables
+    from experiments.workloads.discovery.sections.r1 import COLUMNS, r1_tables
 
     for one in r1_tables(result):
         console.print(f"\n{one.title}")
@@ -156,7 +156,7 @@ def knee(
     The command adds workers until a bound is exceeded and throughput no longer grows. It reports the peak, the knee (the highest
     load within all bounds) and the latency at each load. Latencies are closed-loop. The last line is the path of the report.
     """
-    from experiments.kinds.knee import KneeSearch, parse_bounds
+    from experiments.kinds import KneeSearch, parse_bounds
     from experiments.workloads.discovery import ABOUT
     from experiments.workloads.discovery.result import PointSpec
 
@@ -178,7 +178,7 @@ def _array(context: CommandContext, study: Study) -> Array | None:
         return None
     from cli.counters import meaning
     from controller.arrays.mapping import is_collected
-    from experiments.workloads.discovery.array import Array
+    from experiments.workloads.discovery.observed import Array
 
     if study.array_map is None and study.array is not None and not is_collected(study.array):
         raise UsageError("--array-map is missing: give a file that describes the columns", field="array_map")
@@ -238,7 +238,7 @@ def carry_out(
     from core.records import JobOptions
     from core.storage.layer import Storage
     from experiments.crew.system import Ways
-    from experiments.package.finish import finish
+    from experiments.package.check import finish
     from experiments.study import conduct
     from experiments.workloads.discovery.run_point import Load
     from experiments.workloads.discovery.site import Site
@@ -323,10 +323,10 @@ def job_types(
     from core.operations import NullRecorder
     from core.storage.layer import Storage
     from experiments.crew.system import Ways
-    from experiments.kinds.grid import Grid, checked
-    from experiments.package.finish import finish
+    from experiments.kinds import Grid, checked
+    from experiments.package.check import finish
     from experiments.study import conduct
-    from experiments.workloads.job_types.result import TypeLoad
+    from experiments.workloads.job_types import TypeLoad
     from experiments.workloads.job_types.workload import TYPES, JobTypes, Stage
 
     await_answer(settings.storage, corpus)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import os
 import sys
 from collections import Counter
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
+import msgspec
 import typer
 
 from cli import options as opt
@@ -90,10 +90,10 @@ def inspect(
     shown: list[Any] = []
     for line in lines:
         wanted = not jsonl and len(shown) < ROWS_SHOWN
-        item = line if not isinstance(line, bytes) else json.loads(line) if wanted else counted(line)
+        item = line if not isinstance(line, bytes) else msgspec.json.decode(line) if wanted else counted(line)
         summary.take(item)
         if jsonl:
-            sys.stdout.buffer.write(line if isinstance(line, bytes) else json.dumps(line).encode() + b"\n")
+            sys.stdout.buffer.write(line if isinstance(line, bytes) else msgspec.json.encode(line) + b"\n")
         elif wanted:
             shown.append(item)
     sys.stdout.buffer.flush()

@@ -94,7 +94,7 @@ def plan(
 
     from core.memory import client_memory as memory_here
     from dataset_gen.profile import load_profile
-    from experiments.kinds.grid import checked
+    from experiments.kinds import checked
     from experiments.sizing import PROFILE, Wish, document, refuse_room, size_study
 
     wish = Wish(
@@ -128,7 +128,7 @@ def _rates_here(ctx: typer.Context, settings: Settings, wish: Wish) -> Rates:
     from cli.corpus import reporter, usable_cores
     from controller.jobs.orders import DiscoveryOrder
     from dataset_gen.corpus import generate_corpus
-    from experiments.kinds.grid import scale_up
+    from experiments.kinds import scale_up
     from experiments.sizing import PROFILE, ranges, rates_of
     from experiments.workloads.discovery.result import PointSpec, of_discovery
     from monitoring.machine import processors

@@ -62,7 +62,7 @@ def simulate(
     """
     context = shared(ctx)
     from cli.progress import step_told
-    from experiments.kinds.grid import checked
+    from experiments.kinds import checked
     from simulate.answer import Wish, write_report
     from simulate.answer import simulate as run
     from simulate.site import load_site

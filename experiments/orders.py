@@ -21,6 +21,7 @@ from experiments.result.steady import MIN_SECONDS
 # Options of a discovery that an experiment may not vary.
 ALIKE = ("single_pass", "index_streams", "time_zone", "fsync", "layout", "index_engine", "filer")
 DEFAULT_REPEATS = 5
+LEAST_LEVELS, MOST_LEVELS = 2, 100  # of kind `load`
 _NUMBERS = Metavar("N,N,…")
 _LEAST_SECONDS = 1.0  # of measurements that compare kinds of work with each other, not storage
 

@@ -26,7 +26,7 @@ from controller.search.report import HitReport
 from controller.verify.group import GroupVerified
 from controller.verify.job import Verification
 from core.document import Document
-from experiments.result.json_schema import json_schema
+from experiments.result.codec import json_schema
 from experiments.sizing import SizingDocument
 from production.verify import ProductionVerification
 from replay.trace_summary import TraceInfo

@@ -18,7 +18,7 @@ from replay_traces import reading_trace
 from report_results import point, result
 
 from experiments.report.page import write_report
-from experiments.report.palette import PAPER
+from experiments.report.style import PAPER
 from experiments.result.codec import write_result
 from traces.write import write_trace
 

@@ -23,8 +23,7 @@ from core.extensions import extension_modules
 from core.settings import numbers, parse_bytes
 from dataset_gen.orders import CorpusOrder
 from dataset_gen.profile import profile_names
-from experiments.kinds.grid import checked
-from experiments.kinds.knee import parse_bounds
+from experiments.kinds import checked, parse_bounds
 from experiments.orders import (
     ALIKE,
     JobTypesOrder,

@@ -38,8 +38,7 @@ from experiments.crew.system import System, Wanted, Ways, taken_system
 from experiments.places import fresh_place
 from experiments.result.schema import At, CallTime
 from experiments.workload import HostLost, Observe, Turn, Workload
-from experiments.workloads.job_types import ABOUT
-from experiments.workloads.job_types.result import NAME, TypeLoad, TypeRun
+from experiments.workloads.job_types import ABOUT, NAME, TypeLoad, TypeRun
 from monitoring.machine import place
 from sql.session import Database
 

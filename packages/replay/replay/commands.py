@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from controller.jobs.progress import Snapshot
     from core.settings import Settings
     from experiments.crew.system import Ways
-    from experiments.kinds.kind import Kind
+    from experiments.kinds import Kind
     from experiments.result.schema import Result
     from replay.orders import ReplayOrder, ReplayStudyOrder
     from replay.runs import Scaling
@@ -303,7 +303,7 @@ def carry_out(
     """Replay, and print the result; the report's path is the last line. Raises UsageError for directories in use."""
     from cli.output import flush, print_json
     from cli.study import show_study, show_warnings
-    from experiments.package.finish import finish
+    from experiments.package.check import finish
     from experiments.result.codec import to_json
     from replay.tree import check_paths
 
@@ -352,9 +352,7 @@ class Wish:
 
     def kind(self, replays: Replays, seed: int) -> Kind:
         """The points."""
-        from experiments.kinds.grid import sweep
-        from experiments.kinds.knee import KneeSearch
-        from experiments.kinds.load import LoadLevels
+        from experiments.kinds import KneeSearch, LoadLevels, sweep
         from replay.about import ABOUT
 
         if self.levels is not None:
@@ -371,7 +369,7 @@ def wish_of(
     scaling: Scaling | None,
 ) -> Wish:  # fmt: skip
     """Raises UsageError for what cannot be, before anything is started."""
-    from experiments.kinds.knee import parse_bounds
+    from experiments.kinds import parse_bounds
     from replay.plan import plan_replay
     from replay.runs import refuse_other_scaling
     from traces.read import open_trace

@@ -40,8 +40,8 @@ from experiments.crew.system import System
 from experiments.workload import HostLost
 from sql import runs, workers
 from sql.session import Database
-from storage_tests.at_members import crowd_at
 from storage_tests.crowd import Place as ClientsPlace
+from storage_tests.study import crowd_at
 
 ROOT = Path(__file__).parents[3]
 PATIENCE = 120.0

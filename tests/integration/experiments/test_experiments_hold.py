@@ -9,7 +9,7 @@ import pytest
 
 from core.errors import StorageFault
 from core.records import JobOptions, JobState, Phase
-from experiments.workloads.discovery.hold import Hold
+from experiments.workloads.discovery.sampler import Hold
 from sql import states
 from sql.jobs import get_job
 

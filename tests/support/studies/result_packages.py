@@ -18,17 +18,15 @@ from core.clock import SystemClock
 from core.histogram import Histogram
 from core.operations import Op
 from core.records import JobState
-from experiments.kinds.grid import sweep
-from experiments.kinds.kind import Kind
-from experiments.package.finish import finish
+from experiments.kinds import Kind, sweep
+from experiments.package.check import finish
 from experiments.result.schema import At
 from experiments.study import conduct
 from experiments.workload import Observe, Turn, Workload
 from experiments.workloads.discovery import ABOUT
-from experiments.workloads.discovery.observed import Observed, OnNull
+from experiments.workloads.discovery.observed import JobTables, Observed, OnNull, RecordTable
 from experiments.workloads.discovery.result import PointSpec
 from experiments.workloads.discovery.sampler import Samples
-from experiments.workloads.discovery.tables import JobTables, RecordTable
 
 START = 1_700_000_000.0
 CALL_TIME = CallTimeFigures(

@@ -12,7 +12,7 @@ from schema_check import refuse_unlike_schema
 
 from cli.main import OK, USAGE, main
 from experiments.result.codec import write_result
-from experiments.workloads.discovery.phase_use import CallUse, PhaseUse
+from experiments.workloads.discovery.figures import CallUse, PhaseUse
 from experiments.workloads.discovery.result import PointSpec
 
 FIGURES = {

@@ -8,7 +8,7 @@ import pytest
 from experiment_runs import a_run, points
 from replay_results import point as replay_point
 
-from experiments.filer_limit import busiest, limit_told
+from experiments.conditions import busiest, limit_told
 from experiments.result.schema import CallTime
 from experiments.workloads.discovery.result import PointSpec
 from experiments.workloads.discovery.telling import limits_told

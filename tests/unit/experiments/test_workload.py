@@ -13,14 +13,11 @@ import pytest
 import experiments.workloads
 from core.clock import SystemClock
 from core.errors import RunFailed, UsageError
-from experiments.kinds.grid import sweep
-from experiments.package.check import check
-from experiments.package.finish import finish
-from experiments.result.codec import read_result
+from experiments.kinds import sweep
+from experiments.package.check import check, finish
+from experiments.result.codec import json_schema, read_result
 from experiments.result.compare import compare
-from experiments.result.json_schema import json_schema
-from experiments.study import ATTEMPTS, conduct
-from experiments.unfinished import Begun
+from experiments.study import ATTEMPTS, Begun, conduct
 from experiments.workload import Disturbed, Turn
 from experiments.workloads import about, names
 

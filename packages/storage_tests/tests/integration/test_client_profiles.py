@@ -19,14 +19,12 @@ import pytest
 from core.clock import SystemClock
 from core.errors import UsageError
 from core.settings import Settings
-from experiments.package.check import check
-from experiments.package.finish import finish
+from experiments.package.check import check, finish
 from experiments.result.schema import Result
 from experiments.study import conduct
 from experiments.workloads import about
-from storage_tests.client_sweep import SweepRun
+from storage_tests.client_tests import InsertRun, SweepRun
 from storage_tests.crowd import Place, crowd
-from storage_tests.insert_drift import InsertRun
 from storage_tests.null_server import null_endpoint
 from storage_tests.owner import Owner
 from storage_tests.profile import Targets, made, refuse_filer

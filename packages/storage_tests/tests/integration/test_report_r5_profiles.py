@@ -15,8 +15,7 @@ from replay_traces import reading_trace
 from core.clock import SystemClock
 from core.errors import UsageError
 from core.settings import Settings
-from experiments.package.check import check
-from experiments.package.finish import finish
+from experiments.package.check import check, finish
 from experiments.result.schema import Result
 from experiments.study import conduct
 from replay.analysis import AnalysisResult

@@ -10,8 +10,8 @@ import pytest
 
 from core.errors import UsageError
 from storage_tests.about import of_same_quantity
-from storage_tests.block_8k import PUBLISHED, BlockTelling
 from storage_tests.devices import Direct
+from storage_tests.fio_tests import PUBLISHED, BlockTelling
 from storage_tests.profile import Targets, made
 
 

@@ -7,11 +7,19 @@ from pathlib import Path
 import pytest
 
 from core.histogram import bucket_of
-from storage_tests.client_sweep import ClientSweep, SeenClient, SeenPhase, SweepSeen, SweepSettings, fall_off
-from storage_tests.client_sweep import run_of as sweep_of
+from storage_tests.client_tests import (
+    ClientSweep,
+    InsertSeen,
+    SeenClient,
+    SeenGroup,
+    SeenPhase,
+    SweepSeen,
+    SweepSettings,
+    fall_off,
+)
+from storage_tests.client_tests import insert_run_of as insertion_of
+from storage_tests.client_tests import sweep_run_of as sweep_of
 from storage_tests.devices import Usage
-from storage_tests.insert_drift import InsertSeen, SeenGroup
-from storage_tests.insert_drift import run_of as insertion_of
 from storage_tests.profile import Targets
 from storage_tests.tally import Counted
 

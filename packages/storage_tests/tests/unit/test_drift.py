@@ -1,14 +1,15 @@
-"""Drift over a long run, and the search within a bound."""
+"""Samples of a long run, and the search within a bound."""
 
 from __future__ import annotations
 
 from types import SimpleNamespace
 from typing import Any
 
-from experiments.kinds.cases import Cases
-from experiments.kinds.kind import Search
+from experiments.kinds import Cases, Search
+from experiments.result.drift import drift_of
 from experiments.workload import Figure
-from storage_tests.block_8k import BlockLoad, drift_of, sampled
+from storage_tests.fio import sampled
+from storage_tests.fio_tests import BlockLoad
 
 
 def test_a_slope_is_drift_and_noise_is_none() -> None:

@@ -15,9 +15,8 @@ from result_packages import edit_json
 
 from core.clock import SystemClock
 from core.histogram import bucket_of
-from experiments.kinds.cases import Cases
-from experiments.package.check import check
-from experiments.package.finish import finish
+from experiments.kinds import Cases
+from experiments.package.check import check, finish
 from experiments.package.manifest import broken, seal
 from experiments.report import page
 from experiments.result.codec import FILE, read_result, to_json
@@ -25,8 +24,18 @@ from experiments.result.schema import At, Result
 from experiments.study import conduct
 from experiments.workload import Observe, Turn, Workload
 from experiments.workloads import about
-from storage_tests.client_sweep import DEEDS, SeenClient, SeenPhase, SweepLoad, SweepSeen
-from storage_tests.insert_drift import InsertLoad, InsertSeen, SeenGroup, Usage
+from result_packages import edit_json
+from storage_tests.client_tests import (
+    DEEDS,
+    InsertLoad,
+    InsertSeen,
+    SeenClient,
+    SeenGroup,
+    SeenPhase,
+    SweepLoad,
+    SweepSeen,
+    Usage,
+)
 from storage_tests.tally import Counted
 
 Forgery = Callable[[Path], None]

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from experiments.result.schema import Estimate
-from storage_tests.fio import Done, Ran, Way, elapsed_s
-from storage_tests.matrix import OPS, MatrixLoad, MatrixPoint, MatrixRun, MatrixSeen, caches_said, run_of
+from storage_tests.fio import Done, FioRun, FioSeen, Ran, Way, elapsed_s, run_of
+from storage_tests.matrix import OPS, Matrix, MatrixLoad, caches_said
 
 MIB = 1 << 20
 NOTHING = Way(ios=0, bytes=0, runtime_ms=0, mean_ns=0.0, max_ns=0, bins={})
@@ -17,7 +19,7 @@ def way(nbytes: int, ms: int, ns: float) -> Way:
     return Way(ios=1, bytes=nbytes, runtime_ms=ms, mean_ns=ns, max_ns=int(ns), bins={str(int(ns)): 1})
 
 
-def seen(ops: dict[str, list[Way]], *, synced: bool = True) -> MatrixSeen:
+def seen(ops: dict[str, list[Way]], *, synced: bool = True) -> FioSeen:
     """Of each operation what each thread did."""
     jobs = tuple(
         Done(name=f"{op}-{number}", runtime_ms=one.runtime_ms, cpu=0.0, by_second=(),
@@ -25,9 +27,7 @@ def seen(ops: dict[str, list[Way]], *, synced: bool = True) -> MatrixSeen:
         for op, ways in ops.items() for number, one in enumerate(ways)
     )  # fmt: skip
     ran = Ran(version="fio-3.33", job_file="", began=0.0, jobs=jobs)
-    return MatrixSeen(
-        repeat=0, order=0, started_at=0.0, elapsed_s=1.0, worker_cpu=0.1, fio=ran, synced=synced, asked=MIB
-    )
+    return FioSeen(repeat=0, order=0, started_at=0.0, elapsed_s=1.0, worker_cpu=0.1, fio=ran, synced=synced, asked=MIB)
 
 
 def alike(one: Way) -> dict[str, list[Way]]:
@@ -37,17 +37,21 @@ def alike(one: Way) -> dict[str, list[Way]]:
 
 def test_a_rate_is_that_of_all_threads_over_the_slowest() -> None:
     run = run_of(seen(alike(way(MIB, 100, 9e7)) | {"read": [way(MIB, 500, 4e8), way(MIB, 1000, 9e8)]}))
-    assert run.rates["read"] == pytest.approx(2 * MIB / 1.0 / 1e6)
-    assert run.coarse == ()
-    assert run.cut == ()
+    assert run.ops["read"].mb_per_s == pytest.approx(2 * MIB / 1.0 / 1e6)
+    assert not any(one.coarse or one.cut for one in run.ops.values())
 
 
 def test_a_short_reading_is_timed_by_its_calls_and_a_synced_writing_by_its_whole() -> None:
     short = alike(way(MIB, 2, 5e5))
     run = run_of(seen(short))
-    assert run.seconds == {"write": 0.002, "rewrite": 0.002, "read": 0.0005, "reread": 0.0005}
-    assert run.coarse == OPS
-    assert run_of(seen(short, synced=False)).seconds["write"] == 0.0005
+    assert {op: one.seconds for op, one in run.ops.items()} == {
+        "write": 0.002,
+        "rewrite": 0.002,
+        "read": 0.0005,
+        "reread": 0.0005,
+    }
+    assert [op for op, one in run.ops.items() if one.coarse] == list(OPS)
+    assert run_of(seen(short, synced=False)).ops["write"].seconds == 0.0005
 
 
 def test_what_takes_less_than_a_millisecond_takes_one() -> None:
@@ -58,18 +62,18 @@ def test_what_takes_less_than_a_millisecond_takes_one() -> None:
 def test_what_moved_less_than_asked_is_cut() -> None:
     """By time, or since the writing before it was."""
     run = run_of(seen(alike(way(MIB, 100, 9e7)) | {"reread": [way(MIB // 2, 1000, 9e8)]}))
-    assert run.cut == ("reread",)
+    assert [op for op, one in run.ops.items() if one.cut] == ["reread"]
 
 
-def point(read_s: float, ratio: float) -> MatrixPoint:
+def point(read_s: float, ratio: float) -> Any:
     """A cell with that ratio."""
     read, again = (
         way(MIB, round(read_s * 1000), read_s * 1e9),
         way(MIB, round(read_s * 1000 / ratio), read_s * 1e9 / ratio),
     )
-    run: MatrixRun = run_of(seen(alike(read) | {"reread": [again]}))
+    run: FioRun = run_of(seen(alike(read) | {"reread": [again]}))
     median = Estimate(median=ratio, low=None, high=None, coverage=None, n=1)
-    return MatrixPoint(at=MatrixLoad(MIB, 65536, 1), figures={"cache_ratio": median}, limited=False, limits=(),
+    return Matrix.ABOUT.point(at=MatrixLoad(MIB, 65536, 1), figures={"cache_ratio": median}, limited=False, limits=(),
                        repeats=(run,))  # fmt: skip
 
 

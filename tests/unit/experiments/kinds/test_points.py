@@ -8,14 +8,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from core.errors import UsageError
-from experiments.kinds.grid import checked, scale_out, scale_up, shuffled, sweep
-from experiments.kinds.kind import Measure
-from experiments.kinds.knee import KneeSearch, parse_bounds
+from experiments.kinds import KneeSearch, Measure, checked, parse_bounds, scale_out, scale_up, shuffled, sweep
 from experiments.result.schema import At
 from experiments.workloads.discovery import ABOUT
+from experiments.workloads.discovery.figures import Times, activity, first_and_last_done, merge_spans, used_between
 from experiments.workloads.discovery.result import PointSpec, Run
 from experiments.workloads.discovery.sampler import Samples
-from experiments.workloads.discovery.series import Times, activity, first_and_last_done, merge_spans, used_between
 from replay.runs import Load
 
 

@@ -15,12 +15,9 @@ import pytest
 from result_packages import edit_json, package
 
 from core.errors import RunFailed, UsageError
-from experiments.kinds.grid import sweep
-from experiments.kinds.knee import KneeSearch
-from experiments.kinds.plan import kind_of
+from experiments.kinds import KneeSearch, kind_of, sweep
 from experiments.package.check import check, differing, same_text
-from experiments.package.manifest import MANIFEST, SIGNATURE, broken, seal
-from experiments.package.signature import sign
+from experiments.package.manifest import MANIFEST, SIGNATURE, broken, seal, sign
 from experiments.result.codec import FILE, read_result
 from experiments.workloads.discovery import ABOUT
 from experiments.workloads.discovery.result import PointSpec

@@ -8,8 +8,7 @@ from pathlib import Path
 import pytest
 
 from core.errors import UsageError
-from experiments.package.check import check
-from experiments.package.describe import describe
+from experiments.package.check import check, describe
 from experiments.package.manifest import MANIFEST, seal
 from experiments.report.sheet import FILE, TEMPLATE, parse_sheet
 

@@ -10,7 +10,7 @@ from experiment_runs import a_result, a_run
 from result_packages import edit_json
 
 from core.errors import UsageError
-from experiments.package.take import take
+from experiments.package.check import take
 from experiments.result.codec import FILE, write_result
 from experiments.workloads.discovery.result import PointSpec
 

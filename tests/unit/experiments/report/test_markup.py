@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from lxml import etree
 
-from experiments.report.markup import Html, clean, escaped, table, tag
+from experiments.report.parts import Html, clean, escaped, table, tag
 
 
 @given(st.text(), st.text())

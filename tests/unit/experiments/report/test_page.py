@@ -20,7 +20,7 @@ from core.errors import RunFailed
 from experiments.report import page
 from experiments.report.page import build_sections, page_html, plots, write_report
 from experiments.report.parts import Plot, Tabled
-from experiments.report.svg import figure_svg, write_png
+from experiments.report.plots import figure_svg, write_png
 from experiments.result.schema import Knee
 from experiments.workloads.discovery.result import Result
 

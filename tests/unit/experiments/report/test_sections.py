@@ -11,29 +11,26 @@ import report_results as made
 from lxml import etree
 
 from experiments.report import words
-from experiments.report.disclosure import disclosure, flattened
-from experiments.report.knee import knee
 from experiments.report.parts import Plot, Section, Tabled
-from experiments.report.points import points
+from experiments.report.sections import disclosure, flattened, knee, points
 from experiments.result.latency import marked
 from experiments.result.schema import CallTime, Knee, SizedLatency
 from experiments.workloads.discovery.result import Result
 from experiments.workloads.discovery.sections import ALWAYS
-from experiments.workloads.discovery.sections.beside_r1 import beside_r1
-from experiments.workloads.discovery.sections.calls_an_item import calls_an_item
-from experiments.workloads.discovery.sections.calls_over_time import calls_over_time
-from experiments.workloads.discovery.sections.database_activity import database_activity
-from experiments.workloads.discovery.sections.exceptions import exceptions
-from experiments.workloads.discovery.sections.generator import generator
-from experiments.workloads.discovery.sections.io_kinds import io_kinds
-from experiments.workloads.discovery.sections.latency import latency
-from experiments.workloads.discovery.sections.occupancy import by_slot, merged, occupancy
-from experiments.workloads.discovery.sections.one_or_two import one_or_two
-from experiments.workloads.discovery.sections.phases import phases
-from experiments.workloads.discovery.sections.queue_depth import queue_depth
+from experiments.workloads.discovery.sections.counted import exceptions
+from experiments.workloads.discovery.sections.latency import calls_an_item, io_kinds, latency, stages
+from experiments.workloads.discovery.sections.over_time import (
+    by_slot,
+    calls_over_time,
+    database_activity,
+    generator,
+    merged,
+    occupancy,
+    phases,
+    queue_depth,
+)
+from experiments.workloads.discovery.sections.r1 import beside_r1, one_or_two, sizes
 from experiments.workloads.discovery.sections.scaling import scaling
-from experiments.workloads.discovery.sections.sizes import sizes
-from experiments.workloads.discovery.sections.stages import stages
 from experiments.workloads.discovery.views import busiest, middle_run
 
 

@@ -10,8 +10,7 @@ import replay_results
 from experiment_runs import CONDITIONS, a_result, a_run
 
 from core.errors import UsageError
-from experiments.result.compare import compare
-from experiments.result.grounds import parse_grounds
+from experiments.result.compare import compare, parse_grounds
 from experiments.workloads.discovery.result import RATE, PointSpec, Result
 
 ONE, TWO = PointSpec(1, 1, 4), PointSpec(1, 2, 4)

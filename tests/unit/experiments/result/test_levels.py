@@ -9,15 +9,13 @@ import pytest
 import replay_results as made
 
 from core.errors import UsageError
-from experiments.kinds.load import LoadLevels
-from experiments.kinds.plan import kind_of
+from experiments.kinds import LoadLevels, kind_of
 from experiments.report.page import build_sections, write_report
 from experiments.report.views import named
 from experiments.result.codec import read_result, write_result
 from experiments.result.compare import compare
-from experiments.result.levels import levels_of, missed, overall_response_us, told_levels
 from experiments.result.schema import At, Levels, Run
-from experiments.result.verdict import points_of, sentence
+from experiments.result.verdict import levels_of, missed, overall_response_us, points_of, sentence, told_levels
 from replay.about import ABOUT
 from replay.runs import Load, ReplayPoint, ReplayResult
 

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from experiments.result.significance import LEAST_REPEATS, difference, holm, judged, rank_sum_p, ratio_of
+from experiments.result.statistics import LEAST_REPEATS, difference, holm, judged, rank_sum_p, ratio_of
 
 FIVE = st.lists(st.integers(1, 1000), min_size=5, max_size=7)
 

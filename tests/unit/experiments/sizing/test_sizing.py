@@ -13,7 +13,7 @@ from controller.labels.rules import is_cached
 from core.errors import UsageError
 from core.settings import parse_bytes
 from dataset_gen.profile import load_profile
-from experiments.result.significance import LEAST_REPEATS
+from experiments.result.statistics import LEAST_REPEATS
 from experiments.result.steady import MIN_SECONDS
 from experiments.sizing import MISSED, PROFILE, Rate, Rates, Sizing, Wish, ranges, refuse_room, rounded_up, size_study
 

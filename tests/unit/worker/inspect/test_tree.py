@@ -13,8 +13,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from unpacking import PNG, make_docx, make_mail, make_mbox, make_tar, make_zip
 
 from cli.main import OK, main
@@ -25,7 +23,7 @@ from core.storage.errors import reading_error
 from core.storage.layer import Storage
 from readers.errors import ExceptionCode
 from worker.inspect import tree
-from worker.inspect.file import Loose, inspect_file, json_line
+from worker.inspect.file import Loose, inspect_file
 from worker.inspect.summary import Summary
 from worker.inspect.tree import find_loose, inspect_paths
 
@@ -196,16 +194,6 @@ def test_a_member_that_kills_costs_its_siblings_nothing(tmp_path: Path, monkeypa
         ("last.txt", "last", []),
         ("a.zip", "", []),
     ]
-
-
-@given(
-    st.text(), st.dictionaries(st.sampled_from(["text", "title"]), st.one_of(st.text(), st.integers(), st.booleans()))
-)
-def test_a_spooled_line_says_what_it_was_made_of(text: str, metadata: dict[str, Any]) -> None:
-    line = {"name": 'a"text": "", b', "text": text, "metadata": metadata, "exceptions": []}
-    spooled = json_line(dict(line))
-    assert json.loads(spooled) == line
-    assert spooled.decode() == json.dumps(line, ensure_ascii=False) + "\n"
 
 
 def test_a_directory_swapped_for_a_link_is_not_entered(tmp_path: Path) -> None:

@@ -11,8 +11,8 @@ from installation import until
 
 from core import residency
 from core.residency import resident_bytes
-from experiments.drops import Drop, cache_state
-from experiments.workloads.discovery.cold import drop
+from experiments.conditions import Drop, cache_state
+from experiments.workloads.discovery.site import drop
 
 SIZE = 4_000_000
 

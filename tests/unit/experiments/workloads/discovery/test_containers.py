@@ -16,7 +16,7 @@ from experiments.report.page import build_sections
 from experiments.report.parts import Section, Tabled
 from experiments.result.codec import from_json, to_json
 from experiments.workloads.discovery.result import ContainerUse, Result
-from experiments.workloads.discovery.sections.containers import containers
+from experiments.workloads.discovery.sections.counted import containers
 
 
 def _use(name: str, service: str, cpu: float, block: int | None, source: str | None = "engine") -> ContainerUse:

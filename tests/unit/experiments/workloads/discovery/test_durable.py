@@ -8,8 +8,7 @@ import pytest
 import report_results as made
 
 from experiments.result.schema import Knee
-from experiments.workloads.discovery.phase_use import CallUse, PhaseUse
-from experiments.workloads.discovery.result import DURABLE, Result, Run
+from experiments.workloads.discovery.result import DURABLE, CallUse, PhaseUse, Result, Run
 from experiments.workloads.discovery.telling import writes_told
 
 

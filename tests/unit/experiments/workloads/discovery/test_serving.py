@@ -9,9 +9,10 @@ import time
 import pytest
 from result_packages import START, job
 
-from experiments.workloads.discovery.phase_use import SERVERS, WORKERS, phases_used, thinned
-from experiments.workloads.discovery.sampler import Samples
-from experiments.workloads.discovery.serving import COMMAND, QUEUE_MANAGER, ServingMeter, processors_between
+from experiments.workloads.discovery.figures import phases_used, processors_between, thinned
+from experiments.workloads.discovery.result import SERVERS, WORKERS
+from experiments.workloads.discovery.sampler import COMMAND, QUEUE_MANAGER, Samples, ServingMeter
+from result_packages import START, job
 
 
 def test_this_command_is_counted() -> None:

@@ -16,9 +16,8 @@ from core.errors import UsageError
 from core.operations import NullRecorder
 from core.storage.layer import Storage
 from experiments.conditions import configuration_hash, database_places
-from experiments.workloads.discovery import content
-from experiments.workloads.discovery.content import content_of
-from experiments.workloads.discovery.corpus import look_at
+from experiments.workloads.discovery import corpus as content
+from experiments.workloads.discovery.corpus import content_of, look_at
 from monitoring.machine import WorkerMeter, host_seconds, place
 
 

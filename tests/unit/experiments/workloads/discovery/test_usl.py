@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from experiments.workloads.discovery.sections.usl import LEAST_POINTS, UslFit, fit_usl, t_975
+from experiments.workloads.discovery.sections.scaling import LEAST_POINTS, UslFit, fit_usl, t_975
 
 WORKERS = (1, 2, 4, 8, 16, 24, 32)
 
