@@ -476,6 +476,7 @@ def test_a_trace_is_replayed(site: str, bench: Bench, watched: Watched, page: Pa
     page.locator("#f-job").select_option(job)
     page.locator("#f-paths").fill("/etc")
     page.locator("#f-pace").fill("max")
+    page.locator("#f-repeats").evaluate("input => { input.value = 1 }")
     page.get_by_role("button", name="Measure").click()
     expect(page.locator("#error-paths")).to_contain_text("EDBENCH_TARGETS")
     page.locator("#f-paths").fill(str(target))

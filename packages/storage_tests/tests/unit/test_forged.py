@@ -24,7 +24,6 @@ from experiments.result.schema import At, Result
 from experiments.study import conduct
 from experiments.workload import Observe, Turn, Workload
 from experiments.workloads import about
-from result_packages import edit_json
 from storage_tests.client_tests import (
     DEEDS,
     InsertLoad,

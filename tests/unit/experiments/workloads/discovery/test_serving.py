@@ -12,7 +12,6 @@ from result_packages import START, job
 from experiments.workloads.discovery.figures import phases_used, processors_between, thinned
 from experiments.workloads.discovery.result import SERVERS, WORKERS
 from experiments.workloads.discovery.sampler import COMMAND, QUEUE_MANAGER, Samples, ServingMeter
-from result_packages import START, job
 
 
 def test_this_command_is_counted() -> None:

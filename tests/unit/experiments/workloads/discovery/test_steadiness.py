@@ -11,7 +11,6 @@ from result_packages import START, job
 from core.operations import Op
 from experiments.workloads.discovery.figures import steadiness, times_of
 from experiments.workloads.discovery.observed import JobTables
-from result_packages import START, job
 
 SECONDS = 160.0  # 40 a phase
 
