@@ -43,6 +43,7 @@ class Search:
     figure: str  # by its name in `About.figures`
     bound: float  # the most that its median may be
     most: int  # the highest load that is tried
+    least: int = 1  # that the search begins with
     within: float = 0.02  # of the load found, that may be missing
 
 
@@ -182,9 +183,9 @@ class Cases:
         """All that are known beforehand, and both ends of the search."""
         if self._search is None or self._base is None:
             return self._points
-        if self._search.most < 1:
-            raise UsageError("a search requires a highest load of at least 1")
-        return [*self._points, self._at(1), self._at(self._search.most)]
+        if not 1 <= self._search.least <= self._search.most:
+            raise UsageError("a search requires a highest load of at least 1, and of at least its first")
+        return [*self._points, self._at(self._search.least), self._at(self._search.most)]
 
     def run(self, measure: Measure) -> Findings:
         """Round by round, then the search."""
@@ -208,7 +209,7 @@ class Cases:
             tried[load] = [measure(self._at(load), repeat) for repeat in range(self._repeats)]
             return self.value(tried[load]) <= search.bound
 
-        good, bad, load = 0, None, 1
+        good, bad, load = 0, None, search.least
         while bad is None:
             if kept(load):
                 good = load
@@ -444,7 +445,11 @@ def _cases(plan: Plan, about: About, points: list[At]) -> Kind:
     if plan.search is None:
         return Cases(plan.axis, points, repeats=plan.repeats, seed=plan.seed)
     figure = next((one for one in about.figures if one.name == plan.search.figure), None)
-    if figure is None or plan.search.axis not in plan.search.base or not 1 <= plan.search.most <= _MOST_LOAD:
+    if (
+        figure is None
+        or plan.search.axis not in plan.search.base
+        or not 1 <= plan.search.least <= plan.search.most <= _MOST_LOAD
+    ):
         raise UsageError("the plan of a search has a figure of its workload, an axis of its load and a highest load")
     base = decode(about.load_type, plan.search.base, "plan.search.base")
     return Cases(plan.axis, points, repeats=plan.repeats, seed=plan.seed, search=plan.search, base=base,

@@ -193,7 +193,7 @@ class Trace:
     dispatched: tuple[int, ...]  # ids of tasks in the order in which they were sent, where it was asked for
 
 
-_SENT, _HOST, _FSA, _DATA, _STORED, _LOOK = range(6)
+_SENT, _HOST, _FSA, _DATA, _STORED, _LOOK, _COMES = range(7)
 
 
 class Engine:
@@ -218,8 +218,9 @@ class Engine:
         self._databases = [Servers(site.databases[n % len(site.databases)].cores) for n in range(databases)]
         self._database_ghz = [site.databases[n % len(site.databases)].ghz for n in range(databases)]
         self._jobs = [_Job(load, uuid.UUID(int=number + 1)) for number, load in enumerate(jobs)]
-        self._of = [[job for job in self._jobs if job.load.database == n] for n in range(databases)]
+        self._of: list[list[_Job]] = [[] for _ in range(databases)]  # those that have come and are not over
         self._by_ident = {job.ident: job for job in self._jobs}
+        self._followers: dict[int, list[_Job]] = {}  # by the place of the job that they come after
         self._windows = [Window() for _ in range(databases)]
         self._wants: dict[str, int] = {}
         self._dispatchers = [Servers(1) for _ in range(databases)]
@@ -234,7 +235,12 @@ class Engine:
     def run(self) -> Trace:
         """To the end of the last job."""
         for job in self._jobs:
-            self._enter(job, 0.0)
+            if job.load.after is not None:
+                self._followers.setdefault(job.load.after, []).append(job)
+            elif job.load.at_s:
+                self._push(job.load.at_s, _COMES, job)
+            else:
+                self._come(job, 0.0)
         for database in range(len(self._databases)):
             self._look(database, 0.0)
         events = self._events
@@ -257,12 +263,19 @@ class Engine:
             elif what == _LOOK:
                 self._look_due[subject] = False
                 self._look(subject, now)
+            elif what == _COMES:
+                self._come(subject, now)
+                self._look(subject.load.database, now)
         return self._trace()
 
     def _push(self, at: float, what: int, subject: Any) -> None:
         heapq.heappush(self._events, (at, next(self._count), what, subject))
 
     # The queue manager
+
+    def _come(self, job: _Job, now: float) -> None:
+        self._of[job.load.database].append(job)
+        self._enter(job, now)
 
     def _enter(self, job: _Job, now: float) -> None:
         """Begin the phase; as in `sql.recut`, its tasks are cut finer where there are too few for the slots."""
@@ -294,7 +307,11 @@ class Engine:
                 job.phase += 1
                 if job.phase < len(job.load.phases):
                     self._enter(job, now)
+                else:
+                    for follower in self._followers.get(job.ident.int - 1, ()):
+                        self._push(now + follower.load.at_s, _COMES, follower)
         active = [job for job in self._of[database] if job.phase < len(job.load.phases)]
+        self._of[database] = active
         window = self._windows[database].size(self._slots)
         demands = [job.demand(max(1, window)) for job in active]
         self._wants[str(database)] = sum(one.pending + one.dispatched + one.running for one in demands)

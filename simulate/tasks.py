@@ -55,6 +55,8 @@ class JobLoad:
         default_factory=dict
     )  # what a task demands of its own, whatever its items
     each_slot: Mapping[Phase, Sequence[float]] = field(default_factory=dict)  # and a slot with its first one
+    at_s: float = 0.0  # when it comes, since the start or since the end of `after`
+    after: int | None = None  # the job, by its place among all, that has to be over before
 
 
 @dataclass(slots=True)

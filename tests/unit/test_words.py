@@ -120,7 +120,7 @@ def _schema(path: Path) -> Iterator[tuple[int, str]]:
 
     def texts(node: Any) -> Iterator[str]:
         if isinstance(node, dict):
-            yield from (value for key, value in node.items() if key == "description")
+            yield from (value for key, value in node.items() if key == "description" and isinstance(value, str))
             yield from (name for name in node.get("properties", ()) if name not in _KEPT)
             for value in node.values():
                 yield from texts(value)

@@ -40,9 +40,9 @@ REMOVE: Final = "remove"
 DEEDS: Final[tuple[Deed, ...]] = (WRITE, READ, REMOVE)
 S = TypeVar("S", bound=ProfileSettings)
 _SAID = 5  # refusals and errors in words
-TROUBLES = tuple(
-    Figure(name=name, title=name, of=lambda run, name=name: float(getattr(run, name)), write=words.count)
-    for name in ("refused", "failed")
+TROUBLES = (
+    Figure(name="refused", title="refused", of=lambda run: float(run.refused), write=words.count),
+    Figure(name="failed", title="failed", of=lambda run: float(run.failed), write=words.count),
 )
 
 

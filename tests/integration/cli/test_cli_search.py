@@ -30,7 +30,8 @@ def run(finished: Finished, tmp_path_factory: pytest.TempPathFactory) -> Iterato
         }
 
         def command(capsys: pytest.CaptureFixture[str], *arguments: str, status: int = OK) -> str:
-            assert main(["review", arguments[0], "last", *arguments[1:]], env) == status, capsys.readouterr()
+            group = "job" if arguments[0] == "custody" else "review"
+            assert main([group, arguments[0], "last", *arguments[1:]], env) == status, capsys.readouterr()
             printed = capsys.readouterr()
             if status == OK and "json" in arguments:
                 refuse_unlike_schema(arguments[0], json.loads(printed.out))
@@ -78,11 +79,11 @@ def test_from_a_list_of_terms_to_a_tag(run: Run, tmp_path: Path, capsys: pytest.
     assert run(capsys, "search", "the AND of", "--save", "both")
     assert "the AND of" in run(capsys, "search")
     assert "seen" in run(capsys, "tag")
-    assert [each["action"] for each in json.loads(run(capsys, "tag", "--history", "-o", "json"))] == [
-        "created",
-        "tagged",
-        "search saved",
-    ]
+    done = ["created", "tagged", "search saved"]
+    listed = json.loads(run(capsys, "custody", "--actions", "-o", "json"))
+    assert [each.get("action") for each in listed] == [*done, None]
+    table = run(capsys, "custody")
+    assert all(action in table for action in done)
     families = json.loads(run(capsys, "search", "kind:attachment", "--families", "-o", "json", "--limit", "100000"))
     assert {True, False} == {each["hit"] for each in families}
 

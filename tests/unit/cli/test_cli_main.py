@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import json
 import os
 import re
@@ -9,12 +10,14 @@ import shlex
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 from every_command import every_command, every_registered
 from schema_check import refuse_unlike_schema
 
 from cli.main import FAILED, INTERRUPTED, OK, USAGE, _meaning, commands, main
+from cli.output import print_document
 from cli.tree import TUNING, Entry
 from core.errors import BrokerFault, Interrupted, RunFailed, UsageError
 
@@ -48,13 +51,12 @@ SEVERAL_MEANINGS = {
         "--format",
         "--from",
         "--name",
-        "--output-file",
         "--remove",
         "--repeats",
         "--scale",
         "--shard",
     ),
-    *("--seed", "--workers", "--yes"),
+    *("--seed", "--to", "--workers", "--yes"),
 }
 
 
@@ -118,39 +120,45 @@ def test_tuning_options_are_advanced(capsys: pytest.CaptureFixture[str]) -> None
     assert {option.name for _, command in every_command() for option in command.params} >= TUNING
 
 
-def test_there_is_one_convention_for_output() -> None:
-    """`-o FORMAT` and `--output-file FILE`; no option of an earlier convention is left."""
+def test_every_command_prints_in_every_format_to_any_file() -> None:
+    """But for those that run until Ctrl-C. No option of an earlier convention is left."""
     for words, command in every_command():
-        opts = {opt for option in command.params for opt in option.opts}
-        assert opts.isdisjoint({"--json", "--jsonl", "--csv"}), words
-        assert ("--output" in opts) == ("-o" in opts), words
-        assert "--output" not in opts or "--output-file" in opts, words
+        options = {opt: option for option in command.params for opt in option.opts}
+        assert options.keys().isdisjoint({"--json", "--jsonl", "--csv"}), words
+        if words in RUNNING:
+            assert options.keys().isdisjoint({"-o", "--output-file"}), words
+        else:
+            assert list(options["-o"].type.choices) == ["table", "json", "jsonl", "csv"], words
+            assert options["-o"] is options["--output"], words
+            assert {"--output-file", "--csv-raw"} <= options.keys(), words
 
 
+RUNNING = {("serve",), ("worker",)}
 # The schema of what a command prints with -o json, in docs/schemas.
 SCHEMAS = {
-    ("discover",): "discover", ("verify",): "verify", ("doctor",): "doctor",
-    ("token",): "token", ("storage", "clean"): "leftovers",
-    ("corpus", "describe"): "corpus", ("corpus", "profiles"): "corpus-profiles",
-    ("job", "list"): "job-list", ("job", "show"): "job", ("job", "resume"): "discover", ("job", "requeue"): "discover",
-    **{("review", name): name for name in ("search", "item", "terms", "tag", "dedupe", "languages", "denist", "threads")},
+    ("discover",): "discover", ("verify",): "verify", ("doctor",): "doctor", ("inspect",): "inspect",
+    ("formats",): "formats", ("token",): "token", ("scale",): "scale", ("storage", "clean"): "leftovers",
+    ("corpus", "generate"): "corpus", ("corpus", "describe"): "corpus", ("corpus", "check"): "corpus-check",
+    ("corpus", "profiles"): "corpus-profiles",
+    ("job", "list"): "job-list", ("job", "show"): "job", ("job", "custody"): "custody",
+    **{("job", name): "job-state" for name in ("pause", "cancel", "delete")},
+    **{("job", name): "discover" for name in ("resume", "requeue")},
+    **{("review", name): name for name in ("search", "items", "item", "terms", "tag", "dedupe", "languages", "denist", "threads")},
     ("review", "near-dup"): "near",
     **{("produce", name): "discover" for name in ("text", "images", "export")},
+    **{("produce", name): f"production-{name}" for name in ("check", "import")},
+    **{("counters", name): "counters" for name in ("collect", "import")},
     **{("bench", name): "result" for name in ("scale-up", "scale-out", "knee", "job-types", "r1", "storage")},
     ("bench", "plan"): "plan",
     ("trace", "record"): "trace-record", ("trace", "replay"): "result", ("trace", "info"): "trace-info",
+    ("trace", "export"): "trace-export", ("trace", "import"): "trace-file", ("trace", "merge"): "trace-file",
+    ("result", "check"): "result-check", ("result", "describe"): "result-file", ("result", "sign"): "result-file",
     ("result", "compare"): "compare", ("simulate",): "simulation",
 }  # fmt: skip
 
 
 def test_every_json_document_has_a_schema() -> None:
-    printing = {
-        words
-        for words, command in every_command()
-        for option in command.params
-        if option.name == "output" and "json" in option.type.choices
-    }
-    assert printing == SCHEMAS.keys()
+    assert {words for words, _ in every_command()} - RUNNING == SCHEMAS.keys()
     assert {f"{name}.json" for name in SCHEMAS.values()} <= {
         path.name for path in (REPOSITORY / "docs/schemas").iterdir()
     }
@@ -161,14 +169,47 @@ def test_every_json_document_has_a_schema() -> None:
     [
         (["corpus", "profiles"], "corpus-profiles"),
         (["corpus", "profiles", "reference"], "corpus-profiles"),
+        (["formats"], "formats"),
         (["bench", "storage"], "storage-tests"),
         (["bench", "storage", "stream", "--describe"], "storage-tests"),
         (["bench", "storage", "all", "--describe"], "storage-tests"),
     ],
 )
 def test_documents_are_as_their_schemas_say(argv: list[str], schema: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """And the other formats have the same: a line of JSON for each record, CSV with a name for each column."""
     assert main([*argv, "-o", "json"], {}) == OK
-    refuse_unlike_schema(schema, json.loads(capsys.readouterr().out))
+    refuse_unlike_schema(schema, document := json.loads(capsys.readouterr().out))
+    assert main([*argv, "-o", "jsonl"], {}) == OK
+    lines = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    assert lines == (document if isinstance(document, list) else [document])
+    assert main([*argv, "-o", "csv"], {}) == OK
+    rows = list(csv.DictReader(capsys.readouterr().out.splitlines()))
+    if isinstance(document, list):
+        assert [row["name"] for row in rows] == [each["name"] for each in document]
+    else:
+        assert {row["name"]: row["value"] for row in rows}["name"] == document["name"]
+
+
+@pytest.mark.parametrize(
+    ("value", "fields", "rows", "lines"),
+    [
+        ({"a": 1, "b": {"c": [1, 2], "d": [{"e": True}]}}, (), "name,value\na,1\nb.c,1; 2\nb.d.0.e,true\n", 1),
+        ([{"a": None}, {"b": "=1"}], (), "a,b\n,\n,'=1\n", 2),
+        (iter([{"path": ["a", "b"], "x": {"y": 1}}]), ("path", "x"), 'path,x\na / b,"{""y"": 1}"\n', 1),
+        ([], ("a",), "a\n", 0),
+    ],
+)
+def test_one_mechanism_prints_all_formats(
+    value: Any, fields: tuple[str, ...], rows: str, lines: int, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A record is `name,value`, records are rows; records in a record are flat, and so are lists of them."""
+    records = value if isinstance(value, dict) else list(value)
+    print_document(records if isinstance(value, dict) else iter(records), "csv", fields)
+    assert capsys.readouterr().out == rows
+    print_document(records, "jsonl")
+    assert len(capsys.readouterr().out.splitlines()) == lines
+    print_document(records if isinstance(value, dict) else iter(records), "json")
+    assert json.loads(capsys.readouterr().out) == records
 
 
 def test_a_usage_error_names_the_help_of_its_command(capsys: pytest.CaptureFixture[str]) -> None:

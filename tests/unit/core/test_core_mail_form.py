@@ -17,8 +17,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from controller.browse.items import FIELDS, csv_row
-from core.csv_cells import defused
+from controller.browse.items import FIELDS
+from core.csv_cells import csv_cells, defused
 from core.errors import UsageError
 from core.names import unsafe_name
 from core.options.tuning import MOST_PASSWORDS
@@ -343,10 +343,10 @@ def test_an_items_row_is_defused_unless_it_is_wanted_raw() -> None:
         "container": False,
         "exceptions": [],
     }
-    row = dict(zip(FIELDS, csv_row(item), strict=True))
+    row = dict(zip(FIELDS, csv_cells(item, FIELDS), strict=True))
     assert (row["id"], row["bytes"], row["sha256"]) == (ident, "12", "")
     assert (row["custodian"], row["name"], row["container_path"]) == ("'@SUM(A1)", "'-2+3", f"'{FORMULA} / x")
-    raw = dict(zip(FIELDS, csv_row(item, raw=True), strict=True))
+    raw = dict(zip(FIELDS, csv_cells(item, FIELDS, raw=True), strict=True))
     assert (raw["custodian"], raw["name"], raw["container_path"]) == ("@SUM(A1)", "-2+3", f"{FORMULA} / x")
 
 

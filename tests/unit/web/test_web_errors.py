@@ -12,10 +12,11 @@ from fastapi import FastAPI
 from fastapi.testclient import TestClient
 
 from controller.browse.counts import EXCEPTION_FIELDS
+from core.csv_cells import csv_cells
 from core.errors import DatabaseFault, EdbenchError, SystemFault
 from sql.session import Database
 from web import errors
-from web.api.exceptions import _cells, csv_answer
+from web.api.exceptions import csv_answer
 from web.context import DatabaseHealth
 from web.door import Door
 from web.errors import line_of
@@ -63,13 +64,13 @@ def test_a_page_that_does_not_exist_is_not_reloaded(client: TestClient) -> None:
 def test_a_reader_who_is_slow_holds_no_rows() -> None:
     over: list[bool] = []
 
-    def rows() -> Generator[list[str], None, None]:
+    def rows() -> Generator[dict[str, str], None, None]:
         try:
-            yield from ([f"row {n}", "1"] for n in range(100_000))
+            yield from ({"a": f"row {n}", "b": "1"} for n in range(100_000))
         finally:
             over.append(True)
 
-    response = csv_answer("x", ("a", "b"), rows())
+    response = csv_answer("x", rows(), ("a", "b"))
     assert over
 
     async def read() -> bytes:
@@ -80,19 +81,19 @@ def test_a_reader_who_is_slow_holds_no_rows() -> None:
 
 
 def test_what_fails_in_the_middle_sends_nothing() -> None:
-    def rows() -> Generator[list[str], None, None]:
-        yield ["1"]
+    def rows() -> Generator[dict[str, str], None, None]:
+        yield {"a": "1"}
         raise RuntimeError("gone")
 
     with pytest.raises(RuntimeError, match="gone"):
-        csv_answer("x", ("a",), rows())
+        csv_answer("x", rows(), ("a",))
 
 
 @pytest.mark.parametrize(("raw", "wanted"), [(False, "'=cmd|'/c calc'!A0 / b"), (True, "=cmd|'/c calc'!A0 / b")])
 def test_a_name_is_no_formula(raw: bool, wanted: str) -> None:
     """Whatever a collection calls its files; `raw` leaves it as it is."""
     row = dict.fromkeys(EXCEPTION_FIELDS) | {"container_path": ["=cmd|'/c calc'!A0", "b"]}
-    told = dict(zip(EXCEPTION_FIELDS, _cells(row, raw), strict=True))
+    told = dict(zip(EXCEPTION_FIELDS, csv_cells(row, EXCEPTION_FIELDS, raw=raw), strict=True))
     assert told["container_path"] == wanted
 
 

@@ -100,7 +100,7 @@ def test_disturbed_jobs_write_the_same_bytes(bench: Bench) -> None:
 
 
 def _last_action(bench: Bench, job: str) -> dict[str, Any]:
-    lines = bench.ask("job", "custody", job, "--actions").stdout.splitlines()
+    lines = bench.ask("job", "custody", job, "--actions", "-o", "jsonl").stdout.splitlines()
     return dict(json.loads(lines[-2]))  # behind it stands the end
 
 

@@ -78,7 +78,7 @@ def test_a_trace_of_nothing_has_a_page_too(tmp_path: Path, capsys: pytest.Captur
 def test_out_and_back_in(trace: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run("export", trace, tmp_path / "a.jsonl") == OK
     assert "lost: nothing" in capsys.readouterr().out
-    assert run("import", tmp_path / "a.jsonl", "--output-file", tmp_path / "b") == OK
+    assert run("import", tmp_path / "a.jsonl", "--to", tmp_path / "b") == OK
     assert everything(tmp_path / "b") == everything(trace)
 
 
@@ -95,7 +95,7 @@ def test_an_export_says_what_it_loses(
 
 def test_an_import_says_what_it_left_out(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     log = LOGS / "shell.log"
-    assert run("import", log, "--under", "/tmp/demo", "--cwd", "/tmp/demo", "--output-file", tmp_path / "t") == OK
+    assert run("import", log, "--under", "/tmp/demo", "--cwd", "/tmp/demo", "--to", tmp_path / "t") == OK
     shown = capsys.readouterr()
     assert "11 streams, 61 calls" in shown.out
     assert "symlinkat, carried as the creation of an empty file 1" in shown.err
@@ -103,7 +103,8 @@ def test_an_import_says_what_it_left_out(tmp_path: Path, capsys: pytest.CaptureF
 
 
 def test_two_become_one(trace: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert run("merge", trace, trace, "--output-file", tmp_path / "both") == OK
+    """Twice the streams and calls."""
+    assert run("merge", trace, trace, "--to", tmp_path / "both") == OK
     assert "4 streams, 30 calls" in capsys.readouterr().out
 
 
@@ -117,11 +118,11 @@ def test_two_become_one(trace: Path, tmp_path: Path, capsys: pytest.CaptureFixtu
         (["export", "{here}/cut", "{here}/x"], "cut short"),
         (["export", "{trace}", "{here}", "--format", "fio"], "not empty"),
         (["export", "{trace}", "{here}/x", "--format", "vhs"], "vhs"),
-        (["import", "{here}/foreign", "--output-file", "{here}/x"], "strace"),
-        (["import", "{here}/none", "--output-file", "{here}/x"], "none"),
-        (["import", "{here}/foreign", "--output-file", "{here}/foreign"], "another name"),
-        (["merge", "{trace}", "--output-file", "{here}/x"], "two traces"),
-        (["merge", "{trace}", "{here}/cut", "--output-file", "{here}/x"], "cut short"),
+        (["import", "{here}/foreign", "--to", "{here}/x"], "strace"),
+        (["import", "{here}/none", "--to", "{here}/x"], "none"),
+        (["import", "{here}/foreign", "--to", "{here}/foreign"], "another name"),
+        (["merge", "{trace}", "--to", "{here}/x"], "two traces"),
+        (["merge", "{trace}", "{here}/cut", "--to", "{here}/x"], "cut short"),
     ],
 )
 def test_bad_input_is_one_line(

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import random
 import uuid
 from collections.abc import Iterator
@@ -18,13 +16,13 @@ from sqlalchemy import Connection
 from controller.browse.item_filter import ItemFilter
 from controller.browse.items import stream_items
 from controller.findings import check_findings
+from core.csv_cells import csv_cells
 from core.errors import DatabaseFault, UsageError
 from core.settings import Settings
 from readers.records import NO_FIELDS, Kind
 from review.dedupe.report import FIELDS, last_dedupe, stream_duplicates
 from review.dedupe.run import dedupe
 from review.kinds import By, Scope
-from review.rows import csv_cells
 from sql.migrate import migrate
 from sql.session import Database
 
@@ -287,10 +285,7 @@ def test_duplicates_can_be_listed_and_left_out(shelf: Shelf) -> None:
     ]
     assert {row["original"] for row in rows} == {rows[0]["item"]}
     assert {row["sha256"] for row in rows} == {digest("same").hex()}
-    text = io.StringIO()
-    csv.writer(text).writerow(csv_cells(rows[0], FIELDS))
-    assert "anna/=a" in text.getvalue()
-    assert "anna; boris" in text.getvalue()
+    assert {"anna/=a", "anna; boris"} <= set(csv_cells(rows[0], FIELDS))
     for flag, names in (
         (True, ["boris/b"]),
         (False, ["anna/=a", "boris/c"]),

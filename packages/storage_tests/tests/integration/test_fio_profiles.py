@@ -13,10 +13,9 @@ from experiments.package.check import check
 from experiments.package.manifest import seal
 from experiments.result.schema import Result
 from experiments.summary import Entry, Summary, package_of
-from storage_tests.fio import Done, Job, fio, ios, written
-from storage_tests.matrix import OPS, MatrixRun
+from storage_tests.fio import Done, FioRun, Job, fio, ios, written
+from storage_tests.matrix import OPS, cache_ratio
 from storage_tests.profile import Arena, Targets
-from storage_tests.stream import StreamRun
 
 KIB, MIB = 1 << 10, 1 << 20
 
@@ -75,10 +74,10 @@ def test_the_matrix_has_a_map_of_every_operation(tmp_path: Path) -> None:
     assert len(result.points) == points
     for point in result.points:
         run = point.repeats[0]
-        assert isinstance(run, MatrixRun)
-        assert set(run.rates) == set(OPS)
+        assert isinstance(run, FioRun)
+        assert set(run.ops) == set(OPS)
         assert run.cut == ()
-        assert run.cache_ratio is not None
+        assert cache_ratio(run) is not None
     for op in OPS:
         header, *rows = (directory / "series" / f"heat-{op}.csv").read_text().splitlines()
         assert header.split(",")[-2:] == ["mb_per_s", "gb_per_hour"]
@@ -132,7 +131,7 @@ def test_a_stream_reads_whole_blocks_of_its_file(tmp_path: Path) -> None:
     given = ["streams=1", "file_size=1500KB", "block=64KiB"]
     result, _ = carried_out("stream", Targets(paths=(under_test,)), given, tmp_path)
     (run,) = result.points[0].repeats
-    assert isinstance(run, StreamRun)
+    assert isinstance(run, FioRun)
     assert run.bytes == 1_500_000 // 65536 * 65536
 
 

@@ -98,22 +98,22 @@ def test_a_command_that_does_not_work_is_told_at_once(tmp_path: Path, capsys: py
         ([sys.executable, "-c", "import sys; sys.exit('volume edb is not started')"], "not started"),
         ([sys.executable, "-c", "print('all is well')"], "did not print what"),
     ):
-        assert main(["counters", "collect", "glusterfs", "--output-file", str(out), "--", *command], {}) == USAGE
+        assert main(["counters", "collect", "glusterfs", "--to", str(out), "--", *command], {}) == USAGE
         (line,) = capsys.readouterr().err.splitlines()
         assert says in line
         assert not out.exists()
-    assert main(["counters", "collect", "netapp", "--output-file", str(out), "--", "true"], {}) == USAGE
+    assert main(["counters", "collect", "netapp", "--to", str(out), "--", "true"], {}) == USAGE
     assert "glusterfs or moosefs" in capsys.readouterr().err
     out.write_text("mine")
     asked = Asked(tmp_path, [BEFORE["moosefs"]])
-    assert main(["counters", "collect", "moosefs", "--output-file", str(out), "--", *asked.command], {}) == USAGE
+    assert main(["counters", "collect", "moosefs", "--to", str(out), "--", *asked.command], {}) == USAGE
     assert out.read_text() == "mine"
 
 
 def test_the_command_collects_for_so_long(tmp_path: Path) -> None:
     """What it writes is what `edbench counters import` reads."""
     asked, out = Asked(tmp_path, [BEFORE["moosefs"]]), tmp_path / "c.jsonl"
-    arguments = ["--every", "0.1", "--seconds", "0.2", "--name", "master", "--output-file", str(out)]
+    arguments = ["--every", "0.1", "--seconds", "0.2", "--name", "master", "--to", str(out)]
     assert main(["counters", "collect", "moosefs", *arguments, "--", *asked.command], {}) == OK
     header, *moments = map(json.loads, out.read_text().splitlines())
     assert header["name"] == "master"

@@ -85,7 +85,9 @@ def _is_turned(group: str, mapped: Callable[[], bytes]) -> bool:
     if not classes & {"R", "AL"} or not classes <= {"R", "AL", "NSM"} or group == group[::-1]:
         return False
     ligatures = _taken_apart().get(group)
-    return ligatures is None or (_mapped_to(group[::-1], mapped()) and not any(_mapped_to(one, mapped()) for one in ligatures))
+    return ligatures is None or (
+        _mapped_to(group[::-1], mapped()) and not any(_mapped_to(one, mapped()) for one in ligatures)
+    )
 
 
 def _mapped_to(letters: str, maps: bytes) -> bool:
