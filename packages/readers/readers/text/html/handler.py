@@ -114,6 +114,10 @@ def _shown(markup: str) -> tuple[str, dict[str, str], bool]:
     )
     metadata = _metadata(head) if _HEADED.search(markup) else {}
     tree.strip_tags(["script", "style", "head", "template"])
+    readings = ""
+    if "<ruby" in markup:  # how characters are read: between them it would cut words
+        readings = fold(" ".join(node.text() for node in tree.css("ruby rt")))
+        tree.strip_tags(["rt", "rp"])
     root = tree.body or tree.root
     content = fold(root.text()) if root is not None else ""
     whole = content.endswith(unclosed.END)
@@ -122,7 +126,7 @@ def _shown(markup: str) -> tuple[str, dict[str, str], bool]:
     else:  # an element that the parser moves may come after it
         whole = unclosed.END in content or tree.css_first("frameset") is not None
         content = content.replace(unclosed.END, "").strip()
-    return "\n".join(filter(None, (content, *map(_framed, framed)))), metadata, whole
+    return "\n".join(filter(None, (content, readings, *map(_framed, framed)))), metadata, whole
 
 
 def _framed(markup: str) -> str:
