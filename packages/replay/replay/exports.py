@@ -22,7 +22,7 @@ from core.errors import UsageError
 from core.operations import Op
 from replay.jsonl import ExportFormat, export_jsonl
 from replay.table import Layout
-from replay.trace_summary import Extents, LastNames
+from replay.trace_summary import LastNames, grow
 from traces.model import UNKNOWN_RATIO, Call, Node, NodeKind, Trace
 
 _NOBODY, _SEVERAL = -1, -2
@@ -39,7 +39,7 @@ class UsedFiles:
         self._nodes: Sequence[Node] = trace.nodes
         count = len(self._nodes)
         self._names = LastNames(count)
-        self._extents = Extents(count)
+        self._extents = array("q", bytes(8 * count))
         self._makers = array("l", [_NOBODY]) * count  # streams that created it …
         self._users = array("l", [_NOBODY]) * count  # … and that opened, read or wrote it
         self._writing: set[int] = set()  # streams that write at all
@@ -47,7 +47,7 @@ class UsedFiles:
         for number, node in enumerate(self._nodes):
             if node.kind == NodeKind.FILE and node.existed:
                 self._existed[number] = self._used[number] = 1
-                self._extents.grow(number, node.size)
+                grow(self._extents, number, node.size)
         for stream in range(len(trace.header.streams)):
             for call in trace.calls(stream):
                 if call.error == 0 and self._nodes[call.node].kind != NodeKind.DIRECTORY:
@@ -81,7 +81,7 @@ class UsedFiles:
             _join(self._makers if op is Op.CREATE else self._users, node, stream)
             self._used[node] = 1
             if op in (Op.READ, Op.WRITE):
-                self._extents.grow(node, call.argument + call.bytes)
+                grow(self._extents, node, call.argument + call.bytes)
             if op is Op.WRITE:
                 self._writing.add(stream)
 
@@ -92,7 +92,7 @@ class UsedFiles:
             latest = self._names[number]
             if latest == number:
                 continue
-            self._extents.grow(latest, self._extents[number])
+            grow(self._extents, latest, self._extents[number])
             self._used[latest] |= self._used[number]
             self._existed[latest] |= self._existed[number]
             for streams in (self._makers, self._users):
