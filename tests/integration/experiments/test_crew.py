@@ -41,8 +41,6 @@ from experiments.crew.system import System
 from experiments.workload import HostLost
 from sql import runs, workers
 from sql.session import Database
-from storage_tests.crowd import Place as ClientsPlace
-from storage_tests.study import crowd_at
 
 ROOT = Path(__file__).parents[3]
 PATIENCE = 120.0
@@ -233,6 +231,9 @@ def test_a_member_obeys_no_order_that_leads_elsewhere(system: Settings, crew: Cr
 def test_clients_of_a_storage_test_run_at_all_members(system: Settings, crew: Crew) -> None:
     """Five at two members, on the storage and in the memory of each: every file once, begun together by the clock of this host,
     nothing left. A member that is killed is named, and orders that lead elsewhere are refused."""
+    crowd_at = pytest.importorskip("storage_tests.study").crowd_at
+    from storage_tests.crowd import Place as ClientsPlace
+
     place = system.storage / "clients"
     place.mkdir()
     with member(system, "m1"), member(system, "m2") as killed:
