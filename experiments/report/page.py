@@ -94,8 +94,7 @@ def page_html(result: Result, sections: Sequence[Section]) -> str:
 def _facts(result: Result) -> str:
     runs = sum(len(point.repeats) for point in result.points)
     made = f"{datetime.fromtimestamp(result.created, UTC):%Y-%m-%d %H:%M} UTC"
-    facts = f"Run {result.run_id}, {made}, {words.many(len(result.points), 'point')}, {words.many(runs, 'run')}."
-    return facts + (f" Labels: {'; '.join(result.labels)}." if result.labels else "")
+    return f"Run {result.run_id}, {made}, {words.many(len(result.points), 'point')}, {words.many(runs, 'run')}."
 
 
 def _noted(title: str, lines: Sequence[str]) -> Html:
