@@ -87,7 +87,10 @@ def page_html(result: Result, sections: Sequence[Section]) -> str:
         _noted("What to do about the labels", advice_on(result.labels)),
         _noted("Warnings", result.warnings),
         tag("nav", join(Html(f"{link} ") for link in links), aria_label="sections"),
-        *(_section(section) for section in sections),
+        *(
+            tag("section", tag("h2", section.title), *(_part(part) for part in section.parts), id=section.anchor)
+            for section in sections
+        ),
     )
 
 
@@ -101,10 +104,6 @@ def _noted(title: str, lines: Sequence[str]) -> Html:
     if not lines:
         return Html("")
     return tag("div", tag("h2", title), tag("ul", *(tag("li", line) for line in lines)), class_="warnings")
-
-
-def _section(section: Section) -> Html:
-    return tag("section", tag("h2", section.title), *(_part(part) for part in section.parts), id=section.anchor)
 
 
 def _part(part: Part) -> Html:
