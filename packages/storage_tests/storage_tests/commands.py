@@ -241,16 +241,18 @@ def studied(context: CommandContext, settings: Settings, profile: Profile[Any], 
     refuse_filer(profile, settings.filer)
     refuse_room(profile, yes=test.yes)
     ways = Ways(listen=test.listen, wait=test.wait)
-    # An order carries no address of an endpoint, and clients of an emulated filer share its arbiter.
-    own = profile.emulates and profile.targets.s3 is None and settings.filer == "none"
-    at_members = own and not (settings.embedded and ways.listen is None)
-    if ways.listen is not None and not own:
-        raise UsageError(f"--listen: the load of {profile.name} runs on this host only")
+    here = why_here(profile, settings.filer)
+    at_members = here is None and not (settings.embedded and ways.listen is None)
     workers = max(test.numbers("1"))
+    for option, given in (("--listen", ways.listen is not None), ("--workers", workers > 1)):
+        if given and here is not None:
+            raise UsageError(f"{option}: the load of {profile.name} runs on this host only: {here}")
     if workers > 1 and not at_members:
         raise UsageError(
-            f"--workers: the load of {profile.name} runs on this host; use --listen, or set EDBENCH_DATABASES"
+            "--workers counts members of a crew; use --listen, or set EDBENCH_DATABASES and EDBENCH_BROKER"
         )
+    if here is not None and not settings.embedded:
+        context.say(f"the load of {profile.name} runs on this host, not on the connected workers: {here}")
     least = test.min_seconds or profile.least_seconds or MIN_SECONDS
     now = context.clock.now()
     run_id = new_id(profile.name, now)
@@ -278,6 +280,17 @@ def studied(context: CommandContext, settings: Settings, profile: Profile[Any], 
                 raise Interrupted(
                     "the files that it wrote are removed; continue with the same command and --resume"
                 ) from error
+
+
+def why_here(profile: Profile[Any], filer: str) -> str | None:
+    """Why the load of a test cannot be made by members of the crew; None where it can."""
+    if not profile.emulates:
+        return "programs that this command starts make it, and orders to members carry no commands"
+    if profile.targets.s3 is not None:
+        return "orders to members carry no addresses and credentials of object storage"
+    if filer != "none":
+        return "all clients of an emulated filer share its arbiter in the memory of one host"
+    return None
 
 
 def below(settings: Settings) -> Path:

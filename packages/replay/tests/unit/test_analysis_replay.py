@@ -7,6 +7,9 @@ from pathlib import Path
 
 import pytest
 
+pytest.importorskip("storage_tests")
+
+
 from core.errors import UsageError
 from experiments.result.schema import Estimate
 from replay.analysis import (
