@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -10,7 +11,7 @@ import typer
 
 from cli import options as opt
 from cli.context import CommandContext, shared, with_options
-from cli.output import await_answer, flush, print_json, table
+from cli.output import await_answer, flush, table
 from cli.tree import Commands
 from controller.jobs.orders import DiscoveryOrder
 from core.errors import UsageError
@@ -30,11 +31,9 @@ from experiments.orders import (
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from core.records import JobOptions
     from experiments.kinds import Kind
     from experiments.result.schema import Result
     from experiments.workloads.discovery.observed import Array
-    from experiments.workloads.discovery.result import Result as DiscoveryResult
 
 commands = Commands()
 
@@ -61,7 +60,6 @@ def scale_up(
     points: ScaleUpPoints,
     study: Study,
     order: DiscoveryOrder,
-    output: opt.TableOrJson = "table",
 ) -> None:
     """Discover a corpus with more and more workers and compare.
 
@@ -74,7 +72,7 @@ def scale_up(
     settings = _settings(ctx, study, order)
     counts, seed = opt.numbers(points.workers, "--workers"), opt.given_seed(points.seed)
     plan = kind(PointSpec(1, 1, settings.slots), counts, repeats=study.repeats, seed=seed)
-    measured(ctx, settings, corpus, plan, study, order, output=output)
+    measured(shared(ctx), settings, corpus, plan, study, order)
 
 
 @commands.add("scale-out", "edbench bench scale-out --corpus c --databases 1,2 --workers 4", order=(*ALIKE, "shard"))
@@ -85,7 +83,6 @@ def scale_out(
     points: ScaleOutPoints,
     study: Study,
     order: DiscoveryOrder,
-    output: opt.TableOrJson = "table",
 ) -> None:
     """Discover a corpus with more and more databases and compare.
 
@@ -100,7 +97,7 @@ def scale_out(
     settings = _settings(ctx, study, order)
     counts, seed = opt.numbers(points.databases, "--databases"), opt.given_seed(points.seed)
     plan = kind(PointSpec(1, points.workers, settings.slots), counts, repeats=study.repeats, seed=seed)
-    measured(ctx, settings, corpus, plan, study, order, copies=points.source_copies, output=output)
+    measured(shared(ctx), settings, corpus, plan, study, order, copies=points.source_copies)
 
 
 @commands.add("r1", "edbench bench r1 --corpus c --workers 10,30 --repeats 5", order=ALIKE)
@@ -111,7 +108,6 @@ def r1(
     points: R1Points,
     study: Study,
     order: DiscoveryOrder,
-    output: opt.TableOrJson = "table",
 ) -> None:
     """Run the three rows of report R1 and print its tables with ours.
 
@@ -119,22 +115,22 @@ def r1(
     and 30 workers. The last line is the path of the report.
     """
     from experiments.kinds import Grid
-    from experiments.workloads.discovery.result import PointSpec, of_discovery
+    from experiments.workloads.discovery.result import PointSpec
     from monitoring.machine import processors
 
     settings = _settings(ctx, study, order)
     few, many = r1_rows(points.workers) if points.workers else fitting_rows(processors())
     rows = [PointSpec(databases, workers, settings.slots) for databases, workers in ((1, few), (1, many), (2, many))]
     plan = Grid("r1", "workers", rows, repeats=study.repeats, seed=opt.given_seed(points.seed))
-    result, page = carry_out(ctx, settings, corpus, plan, study, order, copies=points.source_copies, people=output)
-    _show_r1_tables(shared(ctx).people(output), of_discovery(result))
-    print_result(shared(ctx), result, page, output)
+    context = shared(ctx)
+    measured(context, settings, corpus, plan, study, order, copies=points.source_copies, more=_show_r1_tables)
 
 
-def _show_r1_tables(console: Console, result: DiscoveryResult) -> None:
+def _show_r1_tables(console: Console, result: Result) -> None:
+    from experiments.workloads.discovery.result import of_discovery
     from experiments.workloads.discovery.sections.r1 import COLUMNS, r1_tables
 
-    for one in r1_tables(result):
+    for one in r1_tables(of_discovery(result)):
         console.print(f"\n{one.title}")
         short = [row._replace(whose=row.whose.partition(";")[0]) for row in one.rows]  # labels are in the verdict
         lines = [[column.line(row) for column in COLUMNS] for row in short]
@@ -149,7 +145,6 @@ def knee(
     points: KneePoints,
     study: Study,
     order: DiscoveryOrder,
-    output: opt.TableOrJson = "table",
 ) -> None:
     """Find the highest load within bounds on p99 latency.
 
@@ -163,7 +158,7 @@ def knee(
     settings = _settings(ctx, study, order)
     bounds, base = parse_bounds(points.max_p99), PointSpec(1, 1, settings.slots)
     plan = KneeSearch(base, "workers", bounds, most=points.max_workers, repeats=study.repeats, rate=ABOUT.rate)
-    measured(ctx, settings, corpus, plan, study, order, output=output)
+    measured(shared(ctx), settings, corpus, plan, study, order)
 
 
 def _settings(ctx: typer.Context, study: Study, order: DiscoveryOrder) -> Settings:
@@ -187,7 +182,7 @@ def _array(context: CommandContext, study: Study) -> Array | None:
 
 
 def measured(
-    ctx: typer.Context,
+    context: CommandContext,
     settings: Settings,
     corpus: Path,
     plan: Kind,
@@ -195,25 +190,37 @@ def measured(
     order: DiscoveryOrder,
     *,
     copies: bool = False,
-    output: str,
+    more: Callable[[Console, Result], None] | None = None,
 ) -> None:
-    """Run the experiment and print its result; the path of the report is the last line. Raises what `conduct` does."""
-    result, page = carry_out(ctx, settings, corpus, plan, study, order, copies=copies, people=output)
-    print_result(shared(ctx), result, page, output)
+    """Run the experiment and print its result; the path of the report is the last line. `more` prints other tables. Raises what
+    `conduct` does."""
+    result, directory = carry_out(context, settings, corpus, plan, study, order, copies=copies)
+    print_result(context, result, directory, more)
 
 
-def print_result(context: CommandContext, result: Result, page: Path, output: str) -> None:
-    """The document where it is asked for, and the path of the report."""
+def print_result(
+    context: CommandContext,
+    result: Result,
+    directory: Path,
+    more: Callable[[Console, Result], None] | None = None,
+) -> None:
+    """Print an experiment's table, finish its package, and print the document where it is asked for; the path of the report is
+    the last line."""
+    from cli.study import show_study
+    from experiments.package.check import finish
     from experiments.result.codec import to_json
 
-    if output == "json":
-        print_json(to_json(result))
+    show_study(context.people, result)
+    if more is not None:
+        more(context.people, result)
+    page = finish(result, directory)
+    context.document(to_json(result))
     flush()
-    context.last_line(output, str(page))
+    context.last_line(str(page))
 
 
 def carry_out(
-    ctx: typer.Context,
+    context: CommandContext,
     settings: Settings,
     corpus: Path,
     plan: Kind,
@@ -221,16 +228,11 @@ def carry_out(
     order: DiscoveryOrder,
     *,
     copies: bool = False,
-    options: JobOptions | None = None,
-    brief: bool = False,
-    people: str = "table",
 ) -> tuple[Result, Path]:
-    """Run an experiment with progress and print its table, or only its verdict where it is `brief`; the result, and the path of
-    its report. `options`: those that no order has; `people`: the output format, which decides where the table goes. Raises what
-    `conduct` does."""
+    """Run an experiment with progress; the result, and the directory of its package, which is not finished. Raises what `conduct`
+    does."""
     from cli.progress import progress_display
     from cli.serve import site_page
-    from cli.study import show_study, show_warnings
     from controller.jobs.jobs import prepare_source
     from core.operations import NullRecorder
     from core.options.dates import checked_zone
@@ -238,14 +240,11 @@ def carry_out(
     from core.records import JobOptions
     from core.storage.layer import Storage
     from experiments.crew.system import Ways
-    from experiments.package.check import finish
     from experiments.study import conduct
     from experiments.workloads.discovery.run_point import Load
     from experiments.workloads.discovery.site import Site
     from experiments.workloads.discovery.workload import Discovery
 
-    context = shared(ctx)
-    console = context.people(people)
     bank = read_bank(study.passwords) if study.passwords else None
     cache = opt.declared_cache(study.filer_cache, settings)
     cap = None if study.null_memory is None else parse_bytes(study.null_memory, "--null-memory")
@@ -255,7 +254,7 @@ def carry_out(
     with progress_display(context.err) as display:
         load = Load(
             options=dataclasses.replace(
-                options or JobOptions(),
+                JobOptions(),
                 single_pass=order.single_pass,
                 index_streams=order.index_streams,
                 time_zone=checked_zone(order.time_zone),
@@ -283,13 +282,7 @@ def carry_out(
                 baseline=not study.no_baseline,
                 array=array,
             )
-            result, directory = conduct(discovery, plan, study.min_seconds)
-    if brief:
-        console.print(result.verdict, markup=False, soft_wrap=True)
-    else:
-        show_study(console, result)
-        show_warnings(console, result)
-    return result, finish(result, directory)
+            return conduct(discovery, plan, study.min_seconds)
 
 
 @commands.add("job-types", "edbench bench job-types --corpus c --workers 2 --repeats 5")
@@ -301,7 +294,6 @@ def job_types(
     listen: opt.Listen = None,
     wait: opt.Wait = None,
     storage: opt.StorageRoot = None,
-    output: opt.TableOrJson = "table",
 ) -> None:
     """Compare the load of the four types of jobs.
 
@@ -318,13 +310,11 @@ def job_types(
     zone = checked_zone(order.time_zone)
 
     from cli.progress import progress_display
-    from cli.study import show_study, show_warnings
     from controller.jobs.jobs import prepare_source
     from core.operations import NullRecorder
     from core.storage.layer import Storage
     from experiments.crew.system import Ways
     from experiments.kinds import Grid, checked
-    from experiments.package.check import finish
     from experiments.study import conduct
     from experiments.workloads.job_types import TypeLoad
     from experiments.workloads.job_types.workload import TYPES, JobTypes, Stage
@@ -344,6 +334,4 @@ def job_types(
         )
         grid = Grid("sweep", "type", points, repeats=order.repeats, seed=opt.given_seed(order.seed))
         result, directory = conduct(JobTypes(stage, source, corpus.absolute()), grid, order.min_seconds)
-    show_study(context.people(output), result)
-    show_warnings(context.people(output), result)
-    print_result(context, result, finish(result, directory), output)
+    print_result(context, result, directory)

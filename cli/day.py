@@ -44,7 +44,6 @@ def day(
     listen: opt.Listen = None,
     wait: opt.Wait = None,
     storage: opt.StorageRoot = None,
-    output: opt.TableOrJson = "table",
 ) -> None:
     """Find how many matters a day the storage carries.
 
@@ -57,13 +56,11 @@ def day(
     loads = day_loads(order.matters)
 
     from cli.progress import progress_display
-    from cli.study import show_study, show_warnings
     from controller.jobs.jobs import prepare_source
     from core.operations import NullRecorder
     from core.records import JobOptions
     from core.storage.layer import Storage
     from experiments.crew.system import Ways
-    from experiments.package.check import finish
     from experiments.study import conduct
     from experiments.workloads.day import searched
     from experiments.workloads.day.result import DayLoad
@@ -91,7 +88,7 @@ def day(
 
         prediction = predicted(read_day(from_), load_filer(settings.filer), at, drawn, order.within,
                                tuple(load for load in loads if load), repeats=order.repeats, source=f"{from_}")  # fmt: skip
-        show_prediction(context.people(output), prediction)
+        show_prediction(context.people, prediction)
     with progress_display(context.err) as display:
         load = Load(options=JobOptions(), shard=False, copies=False, cold=False, env=context.env, clock=context.clock,
                     show=display.show, say=context.say)  # fmt: skip
@@ -101,11 +98,7 @@ def day(
             predicted=None if prediction is None else dataclasses.asdict(prediction), baseline=not order.no_baseline,
         )  # fmt: skip
         result, directory = conduct(workload, plan, order.min_seconds)
-    console = context.people(output)
-    show_study(console, result)
-    _show_tables(console, result)
-    show_warnings(console, result)
-    print_result(context, result, finish(result, directory), output)
+    print_result(context, result, directory, _show_tables)
 
 
 def read_day(path: Path) -> DayResult:

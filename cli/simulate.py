@@ -9,7 +9,7 @@ import typer
 
 from cli import options as opt
 from cli.context import CommandContext, shared
-from cli.output import print_json, table
+from cli.output import table
 from cli.tree import Commands
 from core.errors import UsageError
 
@@ -56,7 +56,6 @@ def simulate(
         Path | None, typer.Option("--report", metavar="DIR", help="Write report.html, figures, series and simulation.json to DIR.")
     ] = None,
     brief: Annotated[bool, typer.Option("--brief", help="Print the first line and the tables only.")] = False,
-    output: opt.TableOrJson = "table",
 ) -> None:  # fmt: skip
     """Simulate a discovery on a site in virtual time.
 
@@ -67,7 +66,7 @@ def simulate(
     """
     context = shared(ctx)
     if site == "day":
-        _day(context, from_, workers, filer, output)
+        _day(context, from_, workers, filer)
         return
     from cli.progress import step_told
     from experiments.kinds import checked
@@ -87,15 +86,14 @@ def simulate(
     )
     with step_told(context.err) as say:
         answer = run(wish, say)
-    if output == "json":
-        print_json(answer.document.to_json())
-    show(context.people(output), answer, brief=brief)
+    context.document(answer.document)
+    show(context.people, answer, brief=brief)
     if report is not None:
         path = write_report(answer, report)
-        context.people(output).print(str(path), markup=False, soft_wrap=True)
+        context.people.print(str(path), markup=False, soft_wrap=True)
 
 
-def _day(context: CommandContext, path: Path | None, workers: str | None, filer: str | None, output: str) -> None:
+def _day(context: CommandContext, path: Path | None, workers: str | None, filer: str | None) -> None:
     """Predict the curve of a business day. Raises UsageError."""
     import dataclasses
 
@@ -114,14 +112,13 @@ def _day(context: CommandContext, path: Path | None, workers: str | None, filer:
     model = load_filer(filer or str(result.conditions["filer"]))
     repeats = max(len(point.repeats) for point in result.points)
     found = predicted(result, model, at, schedule, within, (), repeats=repeats, source=str(path))
-    if output == "json":
-        day = DayDocument(within_s_per_gb=within, carried=found.carried, curve=list(found.curve))
-        document = SimulationDocument(
-            schema="edbench-simulation/1", verdict=f"SIMULATED: {found.carried:,} matters/day", site="day", profile="", scale=1.0,
-            seed=schedule.seed, items=0, items_a_chunk=0.0, calibration=str(path), rows={}, facts=[], gains=[], day=day,
-        )  # fmt: skip
-        print_json(document.to_json())
-    show_prediction(context.people(output), found)
+    day = DayDocument(within_s_per_gb=within, carried=found.carried, curve=list(found.curve))
+    document = SimulationDocument(
+        schema="edbench-simulation/1", verdict=f"SIMULATED: {found.carried:,} matters/day", site="day", profile="", scale=1.0,
+        seed=schedule.seed, items=0, items_a_chunk=0.0, calibration=str(path), rows={}, facts=[], gains=[], day=day,
+    )  # fmt: skip
+    context.document(document)
+    show_prediction(context.people, found)
 
 
 def show(console: Console, answer: Answer, *, brief: bool) -> None:

@@ -13,7 +13,7 @@ MOST_OFFSET = 1e10  # seconds, of a clock that began in another century
 
 TUNING = frozenset(
     (
-        *("charset", "cold", "dispatch_seconds", "expansion_ratio", "filer_cache", "folder_files", "force"),
+        *("charset", "cold", "csv_raw", "dispatch_seconds", "expansion_ratio", "filer_cache", "folder_files", "force"),
         *("fsync", "index_streams", "item_seconds", "layout", "lease_seconds", "max_depth", "max_slots"),
         *(
             "min_seconds",

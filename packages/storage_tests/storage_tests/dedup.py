@@ -30,7 +30,7 @@ from experiments.result.schema import At, PointOf, ResultOf
 from experiments.result.steady import judged
 from experiments.workload import Figure, Turn
 from monitoring.machine import host_seconds, processors
-from storage_tests.about import ProfileTelling, Published, profile_about
+from storage_tests.about import Described, ProfileTelling, Published, about_test
 from storage_tests.dedup_data import CDC as CDC_BYTES
 from storage_tests.dedup_data import (
     FIXED,
@@ -44,7 +44,7 @@ from storage_tests.dedup_data import (
     write_all,
 )
 from storage_tests.devices import Usage, synced, usage_at_rest
-from storage_tests.profile import Arena, Observed, Profile, ProfileRun, ProfileSettings, Room, common
+from storage_tests.profile import Arena, Observed, Profile, ProfileRun, ProfileSettings, Room, common, noted
 from storage_tests.tally import Counted, latencies
 
 if TYPE_CHECKING:
@@ -178,21 +178,14 @@ class DedupLoad(At):
         return str(self.values()[axis])
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DedupSeen(Observed):
-    """One run."""
+@dataclass(frozen=True, kw_only=True)
+class DedupFacts:
+    """What is reported of a run as it was observed."""
 
-    data: str
+    __slots__ = ()
     files: int
     bytes: int
-    counted: tuple[Counted, ...]
-    bytes_by_second: tuple[int, ...]
     expected: tuple[Expected, ...]  # empty on null storage
-    allocated_bytes: int  # of all files, by st_blocks
-    before: Usage | None  # None: a command reported the space, or null storage
-    after_write: Usage | None
-    at_end: Usage | None  # after the reducing command; without one the same as `after_write`
-    told: tuple[int, int, int] | None  # bytes in use by the storage's own command: before, when written, at the end
     reduce_s: float | None  # that the reducing command took
     stated: float | None  # the ratio that the operator gave
     host_busy: float  # share of all CPUs, of all programs, while it was written
@@ -200,34 +193,37 @@ class DedupSeen(Observed):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class DedupRun(ProfileRun):
+class DedupSeen(DedupFacts, Observed):
+    """One run."""
+
+    data: str
+    counted: tuple[Counted, ...]
+    bytes_by_second: tuple[int, ...]
+    allocated_bytes: int  # of all files, by st_blocks
+    before: Usage | None  # None: a command reported the space, or null storage
+    after_write: Usage | None
+    at_end: Usage | None  # after the reducing command; without one the same as `after_write`
+    told: tuple[int, int, int] | None  # bytes in use by the storage's own command: before, when written, at the end
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DedupRun(DedupFacts, ProfileRun):
     """One run. A ratio is bytes written ÷ bytes that storage needs."""
 
-    files: int
-    bytes: int
-    expected: tuple[Expected, ...]
     written_ratio: (
         float | None
     )  # by the storage's report when all was written; None: it grew by nothing, or reports nothing
     ratio: float | None  # at the end
     used_bytes: int | None  # that the storage grew by at the end
     allocated_ratio: float | None  # by what the files say that they take
-    stated: float | None
-    reduce_s: float | None
-    host_busy: float
-    load1: float
 
     def cut(self, name: str) -> Expected | None:
         """What is expected of chunks that are cut so."""
         return next((one for one in self.expected if one.cut == name), None)
 
 
-class DedupPoint(PointOf[DedupLoad, DedupRun]):
-    """All repeats under one load."""
-
-
-class DedupResult(ResultOf[DedupPoint]):
-    """A whole experiment."""
+DedupPoint = PointOf[DedupLoad, DedupRun]
+DedupResult = ResultOf[DedupPoint]
 
 
 def run_of(seen: DedupSeen) -> DedupRun:
@@ -236,20 +232,13 @@ def run_of(seen: DedupSeen) -> DedupRun:
     by_second = [(float(at), float(moved)) for at, moved in enumerate(seen.bytes_by_second)]
     steady = judged("bytes", by_second, 0.0, seen.elapsed_s)
     return DedupRun(
-        **common(seen),
+        **common(seen, DedupFacts),
         latency=latencies(seen.counted),
         steady=() if steady is None else (steady,),
-        files=seen.files,
-        bytes=seen.bytes,
-        expected=seen.expected,
         written_ratio=_ratio(seen.bytes, written),
         ratio=_ratio(seen.bytes, end),
         used_bytes=end,
         allocated_ratio=_ratio(seen.bytes, seen.allocated_bytes),
-        stated=seen.stated,
-        reduce_s=seen.reduce_s,
-        host_busy=seen.host_busy,
-        load1=seen.load1,
     )
 
 
@@ -448,8 +437,7 @@ class Dedup(Profile[DedupSettings]):
         end = written if reduce_s is None else self._space(root)
         counts = None if isinstance(before, Usage) or before is None else (before, written, end)
         return DedupSeen(
-            repeat=turn.repeat, order=turn.order, started_at=started, elapsed_s=elapsed,
-            worker_cpu=wrote.cpu_s / (elapsed * processors()), data=data, files=wrote.files, bytes=wrote.bytes,
+            **noted(turn, started, elapsed, wrote.cpu_s, processors()), data=data, files=wrote.files, bytes=wrote.bytes,
             counted=wrote.counted, bytes_by_second=wrote.bytes_by_second, expected=expected, allocated_bytes=_allocated(root),
             before=_usage(before), after_write=_usage(written), at_end=_usage(end), told=counts,  # type: ignore[arg-type]
             reduce_s=reduce_s, stated=_stated(s.stated).get(data), host_busy=share, load1=load1,
@@ -548,9 +536,6 @@ def _allocated(root: Path) -> int:
                for place, _, names in os.walk(root) for name in names)  # fmt: skip
 
 
-PROFILE = Dedup
-
-
 def _expected_figure(cut: str, *, aside: bool = True) -> Figure:
     def of(run: DedupRun) -> float | None:
         one = run.cut(cut)
@@ -583,36 +568,37 @@ def _published(data: str, what: str, value: float, remark: str = "") -> Publishe
     return Published(what=what, figure="ratio", value=value, at={"data": data, "volume": "volume 1"}, remark=remark)
 
 
-ABOUT = profile_about(
-    name=NAME,
-    report="R5",
-    result=DedupResult,
-    point=DedupPoint,
-    seen=DedupSeen,
-    run_of=run_of,
-    figures=(
-        Figure(name="mb_per_s", title="MB/s", of=lambda run: run.bytes / run.elapsed_s / 1e6, headline=True,
-               write=words.figure),
-        _ratio_figure("ratio", "by the storage", lambda run: run.ratio, headline=True),
-        _expected_figure("4K"),
-        _expected_figure("8K"),
-        _expected_figure("128K"),
-        _expected_figure("CDC", aside=False),
-        _ratio_figure(f"{CDC}_compressed", "CDC, compressed", _compressed, aside=True),
-        Figure(name="elapsed_s", title="elapsed", of=lambda run: run.elapsed_s, write=words.seconds, unit="s"),
-        Figure(name="host_busy", title="CPU busy", of=lambda run: run.host_busy, write=words.percent, aside=True),
-        Figure(name="load1", title="load", of=lambda run: run.load1, write=words.figure, aside=True),
+Dedup.ABOUT = about_test(
+    Dedup,
+    Described(
+        load=DedupLoad,
+        run=DedupRun,
+        seen=DedupSeen,
+        run_of=run_of,
+        figures=(
+            Figure(name="mb_per_s", title="MB/s", of=lambda run: run.bytes / run.elapsed_s / 1e6, headline=True,
+                   write=words.figure),
+            _ratio_figure("ratio", "by the storage", lambda run: run.ratio, headline=True),
+            _expected_figure("4K"),
+            _expected_figure("8K"),
+            _expected_figure("128K"),
+            _expected_figure("CDC", aside=False),
+            _ratio_figure(f"{CDC}_compressed", "CDC, compressed", _compressed, aside=True),
+            Figure(name="elapsed_s", title="elapsed", of=lambda run: run.elapsed_s, write=words.seconds, unit="s"),
+            Figure(name="host_busy", title="CPU busy", of=lambda run: run.host_busy, write=words.percent, aside=True),
+            Figure(name="load1", title="load", of=lambda run: run.load1, write=words.figure, aside=True),
+        ),
+        sections=sections,
+        ceilings=("mb_per_s",),
+        published=(
+            _published("zeros", "zeros, 1 GB files, 3.8 TB", 1045.0),
+            _published("random", "random, 1 GB files, 3.8 TB", 1.08),
+            _published("scientific", "physics data sets, 4 TB", 1.07, "ours are generated, and compressible like such files"),
+            _published("backups", "backups, several full and incremental, 2.8 TB", 2.8, "ours: four weeks, a full one each"),
+            _published("snapshots", "daily snapshots of virtual machines, 7 x 115 GB", 11.7, "ours are of servers that hardly work"),
+        ),
+        notes={"files": lambda run: run.files, "bytes": lambda run: run.bytes},
+        telling=DedupTelling,
+        makers="writers",
     ),
-    sections=sections,
-    ceilings=("mb_per_s",),
-    published=(
-        _published("zeros", "zeros, 1 GB files, 3.8 TB", 1045.0),
-        _published("random", "random, 1 GB files, 3.8 TB", 1.08),
-        _published("scientific", "physics data sets, 4 TB", 1.07, "ours are generated, and compressible like such files"),
-        _published("backups", "backups, several full and incremental, 2.8 TB", 2.8, "ours: four weeks, a full one each"),
-        _published("snapshots", "daily snapshots of virtual machines, 7 x 115 GB", 11.7, "ours are of servers that hardly work"),
-    ),
-    notes={"files": lambda run: run.files, "bytes": lambda run: run.bytes},
-    telling=DedupTelling,
-    makers="writers",
 )  # fmt: skip

@@ -45,7 +45,7 @@ from storage_tests.devices import Direct, direct_on, restore_dead
 from storage_tests.live import Live
 from storage_tests.null_server import null_endpoint
 from storage_tests.owner import claimed, place_of_own
-from storage_tests.profile import Arena, Observed, Profile
+from storage_tests.profile import MEMORY, Arena, Observed, Profile
 from storage_tests.stores import claimed_prefix
 
 _AHEAD_NS = 500_000_000  # that an order is on its way to a member
@@ -171,7 +171,6 @@ def metered(settings: Settings) -> Iterator[FilerMeter]:
         arbiter.close_and_remove()
 
 
-MEMORY = Path("/dev/shm")
 NULL_ENDPOINT = "an S3 server on this host that answers at once and keeps nothing"
 _SHARE = 0.6  # of free memory that a null baseline may take
 
@@ -186,7 +185,7 @@ class ProfileStudy(Workload):
     ) -> None:  # fmt: skip
         """`env`: where the test's own clients are at members of the crew, of which so many `workers` are awaited; None: they are on
         this host."""
-        self.about = profile.about  # type: ignore[misc]  # of the profile, not of the class
+        self.about = profile.ABOUT  # type: ignore[misc]  # of the profile, not of the class
         self.storage, self.clock = settings.storage, clock
         self.say, self._tell = (say, tell) if live is None else (_both(say, live.say), _both(tell, live.tell))
         self._profile, self._settings, self._live = profile, settings, live

@@ -74,7 +74,6 @@ def test_the_example_is_studied_reported_and_compared(listing: ModuleType, tree:
 
 
 def test_a_delivery_that_broke_off_is_made_again(listing: ModuleType, tree: Path, tmp_path: Path) -> None:
-    """Resumed under its name, it finds half of what was observed where the whole is to lie."""
     plan = sweep([listing.Load(1)], "threads", [1], repeats=1, seed=1)
     begun = Begun(run_id="night", seed=1, sessions=(0.0,), raw=tmp_path / "scratch")
     begun.raw.mkdir()
@@ -89,7 +88,6 @@ def test_a_delivery_that_broke_off_is_made_again(listing: ModuleType, tree: Path
 def test_nothing_is_written_of_a_study_that_ends_early(
     listing: ModuleType, tree: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Refused, or disturbed time and again: a disturbed run is made again under another name, not for ever."""
     plan = sweep([listing.Load(1)], "threads", [1], repeats=1, seed=1)
     with pytest.raises(UsageError, match="is no directory"):
         conduct(listing.Listing(tree / "none", tmp_path, SystemClock()), plan)

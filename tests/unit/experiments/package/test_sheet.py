@@ -58,6 +58,5 @@ def test_what_does_not_check_is_not_described(copied: Path) -> None:
     ],
 )
 def test_what_is_no_sheet_is_refused(text: str, said: str) -> None:
-    """In one line that says where."""
     with pytest.raises(UsageError, match=said):
         parse_sheet(text)

@@ -39,7 +39,6 @@ def bounded(op: str, fsync: str) -> Result:
 
 
 def test_a_bound_on_writes_into_memory_says_so() -> None:
-    """With the time to durable at the knee; one on reads, and one whose files are synced, is what it seems."""
     (said,) = writes_told(bounded("write", "none"))
     assert "copies into memory" in said
     assert "3.50 s for each GB at 1 worker x 4 slots" in said

@@ -58,7 +58,6 @@ def test_measurements_that_are_none_are_left_out() -> None:
 
 
 def test_peak_is_where_throughput_is_highest() -> None:
-    """sqrt((1 - σ) / κ), and none where more workers never hurt."""
     fit = fit_usl([(n, _law(n, 10, 0.19, 0.0009)) for n in WORKERS])
     assert fit is not None
     assert fit.peak == pytest.approx(30.0, rel=1e-3)
@@ -66,7 +65,6 @@ def test_peak_is_where_throughput_is_highest() -> None:
 
 
 def test_t_values() -> None:
-    """Two-sided 95 %: the textbook's values at both ends."""
     assert t_975(1) == 12.706
     assert t_975(30) == 2.042
     assert t_975(1000) == 1.96
