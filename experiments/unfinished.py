@@ -12,8 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from core.errors import RunFailed, UsageError
-from core.reading import read_problem
+from core.errors import RunFailed, UsageError, read_problem
 
 _FILE, _RAW = "begun.json", "raw"
 

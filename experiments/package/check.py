@@ -15,9 +15,8 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from core.errors import RunFailed, UsageError
+from core.errors import RunFailed, UsageError, read_problem
 from core.plain import unambiguous
-from core.reading import read_problem
 from experiments.evaluation import evaluated
 from experiments.package.manifest import SIGNATURE, broken, files_of
 from experiments.package.records import RAW, RUNS, STUDY, Records, read_study

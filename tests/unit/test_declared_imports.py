@@ -88,7 +88,7 @@ def test_a_worker_needs_no_extra() -> None:
     """All that a slot loads for its phases, the queue manager, and the command line."""
     done = _without_extras("""
 import cli.worker, cli.inspect, queue_manager.main, worker.main, worker.run_task
-import worker.ocr.phase
+import worker.ocr.reading
 from worker.box.main import load_everything
 load_everything(())
 """)

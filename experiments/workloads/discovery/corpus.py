@@ -10,9 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from controller.jobs.source import PreparedSource
-from core.errors import UsageError
+from core.errors import UsageError, read_problem
 from core.names import display_name
-from core.reading import read_problem
 from core.residency import regular_files
 
 DATASET = "dataset.json"

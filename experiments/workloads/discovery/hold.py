@@ -6,7 +6,7 @@ import contextlib
 import uuid
 from collections.abc import Callable, Sequence
 
-from controller.jobs.monitor import AT_REST
+from controller.jobs.run import AT_REST
 from core.errors import DatabaseFault
 from core.records import JobState
 from sql.jobs import get_job, request_resume

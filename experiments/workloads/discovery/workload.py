@@ -9,7 +9,7 @@ from typing import Any, cast
 
 from controller.jobs.source import PreparedSource, refuse_own_output
 from controller.labels.rules import filer_cache
-from core.crew.places import roots_of
+from core.crew import roots_of
 from core.errors import RunFailed, StorageFault, SystemFault, UsageError
 from core.filer import load_filer
 from core.settings import Settings

@@ -16,10 +16,9 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from controller.cluster.base import Tended
+from controller.cluster.embedded import Tended
 from controller.databases import JobHandle
-from controller.filer.choice import filer_choice
-from controller.filer.emulated import watched_filer
+from controller.filer import filer_choice, watched_filer
 from controller.jobs.directories import hand_over
 from controller.jobs.figures import Played, PlayedCalls, PlayedTimes
 from controller.jobs.jobs import job_directory, settle_job

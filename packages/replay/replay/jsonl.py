@@ -8,9 +8,8 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, TextIO
 
-from core.errors import UsageError
+from core.errors import UsageError, read_problem
 from core.operations import Op
-from core.reading import read_problem
 from traces.directory import stream_data, stream_of
 from traces.model import NO_NODE, Call, Node, NodeKind, Trace, TraceHeader
 from traces.write import TraceWriter

@@ -29,13 +29,13 @@ from typing import Any, Final, NoReturn
 import core
 from core.errors import EdbenchError, Interrupted, RunFailed
 from core.filer.use import SHARED_MEMORY
-from core.memory import free_memory
 from core.mounts import in_memory, read_mounts
 from core.operations import Op
 from core.records import ReplayChoice
 from core.services import launch
 from core.services.launch import PR_SET_PDEATHSIG
 from core.storage.files import Station
+from monitoring.machine import free_memory
 from replay.client import run_client
 from replay.host import plan_of
 from replay.program import Program, compile_replay

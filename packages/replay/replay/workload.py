@@ -20,11 +20,10 @@ import msgspec
 from msgspec import to_builtins
 
 from controller.labels.rules import filer_cache
-from core.crew.messages import Ceiling as CeilingOrder
-from core.crew.messages import Place
+from core.crew import Ceiling as CeilingOrder
+from core.crew import Place
 from core.errors import StorageFault, SystemFault, UsageError
 from core.filer import FilerModel, load_filer
-from core.memory import client_memory
 from core.mounts import read_mounts, storage_label
 from core.records import ReplayChoice
 from core.settings import Settings
@@ -35,7 +34,7 @@ from experiments.crew.orders import LONG_SECONDS
 from experiments.crew.system import System, Wanted, Ways, taken_system
 from experiments.result.schema import At
 from experiments.workload import Observe, Turn, Workload
-from monitoring.machine import host, place, processors
+from monitoring.machine import client_memory, host, place, processors
 from replay.about import ABOUT
 from replay.host import plan_of
 from replay.job import Stage, recorded, replay_once

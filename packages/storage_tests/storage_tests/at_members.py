@@ -12,9 +12,8 @@ from typing import Any
 
 import msgspec
 
-from core.crew.messages import Act, Hello, Return
-from core.crew.messages import Clients as ClientsOrder
-from core.crew.places import place_at
+from core.crew import Act, Hello, Return, place_at
+from core.crew import Clients as ClientsOrder
 from core.errors import SystemFault, UsageError
 from experiments.crew.admission import BACK_SECONDS, usable
 from experiments.crew.orders import LONG_SECONDS

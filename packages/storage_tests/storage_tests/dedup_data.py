@@ -32,9 +32,8 @@ from typing import IO, Any, Literal, get_args
 import msgspec
 
 import core
-from core.errors import EdbenchError, RunFailed, StorageFault
+from core.errors import EdbenchError, RunFailed, StorageFault, read_problem
 from core.operations import Op
-from core.reading import read_problem
 from core.records import FsyncPolicy
 from core.services.process import tied
 from core.storage.layer import Storage

@@ -18,7 +18,6 @@ from core.errors import RunFailed, StorageFault, UsageError
 from core.filer import load_filer
 from core.filer.arbiter import Arbiter
 from core.filer.emulation import open_arbiter
-from core.memory import client_memory, free_memory
 from core.mounts import in_memory, read_mounts
 from core.settings import Settings
 from experiments.conditions import emulated
@@ -26,7 +25,7 @@ from experiments.crew.admission import described
 from experiments.crew.system import System, Wanted, Ways, taken_system
 from experiments.result.schema import At
 from experiments.workload import HostLost, Observe, Turn, Workload
-from monitoring.machine import host, place
+from monitoring.machine import client_memory, free_memory, host, place
 from monitoring.observations import EmulatedSampler
 from storage_tests.at_members import crowd_at
 from storage_tests.crowd import Elsewhere

@@ -14,10 +14,9 @@ from typing import Any
 import pytest
 
 from cli.main import FAILED, OK, main
-from controller.custody.actions import actions_of
+from controller.custody.actions import acting, actions_of
 from controller.custody.check import check_list
 from controller.custody.report import actions_told, ended, items_of
-from controller.operator import acting
 from controller.search.named import save_search
 from sql.face import QUERIES
 

@@ -19,8 +19,7 @@ from sql.requeue import requeue
 from sql.session import Database
 from sql.states import request_resume
 from worker.parsers import own_set
-from worker.slots.context import SlotContext
-from worker.slots.noting import note_parsers
+from worker.slots.context import SlotContext, note_parsers
 
 pytestmark = pytest.mark.services
 

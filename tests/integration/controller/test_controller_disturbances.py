@@ -8,7 +8,7 @@ import pytest
 from sqlalchemy import Connection
 
 from controller.databases import JobHandle
-from controller.jobs.disturbances import DATABASE_AWAY, PAUSED, SUSPENDED, WORKERS_CHANGED, disturbances, elapsed_note
+from controller.labels.jobs import DATABASE_AWAY, PAUSED, SUSPENDED, WORKERS_CHANGED, disturbances, elapsed_note
 
 pytestmark = pytest.mark.services
 

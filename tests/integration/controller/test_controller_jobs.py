@@ -27,8 +27,8 @@ from controller.jobs.jobs import (
     settle_job,
     wait_for_orphan,
 )
-from controller.jobs.monitor import LOST_SECONDS, wait
-from controller.jobs.plan import DiscoveryPlan
+from controller.jobs.orders import DiscoveryPlan
+from controller.jobs.run import LOST_SECONDS, wait
 from core.errors import DatabaseFault, StorageFault, SystemFault, UsageError
 from core.operations import NullRecorder
 from core.records import JobOptions, JobState, Phase

@@ -7,7 +7,7 @@ from statements import statements_of
 
 from benchmarks.driver import bare_job
 from controller.jobs.overview import JobRow, Overview
-from controller.labels.stored import KEEP_SECONDS
+from controller.labels.jobs import KEEP_SECONDS
 from sql.session import Database
 
 pytestmark = pytest.mark.services

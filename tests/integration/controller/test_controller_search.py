@@ -12,11 +12,10 @@ from typing import Any
 import pytest
 from shelf import Shelf
 
-from controller.custody.actions import actions_of
+from controller.custody.actions import acting, actions_of
 from controller.custody.report import items_of, parsers_told
 from controller.databases import alone
-from controller.jobs.requeue import requeue_exceptions
-from controller.operator import acting
+from controller.jobs.jobs import requeue_exceptions
 from controller.search.answers import Wanted, answer_all, count_all
 from controller.search.meaning import custodians_of
 from controller.search.named import forget_search, save_search, searches_of, tag_found, tags_of

@@ -1,10 +1,10 @@
-"""monitoring.backlog: what waits at a real broker."""
+"""monitoring.broker: what waits at a real broker."""
 
 from __future__ import annotations
 
 import time
 
-from monitoring.backlog import read_backlog
+from controller.observe.metrics import read_backlog
 from monitoring.broker import connect
 from monitoring.sender import FIELD, STREAM
 

@@ -10,8 +10,7 @@ from alembic.runtime.migration import MigrationContext
 from alembic.script import ScriptDirectory
 
 from core.errors import UsageError
-from sql.migrate import migrate, revisions
-from sql.migrations.upgrade import alembic_config
+from sql.migrate import alembic_config, migrate, revisions
 from sql.models import metadata
 from sql.session import Database
 
@@ -65,7 +64,7 @@ def test_a_newer_schema_is_refused(database: Database) -> None:
 
 def test_the_location_may_hold_a_percent_sign(monkeypatch: pytest.MonkeyPatch) -> None:
     """Promise: the checkout may lie at a path with spaces and percent signs."""
-    monkeypatch.setattr("sql.migrations.upgrade.MIGRATIONS", "/a b/100%/migrations")
+    monkeypatch.setattr("sql.migrate.MIGRATIONS", "/a b/100%/migrations")
     assert alembic_config().get_main_option("script_location") == "/a b/100%/migrations"
 
 

@@ -18,7 +18,7 @@ from core.errors import UsageError
 from core.records import JobState
 from web.api import measure
 from web.background import BackgroundTasks
-from web.measuring.runs import Measurement, Measurements
+from web.measuring import Measurement, Measurements
 
 pytestmark = pytest.mark.services
 

@@ -16,7 +16,7 @@ from installation import COMMAND_SECONDS, Bench, until
 from PIL import Image
 from profile_runs import need_fio
 
-from controller.operator import operator
+from controller.custody.actions import operator
 
 pytestmark = pytest.mark.services
 

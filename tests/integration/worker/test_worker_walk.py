@@ -15,8 +15,7 @@ from taskbench import TaskBench
 from core.operations import NullRecorder
 from core.records import JobOptions, NewTask, Phase
 from core.storage.errors import reading_error
-from core.storage.layer import Storage
-from core.storage.listing import Listing
+from core.storage.layer import Listing, Storage
 from worker.phases.task import path_bytes, path_text
 
 

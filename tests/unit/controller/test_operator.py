@@ -8,7 +8,7 @@ import socket
 
 import pytest
 
-from controller.operator import acting, operator
+from controller.custody.actions import acting, operator
 
 
 def test_the_environment_names_nobody(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,4 +1,4 @@
-"""core.ocr: the languages a person names."""
+"""worker.ocr.tesseract: the languages a person names."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core.errors import UsageError
-from core.ocr import MOST_LANGUAGES, parse_languages
+from worker.ocr.tesseract import MOST_LANGUAGES, parse_languages
 
 
 @pytest.mark.parametrize(

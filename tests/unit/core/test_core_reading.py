@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from core.reading import read_problem
+from core.errors import read_problem
 
 
 def test_missing_forbidden_and_broken_storage_are_different(tmp_path: Path) -> None:

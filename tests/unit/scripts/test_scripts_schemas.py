@@ -16,7 +16,7 @@ import report_results
 from job_figures import GROUP, TRACE, figures
 from schema_check import refuse_unlike_schema
 
-from controller.doctor.storage import bad, ok
+from controller.doctor import bad, ok
 from controller.jobs.figures import merge
 from experiments.result.codec import to_json
 from experiments.result.schema import Result

@@ -10,21 +10,21 @@ from pathlib import Path
 
 import pytest
 
+from controller.custody.actions import acting, operator
 from controller.databases import Jobs
-from controller.operator import acting, operator
 from core.errors import RunFailed, UsageError
 from core.settings import Settings
 from review import routes
 from sql.session import Database
 from web.api import looking, named
+from web.api.models.items import TagOrder
 from web.api.models.jobs import VerifyOrder
-from web.api.models.named import TagOrder
 from web.background import BackgroundTask, BackgroundTasks
 from web.context import WebContext
 from web.door import Door
 from web.errors import FieldErrors
 from web.guests import BesideCommand
-from web.measuring.runs import Measurements
+from web.measuring import Measurements
 from web.results import chosen_lists, list_hash_lists
 
 JOB = uuid.UUID(int=1)

@@ -16,8 +16,7 @@ from pydantic import ValidationError
 from core.document import bounds
 from core.errors import UsageError
 from core.settings import Settings
-from web.measuring.kinds import command, kinds
-from web.measuring.runs import Measurement, Measurements
+from web.measuring import Measurement, Measurements, command, kinds
 
 # Said in the command's own way, or not of an order.
 OTHERWISE = {"corpus", "source", "profile", "name", "paths", "setting", "job", "shared"}

@@ -12,9 +12,10 @@ import pytest
 from starlette.types import Receive, Scope, Send
 
 from sql.session import Database
-from web import context, silence
+from web import app as silence
+from web import context
+from web.app import Silence
 from web.context import DatabaseHealth
-from web.silence import Silence
 
 
 class Frozen:

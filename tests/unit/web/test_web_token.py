@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from core.errors import UsageError
-from web.beside import shown_address
+from web.installed import shown_address
 from web.token import FILE, LEAST_CHARACTERS, given_token, kept_token
 
 TOKEN = "0123456789abcdef0123456789abcdef"

@@ -6,7 +6,7 @@ import contextlib
 import dataclasses
 from collections.abc import Sequence
 
-from controller.jobs.groups.results import figures_of
+from controller.jobs.results import figures_of
 from controller.jobs.run import Crew, kept_up, run_all_to_rest
 from core.settings import Settings
 from experiments.workloads.discovery.null.portions import Portion

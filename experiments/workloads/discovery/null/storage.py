@@ -19,11 +19,11 @@ import psutil
 
 from controller.jobs.source import PreparedSource, prepare_source
 from core.errors import StorageFault
-from core.memory import free_memory
 from core.mounts import in_memory, read_mounts
 from core.operations import NullRecorder
 from core.storage.layer import Storage
 from experiments.workloads.discovery.null.portions import Portion
+from monitoring.machine import free_memory
 
 SHARE = 0.6  # of free memory that may be taken, unless the user gives an amount
 _PREFIX = "edbench-null-"

@@ -6,7 +6,7 @@ import dataclasses
 
 import pytest
 
-from controller.jobs.groups.progress import combined, group_state
+from controller.jobs.groups import combined, group_state
 from controller.jobs.progress import Snapshot, left_text
 from core.records import JobState, Phase
 

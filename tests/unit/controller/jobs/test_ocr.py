@@ -1,4 +1,4 @@
-"""controller.jobs.ocr: what may be asked for, and the lines that refuse it."""
+"""worker.ocr.tesseract: what may be asked for, and the lines that refuse it."""
 
 from __future__ import annotations
 
@@ -6,11 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from controller.doctor import Level
-from controller.doctor.checks import ocr
-from controller.jobs.ocr import ocr_choice, refuse_no_ocr
+from controller.doctor import Level, ocr
 from core.errors import UsageError
 from core.records import OcrChoice
+from worker.ocr.tesseract import ocr_choice, refuse_no_ocr
 
 
 @pytest.fixture

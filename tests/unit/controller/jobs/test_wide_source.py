@@ -12,7 +12,7 @@ import pytest
 from controller.jobs.create import split_source
 from controller.jobs.source import prepare_source
 from core.operations import NullRecorder
-from core.storage import listing as storage_listing
+from core.storage import layer as storage_listing
 from core.storage.layer import Storage
 from worker.inspect.tree import find_loose
 

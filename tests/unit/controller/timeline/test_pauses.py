@@ -1,4 +1,4 @@
-"""controller.timeline.pauses: when nothing ran, of one job and of several."""
+"""controller.timeline.read: when nothing ran, of one job and of several."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from controller.timeline.job_status import JobStatus
-from controller.timeline.pauses import pauses_of
+from controller.timeline.read import pauses_of
 from core.records import Job, JobOptions, JobState, Phase
 
 

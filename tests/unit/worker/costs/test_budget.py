@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from core.records import Limits
 from readers.errors import DocumentError, ExceptionCode
-from worker.costs.budget import Allowance, Budget
+from worker.costs import Allowance, Budget
 
 LIMITS = Limits(expansion_ratio=10.0, expansion_floor=1_000, extracted_bytes=50_000, children=3)
 

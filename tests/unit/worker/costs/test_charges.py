@@ -12,7 +12,7 @@ import pytest
 from core.records import Limits
 from readers.errors import DocumentError, ExceptionCode
 from sql.costs import Around, Death
-from worker.costs.budget import Charges, of_expand, of_items
+from worker.costs import Charges, of_expand, of_items
 
 LOOSE, INNER, OTHER = (uuid.UUID(int=n) for n in (100, 200, 300))
 LIMITS = Limits(deaths=4, deaths_per_mb=1.0, loose_seconds=100.0, loose_seconds_per_mb=0.0)

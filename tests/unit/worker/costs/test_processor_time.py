@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from worker.costs.budget import count_box, processor_seconds
+from worker.costs import count_box, processor_seconds
 
 
 @pytest.fixture

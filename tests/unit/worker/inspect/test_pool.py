@@ -1,4 +1,4 @@
-"""worker.inspect.pool: what becomes of calls in processes that may die."""
+"""worker.inspect.tree: what becomes of calls in processes that may die."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from worker.inspect.pool import Died, InspectPool
+from worker.inspect.tree import Died, InspectPool
 
 
 def _note(directory: Path, name: str) -> None:

@@ -13,8 +13,8 @@ from core.records import Phase
 from core.storage.layer import Storage
 from traces.parts import WorkerParts, worker_parts
 from traces.spool import read_spool
-from worker.slots import tracing
-from worker.slots.tracing import SpoolTracer
+from worker.slots import context as tracing
+from worker.slots.context import SpoolTracer
 
 JOB, OTHER = uuid.UUID(int=1), uuid.UUID(int=2)
 

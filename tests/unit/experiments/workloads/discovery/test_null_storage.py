@@ -13,9 +13,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core.errors import StorageFault
-from core.memory import client_memory, free_memory
 from experiments.workloads.discovery.null.portions import Portion, portions_of
 from experiments.workloads.discovery.null.storage import emptied, may_take, no_memory, null_storage
+from monitoring.machine import client_memory, free_memory
 
 CAP = 1_000_000
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import enum
 import fcntl
+import functools
 import os
 import re
 import signal
@@ -10,21 +12,225 @@ import subprocess
 import sys
 import threading
 import uuid
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
-from typing import Literal
+from typing import Annotated, Any, Literal
 
-from pydantic import Field
+from pydantic import Field, create_model
 
-from controller.operator import operator
-from core.document import Document
+from controller.custody.actions import operator
+from controller.jobs.orders import DiscoveryOrder
+from controller.jobs.overview import Overview
+from core.document import TEXT, Document
 from core.errors import UsageError
+from core.extensions import extension_modules
 from core.services.process import spawn, stop
-from core.settings import Settings
+from core.settings import Settings, numbers, parse_bytes
+from dataset_gen.orders import CorpusOrder
+from dataset_gen.profile import profile_names
+from experiments.kinds.grid import checked
+from experiments.kinds.knee import parse_bounds
+from experiments.orders import (
+    ALIKE,
+    JobTypesOrder,
+    KneePoints,
+    R1Points,
+    ScaleOutPoints,
+    ScaleUpPoints,
+    StudyOrder,
+    r1_rows,
+)
 from experiments.package.records import RESULTS
+from web.api.models.jobs import NewJob
+from web.context import WebContext
 from web.errors import NotFound
+from web.results import chosen_source
+
+_OURS = frozenset(
+    ("corpus", "source", "profile", "name", "paths", "setting", "job", "result")
+)  # not options of the same name
+
+
+def some(of: type[Document], names: Iterable[str]) -> type[Document]:
+    """A document with these fields of another one."""
+    fields: dict[str, Any] = {name: (of.model_fields[name].annotation, of.model_fields[name]) for name in names}
+    return create_model(f"Some{of.__name__}", __base__=Document, **fields)
+
+
+_WHERE = some(NewJob, ("corpus", "source"))
+GivenPath = Annotated[str, Field(max_length=4_000, pattern=TEXT)]
+
+
+class NewCorpus(CorpusOrder):
+    """As `edbench corpus generate`, into a directory in `corpora` of the storage root."""
+
+    name: Annotated[str, Field(max_length=100, pattern="^[A-Za-z0-9][A-Za-z0-9_.-]*$")] = Field(
+        description="name of its directory: letters, digits, dots, _ and -"
+    )
+
+    def arguments(self, storage: Path) -> list[str]:
+        """The arguments after the options."""
+        return [f"--profile={self.profile}", "--", str(storage / "corpora" / self.name)]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Kind:
+    """One of them."""
+
+    name: str
+    does: str
+    model: type[Document]
+    words: tuple[str, ...]  # of the command
+    check: Callable[[Any], object]  # raises UsageError with the field
+    arguments: Callable[[WebContext, Any], list[str]]  # of the command, after its options; raises FieldErrors
+    template: str = "measure.html"
+    shown: Callable[[WebContext, Overview, Mapping[str, str]], dict[str, Any]] = lambda *_: {}  # more values for it
+    press: str = "Measure"  # on its button
+    leaves: str = ""  # where it has no result
+
+    @property
+    def of_corpus(self) -> bool:
+        """Whether it needs a corpus."""
+        return self.arguments is _of_corpus
+
+
+def model(name: str, *parts: type[Document]) -> type[Document]:
+    return create_model(name, __base__=parts, __doc__=f"As `edbench {name}`, in the words of the command's options.")
+
+
+def at(field: str, check: Callable[[], object]) -> None:
+    """Report errors at this field."""
+    try:
+        check()
+    except UsageError as error:
+        raise UsageError(str(error), field=field) from error
+
+
+def check_sizes(order: Any) -> None:
+    for name in ("filer_cache", "null_memory"):
+        text = getattr(order, name, None)
+        if text is not None:
+            at(name, partial(parse_bytes, text, f"--{name.replace('_', '-')}"))
+
+
+def _numbers(*fields: str) -> Callable[[Any], None]:
+    def check(order: Any) -> None:
+        for field in fields:
+            at(field, partial(_points, getattr(order, field), f"--{field}"))
+        check_sizes(order)
+
+    return check
+
+
+def _r1(order: Any) -> None:
+    if order.workers is not None:
+        at("workers", partial(r1_rows, order.workers))
+    check_sizes(order)
+
+
+def _points(text: str, option: str) -> None:
+    checked(numbers(text, option), option)
+
+
+def _bounds(order: Any) -> None:
+    at("max_p99", partial(parse_bounds, order.max_p99))
+    check_sizes(order)
+
+
+def _profile(order: Any) -> None:
+    if order.profile not in profile_names():  # a file's path is for the command line only
+        raise UsageError(
+            f"corpus profile {order.profile!r} does not exist; choose one of {', '.join(profile_names())}",
+            field="profile",
+        )
+
+
+def target_roots(context: WebContext) -> list[str]:
+    """The directories that tests and replays may write below."""
+    return [str(context.settings.storage), *map(str, context.targets)]
+
+
+def _of_corpus(context: WebContext, order: Any) -> list[str]:
+    return [f"--corpus={chosen_source(context, order.corpus, order.source)}"]
+
+
+_ALIKE = some(DiscoveryOrder, ALIKE)
+_KINDS = (
+    Kind(
+        name="scale-up",
+        does="process a corpus with increasing numbers of workers",
+        model=model("ScaleUp", _ALIKE, StudyOrder, ScaleUpPoints, _WHERE),
+        words=("bench", "scale-up"),
+        check=_numbers("workers"),
+        arguments=_of_corpus,
+    ),
+    Kind(
+        name="scale-out",
+        does="process a corpus with the same workers and increasing numbers of databases",
+        model=model("ScaleOut", some(DiscoveryOrder, (*ALIKE, "shard")), StudyOrder, ScaleOutPoints, _WHERE),
+        words=("bench", "scale-out"),
+        check=_numbers("databases"),
+        arguments=_of_corpus,
+    ),
+    Kind(
+        name="knee",
+        does="add workers until a latency bound is exceeded",
+        model=model("Knee", _ALIKE, StudyOrder, KneePoints, _WHERE),
+        words=("bench", "knee"),
+        check=_bounds,
+        arguments=_of_corpus,
+    ),
+    Kind(
+        name="job-types",
+        does="compare discovery, extraction, processing and export of the same data",
+        model=model("JobTypes", JobTypesOrder, _WHERE),
+        words=("bench", "job-types"),
+        check=_numbers("workers"),
+        arguments=_of_corpus,
+    ),
+    Kind(
+        name="r1",
+        does="run the three rows of report R1",
+        model=model("R1", _ALIKE, StudyOrder, R1Points, _WHERE),
+        words=("bench", "r1"),
+        check=_r1,
+        arguments=_of_corpus,
+    ),
+    Kind(
+        name="generate",
+        does="generate a corpus with a manifest of its items",
+        model=NewCorpus,
+        words=("corpus", "generate"),
+        check=_profile,
+        press="Generate",
+        leaves="Job forms then offer the corpus.",
+        arguments=lambda context, order: order.arguments(context.settings.storage),
+        template="measure_corpus.html",
+        shown=lambda *_: {"corpus_profiles": profile_names()},
+    ),
+)
+
+
+@functools.cache
+def kinds() -> Mapping[str, Kind]:
+    """The kinds by name, with those of optional packages: `kinds` of the modules of `edbench.web`."""
+    added = (kind for module in extension_modules("edbench.web") for kind in getattr(module, "kinds", ()))
+    return {kind.name: kind for kind in (*_KINDS, *added)}
+
+
+def command(kind: Kind, order: Document, arguments: Sequence[str] = ()) -> list[str]:
+    """The words of the command: each option joined with its value, so that no value is taken for an option, then `arguments`."""
+    out = [*kind.words]
+    for name, value in order:
+        if name not in _OURS and value is not None and value is not False:
+            text = value.value if isinstance(value, enum.Enum) else value
+            out.append(f"--{name.replace('_', '-')}" + ("" if value is True else f"={text}"))
+    return [*out, *arguments]
+
 
 _REMEMBERED = 50
 _TAIL = 64 << 10  # bytes of a log that are shown
