@@ -31,9 +31,9 @@ from experiments.orders import (
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from experiments.kinds.kind import Kind
+    from experiments.kinds import Kind
     from experiments.result.schema import Result
-    from experiments.workloads.discovery.array import Array
+    from experiments.workloads.discovery.observed import Array
 
 commands = Commands()
 
@@ -66,7 +66,7 @@ def scale_up(
     Every run starts with new databases and an empty storage root, and has a null baseline (null storage in memory). Use 5 repeats
     or more; a point whose runs take less than 10 minutes is labelled SHORT. The last line is the path of the report.
     """
-    from experiments.kinds.grid import scale_up as kind
+    from experiments.kinds import scale_up as kind
     from experiments.workloads.discovery.result import PointSpec
 
     settings = _settings(ctx, study, order)
@@ -89,7 +89,7 @@ def scale_out(
     With several databases, each has a job over the whole corpus, all at the same time, as in report R1; --shard distributes one
     corpus over them instead. The last line is the path of the report.
     """
-    from experiments.kinds.grid import scale_out as kind
+    from experiments.kinds import scale_out as kind
     from experiments.workloads.discovery.result import PointSpec
 
     if order.shard and points.source_copies:
@@ -114,7 +114,7 @@ def r1(
     These are few workers and three times as many on one database, and these on two databases with two simultaneous jobs. R1 had 10
     and 30 workers. The last line is the path of the report.
     """
-    from experiments.kinds.grid import Grid
+    from experiments.kinds import Grid
     from experiments.workloads.discovery.result import PointSpec
     from monitoring.machine import processors
 
@@ -128,7 +128,7 @@ def r1(
 
 def _show_r1_tables(console: Console, result: Result) -> None:
     from experiments.workloads.discovery.result import of_discovery
-    from experiments.workloads.discovery.sections.beside_r1 import COLUMNS, r1_tables
+    from experiments.workloads.discovery.sections.r1 import COLUMNS, r1_tables
 
     for one in r1_tables(of_discovery(result)):
         console.print(f"\n{one.title}")
@@ -151,7 +151,7 @@ def knee(
     The command adds workers until a bound is exceeded and throughput no longer grows. It reports the peak, the knee (the highest
     load within all bounds) and the latency at each load. Latencies are closed-loop. The last line is the path of the report.
     """
-    from experiments.kinds.knee import KneeSearch, parse_bounds
+    from experiments.kinds import KneeSearch, parse_bounds
     from experiments.workloads.discovery import ABOUT
     from experiments.workloads.discovery.result import PointSpec
 
@@ -173,7 +173,7 @@ def _array(context: CommandContext, study: Study) -> Array | None:
         return None
     from cli.counters import meaning
     from controller.arrays.mapping import is_collected
-    from experiments.workloads.discovery.array import Array
+    from experiments.workloads.discovery.observed import Array
 
     if study.array_map is None and study.array is not None and not is_collected(study.array):
         raise UsageError("--array-map is missing: give a file that describes the columns", field="array_map")
@@ -207,7 +207,7 @@ def print_result(
     """Print an experiment's table, finish its package, and print the document where it is asked for; the path of the report is
     the last line."""
     from cli.study import show_study
-    from experiments.package.finish import finish
+    from experiments.package.check import finish
     from experiments.result.codec import to_json
 
     show_study(context.people, result)
@@ -314,9 +314,9 @@ def job_types(
     from core.operations import NullRecorder
     from core.storage.layer import Storage
     from experiments.crew.system import Ways
-    from experiments.kinds.grid import Grid, checked
+    from experiments.kinds import Grid, checked
     from experiments.study import conduct
-    from experiments.workloads.job_types.result import TypeLoad
+    from experiments.workloads.job_types import TypeLoad
     from experiments.workloads.job_types.workload import TYPES, JobTypes, Stage
 
     await_answer(settings.storage, corpus)

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import itertools
-import json
 import os
 import sys
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Annotated, Any
 
+import msgspec
 import typer
 
 from cli import options as opt
@@ -100,7 +100,7 @@ def inspect(
     if context.output == "jsonl":
         for line in lines:
             summary.take(counted(line) if isinstance(line, bytes) else line)
-            sys.stdout.buffer.write(line if isinstance(line, bytes) else json.dumps(line).encode() + b"\n")
+            sys.stdout.buffer.write(line if isinstance(line, bytes) else msgspec.json.encode(line) + b"\n")
         sys.stdout.buffer.flush()
     else:
         context.document(_taken(lines, summary), fields=FIELDS)
@@ -110,7 +110,7 @@ def inspect(
 def _taken(lines: Iterable[Any], summary: Summary) -> Iterator[Any]:
     """The items, each of which is counted."""
     for line in lines:
-        item = json.loads(line) if isinstance(line, bytes) else line
+        item = msgspec.json.decode(line) if isinstance(line, bytes) else line
         summary.take(item)
         yield item
 

@@ -92,7 +92,7 @@ def plan(
     counts = None if workers is None else opt.numbers(workers, "--workers")
 
     from dataset_gen.profile import load_profile
-    from experiments.kinds.grid import checked
+    from experiments.kinds import checked
     from experiments.sizing import PROFILE, Wish, document, refuse_room, size_study
     from monitoring.machine import client_memory as memory_here
 
@@ -126,8 +126,8 @@ def _rates_here(context: CommandContext, settings: Settings, wish: Wish) -> Rate
     from cli.corpus import reporter, usable_cores
     from controller.jobs.orders import DiscoveryOrder
     from dataset_gen.corpus import generate_corpus
-    from experiments.kinds.grid import scale_up
-    from experiments.package.finish import finish
+    from experiments.kinds import scale_up
+    from experiments.package.check import finish
     from experiments.sizing import PROFILE, ranges, rates_of
     from experiments.workloads.discovery.result import PointSpec, of_discovery
     from monitoring.machine import processors

@@ -11,7 +11,7 @@ from cli.context import CommandContext, shared
 from cli.output import flush, table
 from cli.tree import Commands
 from core.errors import RunFailed, UsageError, read_problem
-from experiments.result.grounds import GROUNDS, parse_grounds
+from experiments.result.compare import GROUNDS, parse_grounds
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -82,7 +82,7 @@ def describe(
     Without --sheet, the package's sheet is printed, or an empty one. The report and the manifest are written again; an existing
     signature is removed.
     """
-    from experiments.package.describe import describe as describe_package  # slow to import
+    from experiments.package.check import describe as describe_package  # slow to import
     from experiments.report.sheet import FILE as SHEET
     from experiments.report.sheet import TEMPLATE
 
@@ -117,7 +117,7 @@ def sign(
 
     The package must pass its check. The signature is of ssh-keygen -Y sign, namespace edbench-result.
     """
-    from experiments.package.signature import sign as sign_package
+    from experiments.package.manifest import sign as sign_package
     from experiments.summary import check as check_package  # slow to import
 
     outcome = check_package(package)
@@ -151,7 +151,7 @@ def compare(
     refused, and so is what `edbench result check` refuses. Results with other mount options, another placement of the databases
     or another state of caches require --allow.
     """
-    from experiments.package.take import take
+    from experiments.package.check import take
     from experiments.result.compare import compare as compare_results
 
     context, grounds = shared(ctx), parse_grounds(allow)
@@ -163,8 +163,7 @@ def compare(
 
 def show_comparison(console: Console, comparison: Comparison) -> None:
     """Each result's verdict under its number, then the points side by side."""
-    from experiments.result import significance
-    from experiments.result.statistics import METHOD
+    from experiments.result.statistics import DIFFERENCES, METHOD
 
     for number, result in enumerate(comparison.results, 1):
         console.print(f"{number}  {result.run_id}: {result.verdict}", markup=False, soft_wrap=True)
@@ -191,7 +190,7 @@ def show_comparison(console: Console, comparison: Comparison) -> None:
                 values += [_cell(cell, figure), *([_against(cell, figure, comparison)] if number > 1 else [])]
         rows.append(tuple(values))
     console.print(table(columns, rows, right=range(len(comparison.rows[0].at))))
-    console.print(f"\nfigures: {METHOD}\n{significance.METHOD}", markup=False, soft_wrap=True)
+    console.print(f"\nfigures: {METHOD}\n{DIFFERENCES}", markup=False, soft_wrap=True)
 
 
 def _cell(cell: Cell | None, figure: Figure) -> str:

@@ -30,7 +30,7 @@ from controller.verify.job import Verification
 from core.document import Document
 from dataset_gen.truth import check as corpus_check
 from experiments.package import check as result_check
-from experiments.result.json_schema import json_schema
+from experiments.result.codec import json_schema
 from experiments.sizing import SizingDocument
 from production.verify import ProductionVerification
 from readers.records import Kind, TextState

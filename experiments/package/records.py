@@ -17,7 +17,7 @@ import msgspec
 
 from core.errors import RunFailed, UsageError, read_problem
 from core.plain import unambiguous
-from experiments.kinds.kind import Plan
+from experiments.kinds import Plan
 from experiments.result.codec import decode
 from experiments.result.schema import At
 from experiments.result.steady import MIN_SECONDS

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from controller.jobs.progress import Snapshot
     from core.settings import Settings
     from experiments.crew.system import Ways
-    from experiments.kinds.kind import Kind
+    from experiments.kinds import Kind
     from experiments.result.schema import Result
     from replay.orders import ReplayOrder, ReplayStudyOrder
     from replay.runs import Scaling
@@ -349,9 +349,7 @@ class Wish:
 
     def kind(self, replays: Replays, seed: int) -> Kind:
         """The points."""
-        from experiments.kinds.grid import sweep
-        from experiments.kinds.knee import KneeSearch
-        from experiments.kinds.load import LoadLevels
+        from experiments.kinds import KneeSearch, LoadLevels, sweep
         from replay.about import ABOUT
 
         if self.levels is not None:
@@ -368,7 +366,7 @@ def wish_of(
     scaling: Scaling | None,
 ) -> Wish:  # fmt: skip
     """Raises UsageError for what cannot be, before anything is started."""
-    from experiments.kinds.knee import parse_bounds
+    from experiments.kinds import parse_bounds
     from replay.plan import plan_replay
     from replay.runs import refuse_other_scaling
     from traces.read import open_trace

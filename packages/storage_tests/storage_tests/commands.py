@@ -249,8 +249,7 @@ def studied(context: CommandContext, settings: Settings, profile: Profile[Any], 
     """Raises what `conduct` does."""
     from cli.progress import live_line
     from experiments.crew.system import Ways
-    from experiments.study import conduct, new_id
-    from experiments.unfinished import begun
+    from experiments.study import begun, conduct, new_id
     from storage_tests.profile import refuse_filer, refuse_room
     from storage_tests.study import ProfileStudy
 
@@ -343,9 +342,8 @@ def _run_all(
     from importlib.metadata import version
 
     from experiments.package.records import RESULTS
-    from experiments.study import new_id
+    from experiments.study import begun, new_id
     from experiments.summary import Summary, finish
-    from experiments.unfinished import begun
 
     if targets.s3 or not targets.paths:
         raise UsageError("bench storage all requires --path DIR")
@@ -385,7 +383,7 @@ def _entries(tests: Sequence[_Test], failed: Mapping[str, str]) -> tuple[Entry, 
 def _carried_out(context: CommandContext, tests: Sequence[_Test], directory: Path) -> dict[str, str]:
     """Run the tests that can run, one after another; those that failed, with the reason. Tests that an interrupted command
     finished are kept."""
-    from experiments.package.take import unsealed
+    from experiments.package.check import unsealed
     from experiments.summary import PACKAGES
 
     failed = {}
@@ -427,8 +425,8 @@ def _profiles(
 
 
 def _runner(context: CommandContext, settings: Settings, profile: Profile[Any], wish: Wish) -> Callable[[Path], None]:
-    from experiments.package.finish import finish
-    from experiments.unfinished import was_begun
+    from experiments.package.check import finish
+    from experiments.study import was_begun
 
     def run(there: Path) -> None:
         again = wish.resume and was_begun(below(settings), asked(profile, wish, settings.filer))
@@ -456,7 +454,7 @@ def _discovery(
     context: CommandContext, settings: Settings, targets: Targets, wish: Wish, discovering: Discovering
 ) -> _Test:
     """A new one, or an existing one that passes its check."""
-    from experiments.package.take import doubt
+    from experiments.package.check import doubt
 
     given = discovering.package
 
@@ -523,8 +521,8 @@ def _discovered(
     """
     from cli.corpus import reporter, usable_cores
     from dataset_gen.corpus import generate_corpus
-    from experiments.kinds.grid import scale_up
-    from experiments.package.finish import finish
+    from experiments.kinds import scale_up
+    from experiments.package.check import finish
     from experiments.workloads.discovery.result import PointSpec
     from storage_tests.owner import claimed
 

@@ -63,7 +63,6 @@ def test_a_filter_by_what_nothing_has_is_refused(run: Run, capsys: pytest.Captur
 
 
 def test_from_a_list_of_terms_to_a_tag(run: Run, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """The table, the CSV and the JSON say the same; what is tagged is found, and who tagged it is told."""
     terms = tmp_path / "terms.txt"
     terms.write_bytes("the\nüber OR of\n=1+1\n".encode("cp1252"))
     report = json.loads(run(capsys, "terms", str(terms), "-o", "json"))
@@ -115,7 +114,6 @@ def test_from_a_list_of_terms_to_a_tag(run: Run, tmp_path: Path, capsys: pytest.
 def test_what_makes_no_sense_is_one_line(
     run: Run, arguments: tuple[str, ...], said: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """And exit status 2."""
     line = run(capsys, *arguments, status=USAGE)
     assert said in line
     assert line.count("\n") == 1

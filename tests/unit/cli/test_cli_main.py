@@ -62,7 +62,6 @@ SEVERAL_MEANINGS = {
 
 @pytest.mark.parametrize("words", [words for words, _ in every_command()], ids=" ".join)
 def test_help_has_an_example(words: tuple[str, ...], capsys: pytest.CaptureFixture[str]) -> None:
-    """Every command shows how it is used, and the example is a command line of that very command, which it accepts."""
     assert main([*words, "-h"], {}) == OK
     shown = " ".join(capsys.readouterr().out.split())
     example = {each: registered.example for each, registered, _ in every_registered()}[words]
@@ -76,7 +75,6 @@ def test_help_has_an_example(words: tuple[str, ...], capsys: pytest.CaptureFixtu
     "entry", [None, *(entry for entry in commands() if entry.group)], ids=lambda one: one and one.name
 )
 def test_the_help_of_a_group_fits_on_a_terminal(entry: Entry | None, capsys: pytest.CaptureFixture[str]) -> None:
-    """Each command has one line of 80 columns, none is cut."""
     words = [] if entry is None else [entry.name]
     assert main([*words, "--help"], {}) == OK
     lines = capsys.readouterr().out.splitlines()
@@ -115,7 +113,6 @@ def test_help_texts_start_with_a_capital_and_end_with_a_full_stop() -> None:
 
 
 def test_tuning_options_are_advanced(capsys: pytest.CaptureFixture[str]) -> None:
-    """Common options first; every name in the list of tuning options is one of a command."""
     assert main(["discover", "--help"], {}) == OK
     common, _, advanced = capsys.readouterr().out.partition("Advanced:")
     assert "--workers" in common
@@ -227,7 +224,6 @@ def test_a_usage_error_names_the_help_of_its_command(capsys: pytest.CaptureFixtu
 
 
 def test_a_shell_completes_commands_and_options() -> None:
-    """By typer's own mechanism."""
     for line, word, wanted in (
         ("edbench jo", "1", "job"),
         ("edbench job li", "2", "list"),
@@ -241,7 +237,6 @@ def test_a_shell_completes_commands_and_options() -> None:
 
 
 def test_a_document_goes_to_a_file_as_a_whole(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Standard output has nothing of it; a failed command leaves neither a file nor a draft."""
     file = tmp_path / "p.json"
     assert main(["corpus", "profiles", "reference", "-o", "json", "--output-file", str(file)], {}) == OK
     assert json.loads(file.read_text())["name"] == "reference"
@@ -305,7 +300,6 @@ def test_what_is_listed_comes_without_what_is_not(code: str, without: set[str]) 
 
 
 def test_a_search_brings_its_engine_and_no_more() -> None:
-    """Neither SQLAlchemy nor what documents, numbers in rows or the other engine take."""
     work = "controller.search.found, controller.search.opened, search.tantivy_engine"
     loaded = _packages(_modules(f"import cli.review, {work}"))
     assert loaded.isdisjoint({*HEAVY - {"tantivy"}, *DATABASE, "pydantic"})
@@ -313,7 +307,6 @@ def test_a_search_brings_its_engine_and_no_more() -> None:
 
 @pytest.mark.parametrize("code", ["import cli.main, cli.job, cli.review", "import core.services.keeper"])
 def test_little_comes_before_the_services_are_started(code: str) -> None:
-    """What talks to them, and what a command works with, comes while they start: whoever asks for jobs waits for them."""
     loaded = _modules(f"import sys; {code}")
     assert _packages(loaded).isdisjoint({*HEAVY, *DATABASE, "psycopg2", "msgspec", "pydantic", "rich", "ssl"})
 
@@ -347,7 +340,6 @@ def test_version(capsys: pytest.CaptureFixture[str]) -> None:
     ],
 )
 def test_usage_errors_are_one_line_and_status_2(argv: list[str], says: str, capsys: pytest.CaptureFixture[str]) -> None:
-    """What is wrong in one line on standard error, nothing on standard output, nothing started."""
     assert main(argv, {}) == USAGE
     shown = capsys.readouterr()
     assert shown.out == ""
@@ -369,7 +361,6 @@ def test_usage_errors_are_one_line_and_status_2(argv: list[str], says: str, caps
 def test_no_password_of_a_url_is_repeated(
     argv: list[str], env: dict[str, str], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """What a command says stands in logs and is sent to whoever is to help."""
     assert main(argv, env) == USAGE
     said = capsys.readouterr().err
     assert "cret" not in said
@@ -377,7 +368,6 @@ def test_no_password_of_a_url_is_repeated(
 
 
 def test_a_bad_variable_is_named(capsys: pytest.CaptureFixture[str]) -> None:
-    """Settings are checked with the variable's name."""
     assert main(["job", "list"], {"EDBENCH_SLOTS": "many"}) == USAGE
     assert "EDBENCH_SLOTS" in capsys.readouterr().err
 
@@ -404,7 +394,6 @@ def test_endings_have_their_status(error: BaseException, status: int) -> None:
 
 
 def test_tracebacks_only_on_request(capsys: pytest.CaptureFixture[str]) -> None:
-    """EDBENCH_DEBUG=1 shows where an error came from."""
     assert main(["discover", "/no/such/directory"], {"EDBENCH_DEBUG": "1"}) == USAGE
     assert "Traceback" in capsys.readouterr().err
 
@@ -416,7 +405,6 @@ ELSEWHERE = {*HEAVY, *DATABASE, "psycopg2", "pydantic", "asyncio", "multiprocess
 
 
 def test_inspecting_a_text_loads_no_other_reader(tmp_path: Path) -> None:
-    """In the command as in the process that reads: readers are loaded by the media types that are met."""
     (tmp_path / "a.txt").write_text("words")
     (tmp_path / "b.pdf").write_bytes(b"%PDF-1.4\n")
     command = "from cli.main import main; assert main(['inspect', {!r}], {{}}) == 0"
@@ -437,7 +425,6 @@ def test_inspecting_a_text_loads_no_other_reader(tmp_path: Path) -> None:
 
 
 def test_what_draws_the_summary_comes_while_others_read(tmp_path: Path) -> None:
-    """It is imported when the first processes are at work, and not by these."""
     place = tmp_path / "a.txt"
     place.write_text("words")
     code = (

@@ -21,7 +21,6 @@ AFTER = {kind: (SAMPLES / f"{kind}-after.txt").read_text() for kind in COLLECTOR
 
 @pytest.mark.parametrize("kind", COLLECTORS)
 def test_counts_grow_from_one_sample_to_the_next(kind: str) -> None:
-    """Between them a job ran: every count that is there is there again, and none is smaller."""
     before, after = COLLECTORS[kind].parse(BEFORE[kind]), COLLECTORS[kind].parse(AFTER[kind])
     assert set(before) <= set(after)
     assert all(after[name] >= count for name, count in before.items())
@@ -31,14 +30,12 @@ def test_counts_grow_from_one_sample_to_the_next(kind: str) -> None:
 @pytest.mark.parametrize("kind", COLLECTORS)
 @pytest.mark.parametrize("text", ["", "no such thing", "<cliOutput></cliOutput>", "\x00"])
 def test_what_is_no_such_output_is_named(kind: str, text: str) -> None:
-    """And never read as nothing having happened."""
     with pytest.raises(ValueError, match=r"\w"):
         COLLECTORS[kind].parse(text)
 
 
 @pytest.mark.parametrize("kind", COLLECTORS)
 def test_what_was_cut_off_is_not_taken(kind: str) -> None:
-    """At any line."""
     whole = COLLECTORS[kind].parse(AFTER[kind])
     lines = AFTER[kind].rstrip().splitlines(keepends=True)
     for cut in range(len(lines)):
@@ -94,7 +91,6 @@ def test_what_is_collected_is_growth_a_second(kind: str, tmp_path: Path) -> None
 
 
 def test_a_command_that_does_not_work_is_told_at_once(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """In one line, and no file is left; nor is one overwritten."""
     out = tmp_path / "c.jsonl"
     for command, says in (
         (["/nowhere/gluster"], "No such file"),
@@ -125,7 +121,6 @@ def test_the_command_collects_for_so_long(tmp_path: Path) -> None:
 
 
 def test_other_files_are_not_taken_for_it(tmp_path: Path) -> None:
-    """Nor those of another version."""
     file = tmp_path / "f"
     for text in ("", "t,v\n1,2\n", '{"schema":"edbench-counters/9","name":"x"}\n', "[]"):
         file.write_text(text)
