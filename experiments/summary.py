@@ -16,9 +16,8 @@ from typing import Final, Literal
 import msgspec
 
 from controller.labels.advice import advice_on
-from core.errors import RunFailed, UsageError
+from core.errors import RunFailed, UsageError, read_problem
 from core.plain import unambiguous
-from core.reading import read_problem
 from experiments.package import check as one_package
 from experiments.package.check import Checked
 from experiments.package.manifest import SIGNATURE, broken, files_of, seal, signed_by
@@ -169,7 +168,7 @@ def summary_html(summary: Summary, results: Mapping[str, Result]) -> str:
     host = _host(results)
     return document(
         f"edbench bench storage all: {first}",
-        tag("p", first, class_="verdict doubt" if _doubt(summary, results) else "verdict", role="note"),
+        tag("p", first, class_="verdict doubt" if (any(result.labels for result in results.values()) or len(results) < len(summary.entries)) else "verdict", role="note"),
         tag("h1", "edbench bench storage all"),
         tag("p", f"Run {summary.run_id}, {made}, edbench {summary.edbench}{host}.", class_="facts"),
         _table(summary, results),
@@ -194,10 +193,6 @@ def verdict(summary: Summary, results: Mapping[str, Result]) -> str:
     if lacking:
         said.append(f"not measured: {', '.join(lacking)}")
     return "; ".join(said)
-
-
-def _doubt(summary: Summary, results: Mapping[str, Result]) -> bool:
-    return any(result.labels for result in results.values()) or len(results) < len(summary.entries)
 
 
 def _table(summary: Summary, results: Mapping[str, Result]) -> Html:

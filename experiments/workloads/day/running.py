@@ -6,20 +6,20 @@ import dataclasses
 import time
 import uuid
 from collections import deque
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from functools import partial
 
 from controller.browse.counts import count_job
 from controller.databases import JobHandle, Jobs, alone
-from controller.filer.choice import filer_choice
+from controller.filer import filer_choice
 from controller.jobs.create import create_discovery
-from controller.jobs.disturbances import disturbances
-from controller.jobs.groups.find import refresh
-from controller.jobs.plan import DiscoveryPlan
+from controller.jobs.groups import refresh
+from controller.jobs.orders import DiscoveryPlan
 from controller.jobs.results import wait_for_frames
 from controller.jobs.run import Crew, Outcome, judge
 from controller.jobs.source import PreparedSource
+from controller.labels.jobs import disturbances
 from controller.search.found import search_all
 from controller.search.named import tag_items
 from controller.search.opened import opened_index
@@ -127,7 +127,7 @@ class Running:
 
     def _job(
         self, record: DayJob, kind: str, share: float, create: Callable[[], JobHandle], counted: bool
-    ) -> Iterator[Awaited]:
+    ) -> Generator[Awaited, None, JobHandle]:
         cpu = self._deployment.leased.cpu_s() if counted else 0.0
         due = record.due_s if kind == JobType.DISCOVERY and not counted else self._now()
         made: Future[JobHandle] = self._pool.submit(create)

@@ -18,12 +18,10 @@ import redis
 
 from controller.databases import open_databases, refuse_experiment
 from controller.jobs.create import create_discovery
-from controller.jobs.jobs import cancel_job, pause_job, resume_job
-from controller.jobs.plan import DiscoveryPlan
-from controller.jobs.requeue import requeue_exceptions
+from controller.jobs.jobs import cancel_job, pause_job, requeue_exceptions, resume_job
+from controller.jobs.orders import DiscoveryPlan
 from controller.jobs.source import prepare_source
-from core.crew.messages import Act, Clients, Lease, Look, Make, Place, Remove, Return
-from core.crew.places import NULL_ROOT
+from core.crew import NULL_ROOT, Act, Clients, Lease, Look, Make, Place, Remove, Return
 from core.errors import SystemFault, UsageError
 from core.operations import NullRecorder
 from core.records import JobOptions, JobState
@@ -262,7 +260,6 @@ def test_clients_of_a_storage_test_run_at_all_members(system: Settings, crew: Cr
             "seed": 1,
             "fsync": "none",
             "io_bytes": 1,
-            "compressible": 0.0,
         }
         for bad in (Place(root="storage", path="../scratch"), Place(root="evidence", path=".")):
             with pytest.raises(SystemFault, match=r"is not below the storage root|no root evidence"):
