@@ -13,7 +13,7 @@ from fastapi.staticfiles import StaticFiles
 from starlette.types import ASGIApp
 
 from controller.jobs.overview import Overview
-from controller.versions import own_version
+from core.extensions import installed_version
 from web import docs, errors, pages
 from web.api.routes import api_router
 from web.auth import LOGIN, Guard, SafeHeaders, caller, cookie_name, door_of, throttled
@@ -96,7 +96,7 @@ def create_app(context: WebContext) -> FastAPI:
     """The application for an installation. `app.state.streams.close()` ends its live streams."""
     app = _Application(
         title="edbench",
-        version=own_version(),
+        version=installed_version(),
         description=_DESCRIPTION,
         openapi_url=None,
         docs_url=None,

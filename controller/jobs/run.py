@@ -16,9 +16,10 @@ from controller.jobs.jobs import settle_job
 from controller.jobs.monitor import pause_all, wait_all
 from controller.jobs.progress import Snapshot
 from controller.jobs.results import wait_for_frames
-from controller.versions import own_version, refuse_other_versions
+from controller.versions import refuse_other_versions
 from core.clock import Clock
 from core.errors import DatabaseFault, RunFailed, SystemFault
+from core.extensions import installed_version
 from core.records import JobState
 from core.services import check_kept
 from core.settings import Settings
@@ -116,7 +117,7 @@ def crew_of(database: Database) -> tuple[int, int]:
     """
     with database.transaction() as conn:
         live = [worker for worker in workers.list_workers(conn) if worker.live]
-    refuse_other_versions(live, own_version())
+    refuse_other_versions(live, installed_version())
     return len(live), max((worker.slots for worker in live), default=0)
 
 

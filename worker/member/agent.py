@@ -16,7 +16,6 @@ import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
-from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
 from multiprocessing.connection import Connection
 from pathlib import Path
@@ -56,6 +55,7 @@ from core.crew.messages import (
 from core.crew.messages import Clients as ClientsOrder
 from core.crew.places import resolved, roots_of, wait_for
 from core.errors import EdbenchError, StorageFault, SystemFault, UsageError
+from core.extensions import installed_version
 from core.filer.load import profile_names
 from core.records import ReplayChoice
 from core.residency import drop_pages, regular_files
@@ -181,7 +181,7 @@ class Agent:
         self._hello = Hello(
             id=secrets.token_hex(8),
             name=plan.name,
-            version=own_version(),
+            version=installed_version(),
             host=host(),
             storage=_seen(settings.storage),
             roots={name: str(path) for name, path in self._roots.items()},
@@ -409,14 +409,6 @@ class Agent:
             if self._run:
                 log.warning("the command of run %s is gone; working for the system again", self._run)
                 self._go_back()
-
-
-def own_version() -> str:
-    """This installation's, `unknown` from a checkout that was not installed."""
-    try:
-        return version("edbench")
-    except PackageNotFoundError:
-        return "unknown"
 
 
 def _seen(storage: Path) -> dict[str, Any]:
