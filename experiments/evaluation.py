@@ -6,15 +6,18 @@
 from __future__ import annotations
 
 import dataclasses
+import statistics
 from collections.abc import Sequence
 from typing import Any
 
+from core.bounds import Outcome, parse_bounds, percentile_of, percentiles
 from core.errors import UsageError
 from experiments.kinds.kind import Findings
 from experiments.kinds.plan import kind_of
 from experiments.package.records import Records, Study
 from experiments.result.levels import levels_of, missed
-from experiments.result.schema import At, Levels, Point, Result, Run
+from experiments.result.schema import At, Levels, Point, Result, Run, Tuning
+from experiments.result.significance import ratio_of
 from experiments.result.statistics import METHOD
 from experiments.result.steady import RULE
 from experiments.result.verdict import labels_of, points_of, sentence, warnings_of
@@ -62,8 +65,9 @@ def _result(about: About, study: Study, order: str, findings: Findings, telling:
     paired = telling.pairs
     labels = labels_of(points, emulated, cached=cached, undeclared=undeclared, least_s=least, paired=paired)
     levels = _levels(about, study, findings, points)
+    tuning = _gained(about, findings, points)
     said = sentence(about, kind, axis, points, where=telling.where(), pace=telling.pace(), knee=findings.knee,
-                    levels=levels)  # fmt: skip
+                    levels=levels, tuning=tuning)  # fmt: skip
     if told := telling.sentence(points):
         said = f"{about.titled(kind)} on {telling.where()}: {told}"
     fields: dict[str, Any] = {
@@ -84,9 +88,43 @@ def _result(about: About, study: Study, order: str, findings: Findings, telling:
         "points": points,
         "knee": findings.knee,
         "levels": levels,
+        "tuning": tuning,
+        "bounds": _outcomes(about, study.fail_if, points),
     }
     result = about.result(**fields, **telling.beside(points))
     return dataclasses.replace(result, verdict="; ".join([*labels, said, *telling.remarks(result)]))
+
+
+def _gained(about: About, findings: Findings, points: Sequence[Point]) -> Tuning | None:
+    """With the gain, of the runs that were made to be compared."""
+    tuning, rate = findings.tuning, about.headlines[0]
+    if tuning is None:
+        return None
+    best, default = (rate.values(points[n].repeats[-tuning.compared :]) for n in (tuning.best, tuning.default))
+    return dataclasses.replace(tuning, gain=ratio_of(best, default))
+
+
+def names_of(about: About) -> list[str]:
+    """The figures that a bound may be on: those of the workload, and percentiles by op. The headline's come first."""
+    figures = sorted(about.figures, key=lambda figure: not figure.headline)
+    return [*(figure.name for figure in figures), *percentiles("p50", "p95", "p99", "max")]
+
+
+def _outcomes(about: About, texts: Sequence[str], points: Sequence[Point]) -> tuple[Outcome, ...]:
+    """Bounds are on each point's median over the repeats."""
+    return tuple(
+        bound.outcome([(str(point.at), value) for point in points if (value := _median(point, bound.name)) is not None])
+        for bound in parse_bounds(texts, names_of(about))
+    )
+
+
+def _median(point: Point, name: str) -> float | None:
+    percentile = percentile_of(name)
+    if percentile is None:
+        return point.figures[name].median if name in point.figures else None
+    field, op = percentile
+    values = [getattr(run.latency[op], field) for run in point.repeats if op in run.latency]
+    return statistics.median(values) if values else None
 
 
 def _levels(about: About, study: Study, findings: Findings, points: Sequence[Point]) -> Levels | None:

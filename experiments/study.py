@@ -10,11 +10,13 @@ import shutil
 import tempfile
 import time
 import uuid
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from core.bounds import parse_bounds
 from core.errors import RunFailed
-from experiments.evaluation import evaluated
+from experiments.evaluation import evaluated, names_of
 from experiments.kinds.kind import Kind
 from experiments.package.records import RAW, RESULTS, Records, Study, read_study, write_study
 from experiments.result.codec import write_result
@@ -27,13 +29,19 @@ ATTEMPTS = 3  # at a run that something disturbs
 
 
 def conduct(
-    workload: Workload, kind: Kind, min_seconds: float = MIN_SECONDS, begun: Begun | None = None
+    workload: Workload,
+    kind: Kind,
+    min_seconds: float = MIN_SECONDS,
+    begun: Begun | None = None,
+    *,
+    fail_if: Sequence[str] = (),
 ) -> tuple[Result, Path]:
     """Run it, and write `result.json` and the observations that it is computed from.
 
     Returns the result and its directory, `<storage>/results/<run>`.
 
-    `min_seconds`: how long a run has to be; of a shorter one nothing is called a result.
+    `min_seconds`: how long a run has to be; of a shorter one nothing is called a result. `fail_if`: bounds on figures, whose
+    outcomes are in the result.
 
     Meanwhile observations are in a temporary directory of this host, or in that of `begun`, whose runs are not
     repeated: nothing is written to the storage under test.
@@ -41,6 +49,7 @@ def conduct(
     Raises UsageError when it cannot be done as requested, SystemFault, RunFailed, Interrupted; nothing is written then.
     """
     points = kind.points()
+    parse_bounds(fail_if, names_of(workload.about))  # refused before anything is started
     run_id = new_id(workload.about.titled(kind.name), workload.clock.now()) if begun is None else begun.run_id
     directory = workload.storage / RESULTS / run_id
     with tempfile.TemporaryDirectory(prefix="edbench-raw-") as temporary:
@@ -55,6 +64,7 @@ def conduct(
                 created=workload.clock.now(),
                 surroundings=workload.surroundings(),
                 min_seconds=min_seconds,
+                fail_if=tuple(fail_if),
             )
         write_study(study, Path(kept))
         result = evaluated(read_study(Path(kept)), records)

@@ -12,6 +12,7 @@ from sqlalchemy import Connection
 
 from controller.browse.counts import JobCounts, count_job
 from controller.databases import JobHandle
+from controller.jobs.distribution import Distribution
 from controller.jobs.disturbances import disturbances, elapsed_note
 from controller.jobs.figures import (
     Calls,
@@ -91,6 +92,7 @@ def job_result(
         **{name: value for name, value in own.items() if name in JobFigures.model_fields},
         index_engine=options.index_engine,
         passes=1 if options.single_pass else 2,
+        distribution=Distribution.of(options),
         fsync=options.fsync,
         layout=options.layout,
         phases=phases,

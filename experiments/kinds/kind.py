@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from experiments.result.schema import At, Knee, Run
+from experiments.result.schema import At, Knee, Run, Tuning
 
 
 class Measure(Protocol):
@@ -23,6 +23,7 @@ class Findings:
     runs: dict[At, list[Run]]
     knee: Knee | None = None
     peak: int | None = None  # what levels of load are parts of
+    tuning: Tuning | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,6 +52,7 @@ class Plan:
     levels: int | None = None  # of load, up to the peak
     peak: int | None = None  # as given; None: it is looked for
     search: Search | None = None  # of a profile, after its points
+    stages: tuple[tuple[int, float], ...] | None = None  # of load: how much, and for how many seconds
 
 
 class Kind(Protocol):

@@ -5,9 +5,11 @@ from __future__ import annotations
 from core.errors import UsageError
 from experiments.kinds import cases
 from experiments.kinds.grid import Grid
+from experiments.kinds.halving import Halving
 from experiments.kinds.kind import Kind, Plan
 from experiments.kinds.knee import KneeSearch
 from experiments.kinds.load import LoadLevels
+from experiments.kinds.stages import Stages
 from experiments.result.codec import decode
 from experiments.result.schema import At
 from experiments.workload import About
@@ -33,8 +35,18 @@ def kind_of(plan: Plan, about: About) -> Kind:
         load = LoadLevels(points[0], plan.levels, repeats=plan.repeats, seed=plan.seed, rate=about.rate, peak=plan.peak)
         load.points()  # refuses what no command makes
         return load
+    if plan.kind == Stages.name:
+        if not plan.stages or len(points) != 1 or len(plan.stages) > _MOST:
+            raise UsageError("the plan of stages has a start and stages")
+        stages = Stages(plan.axis, plan.stages, points[0])
+        stages.points()  # refuses what no command makes
+        return stages
     if plan.kind == cases.NAME:
         return _cases(plan, about, points)
+    if plan.kind == Halving.name and plan.seed is not None:
+        halving = Halving(points, repeats=plan.repeats, seed=plan.seed, rate=about.rate)
+        halving.points()  # refuses what no command makes
+        return halving
     if plan.seed is None or not points:
         raise UsageError(f"the plan of a {plan.kind} has points and a seed")
     return Grid(plan.kind, plan.axis, points, repeats=plan.repeats, seed=plan.seed)

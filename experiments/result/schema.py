@@ -10,6 +10,9 @@ import dataclasses
 from dataclasses import dataclass, field
 from typing import Any, Final, Generic, Literal, TypeVar
 
+from core.bounds import Outcome
+from experiments.result.significance import Ratio
+
 SCHEMA: Final = "edbench-result/2"
 
 
@@ -182,12 +185,23 @@ class Levels:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Tuning:
+    """Of kind `tune`: indexes into `Result.points`."""
+
+    default: int
+    best: int
+    rounds: tuple[tuple[int, ...], ...]  # the points that were measured in each
+    compared: int  # the last so many repeats of both are those of the comparison
+    gain: Ratio | None = None  # the rate with the best setting to that with the default; None: too few repeats
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Result:
     """A whole experiment. `conditions` is design §7's disclosure."""
 
     schema: Literal["edbench-result/2"] = SCHEMA
     workload: str
-    kind: Literal["scale-up", "scale-out", "knee", "sweep", "load", "r1", "profile"]
+    kind: Literal["scale-up", "scale-out", "knee", "sweep", "load", "r1", "profile", "stages", "tune"]
     axis: str  # what was varied: a field of the points' `at`
     run_id: str
     created: float  # wall clock, seconds since the epoch
@@ -198,6 +212,8 @@ class Result:
     points: tuple[Point, ...]
     knee: Knee | None = None
     levels: Levels | None = None
+    tuning: Tuning | None = None
+    bounds: tuple[Outcome, ...] = ()  # those of --fail-if
 
 
 _Point = TypeVar("_Point", bound=Point)

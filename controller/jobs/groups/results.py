@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 
 from controller.databases import Jobs
+from controller.jobs.bounds import judged
 from controller.jobs.figures import GroupFigures, JobFigures, merge
 from controller.jobs.results import calls_figures, job_result
 from controller.labels.stored import group_labels
@@ -21,6 +22,12 @@ def figures_of(selected: Jobs, settings: Settings, *, calls_complete: bool | Non
 
     Raises DatabaseFault, UsageError when a job is gone.
     """
+    found = _figures(selected, settings, calls_complete)
+    bounds = selected.each[0].job.options.fail_if
+    return found.beside({"bounds": judged(found, bounds)}) if bounds else found
+
+
+def _figures(selected: Jobs, settings: Settings, calls_complete: bool | None) -> JobFigures | GroupFigures:
     group = selected.group
     if group is None:
         return job_result(selected.each[0], settings, calls_complete=calls_complete)

@@ -86,11 +86,21 @@ class PointSpec(schema.At):
     databases: int
     workers: int
     slots: int  # of each worker
+    setting: str | None = None  # options that distribute tasks (controller.jobs.distribution); None: the experiment's
+
+    def values(self) -> dict[str, Any]:
+        """Without a setting where there is none."""
+        return {name: value for name, value in schema.At.values(self).items() if name != "setting" or value is not None}
+
+    def on(self, axis: str) -> str:
+        """A setting as it is."""
+        return str(self.setting) if axis == "setting" else schema.At.on(self, axis)
 
     def __str__(self) -> str:
         databases = f" on {self.databases} databases" if self.databases > 1 else ""
         workers, slots = ("" if n == 1 else "s" for n in (self.workers, self.slots))
-        return f"{self.workers} worker{workers} x {self.slots} slot{slots}{databases}"
+        setting = "" if self.setting is None else f", {self.setting}"
+        return f"{self.workers} worker{workers} x {self.slots} slot{slots}{databases}{setting}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from cli import options as opt
+from cli.automation import Automation
 from cli.context import CommandContext, shared, with_options
 from cli.output import await_answer
 from cli.tree import Commands
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from core.settings import Settings
     from experiments.crew.system import Ways
     from experiments.kinds.kind import Kind
+    from experiments.kinds.stages import Stages
     from experiments.result.schema import Result
     from replay.orders import ReplayOrder, ReplayStudyOrder
     from replay.runs import Scaling
@@ -245,6 +247,7 @@ def replay(
     wait: opt.Wait = None,
     storage: opt.StorageRoot = None,
     name: Annotated[str, typer.Option("--name", help="Name the job.  [default: from the trace]")] = "",
+    automation: Automation,
     output: opt.TableOrJson = "table",
 ) -> None:
     """Run the storage calls of a trace again.
@@ -255,6 +258,7 @@ def replay(
     start times, so response times include waiting; --pace job measures how long the job would take on this storage. Several
     numbers of clients, and several filers, run one after another in random order into one report, whose path is the last line.
     """
+    from cli.bench import given_stages
     from experiments.crew.system import Ways
     from replay.orders import ReplayOrder, parse_pace
     from replay.runs import parse_scaling
@@ -263,6 +267,12 @@ def replay(
     settings = with_options(context.settings(), storage=storage, slots=None, engine=None)
     settings = dataclasses.replace(settings, filer_cache=opt.declared_cache(order.filer_cache, settings))
     asked = parse_pace(order.pace)
+    filers = filers_of(order.filer, settings)
+    stages = None
+    if order.stages is not None:
+        stages = given_stages(ctx, "clients", order.stages, "max_p99", "levels", "scaling")
+        if len(filers) > 1:
+            raise UsageError("--stages takes one --filer", field="stages")
     wanted = ReplayOrder(
         trace=trace.absolute(),
         paths=tuple(one.absolute() for one in path),
@@ -276,19 +286,22 @@ def replay(
     )
     wish = wish_of(
         wanted,
-        order.clients,
+        order.clients if stages is None else ",".join(map(str, stages.loads)),
         order.max_p99,
         order.max_clients,
-        filers_of(order.filer, settings),
+        filers,
         order.repeats,
         parse_scaling(order.scaling),
     )
     wish = dataclasses.replace(
         with_levels(wish, order.levels, order.peak, wanted),
         min_seconds=order.min_seconds,
+        fail_if=tuple(order.fail_if or ()),
+        stages=stages,
     )
     ways = Ways(listen=listen, wait=wait)
-    carry_out(context, settings, wanted, wish, ways, order.workers if opt.given(ctx, "workers") else None, output)
+    workers = order.workers if opt.given(ctx, "workers") else None
+    carry_out(context, settings, wanted, wish, ways, workers, output, automation)
 
 
 def carry_out(
@@ -299,25 +312,22 @@ def carry_out(
     ways: Ways,
     workers: int | None,
     output: str,
+    automation: Automation,
 ) -> None:
     """Replay, and print the result; the report's path is the last line. Raises UsageError for directories in use."""
-    from cli.output import flush, print_json
+    from cli.bench import print_result
     from cli.study import show_study, show_warnings
     from experiments.package.finish import finish
-    from experiments.result.codec import to_json
     from replay.tree import check_paths
 
     check_paths(order.paths, force=order.force)
+    automation.begin("replay")
     people = context.people(output)
     result, directory = _replay(context, settings, order, wish, ways, workers)
     show_study(people, result)
     show_fidelity(people, result)
     show_warnings(people, result)
-    page = finish(result, directory)
-    if output == "json":
-        print_json(to_json(result))
-    flush()
-    context.last_line(output, str(page))
+    print_result(context, result, finish(result, directory), output, automation)
 
 
 def filers_of(text: str | None, settings: Settings) -> tuple[str, ...]:
@@ -349,6 +359,8 @@ class Wish:
     min_seconds: float = MIN_SECONDS
     levels: int | None = None  # of load, up to the peak
     peak: int | None = None  # calls a second; None: it is found
+    fail_if: tuple[str, ...] = ()  # bounds on its figures
+    stages: Stages | None = None  # of load, by time
 
     def kind(self, replays: Replays, seed: int) -> Kind:
         """The points."""
@@ -357,6 +369,9 @@ class Wish:
         from experiments.kinds.load import LoadLevels
         from replay.about import ABOUT
 
+        if self.stages is not None:
+            (base,) = replays.loads()
+            return self.stages.on(base)
         if self.levels is not None:
             (base,) = replays.loads(*self.clients)
             return LoadLevels(base, self.levels, repeats=self.repeats, seed=seed, rate=ABOUT.rate, peak=self.peak)
@@ -440,7 +455,7 @@ def _replay(
             say=context.say,
         )
         replays = Replays(stage, order, wish.filers, wish.bounds_us or (), playing)
-        return conduct(replays, wish.kind(replays, order.seed), wish.min_seconds)
+        return conduct(replays, wish.kind(replays, order.seed), wish.min_seconds, fail_if=wish.fail_if)
 
 
 class _Progress:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from cli import options as opt
+from cli.automation import Automation
 from cli.bench import Study, carry_out, print_result
 from cli.context import CommandContext, shared, with_options
 from cli.output import await_answer, bytes_text, flush, print_json, table
@@ -101,6 +102,7 @@ def storage_test(
     storage: opt.StorageRoot = None,
     serve: opt.Serve = False,
     serve_port: opt.ServePort = opt.PORT,
+    automation: Automation,
     output: opt.TableOrJson = "table",
 ) -> None:
     """Run a storage test of reports R2 to R5.
@@ -134,8 +136,12 @@ def storage_test(
         listen=listen,
         wait=wait,
         workers=max(opt.numbers(workers, "--workers")) if workers and name != ALL else 1,
+        fail_if=tuple(order.fail_if or ()),
+        automation=automation,
     )
     if name == ALL:
+        if order.fail_if or automation.junit or automation.summary:
+            raise UsageError(f"--fail-if, --junit and --summary are for one test, not for `{ALL}`")
         if listen is not None:
             raise UsageError(f"--listen: most tests of `{ALL}` run on this host only")
         counts = tuple(opt.numbers(workers or ("1" if order.small else "1,2,4"), "--workers"))
@@ -246,6 +252,8 @@ class Wish:
     listen: str | None = None  # as `experiments.crew.system.Ways`, and …
     wait: float | None = None
     workers: int = 1  # that are awaited, to have the test's own clients
+    fail_if: tuple[str, ...] = ()  # bounds on its figures
+    automation: Automation = dataclasses.field(default_factory=Automation)
 
 
 def _carry_out(context: CommandContext, settings: Settings, profile: Profile[Any], wish: Wish) -> None:
@@ -253,10 +261,11 @@ def _carry_out(context: CommandContext, settings: Settings, profile: Profile[Any
     from cli.study import show_study, show_warnings
     from experiments.package.finish import finish
 
+    wish.automation.begin(profile.about.titled(profile.kind(wish.repeats, wish.seed).name))
     result, directory = studied(context, settings, profile, wish)
     show_study(context.people(wish.output), result)
     show_warnings(context.people(wish.output), result)
-    print_result(context, result, finish(result, directory), wish.output)
+    print_result(context, result, finish(result, directory), wish.output, wish.automation)
 
 
 def studied(context: CommandContext, settings: Settings, profile: Profile[Any], wish: Wish) -> tuple[Result, Path]:
@@ -303,7 +312,7 @@ def studied(context: CommandContext, settings: Settings, profile: Profile[Any], 
                 env=context.env if at_members else None, ways=ways, workers=wish.workers,
             )  # fmt: skip
             try:
-                return conduct(shown, kind, least, study)
+                return conduct(shown, kind, least, study, fail_if=wish.fail_if)
             except KeyboardInterrupt as error:
                 raise Interrupted(
                     "the files that it wrote are removed; continue with the same command and --resume"

@@ -139,7 +139,7 @@ SCHEMAS = {
     **{("review", name): name for name in ("search", "item", "terms", "tag", "dedupe", "languages", "denist", "threads")},
     ("review", "near-dup"): "near",
     **{("produce", name): "discover" for name in ("text", "images", "export")},
-    **{("bench", name): "result" for name in ("scale-up", "scale-out", "knee", "job-types", "r1", "storage")},
+    **{("bench", name): "result" for name in ("scale-up", "scale-out", "knee", "tune", "sweep", "job-types", "r1", "storage")},
     ("bench", "plan"): "plan",
     ("trace", "record"): "trace-record", ("trace", "replay"): "result", ("trace", "info"): "trace-info",
     ("result", "compare"): "compare", ("simulate",): "simulation",

@@ -9,6 +9,7 @@ from experiments.report.knee import knee
 from experiments.report.parts import Section
 from experiments.report.points import points
 from experiments.report.steadiness import steadiness
+from experiments.report.tuning import tuning
 from experiments.workloads.discovery.result import Result
 from experiments.workloads.discovery.sections.array import array, has_array
 from experiments.workloads.discovery.sections.beside_r1 import beside_r1
@@ -44,4 +45,6 @@ def sections(result: Result) -> list[Section]:
         order.insert(order.index(generator) + 1, containers)
     if result.kind == "knee":
         order.insert(1, knee)
+    if result.tuning is not None:
+        order.insert(1, tuning)
     return [section(result) for section in order]
