@@ -94,12 +94,25 @@ def units_of(name: str) -> Mapping[str, float]:
 
 
 def parse_bounds(texts: Iterable[str], names: Sequence[str]) -> tuple[Bound, ...]:
-    """Bounds on figures of these `names`; the beginning of a name means the first that continues it with `_`. Raises
-    UsageError."""
+    """Bounds on figures of these `names`; a beginning that has the unit, such as gb_per_hour, means the first that continues it.
+    Raises UsageError."""
     given = list(texts)
     if len(given) > MOST:
         raise UsageError(f"--fail-if: {len(given)} bounds; give at most {MOST}", field="fail_if")
     return tuple(_parsed(text, names) for text in given)
+
+
+def _continues(asked: str, name: str) -> bool:
+    """Whether a name with a unit continues with a description, as gb_per_hour_raw does."""
+    return name.startswith(f"{asked}_") and bool(units_of(asked)) and units_of(asked) == units_of(name)
+
+
+def _listed(names: Sequence[str]) -> str:
+    """The names, percentiles of all ops as `p99.OP`."""
+    found = [(name, percentile_of(name)) for name in names]
+    each = dict.fromkeys(name if of is None else f"{name.partition('.')[0]}.OP" for name, of in found)
+    ops = dict.fromkeys(of[1] for _, of in found if of is not None)
+    return f"{', '.join(each)}{'; OP is one of ' if ops else ''}{', '.join(ops)}"
 
 
 def _parsed(text: str, names: Sequence[str]) -> Bound:
@@ -110,9 +123,9 @@ def _parsed(text: str, names: Sequence[str]) -> Bound:
     if match is None:
         raise refused("write NAME>VALUE or NAME<VALUE, such as p99.read>20ms")
     asked, sign, number, unit = match.groups()
-    name = next((one for one in names if one == asked or one.startswith(f"{asked}_")), None)
+    name = asked if asked in names else next((one for one in names if _continues(asked, one)), None)
     if name is None:
-        raise refused(f"there is no figure {asked}; use {', '.join(names)}")
+        raise refused(f"there is no figure {asked}; use {_listed(names)}")
     units = units_of(name)
     if unit not in units and (unit or percentile_of(name)):
         known = ", ".join(units) or "none"

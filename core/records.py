@@ -140,8 +140,8 @@ class JobOptions:
     )
     phase_slots: dict[Phase, int] = field(default_factory=dict)  # tasks of a phase at a time at most, by phase
     most_tasks: int | None = None  # tasks of the job at a time at most, in every phase
-    reserve_slots: int = (
-        0  # that jobs of other clients leave free while this one runs; without a client, of other types
+    reserve_slots: int | None = (
+        None  # that jobs of other clients leave free while this one runs; without a client, of other types
     )
     time_zone: str = DEFAULT_ZONE  # of dates that note none
     fail_if: tuple[str, ...] = ()  # bounds on its figures (core.bounds)

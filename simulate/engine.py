@@ -158,7 +158,7 @@ class _Job:
         return Demand(
             job=self.ident, state=JobState.RUNNING, phase=self.now, dispatched=self.dispatched, running=self.running,
             pending=min(limit, len(self.pending)), most_out=options.at_a_time(self.now) or 0, window_factor=options.window_factor or 0,
-            reserve_slots=options.reserve_slots, client=self.load.client, type=options.type.value,
+            reserve_slots=options.reserve_slots or 0, client=self.load.client, type=options.type.value,
             priority=options.priority,
         )  # fmt: skip
 

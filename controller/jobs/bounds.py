@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, get_args
+from typing import TYPE_CHECKING
 
 from core.bounds import Outcome, parse_bounds, percentile_of, percentiles
 
@@ -22,7 +22,7 @@ def _names() -> list[str]:
     fields = (
         name
         for name, info in Figures.model_fields.items()
-        if {int, float} & {info.annotation, *get_args(info.annotation)} and name not in (_HEADLINE, *_SETTINGS)
+        if info.annotation in (int, float, int | None, float | None) and name not in (_HEADLINE, *_SETTINGS)
     )
     phases = (f"phases.{phase.value}" for phase in Phase)
     return [_HEADLINE, *fields, _EXCEPTIONS, *percentiles("p50", "p99", "max"), *phases]

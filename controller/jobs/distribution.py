@@ -68,13 +68,14 @@ class Distribution(Order):
         Field(ge=1, le=MOST_SLOTS, description="Run at most N tasks of the job at a time.  [default: no limit]"),
     ] = None
     reserve_slots: Annotated[
-        int,
+        int | None,
         Field(
-            ge=0,
+            ge=1,
             le=MOST_SLOTS,
-            description="Keep N slots free of jobs of other clients while the job runs; without --client, of other job types.",
+            description="Keep N slots free of jobs of other clients while the job runs; without --client, of other job types."
+            "  [default: none]",
         ),
-    ] = _USUAL.reserve_slots
+    ] = None
 
     def distributed(self, options: JobOptions) -> JobOptions:
         """The options of a job with these. Raises UsageError."""

@@ -40,6 +40,7 @@ def test_a_bound_has_a_name_a_sign_and_a_limit_in_the_unit_of_the_name(text: str
         ("p99.read>20GB", "p99.read has no unit 'GB'; use us, ms, s"),
         ("items>5ms", "items has no unit 'ms'; use none"),
         ("p95.read>1ms", "there is no figure p95.read"),
+        ("elapsed>5", "there is no figure elapsed"),
         ("p99.read=20ms", "write NAME>VALUE"),
         ("p99.read>-1ms", "write NAME>VALUE"),
         ("p99.read>nan", "write NAME>VALUE"),
