@@ -84,8 +84,8 @@ class At:
     """The load of a point. A workload's own has a field for each thing that it can vary."""
 
     def values(self) -> dict[str, Any]:
-        """By name, in the order in which they are shown."""
-        return dataclasses.asdict(self)
+        """By name, in the order in which they are shown; without those that this load does not set."""
+        return {name: value for name, value in dataclasses.asdict(self).items() if value is not None}
 
     def shown(self) -> dict[str, object]:
         """The same as tables show it: bytes in their unit."""

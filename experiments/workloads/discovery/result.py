@@ -88,10 +88,6 @@ class PointSpec(schema.At):
     slots: int  # of each worker
     setting: str | None = None  # options that distribute tasks (controller.jobs.distribution); None: the experiment's
 
-    def values(self) -> dict[str, Any]:
-        """Without a setting where there is none."""
-        return {name: value for name, value in schema.At.values(self).items() if name != "setting" or value is not None}
-
     def on(self, axis: str) -> str:
         """A setting as it is."""
         return str(self.setting) if axis == "setting" else schema.At.on(self, axis)

@@ -118,7 +118,9 @@ class SweepResult(ResultOf[SweepPoint]):
 
 
 def run_of(seen: SweepSeen) -> SweepRun:
-    """Every figure of it; nothing else is asked."""
+    """Every figure of it; nothing else is asked. Raises LookupError for a run without writing, reading or removing."""
+    if missing := {WRITE, READ, REMOVE} - {phase.deed for phase in seen.phases}:
+        raise LookupError(f"a run without {', '.join(sorted(missing))}")
     phases = tuple(_phase_of(part) for phase in seen.phases for part in _parts(phase))
     counted = merged(one for phase in seen.phases for one in phase.counted)
     steady = (

@@ -380,14 +380,18 @@ def observed(turn: Turn, arena: Arena, jobs: Sequence[Job], *, expected_s: float
     )
 
 
-def rate_by(result: Result, axis: str, group: str, figure: str, label: str) -> Section:
-    """A line for each group: the median of a figure against what was varied, with its interval."""
+def rate_by(
+    result: Result, axis: str, group: str, figure: str, label: str, line_of: Callable[[Any], object] | None = None
+) -> Section:
+    """A line for each group: the median of a figure against what was varied, with its interval. `line_of`: the name of a load's
+    line; None: its value of `group`."""
     groups: dict[object, list[tuple[int, float, float, float]]] = {}
     for point in result.points:
         load, one = point.at.values(), point.figures.get(figure)
         if one is not None:
             low, high = (one.median if end is None else end for end in (one.low, one.high))
-            groups.setdefault(load[group], []).append((load[axis], one.median, low, high))
+            key = load[group] if line_of is None else line_of(point.at)
+            groups.setdefault(key, []).append((load[axis], one.median, low, high))
     rows: list[tuple[Cell, ...]] = []
     with drawing():
         drawn, (axes,) = new_figure(height=3.2)

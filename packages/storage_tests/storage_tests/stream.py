@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import dataclasses
+import itertools
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Annotated, Any, ClassVar, cast
+from typing import Annotated, Any, ClassVar, Literal, cast
 
 from pydantic import ByteSize, Field
 
@@ -19,7 +21,8 @@ from experiments.result.steady import judged
 from experiments.workload import Figure, Turn
 from storage_tests import fio
 from storage_tests.about import ProfileTelling, Published, profile_about
-from storage_tests.fio import FioSeen, Job, observed, rate_by, refuse_without_fio, written
+from storage_tests.devices import Tuned, tuned
+from storage_tests.fio import FioSeen, Job, observed, rate_by, refuse_without_fio, settled, written
 from storage_tests.profile import Arena, Profile, ProfileRun, ProfileSettings, Room, common
 
 NAME = "stream"
@@ -27,13 +30,25 @@ NAME = "stream"
 
 @dataclass(frozen=True, slots=True, order=True)
 class StreamLoad(schema.At):
-    """So many streams on one path, each with a file of its own."""
+    """So many streams on one path, or on each of several disks, each stream with a file of its own."""
 
-    tier: int  # number of the path, 1 …
+    tier: int  # number of the path, 1 …; 0: several of them
     streams: int
+    disks: int | None = None  # the first so many paths at the same time
+    does: str | None = None  # "read" or "write"; None: read, as all of the experiment
+    scheduler: str | None = None  # of the devices; None: unchanged
+    read_ahead: str | None = None  # "128 KiB", likewise
+
+    @property
+    def where(self) -> str:
+        """Everything but the numbers of streams and disks."""
+        set_here = (("scheduler", self.scheduler), ("read-ahead", self.read_ahead))
+        said = [self.does or "", *(f"{name} {value}" for name, value in set_here if value)]
+        return ", ".join(filter(None, [f"tier {self.tier}" if self.tier else "", *said])) or "read"
 
     def __str__(self) -> str:
-        return f"tier {self.tier}, {self.on('streams')}"
+        disks = f", {self.on('disks')}" if self.disks else ""
+        return f"{self.where}{disks}, {self.on('streams')}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,6 +57,7 @@ class StreamRun(ProfileRun):
 
     bytes: int
     highest_second: float  # bytes that were read in the second with the most: what a meter shows at its best
+    tuned: tuple[Tuned, ...] = ()  # scheduler and read-ahead of each path's device meanwhile
 
 
 class StreamPoint(schema.PointOf[StreamLoad, StreamRun]):
@@ -52,7 +68,14 @@ class StreamResult(schema.ResultOf[StreamPoint]):
     """A whole experiment."""
 
 
-def run_of(seen: FioSeen) -> StreamRun:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StreamSeen(FioSeen):
+    """One run of fio."""
+
+    tuned: tuple[Tuned, ...] = ()
+
+
+def run_of(seen: StreamSeen) -> StreamRun:
     """Every figure of it."""
     per_second = fio.by_second(seen.fio.jobs, of_bytes=True)
     one = judged("bytes", per_second, 0.0, seen.elapsed_s)
@@ -62,6 +85,7 @@ def run_of(seen: FioSeen) -> StreamRun:
         steady=() if one is None else (one,),
         bytes=fio.transferred(seen.fio.jobs),
         highest_second=max((value for _, value in per_second), default=0.0),
+        tuned=seen.tuned,
     )
 
 
@@ -71,16 +95,22 @@ class StreamTelling(ProfileTelling):
     def sentence(self, points: Sequence[StreamPoint]) -> str:
         """Of each tier."""
         settings = self.surroundings["configuration"]["settings"]
-        tiers = dict.fromkeys(point.at.tier for point in points)
-        said = [
-            window_answer(
-                [point for point in points if point.at.tier == tier], settings["window_tb"], settings["window_hours"]
-            )
-            for tier in tiers
-        ]
+        said = {
+            name: window_answer(group, settings["window_tb"], settings["window_hours"])
+            for name, group in grouped(points).items()
+        }
         if len(said) == 1:
-            return said[0]
-        return "; ".join(f"tier {tier}: {clause}" for tier, clause in zip(tiers, said, strict=True))
+            return next(iter(said.values()))
+        return "; ".join(f"{name}: {clause}" for name, clause in said.items())
+
+
+def grouped(points: Sequence[StreamPoint]) -> dict[str, list[StreamPoint]]:
+    """By tier, or by disks, and whatever is set there; only streams differ in a group."""
+    out: dict[str, list[StreamPoint]] = {}
+    for point in points:
+        disks = f", {point.at.on('disks')}" if point.at.disks else ""
+        out.setdefault(f"{point.at.where}{disks}", []).append(point)
+    return out
 
 
 def rate_needed(terabytes: float, hours: float) -> float:
@@ -135,6 +165,20 @@ class StreamSettings(ProfileSettings):
     )
     block: Annotated[ByteSize, Field(ge=512, description="size of each read")] = ByteSize(1 << 20)
     direct: Annotated[bool, Field(description="bypass the page cache (O_DIRECT)")] = False
+    does: Annotated[
+        tuple[Literal["read", "write"], ...], Field(min_length=1, description="read files, write new ones, or both")
+    ] = ("read",)
+    disks: Annotated[
+        tuple[Annotated[int, Field(ge=1)], ...],
+        Field(description="use the first so many paths at once, one point each, such as 1,2,4; empty: each path alone"),
+    ] = ()
+    schedulers: Annotated[
+        tuple[str, ...], Field(description="schedulers of the paths' devices, one point each; empty: unchanged")
+    ] = ()
+    read_ahead_kb: Annotated[
+        tuple[Annotated[int, Field(ge=0)], ...],
+        Field(description="read-ahead of the paths' devices in KiB, one point each; empty: unchanged"),
+    ] = ()
     window_tb: Annotated[float, Field(gt=0, description="backup window: this many TB …")] = 30.0
     window_hours: Annotated[float, Field(gt=0, description="… in this many hours")] = 48.0
 
@@ -145,8 +189,8 @@ class Stream(Profile[StreamSettings]):
     name = "stream"
     report = "R4"
     does = (
-        "Reads files from end to end, with one to many streams at once, each its own file, each path a tier; shows totals over"
-        " time, and whether N TB fit into H hours."
+        "Reads or writes files from end to end, with one to many streams at once, each path a tier, or over one to all disks with"
+        " each scheduler and read-ahead; shows totals over time, and whether N TB fit into H hours."
     )
     writes = "As many files of `file_size` on each path as there are streams at most, once; removed at the end."
     needs = "fio. Empty directories; two paths for a fast and a slow tier."
@@ -161,15 +205,28 @@ class Stream(Profile[StreamSettings]):
         """Every number of streams on every path; raises UsageError for files that are smaller than a block."""
         if self.settings.file_size < self.settings.block:
             raise UsageError("--set block: it is longer than a file")
-        tiers = range(1, len(self.targets.paths) + 1)
-        points = [StreamLoad(tier, streams) for tier in tiers for streams in sorted(set(self.settings.streams))]
-        return Cases("streams", points, repeats=repeats, seed=seed)
+        s, there = self.settings, len(self.targets.paths)
+        if max(s.disks, default=0) > there:
+            raise UsageError(f"--set disks={max(s.disks)}: there are {there} paths; name more with --path")
+        places: list[tuple[int, int | None]] = [(0, disks) for disks in sorted(set(s.disks))]
+        places = places or [(tier, None) for tier in range(1, there + 1)]
+        ahead = [f"{one} KiB" for one in dict.fromkeys(s.read_ahead_kb)]
+        points = [
+            StreamLoad(tier, streams, disks, None if s.does == ("read",) else does, scheduler, one)
+            for (tier, disks), does, scheduler, one, streams in itertools.product(
+                places, dict.fromkeys(s.does), s.schedulers or (None,), ahead or (None,), sorted(set(s.streams))
+            )
+        ]
+        return Cases("disks" if s.disks else "streams", points, repeats=repeats, seed=seed)
 
     def room(self) -> Room:
         """The files of the most streams; each point reads its own."""
         most, size = max(self.settings.streams), int(self.settings.file_size)
-        read = sum(set(self.settings.streams)) * size * len(self.targets.paths)
-        return Room(bytes=most * size, files=most, seconds=read / _SLOW)
+        settings = len(self.settings.schedulers or (0,)) * len(self.settings.read_ahead_kb or (0,))
+        paths = sum(set(self.settings.disks)) or len(self.targets.paths)
+        moved = sum(set(self.settings.streams)) * size * paths * settings * len(self.settings.does)
+        many = most * (1 + ("write" in self.settings.does))
+        return Room(bytes=many * size, files=many, seconds=moved / _SLOW)
 
     def touched(self) -> int:
         """By the fewest streams, on one path."""
@@ -193,29 +250,54 @@ class Stream(Profile[StreamSettings]):
         return int(self.settings.file_size) // int(self.settings.block) * int(self.settings.block)
 
     def observe(self, turn: Turn, arena: Arena) -> FioSeen:
-        """The first files of a path, each read to its end by a stream of its own."""
+        """The first files of a path, or of each disk, each read or written to its end by a stream of its own."""
         at = cast(StreamLoad, turn.at)
+        paths, writes = [at.tier - 1] if at.disks is None else range(at.disks), at.does == "write"
+        streams = [(path, f"new{number}" if writes else str(number)) for path in paths for number in range(at.streams)]
+        more = (("end_fsync", "1"), ("refill_buffers", "1")) if writes else ()
         jobs = [
-            Job(name=f"stream{number}", does="read", files=(f"{at.tier - 1}/{number}",), block=int(self.settings.block),
-                size=self._size, direct=self.settings.direct)
-            for number in range(at.streams)
+            Job(name=f"stream{number}", does=at.does or "read", files=(f"{path}/{name}",), block=int(self.settings.block),
+                size=self._size, direct=self.settings.direct, options=more)
+            for number, (path, name) in enumerate(streams)
         ]  # fmt: skip
-        return observed(turn, arena, jobs)
+        scheduler = "" if at.scheduler is None or arena.null else at.scheduler
+        ahead = None if at.read_ahead is None or arena.null else int(at.read_ahead.split()[0])
+        with tuned([arena.paths[path] for path in paths], scheduler, ahead) as queues:
+            seen = observed(turn, arena, jobs)
+        if writes:
+            for path, name in streams:
+                (arena.paths[path] / name).unlink()
+            settled(arena)
+        fields = {field.name: getattr(seen, field.name) for field in dataclasses.fields(seen)}
+        return StreamSeen(**fields, tuned=queues)
 
 
 def sections(result: StreamResult) -> list[Section]:
     """In reading order."""
-    return [_window(result), rate_by(result, "streams", "tier", "mb_per_s", "MB/s")]
+    group = "tier" if result.axis == "streams" else "disks"
+    return [_window(result), rate_by(result, result.axis, group, "mb_per_s", "MB/s", _line)]
+
+
+def _line(at: StreamLoad) -> object:
+    """What a line of the figure is called, after `tier`; of disks with the number of streams of each."""
+    if at.disks is not None:
+        return f"{at.where}, {at.on('streams')} each"
+    return at.tier if at == StreamLoad(at.tier, at.streams) else at.where.removeprefix("tier ")
 
 
 def _window(result: StreamResult) -> Section:
     settings = result.conditions["configuration"]["settings"]
     terabytes, hours = settings["window_tb"], settings["window_hours"]
     parts = []
-    for tier in dict.fromkeys(point.at.tier for point in result.points):
-        points = [point for point in result.points if point.at.tier == tier]
-        where = result.conditions["targets"][tier - 1]
-        parts.append(paragraph(f"Tier {tier}, {where['label']}: {window_answer(points, terabytes, hours)}."))
+    for name, points in grouped(result.points).items():
+        at, targets = points[0].at, result.conditions["targets"]
+        used = [targets[at.tier - 1]] if at.disks is None else targets[: at.disks]
+        where = ", ".join(dict.fromkeys(str(one["label"]) for one in used))
+        parts.append(paragraph(f"{name[0].upper()}{name[1:]}, {where}: {window_answer(points, terabytes, hours)}."))
+    untuned = dict.fromkeys(
+        word for point in result.points for run in point.repeats for one in run.tuned for word in one.refused
+    )
+    parts += [note(f"Not set: {word}") for word in untuned]
     said = note(
         f"Needed: {words.figure(rate_needed(terabytes, hours))} MB/s over the whole window. Rates are totals: bytes read by all"
         " streams over the time from the start of the first to the end of the last, so the highest second, which a meter"
@@ -254,7 +336,7 @@ ABOUT = profile_about(
         Figure(name="elapsed_s", title="elapsed", of=lambda run: run.elapsed_s, write=words.seconds, unit="s"),
         Figure(name="highest_mb_per_s", title="highest second, MB/s", of=_highest),
     ),
-    seen=FioSeen,
+    seen=StreamSeen,
     run_of=run_of,
     sections=sections,
     ceilings=("mb_per_s",),

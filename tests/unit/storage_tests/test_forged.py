@@ -25,7 +25,7 @@ from experiments.study import conduct
 from experiments.workload import Observe, Turn, Workload
 from experiments.workloads import about
 from packages import edit_json
-from storage_tests.client_sweep import DEEDS, SeenClient, SeenPhase, SweepLoad, SweepSeen
+from storage_tests.client_sweep import SeenClient, SeenPhase, SweepLoad, SweepSeen
 from storage_tests.insert_drift import InsertLoad, InsertSeen, SeenGroup, Usage
 from storage_tests.tally import Counted
 
@@ -105,7 +105,7 @@ def _swept(turn: Turn) -> SweepSeen:
     )
     phases = tuple(
         SeenPhase(deed=deed, clients=clients, counted=(), bytes_by_second=(10**6, 10**6, 10**6), said=("reset",))
-        for deed in DEEDS
+        for deed in ("write", "read", "remove")
     )
     return SweepSeen(**_base(turn, 12.0), ceilings={"write_aggregate_mb_s": 500.0}, phases=phases)
 
