@@ -9,7 +9,7 @@ SETUP_PYTHON := $(PYTHON)
 unexport PYTHON
 override PYTHON := .venv/bin/python
 EDBENCH := .venv/bin/edbench
-LINTED = $(wildcard core search packages traces sql monitoring dataset_gen queue_manager worker controller experiments simulate web cli benchmarks scripts tests)
+LINTED = $(wildcard core search packages traces sql monitoring dataset_gen queue_manager worker controller experiments simulate web cli benchmarks scripts tests conftest.py)
 
 .PHONY: help setup house demo test smoke test-browser test-bundle test-chaos test-containers test-corpus test-mutants test-nfs test-search truth fuzz fuzz-long audit bundle sbom calibration fit-r1 bench-scale bench-simulate lint lock types formats-page settings-page schemas screenshots bench bench-charsets bench-formats bench-starts up down scale clean bench-review bench-workers test-filers test-filers-ci results
 
@@ -33,15 +33,15 @@ test: setup ## run all tests (PYTEST_ARGS="-k name" for some)
 # family; the rules of the house.
 SMOKE := tests/acceptance/test_discover.py::test_a_job_finds_exactly_what_the_manifest_says \
 	tests/integration/controller/test_controller_results.py tests/integration/sql/test_sql_ledger.py \
-	tests/unit/formats/mail/test_eml.py tests/unit/formats/archives/test_zip.py tests/unit/formats/office/test_ooxml.py \
-	tests/unit/formats/documents/test_pdf.py tests/unit/worker/items tests/unit/sql \
+	packages/readers/tests/mail/test_eml.py packages/readers/tests/archives/test_zip.py packages/readers/tests/office/test_ooxml.py \
+	packages/readers/tests/documents/test_pdf.py tests/unit/worker/items tests/unit/sql \
 	tests/unit/test_declared_imports.py tests/unit/test_house.py tests/unit/test_layers.py
 
 smoke: setup ## run the few tests that break first, in less than a minute; a part of `make test`
 	@$(PYTHON) -m pytest -n 2 --dist loadfile --no-loadscope-reorder $(SMOKE) $(PYTEST_ARGS)
 
 test-browser: setup ## test the web UI in a real browser (skips without chromium); also part of `make test`
-	@$(PYTHON) -m pytest -rs tests/acceptance/test_browser.py tests/acceptance/test_browser_profile.py $(PYTEST_ARGS)
+	@$(PYTHON) -m pytest -rs tests/acceptance/test_browser.py packages/storage_tests/tests/acceptance/test_browser_profile.py $(PYTEST_ARGS)
 
 test-containers: setup ## run the system in containers, kill some, compare (skips without a Docker engine)
 	@$(PYTHON) -m pytest -rs tests/acceptance/test_containers.py $(PYTEST_ARGS)
@@ -71,15 +71,15 @@ test-bundle: setup ## install the archive of `make bundle` in a namespace withou
 	@$(PYTHON) -m pytest -rs tests/acceptance/offline_bundle.py $(PYTEST_ARGS)
 
 test-search: setup ## run the tests over generated inputs with more and new inputs each time; long
-	@HYPOTHESIS_PROFILE=search $(PYTHON) -m pytest -n 2 --dist loadfile tests/unit $(PYTEST_ARGS)
+	@HYPOTHESIS_PROFILE=search $(PYTHON) -m pytest -n 2 --dist loadfile tests/unit packages/*/tests $(PYTEST_ARGS)
 
 test-mutants: setup ## read 20,000 damaged files, in processes that may die; two CPU minutes (MUTANTS_ARGS="--seed 5" for others)
 	@PYTHONPATH=tests/support $(PYTHON) -m mutants $(MUTANTS_ARGS)
 
 fuzz: setup ## fuzz each of our own parsers with libFuzzer (atheris) for SECONDS=10; FUZZ_ARGS="--only msg,tnef" for some
 	@test -e .fuzz/lib/atheris || $(PYTHON) -m pip install --quiet --require-hashes --only-binary :all: --no-deps \
-		--target .fuzz/lib -r tests/fuzz/requirements.txt
-	@PYTHONPATH=tests/support:tests/support/samples:.fuzz/lib $(PYTHON) tests/fuzz --seconds $(or $(SECONDS),10) $(FUZZ_ARGS)
+		--target .fuzz/lib -r packages/readers/tests/fuzz/requirements.txt
+	@PYTHONPATH=tests/support:packages/readers/tests/support:.fuzz/lib $(PYTHON) packages/readers/tests/fuzz --seconds $(or $(SECONDS),10) $(FUZZ_ARGS)
 
 fuzz-long: ## fuzz each for a full minute or longer (SECONDS=60); half an hour on two cores
 	@$(MAKE) --no-print-directory fuzz SECONDS=$(or $(SECONDS),60)

@@ -23,8 +23,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from benchmarks.driver import bench_home
-from experiments.package.check import check, told_again
-from experiments.package.finish import finish
+from experiments.package.check import check, finish, told_again
 from experiments.package.manifest import MANIFEST, files_of, seal
 from experiments.package.records import RAW
 from experiments.result.codec import write_result

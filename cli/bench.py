@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -11,7 +12,7 @@ import typer
 from cli import options as opt
 from cli.automation import Automation
 from cli.context import CommandContext, shared, with_options
-from cli.output import await_answer, flush, print_json, table
+from cli.output import await_answer, flush, table
 from cli.tree import Commands
 from controller.jobs.orders import DiscoveryOrder
 from core.errors import UsageError
@@ -34,12 +35,9 @@ from experiments.orders import (
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from core.records import JobOptions
-    from experiments.kinds.kind import Kind
-    from experiments.kinds.stages import Stages
+    from experiments.kinds import Kind, Stages
     from experiments.result.schema import Result
-    from experiments.workloads.discovery.array import Array
-    from experiments.workloads.discovery.result import Result as DiscoveryResult
+    from experiments.workloads.discovery.observed import Array
 
 commands = Commands()
 
@@ -66,14 +64,13 @@ def scale_up(
     points: ScaleUpPoints,
     study: Study,
     order: DiscoveryOrder,
-    output: opt.TableOrJson = "table",
 ) -> None:
     """Discover a corpus with more and more workers and compare.
 
     Every run starts with new databases and an empty storage root, and has a null baseline (null storage in memory). Use 5 repeats
     or more; a point whose runs take less than 10 minutes is labelled SHORT. The last line is the path of the report.
     """
-    from experiments.kinds.grid import scale_up as kind
+    from experiments.kinds import scale_up as kind
     from experiments.workloads.discovery.result import PointSpec
 
     settings = _settings(ctx, study, order)
@@ -83,7 +80,7 @@ def scale_up(
     else:
         counts, seed = opt.numbers(points.workers, "--workers"), opt.given_seed(points.seed)
         plan = kind(base, counts, repeats=study.repeats, seed=seed)
-    measured(ctx, settings, corpus, plan, study, order, output=output)
+    measured(shared(ctx), settings, corpus, plan, study, order)
 
 
 @commands.add("scale-out", "edbench bench scale-out --corpus c --databases 1,2 --workers 4", order=(*ALIKE, "shard"))
@@ -94,14 +91,13 @@ def scale_out(
     points: ScaleOutPoints,
     study: Study,
     order: DiscoveryOrder,
-    output: opt.TableOrJson = "table",
 ) -> None:
     """Discover a corpus with more and more databases and compare.
 
     With several databases, each has a job over the whole corpus, all at the same time, as in report R1; --shard distributes one
     corpus over them instead. The last line is the path of the report.
     """
-    from experiments.kinds.grid import scale_out as kind
+    from experiments.kinds import scale_out as kind
     from experiments.workloads.discovery.result import PointSpec
 
     if order.shard and points.source_copies:
@@ -109,7 +105,7 @@ def scale_out(
     settings = _settings(ctx, study, order)
     counts, seed = opt.numbers(points.databases, "--databases"), opt.given_seed(points.seed)
     plan = kind(PointSpec(1, points.workers, settings.slots), counts, repeats=study.repeats, seed=seed)
-    measured(ctx, settings, corpus, plan, study, order, copies=points.source_copies, output=output)
+    measured(shared(ctx), settings, corpus, plan, study, order, copies=points.source_copies)
 
 
 @commands.add("tune", "edbench bench tune --corpus c --workers 2 --repeats 6", order=TUNED_ALIKE)
@@ -120,7 +116,6 @@ def tune(
     points: TunePoints,
     study: Study,
     order: DiscoveryOrder,
-    output: opt.TableOrJson = "table",
 ) -> None:
     """Find settings that distribute tasks better for so many workers.
 
@@ -129,16 +124,16 @@ def tune(
     --repeats times again, and reports the gain with its interval from these runs alone; use 5 repeats or more.
     """
     from controller.jobs.distribution import DEFAULT
-    from experiments.kinds.halving import Halving
+    from experiments.kinds import Halving
     from experiments.workloads.discovery import ABOUT
     from experiments.workloads.discovery.result import PointSpec
     from experiments.workloads.discovery.setting import drawn, named
 
     settings, seed = _settings(ctx, study, order), opt.given_seed(points.seed)
     found = named(points.setting) if points.setting else drawn(points.candidates, points.workers * settings.slots, seed)
-    loads = [PointSpec(1, points.workers, settings.slots, setting) for setting in (DEFAULT, *found)]
+    loads = [PointSpec(1, points.workers, settings.slots, setting=setting) for setting in (DEFAULT, *found)]
     plan = Halving(loads, repeats=study.repeats, seed=seed, rate=ABOUT.rate)
-    measured(ctx, settings, corpus, plan, study, order, output=output)
+    measured(shared(ctx), settings, corpus, plan, study, order)
 
 
 @commands.add("sweep", "edbench bench sweep --corpus c --axis 'fsync=none|file' --workers 2", order=ALIKE)
@@ -149,22 +144,21 @@ def sweep(
     points: SweepPoints,
     study: Study,
     order: DiscoveryOrder,
-    output: opt.TableOrJson = "table",
 ) -> None:
     """Compare settings: every combination of the axes.
 
     An axis is an option of the job (fsync, layout, single-pass, batch-mb and the others that distribute tasks), or a mount: the name of
     mount options that each worker's host configures for itself (EDBENCH_REMOUNT). The last line is the path of the report.
     """
-    from experiments.kinds.grid import Grid
+    from experiments.kinds import Grid
     from experiments.workloads.discovery.result import PointSpec
     from experiments.workloads.discovery.setting import crossed
 
     settings = _settings(ctx, study, order)
     found = crossed(points.axis or (), points.mount_options)
-    loads = [PointSpec(1, points.workers, settings.slots, setting) for setting in found]
+    loads = [PointSpec(1, points.workers, settings.slots, setting=setting) for setting in found]
     plan = Grid("sweep", "setting", loads, repeats=study.repeats, seed=opt.given_seed(points.seed))
-    measured(ctx, settings, corpus, plan, study, order, output=output)
+    measured(shared(ctx), settings, corpus, plan, study, order)
 
 
 @commands.add("r1", "edbench bench r1 --corpus c --workers 10,30 --repeats 5", order=ALIKE)
@@ -175,30 +169,29 @@ def r1(
     points: R1Points,
     study: Study,
     order: DiscoveryOrder,
-    output: opt.TableOrJson = "table",
 ) -> None:
     """Run the three rows of report R1 and print its tables with ours.
 
     These are few workers and three times as many on one database, and these on two databases with two simultaneous jobs. R1 had 10
     and 30 workers. The last line is the path of the report.
     """
-    from experiments.kinds.grid import Grid
-    from experiments.workloads.discovery.result import PointSpec, of_discovery
+    from experiments.kinds import Grid
+    from experiments.workloads.discovery.result import PointSpec
     from monitoring.machine import processors
 
     settings = _settings(ctx, study, order)
     few, many = r1_rows(points.workers) if points.workers else fitting_rows(processors())
     rows = [PointSpec(databases, workers, settings.slots) for databases, workers in ((1, few), (1, many), (2, many))]
     plan = Grid("r1", "workers", rows, repeats=study.repeats, seed=opt.given_seed(points.seed))
-    result, page = carry_out(ctx, settings, corpus, plan, study, order, copies=points.source_copies, people=output)
-    _show_r1_tables(shared(ctx).people(output), of_discovery(result))
-    print_result(shared(ctx), result, page, output, study)
+    context = shared(ctx)
+    measured(context, settings, corpus, plan, study, order, copies=points.source_copies, more=_show_r1_tables)
 
 
-def _show_r1_tables(console: Console, result: DiscoveryResult) -> None:
-    from experiments.workloads.discovery.sections.beside_r1 import COLUMNS, r1_tables
+def _show_r1_tables(console: Console, result: Result) -> None:
+    from experiments.workloads.discovery.result import of_discovery
+    from experiments.workloads.discovery.sections.r1 import COLUMNS, r1_tables
 
-    for one in r1_tables(result):
+    for one in r1_tables(of_discovery(result)):
         console.print(f"\n{one.title}")
         short = [row._replace(whose=row.whose.partition(";")[0]) for row in one.rows]  # labels are in the verdict
         lines = [[column.line(row) for column in COLUMNS] for row in short]
@@ -213,26 +206,25 @@ def knee(
     points: KneePoints,
     study: Study,
     order: DiscoveryOrder,
-    output: opt.TableOrJson = "table",
 ) -> None:
     """Find the highest load within bounds on p99 latency.
 
     The command adds workers until a bound is exceeded and throughput no longer grows. It reports the peak, the knee (the highest
     load within all bounds) and the latency at each load. Latencies are closed-loop. The last line is the path of the report.
     """
-    from experiments.kinds.knee import KneeSearch, parse_bounds
+    from experiments.kinds import KneeSearch, parse_bounds
     from experiments.workloads.discovery import ABOUT
     from experiments.workloads.discovery.result import PointSpec
 
     settings = _settings(ctx, study, order)
     bounds, base = parse_bounds(points.max_p99), PointSpec(1, 1, settings.slots)
     plan = KneeSearch(base, "workers", bounds, most=points.max_workers, repeats=study.repeats, rate=ABOUT.rate)
-    measured(ctx, settings, corpus, plan, study, order, output=output)
+    measured(shared(ctx), settings, corpus, plan, study, order)
 
 
 def given_stages(ctx: typer.Context, axis: str, text: str, *others: str) -> Stages:
     """Those of --stages. Raises UsageError for options that it replaces: the axis, repeats, `others`."""
-    from experiments.kinds.stages import parse_stages
+    from experiments.kinds import parse_stages
 
     for name in (axis, "repeats", *others):
         if opt.given(ctx, name):
@@ -253,7 +245,7 @@ def _array(context: CommandContext, study: Study) -> Array | None:
         return None
     from cli.counters import meaning
     from controller.arrays.mapping import is_collected
-    from experiments.workloads.discovery.array import Array
+    from experiments.workloads.discovery.observed import Array
 
     if study.array_map is None and study.array is not None and not is_collected(study.array):
         raise UsageError("--array-map is missing: give a file that describes the columns", field="array_map")
@@ -262,7 +254,7 @@ def _array(context: CommandContext, study: Study) -> Array | None:
 
 
 def measured(
-    ctx: typer.Context,
+    context: CommandContext,
     settings: Settings,
     corpus: Path,
     plan: Kind,
@@ -270,28 +262,41 @@ def measured(
     order: DiscoveryOrder,
     *,
     copies: bool = False,
-    output: str,
+    more: Callable[[Console, Result], None] | None = None,
 ) -> None:
-    """Run the experiment and print its result; the path of the report is the last line. Raises what `conduct` does."""
-    result, page = carry_out(ctx, settings, corpus, plan, study, order, copies=copies, people=output)
-    print_result(shared(ctx), result, page, output, study)
+    """Run the experiment and print its result; the path of the report is the last line. `more` prints other tables. Raises what
+    `conduct` does."""
+    result, directory = carry_out(context, settings, corpus, plan, study, order, copies=copies)
+    print_result(context, result, directory, study, more)
 
 
-def print_result(context: CommandContext, result: Result, page: Path, output: str, files: Automation) -> None:
-    """The document where it is asked for, the path of the report, and the files for automation. Raises BoundsBroken."""
+def print_result(
+    context: CommandContext,
+    result: Result,
+    directory: Path,
+    files: Automation,
+    more: Callable[[Console, Result], None] | None = None,
+) -> None:
+    """Print an experiment's table, finish its package, and print the document where it is asked for; the path of the report is
+    the last line. Then write the files for automation. Raises BoundsBroken."""
+    from cli.study import show_study
+    from experiments.package.check import finish
     from experiments.result.codec import to_json
     from experiments.workloads import about
 
-    if output == "json":
-        print_json(to_json(result))
+    show_study(context.people, result)
+    if more is not None:
+        more(context.people, result)
+    page = finish(result, directory)
+    context.document(to_json(result))
     flush()
-    context.last_line(output, str(page))
+    context.last_line(str(page))
     seconds = sum(run.elapsed_s for point in result.points for run in point.repeats)
     files.settle(about(result.workload).titled(result.kind), result.verdict, result.bounds, seconds, context.env)
 
 
 def carry_out(
-    ctx: typer.Context,
+    context: CommandContext,
     settings: Settings,
     corpus: Path,
     plan: Kind,
@@ -299,16 +304,11 @@ def carry_out(
     order: DiscoveryOrder,
     *,
     copies: bool = False,
-    options: JobOptions | None = None,
-    brief: bool = False,
-    people: str = "table",
 ) -> tuple[Result, Path]:
-    """Run an experiment with progress and print its table, or only its verdict where it is `brief`; the result, and the path of
-    its report. `options`: those that no order has; `people`: the output format, which decides where the table goes. Raises what
-    `conduct` does."""
+    """Run an experiment with progress; the result, and the directory of its package, which is not finished. Raises what `conduct`
+    does."""
     from cli.progress import progress_display
     from cli.serve import site_page
-    from cli.study import show_study, show_warnings
     from controller.jobs.jobs import prepare_source
     from core.operations import NullRecorder
     from core.options.dates import checked_zone
@@ -316,15 +316,12 @@ def carry_out(
     from core.records import JobOptions
     from core.storage.layer import Storage
     from experiments.crew.system import Ways
-    from experiments.package.finish import finish
     from experiments.study import conduct
     from experiments.workloads.discovery.run_point import Load
     from experiments.workloads.discovery.site import Site
     from experiments.workloads.discovery.workload import Discovery
 
-    context = shared(ctx)
     study.begin(Discovery.about.titled(plan.name))
-    console = context.people(people)
     bank = read_bank(study.passwords) if study.passwords else None
     cache = opt.declared_cache(study.filer_cache, settings)
     cap = None if study.null_memory is None else parse_bytes(study.null_memory, "--null-memory")
@@ -334,7 +331,7 @@ def carry_out(
     with progress_display(context.err) as display:
         load = Load(
             options=dataclasses.replace(
-                order.distributed(options or JobOptions()),
+                order.distributed(JobOptions()),
                 single_pass=order.single_pass,
                 time_zone=checked_zone(order.time_zone),
                 fsync=order.fsync,
@@ -361,13 +358,7 @@ def carry_out(
                 baseline=not study.no_baseline,
                 array=array,
             )
-            result, directory = conduct(discovery, plan, study.min_seconds, fail_if=study.fail_if or ())
-    if brief:
-        console.print(result.verdict, markup=False, soft_wrap=True)
-    else:
-        show_study(console, result)
-        show_warnings(console, result)
-    return result, finish(result, directory)
+            return conduct(discovery, plan, study.min_seconds, fail_if=study.fail_if or ())
 
 
 @commands.add("job-types", "edbench bench job-types --corpus c --workers 2 --repeats 5")
@@ -380,7 +371,6 @@ def job_types(
     wait: opt.Wait = None,
     storage: opt.StorageRoot = None,
     automation: Automation,
-    output: opt.TableOrJson = "table",
 ) -> None:
     """Compare the load of the four types of jobs.
 
@@ -397,15 +387,13 @@ def job_types(
     zone = checked_zone(order.time_zone)
 
     from cli.progress import progress_display
-    from cli.study import show_study, show_warnings
     from controller.jobs.jobs import prepare_source
     from core.operations import NullRecorder
     from core.storage.layer import Storage
     from experiments.crew.system import Ways
-    from experiments.kinds.grid import Grid, checked
-    from experiments.package.finish import finish
+    from experiments.kinds import Grid, checked
     from experiments.study import conduct
-    from experiments.workloads.job_types.result import TypeLoad
+    from experiments.workloads.job_types import TypeLoad
     from experiments.workloads.job_types.workload import TYPES, JobTypes, Stage
 
     await_answer(settings.storage, corpus)
@@ -425,6 +413,4 @@ def job_types(
         job_types = JobTypes(stage, source, corpus.absolute())
         automation.begin(job_types.about.titled(grid.name))
         result, directory = conduct(job_types, grid, order.min_seconds, fail_if=order.fail_if or ())
-    show_study(context.people(output), result)
-    show_warnings(context.people(output), result)
-    print_result(context, result, finish(result, directory), output, automation)
+    print_result(context, result, directory, automation)

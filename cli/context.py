@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import dataclasses
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, TextIO
+from typing import TYPE_CHECKING, Any, TextIO
 
 import typer
 
+from cli.output import print_document
 from cli.tree import standard_output
 from core.clock import Clock, SystemClock
 from core.errors import UsageError
@@ -28,6 +29,8 @@ class CommandContext:
 
     env: Mapping[str, str]
     clock: Clock = field(default_factory=SystemClock)
+    output: str = "table"
+    csv_raw: bool = False
 
     def settings(self) -> Settings:
         """Settings from the environment; raises UsageError with the variable's name on a bad value."""
@@ -38,13 +41,25 @@ class CommandContext:
         """Standard output."""
         return _console(sys.stdout)
 
-    def people(self, output: str) -> Console:
+    @property
+    def people(self) -> Console:
         """Where tables and remarks go: to standard output unless that is for a document."""
-        return _console(_for_people(output))
+        return _console(self._for_people)
 
-    def last_line(self, output: str, line: str) -> None:
+    def last_line(self, line: str) -> None:
         """Print the line that scripts read last, such as an id or a path, where `people` is."""
-        print(line, file=_for_people(output), flush=True)
+        print(line, file=self._for_people, flush=True)
+
+    def document(self, value: Any, rows: Iterable[Any] | None = None, fields: Sequence[str] = ()) -> bool:
+        """Print a record, or records, in the format of -o; False for a table, which the command prints itself.
+
+        `rows`: what jsonl and csv print in place of `value`; `fields`: those of each record, where records are printed as they
+        come.
+        """
+        if self.output == "table":
+            return False
+        print_document(value if rows is None or self.output == "json" else rows, self.output, fields, raw=self.csv_raw)
+        return True
 
     @property
     def err(self) -> Console:
@@ -55,11 +70,9 @@ class CommandContext:
         """One plain line on standard error."""
         print(line, file=sys.stderr, flush=True)
 
-
-def _for_people(output: str) -> TextIO:
-    if output == "table":
-        return sys.stdout
-    return standard_output.get() or sys.stderr
+    @property
+    def _for_people(self) -> TextIO:
+        return sys.stdout if self.output == "table" else standard_output.get() or sys.stderr
 
 
 def _console(file: TextIO) -> Console:
@@ -74,7 +87,7 @@ def shared(ctx: typer.Context) -> CommandContext:
     """The context of the running command."""
     if not isinstance(ctx.obj, Mapping):
         raise TypeError("commands are started by cli.main")
-    return CommandContext(ctx.obj)
+    return CommandContext(ctx.obj, output=ctx.params.get("output", "table"), csv_raw=ctx.params.get("csv_raw", False))
 
 
 def with_options(

@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from cli import options as opt
 from cli.context import shared
-from cli.output import bytes_text, flush, print_json, table
+from cli.output import bytes_text, flush, table
 from cli.tree import Commands
 from core.errors import Interrupted, RunFailed, UsageError
 from core.options.tuning import MOST_SCALE
@@ -62,6 +61,8 @@ def generate(
     except KeyboardInterrupt as error:
         raise Interrupted(f"the finished part stays in {directory}; run the same command to continue") from error
     seconds = (context.clock.monotonic_ns() - started) / 1e9
+    if context.document(made):
+        return
     for line in (
         f"{directory}: {made['items']:,} items, {bytes_text(made['raw_bytes'])} raw, "
         f"{bytes_text(made['discovered_bytes'])} discovered (expansion {made['expansion']:.2f})",
@@ -91,7 +92,8 @@ def check(
     context = shared(ctx)
     with reporter(context.err, context.clock, "checking") as report:
         outcome = check_corpus(directory, processes or usable_cores(), report)
-    _show_checked(context.out, directory, outcome)
+    if not context.document(outcome):
+        _show_checked(context.out, directory, outcome)
     flush()
     if outcome.differences:
         raise RunFailed(f"{directory} is damaged or changed: {len(outcome.differences):,} differences, listed above")
@@ -119,7 +121,6 @@ def describe(
     figures: Annotated[
         Path | None, typer.Option("--figures", metavar="DIR", help="Draw the distributions as SVG files in DIR.")
     ] = None,
-    output: opt.TableOrJson = "table",
 ) -> None:
     """Print the totals and distributions of a corpus.
 
@@ -132,17 +133,15 @@ def describe(
             f"{directory} is not a corpus: it has no {DESCRIPTION}; create one with `edbench corpus generate`"
         )
     of = read_json(directory / DESCRIPTION)
-    console = shared(ctx).out
+    context = shared(ctx)
     if figures is not None:
         from dataset_gen.truth.figures import draw  # imports matplotlib
 
         for file in draw(of, directory, figures):
-            shared(ctx).people(output).print(str(file), markup=False)
-        if output == "table":
-            return
-    if output == "json":
-        print_json(of)
+            context.people.print(str(file), markup=False)
+    if context.document(of) or figures is not None:
         return
+    console = context.out
     wanted = of["wanted"]
     rows = [
         ("raw bytes", f"{of['raw_bytes']:,}", f"{wanted['raw_bytes']:,}"),
@@ -171,16 +170,15 @@ def profiles(
         float,
         typer.Option("--scale", min=0.0, max=MOST_SCALE, help="Describe it at this scale; 1.0 is the whole profile."),
     ] = 1.0,
-    output: opt.TableOrJson = "table",
 ) -> None:
     """List the corpus profiles, or describe what one generates at a scale."""
     from dataset_gen.profile import load_profile, profile_names
 
-    console = shared(ctx).out
+    context = shared(ctx)
+    console = context.out
     if not profile:
         found = [load_profile(name) for name in profile_names()]
-        if output == "json":
-            print_json([{"name": one.name, "raw_bytes": one.raw_bytes, "about": one.about} for one in found])
+        if context.document([{"name": one.name, "raw_bytes": one.raw_bytes, "about": one.about} for one in found]):
             return
         rows = [(one.name, bytes_text(one.raw_bytes), one.about) for one in found]
         console.print(table(("profile", "raw at scale 1", "about"), rows, right=(1,), whole=(0,)))
@@ -189,8 +187,7 @@ def profiles(
     from dataset_gen.describe import outline  # imports the writers of formats, which name the faults
 
     of = outline(load_profile(profile), scale)
-    if output == "json":
-        print_json(of)
+    if context.document(of):
         return
     console.print(f"{of['name']}, version {of['version']}: {of['about']}", markup=False)
     console.print(f"at scale {scale:g}: {_totals(of)}", markup=False)

@@ -26,7 +26,7 @@ Name = Annotated[
 ]
 
 
-@commands.add("collect", "edbench counters collect moosefs --output-file c.jsonl -- mfscli -H MASTER -SMO -m 1 -p -s ,")
+@commands.add("collect", "edbench counters collect moosefs --to c.jsonl -- mfscli -H MASTER -SMO -m 1 -p -s ,")
 def collect_counters(
     ctx: typer.Context,
     kind: Annotated[
@@ -39,11 +39,8 @@ def collect_counters(
         list[str],
         typer.Argument(metavar="-- COMMAND...", help="command that prints the counters; use ssh for another host"),
     ],
-    output_file: Annotated[
-        Path,
-        typer.Option(
-            "--output-file", metavar="FILE", help="Write the samples to FILE, which must be new: one line each."
-        ),
+    to: Annotated[
+        Path, typer.Option("--to", metavar="FILE", help="Write the samples to FILE, which must be new: one line each.")
     ],
     every: Annotated[
         float, typer.Option("--every", metavar="SECONDS", min=0.1, max=3600, help="Take a sample every SECONDS.")
@@ -64,7 +61,7 @@ def collect_counters(
     context = shared(ctx)
     if kind not in COLLECTORS:
         raise UsageError(f"KIND is {kind!r}; it must be {' or '.join(COLLECTORS)}")
-    writable_file(output_file, "--output-file")
+    writable_file(to, "--to")
     called = array_name(name or kind)
     clock, began = context.clock, context.clock.monotonic_ns()
     due = began
@@ -80,17 +77,18 @@ def collect_counters(
 
     moments = 0
     try:
-        with output_file.open("x", encoding="utf-8") as file:
+        with to.open("x", encoding="utf-8") as file:
             for _ in collect(kind, command, file, name=called, now=clock.now, wait=wait, say=context.say):
                 moments += 1
     except UsageError:
-        output_file.unlink(missing_ok=True)  # nothing was collected
+        to.unlink(missing_ok=True)  # nothing was collected
         raise
     except FileExistsError as error:
-        raise UsageError(f"--output-file {output_file} exists; give a new file") from error
+        raise UsageError(f"--to {to} exists; give a new file") from error
     except KeyboardInterrupt:
         pass  # how it ends, mostly
-    context.say(f"{output_file}: {moments:,} samples of {called}")
+    if not context.document({"path": str(to), "name": called, "samples": moments}):
+        context.say(f"{to}: {moments:,} samples of {called}")
 
 
 @commands.add("import", "edbench counters import last array.csv --map array.toml --offset 1.5")
@@ -139,9 +137,13 @@ def import_counters(
         handles = installed.find(job).each
         if remove:
             seconds = forget_array(handles, str(name))
-            context.say(f"{name}: {seconds:,} seconds removed" if seconds else f"no counters were imported as {name}")
+            if not context.document({"name": name, "removed_seconds": seconds}):
+                context.say(
+                    f"{name}: {seconds:,} seconds removed" if seconds else f"no counters were imported as {name}"
+                )
             return
         done = import_array(handles, meaning(file, mapping, name), file, offset, context.env)
+    context.document(done)
     _show(context, done)
 
 

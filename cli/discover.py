@@ -11,7 +11,7 @@ import typer
 from cli import options as opt
 from cli.automation import Automation
 from cli.context import CommandContext, shared, with_options
-from cli.output import await_answer, flush, print_json
+from cli.output import await_answer, flush
 from cli.tree import Commands
 from core.errors import Interrupted, RunFailed, SystemFault, UsageError
 
@@ -41,7 +41,6 @@ def discover(
     serve: opt.Serve = False,
     serve_port: opt.ServePort = opt.PORT,
     automation: Automation,
-    output: opt.TableOrJson = "table",
 ) -> None:
     """The command starts PostgreSQL, the broker and the workers unless EDBENCH_DATABASES is set. Ctrl-C pauses the job. The
     exit status is 1 when another command cancels the job, 0 when another command pauses it, 3 when a figure is beyond a bound of
@@ -62,7 +61,7 @@ def discover(
         refuse_no_ocr(plan.options.ocr)
     scaling = Scaling(workers, opt.given(ctx, "workers"), slots, order.databases)
     automation.begin("discover")
-    _discover(context, settings, source, plan, scaling, output, serve_port if serve else None, automation)
+    _discover(context, settings, source, plan, scaling, serve_port if serve else None, automation)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -81,7 +80,6 @@ def _discover(
     path: Path,
     plan: DiscoveryPlan,
     scaling: Scaling,
-    output: str,
     page: int | None,
     automation: Automation,
 ) -> None:
@@ -108,7 +106,7 @@ def _discover(
         refuse_no_common_arbiter(databases, installed.settings, ours=installed.embedded)
         workers, slots = (scaling.workers, settings.slots) if installed.embedded else crew_of(databases[0])
         jobs = create_discovery(databases, filer, settings, source, plan, workers=workers, slots=slots)
-        follow(context, installed, jobs, workers=workers, slots=slots, output=output, automation=automation)
+        follow(context, installed, jobs, workers=workers, slots=slots, automation=automation)
 
 
 def refuse_scaling(workers: int | None, slots: int | None) -> None:
@@ -129,7 +127,6 @@ def follow(
     *,
     workers: int,
     slots: int,
-    output: str,
     automation: Automation | None = None,
 ) -> None:
     """Wait for a job or group, then print its summary with the id as the last line, or its document.
@@ -170,9 +167,8 @@ def follow(
         untraced: list[str] = []
         if state.over:
             result, untraced = _with_traces(context, installed, jobs, result)
-        if output == "json":
-            print_json(result.to_json())
-        show_result(context.people(output), result)
+        context.document(result)
+        show_result(context.people, result)
         flush()
         clean_copies(jobs, Storage(NullRecorder()), installed.settings.storage)
         for outcome, each in zip(outcomes, result.each, strict=True):
@@ -190,7 +186,7 @@ def follow(
         context.say(f"job {called} waits: remove the cause, then `edbench job resume {called}`")
         raise
     finally:
-        context.last_line(output, called)
+        context.last_line(called)
 
 
 def _with_traces(

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import dataclasses
-
 import typer
 
 from cli import options as opt
 from cli.context import shared, with_options
-from cli.output import await_answer, flush, print_json
+from cli.output import await_answer, flush
 from cli.tree import Commands
 from controller.doctor import Finding, Level, run_checks
 from core.errors import RunFailed
@@ -19,7 +17,7 @@ _STYLES = {Level.OK: "green", Level.WARN: "yellow", Level.BAD: "bold red"}
 
 
 @commands.add("doctor", "edbench doctor")
-def doctor(ctx: typer.Context, storage: opt.StorageRoot = None, output: opt.TableOrJson = "table") -> None:
+def doctor(ctx: typer.Context, storage: opt.StorageRoot = None) -> None:
     """Each line is one check; an arrow below it shows what to fix. The exit status is 1 when a check is bad."""
     context = shared(ctx)
     settings = with_options(context.settings(), storage=storage, slots=None, engine=None)
@@ -28,14 +26,13 @@ def doctor(ctx: typer.Context, storage: opt.StorageRoot = None, output: opt.Tabl
     findings: list[Finding] = []
     for finding in run_checks(settings, context.clock):
         findings.append(finding)
-        if output == "table":
+        if context.output == "table":
             console.print(f"{finding.level:<5}", style=_STYLES[finding.level], end="")
             console.print(finding.what, markup=False)
             if finding.fix:
                 console.print(f"      -> {finding.fix}", markup=False)
             flush()
-    if output == "json":
-        print_json([dataclasses.asdict(finding) for finding in findings])
+    context.document(findings)
     wrong = sum(f.level is Level.BAD for f in findings)
     if wrong:
         raise RunFailed(

@@ -6,7 +6,7 @@ import os
 import sys
 from collections.abc import Iterator
 from dataclasses import fields
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 from rich.markup import escape
@@ -56,18 +56,26 @@ def formats(
     context = shared(ctx)
     load_plugins(read_settings(os.environ).plugins)
     chosen = [one for one in listed(all_handlers()) if word is None or one.named(word)]
+    if word is not None and not chosen:
+        raise UsageError(f"no format has the name, extension or media type {word!r}; list them with `edbench formats`")
+    if context.document(map(_document, chosen)):
+        return
     if word is None:
         rows = [_row(one) for one in chosen]
         context.out.print(table(("format", "extensions", "text", "children", "announced by"), rows))
         context.say("`edbench formats pdf` shows what is extracted from a format and what is not")
-    elif not chosen:
-        raise UsageError(f"no format has the name, extension or media type {word!r}; list them with `edbench formats`")
     for one in chosen if word is not None else ():
         context.out.print(f"[bold]{escape(one.declared.title)}[/]")
         grid = Table.grid(padding=(0, 2))
         for name, said in details(one):
             grid.add_row(name, escape(said.replace("`", "")))
         context.out.print(grid)
+
+
+def _document(one: Listed) -> dict[str, Any]:
+    of = one.declared
+    names = {"name": of.title, "extensions": list(of.extensions), "text": of.text, "children": of.children}
+    return names | {"announces": of.announces, "details": dict(details(one))}
 
 
 def _row(one: Listed) -> tuple[str, ...]:

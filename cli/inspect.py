@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-import json
+import itertools
 import os
 import sys
 from collections import Counter
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING, Annotated, Any
 
+import msgspec
 import typer
 
 from cli import options as opt
+from cli.context import shared
 from cli.output import table
 from cli.tree import Commands
 from controller.jobs.ocr import ocr_choice, refuse_no_ocr
@@ -30,6 +33,10 @@ if TYPE_CHECKING:
 commands = Commands()
 
 ROWS_SHOWN = 50
+FIELDS = (
+    *("container_path", "id", "parent", "name", "name_b64", "kind", "container", "media_type", "bytes", "sha256"),
+    *("text_state", "pages", "text", "metadata", "exceptions", "children"),
+)
 
 # The same text as in DiscoveryOrder, whose import would bring the database's libraries, which nothing here needs.
 Ocr = Annotated[
@@ -53,6 +60,7 @@ TimeZone = Annotated[
 
 @commands.add("inspect", "edbench inspect mail.mbox report.docx -o jsonl")
 def inspect(
+    ctx: typer.Context,
     paths: Annotated[list[str], typer.Argument(metavar="PATH...", help="files or directories")],
     processes: Annotated[
         int | None,
@@ -62,13 +70,12 @@ def inspect(
     ocr: Ocr = False,
     ocr_languages: OcrLanguages = None,
     time_zone: TimeZone = DEFAULT_ZONE,
-    output: Annotated[Literal["table", "jsonl"], opt.OUTPUT] = "table",
 ) -> None:
     """Children come before their container. A file that cannot be read has an exception with the reason. The summary at the end
-    lists items, bytes, text states and exceptions by format (with -o jsonl on standard error). The exit status is 0 whatever
+    lists items, bytes, text states and exceptions by format (on standard error unless it is a table). The exit status is 0 whatever
     the files contain.
     """
-    jsonl = output == "jsonl"
+    context = shared(ctx)
     settings = read_settings(os.environ)
     load_plugins(settings.plugins)  # here too: what their handlers call a format may have to be looked up
     bank = read_bank(passwords).passwords if passwords else None
@@ -87,17 +94,34 @@ def inspect(
         titles=titles,
     )
     summary = Summary(titles)
-    shown: list[Any] = []
+    if context.output == "table":
+        shown = _first(lines, summary)  # rich is imported meanwhile
+        show(context.out, summary, shown)
+        return
+    if context.output == "jsonl":
+        for line in lines:
+            summary.take(counted(line) if isinstance(line, bytes) else line)
+            sys.stdout.buffer.write(line if isinstance(line, bytes) else msgspec.json.encode(line) + b"\n")
+        sys.stdout.buffer.flush()
+    else:
+        context.document(_taken(lines, summary), fields=FIELDS)
+    show(context.err, summary)
+
+
+def _taken(lines: Iterable[Any], summary: Summary) -> Iterator[Any]:
+    """The items, each of which is counted."""
     for line in lines:
-        wanted = not jsonl and len(shown) < ROWS_SHOWN
-        item = line if not isinstance(line, bytes) else json.loads(line) if wanted else counted(line)
+        item = msgspec.json.decode(line) if isinstance(line, bytes) else line
         summary.take(item)
-        if jsonl:
-            sys.stdout.buffer.write(line if isinstance(line, bytes) else json.dumps(line).encode() + b"\n")
-        elif wanted:
-            shown.append(item)
-    sys.stdout.buffer.flush()
-    show(summary, None if jsonl else shown)
+        yield item
+
+
+def _first(lines: Iterator[Any], summary: Summary) -> list[Any]:
+    """The items that are shown; the others are counted, which takes no parsing of their text."""
+    shown = list(_taken(itertools.islice(lines, ROWS_SHOWN), summary))
+    for line in lines:
+        summary.take(counted(line) if isinstance(line, bytes) else line)
+    return shown
 
 
 def _import_tables() -> None:
@@ -106,11 +130,8 @@ def _import_tables() -> None:
     import rich.table  # noqa: F401
 
 
-def show(summary: Summary, lines: list[Any] | None) -> None:
-    """The first lines, as a table, and the summary; the summary alone, on standard error, where there are none to be shown."""
-    from rich.console import Console
-
-    console = Console(stderr=lines is None, highlight=False, emoji=False)
+def show(console: Console, summary: Summary, lines: list[Any] | None = None) -> None:
+    """The first items, as a table, and the summary."""
     if lines is not None:
         _show_items(console, lines, summary.items)
     _show(console, summary)

@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-import csv
 import dataclasses
-import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from cli import options as opt
 from cli.context import CommandContext, shared, with_options
 from cli.installation import installation
-from cli.output import bytes_text, flush, print_json, table
+from cli.output import bytes_text, flush, table
 from cli.tree import Commands
-from core.csv_cells import defused
+from core.csv_cells import csv_cells
 from core.errors import RunFailed, UsageError
 from core.reading import read_problem
 from readers.errors import ExceptionCode
@@ -31,6 +29,7 @@ if TYPE_CHECKING:
 
     from controller.browse.counts import JobCounts
     from controller.databases import JobHandle, Jobs
+    from core.document import Document
     from core.records import JobState
     from sql.groups import GroupRow
     from sql.jobs import JobProgress, JobSummary
@@ -43,7 +42,6 @@ commands = Commands()
 def list_jobs(
     ctx: typer.Context,
     limit: Annotated[int, typer.Option("--limit", min=1, max=100_000, help="Show at most N.", metavar="N")] = 50,
-    output: opt.SummaryOrLines = "table",
 ) -> None:
     """List the jobs, newest first."""
     context = shared(ctx)
@@ -54,21 +52,11 @@ def list_jobs(
 
         found = newest_jobs(installed.databases, limit)
         done = {summary.job.id: _progress(database, summary) for database, summary in found}
-        if output != "table":
+        if context.output != "table":
             from controller.jobs.documents import ListedJob, line_of  # a table is made from rows
 
-            lines = [line_of(s, database.name, done[s.job.id]).to_json() for database, s in found]
-            if output == "json":
-                print_json(lines)
-            elif output == "csv":
-                writer = csv.DictWriter(sys.stdout, list(ListedJob.model_fields), lineterminator="\n")
-                writer.writeheader()
-                writer.writerows(
-                    {name: defused(str("" if v is None else v)) for name, v in line.items()} for line in lines
-                )
-            else:
-                for line in lines:
-                    print_json(line, indent=None)
+            lines = [line_of(s, database.name, done[s.job.id]) for database, s in found]
+            context.document(lines, fields=list(ListedJob.model_fields))
         elif found:
             groups = {row.id: row for row in list_groups(installed.databases)}
             context.out.print(jobs_table(found, groups, done))
@@ -143,7 +131,7 @@ def _time(moment: datetime) -> str:
 
 
 @commands.add("show", "edbench job show last")
-def show(ctx: typer.Context, job: opt.JobArgument, output: opt.TableOrJson = "table") -> None:
+def show(ctx: typer.Context, job: opt.JobArgument) -> None:
     """Show a job: phases, items, exceptions, children.
 
     Items are counted by kind, media type and text state, exceptions by code.
@@ -156,8 +144,8 @@ def show(ctx: typer.Context, job: opt.JobArgument, output: opt.TableOrJson = "ta
         from core.job_types import types_of
 
         selected = installed.find(job)
-        if output == "json":
-            _print_documents(selected)
+        if context.output != "table":
+            context.document(_document(selected))
             return
         if selected.group is not None:
             context.out.print(group_line(selected.group), markup=False)
@@ -254,7 +242,7 @@ def show_counts(console: Console, counts: JobCounts) -> None:
         console.print(f"DOES NOT ADD UP: {violation.line()}", markup=False)
 
 
-def _print_documents(selected: Jobs) -> None:
+def _document(selected: Jobs) -> Document:
     from controller.browse.counts import count_job
     from controller.jobs.documents import document_of, group_document, holds_of
     from controller.observe.wire import wire_shares
@@ -265,10 +253,9 @@ def _print_documents(selected: Jobs) -> None:
         (handle,) = selected.each
         with handle.database.transaction() as conn:
             own = types_of(handle.job.options.of_type).figures(conn, handle)
-        print_json(document_of(count_job(handle), wire, own).to_json())
-    else:
-        holds = [holds_of(count_job(handle), handle.database.name) for handle in selected.each]
-        print_json(group_document(selected.group, wire, holds).to_json())
+        return document_of(count_job(handle), wire, own)
+    holds = [holds_of(count_job(handle), handle.database.name) for handle in selected.each]
+    return group_document(selected.group, wire, holds)
 
 
 @commands.add("pause", "edbench job pause 3f2a")
@@ -289,7 +276,6 @@ def resume(
     workers: opt.PlannedWorkers = None,
     slots: opt.PlannedSlots = None,
     storage: opt.StorageRoot = None,
-    output: opt.TableOrJson = "table",
 ) -> None:
     """Continue a job and wait for its end.
 
@@ -310,7 +296,7 @@ def resume(
             from cli.discover import refuse_scaling
 
             refuse_scaling(workers, slots)
-            context.last_line(output, f"{jobs.id} {resume_all(jobs, attach=False)}")
+            _print_state(context, jobs.id, resume_all(jobs, attach=False))
             return
         first = jobs.each[0]
         with first.database.transaction() as conn:
@@ -327,7 +313,7 @@ def resume(
 
         from cli.discover import follow
 
-        follow(context, installed, jobs, workers=workers, slots=slots, output=output)
+        follow(context, installed, jobs, workers=workers, slots=slots)
 
 
 @commands.add("requeue", "edbench job requeue last --code unreadable")
@@ -341,7 +327,6 @@ def requeue(
     workers: opt.PlannedWorkers = None,
     slots: opt.PlannedSlots = None,
     storage: opt.StorageRoot = None,
-    output: opt.TableOrJson = "table",
 ) -> None:
     """Process the exceptions of a completed job again.
 
@@ -359,7 +344,7 @@ def requeue(
         root = installed.settings.storage
         files = requeue_exceptions(jobs, code.value if code else None, storage_root=root, passwords=bank)
     context.say(f"{files} loose files are processed again")
-    resume(ctx, str(jobs.id), workers, slots, storage, output=output)
+    resume(ctx, str(jobs.id), workers, slots, storage)
 
 
 @commands.add("cancel", "edbench job cancel 3f2a")
@@ -396,7 +381,12 @@ def _end(context: CommandContext, jobs: Jobs, ask: Callable[[JobHandle], JobStat
         )
     if state is not wanted:
         context.say(f"job {jobs.id} ended before: it is {state}")
-    print(f"{jobs.id} {state}")
+    _print_state(context, jobs.id, state)
+
+
+def _print_state(context: CommandContext, job: uuid.UUID, state: str) -> None:
+    if not context.document({"job": str(job), "state": str(state)}):
+        context.last_line(f"{job} {state}")
 
 
 @commands.add("delete", "edbench job delete 3f2a")
@@ -418,27 +408,30 @@ def delete(ctx: typer.Context, job: opt.JobArgument, storage: opt.StorageRoot = 
         refuse_member(installed.databases, jobs)
         for line in delete_all(jobs, Storage(NullRecorder()), settings.storage):
             context.say(line)
-        print(f"{jobs.id} deleted")
+        _print_state(context, jobs.id, "deleted")
 
 
-@commands.add("custody", "edbench job custody last --output-file custody.jsonl")
+@commands.add("custody", "edbench job custody last -o jsonl --output-file custody.jsonl")
 def custody(
     ctx: typer.Context,
     job: Annotated[str, typer.Argument(metavar="[JOB]", help=opt.JOB)] = "",
     actions: Annotated[bool, typer.Option("--actions", help="Print only the actions of operators, no items.")] = False,
     check: Annotated[
         Path | None,
-        typer.Option("--check", metavar="FILE", help="Check a printed list against its own hashes; needs no database."),
+        typer.Option(
+            "--check",
+            metavar="FILE",
+            help="Check a list that -o jsonl wrote against its own hashes; needs no database.",
+        ),
     ] = None,
     noted: Annotated[
         list[str] | None,
         typer.Option("--noted", metavar="CHAIN", help="With --check: require this `chain` in the list; repeatable."),
     ] = None,
-    output: Annotated[Literal["jsonl"], opt.OUTPUT] = "jsonl",  # noqa: ARG001 — the only format; it brings --output-file
 ) -> None:
     """Print a job's chain of custody, or check a printed one.
 
-    It has the operator actions, then every item with its hashes, parser and task.
+    The table shows the operator actions. The other formats have them, then every item with its hashes, parser and task.
 
     Each action has a hash over itself and the action before it. An action that was changed, or whose predecessor was removed,
     is marked `broken`, and the exit status is 1. Note the last action's `chain`: with it, --check detects later whether the
@@ -458,18 +451,17 @@ def custody(
 
 
 def _print_custody(context: CommandContext, job: str, actions: bool) -> None:
-    broken = without = 0
     with installation(context.settings(), work=("controller.custody.report",), looks=False) as installed:
-        from controller.custody.report import actions_told, ended, items_of, parsers_told
+        from controller.custody.report import FIELDS, actions_told, ended, items_of, parsers_told
 
         handles = (installed.find_discovered(job) if job == "last" else installed.find(job)).each
+        told = list(actions_told(handles))
         read = () if actions else chain(parsers_told(handles), items_of(handles))
-        for line in ended(chain(actions_told(handles), read)):
-            if line["record"] == "action":
-                broken += bool(line["broken"])
-                without += line["chain"] is None
-            print_json(line, indent=None)
+        if not context.document(ended(chain(told, read)), fields=FIELDS):
+            names = ("at", "who", "action", "details")
+            context.out.print(table(names, (csv_cells(each, names, raw=True) for each in told), whole=(0,)))
     flush()
+    broken, without = sum(each["broken"] for each in told), sum(each["chain"] is None for each in told)
     if without:
         context.say(f"{without} actions have no hash: they are older than the hashes, or their hashes were removed")
     if broken:
@@ -479,14 +471,17 @@ def _print_custody(context: CommandContext, job: str, actions: bool) -> None:
 def _check_custody(context: CommandContext, path: Path, noted: list[str]) -> None:
     from controller.custody.check import check_list
 
-    out = context.out
+    out, faults = context.people, list[str]()
     try:
         with path.open(encoding="utf-8", newline="\n") as lines:
-            done = check_list(lines, noted, lambda line: out.print(line, markup=False, soft_wrap=True))
+            done = check_list(lines, noted, faults.append)
     except UnicodeDecodeError as error:
         raise UsageError(f"{path} is not a custody list: it is not UTF-8 ({error})") from error
     except OSError as error:
         raise UsageError(read_problem(path, error)) from error
+    context.document({**dataclasses.asdict(done), "faults": faults})
+    for line in faults:
+        out.print(line, markup=False, soft_wrap=True)
     out.print(
         f"{done.actions:,} actions, {done.without:,} of them without a hash: {done.faults:,} faults", markup=False
     )

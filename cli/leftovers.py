@@ -11,7 +11,7 @@ import typer
 from cli import options as opt
 from cli.context import shared, with_options
 from cli.installation import installation
-from cli.output import print_json, table
+from cli.output import table
 from cli.tree import Commands
 from core.errors import UsageError
 
@@ -24,7 +24,6 @@ def clean(
     remove: Annotated[bool, typer.Option("--remove", help="Remove them.")] = False,
     yes: Annotated[bool, typer.Option("--yes", help="With --remove: do not ask.")] = False,
     storage: opt.StorageRoot = None,
-    output: opt.TableOrJson = "table",
 ) -> None:
     """List the directories of jobs that no database knows, and remove them.
 
@@ -50,9 +49,7 @@ def clean(
             if row.job in going:
                 remove_one(root, row)
     rows = [row.model_copy(update={"removed": row.job in going}) for row in found]
-    if output == "json":
-        print_json([row.to_json() for row in rows])
-    elif rows:
+    if not context.document(rows) and rows:
         columns = ("directory", "last change (UTC)", "removed")
         lines = [(row.path, f"{row.changed:%Y-%m-%d %H:%M}", "yes" if row.removed else "no") for row in rows]
         context.out.print(table(columns, lines, whole=(0,)))

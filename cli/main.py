@@ -36,7 +36,7 @@ ROOT = (
     Entry("job", "List, show and control jobs; print their chain of custody.", ("cli.job",)),
     Entry("review", "Search, list, tag and analyse the items of jobs.", ("cli.review",)),
     Entry("produce", "Write text, page images and productions; check and import them.", ()),
-    Entry("bench", "Measure storage, plan a measurement.", ("cli.bench", "cli.plan")),
+    Entry("bench", "Measure storage, plan a measurement.", ("cli.bench", "cli.day", "cli.plan")),
     Entry("simulate", "Simulate a discovery on a described site in virtual time.", ("cli.simulate",), group=False),
     Entry("trace", "Record, replay, show and convert traces of storage calls.", ("cli.trace",)),
     Entry("result", "Check, describe, sign and compare result packages.", ("cli.result",)),

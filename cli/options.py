@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import secrets
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated
 
 import typer
 
@@ -15,15 +15,6 @@ __all__ = ["numbers"]  # for the commands that know it from here
 
 DEFAULT_WORKERS = 2
 PORT = 8080  # of the web UI
-
-OUTPUT = typer.Option("--output", "-o", help="Select the output format.")
-TableOrJson = Annotated[Literal["table", "json"], OUTPUT]
-TableOrLines = Annotated[Literal["table", "jsonl", "csv"], OUTPUT]
-TableOrCsv = Annotated[Literal["table", "json", "csv"], OUTPUT]
-SummaryOrLines = Annotated[Literal["table", "json", "jsonl", "csv"], OUTPUT]
-CsvRaw = Annotated[
-    bool, typer.Option("--csv-raw", help="With -o csv: do not put an apostrophe before what a spreadsheet runs.")
-]
 
 JOB = "id of a job or group, an unambiguous prefix of it, or `last`"
 JobArgument = Annotated[str, typer.Argument(metavar="JOB", help=JOB)]

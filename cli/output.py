@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import os
 import re
@@ -11,6 +12,7 @@ from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from core.csv_cells import csv_lines, flat
 from core.histogram import LIMIT_NS
 
 _PATIENCE_SECONDS = 5.0  # a filer under load takes a second or two
@@ -77,9 +79,37 @@ _CONTROLS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 _UNITS = ("B", "kB", "MB", "GB", "TB", "PB")
 
 
-def print_json(data: Any, *, indent: int | None = 2) -> None:
-    """One JSON document on standard output."""
-    print(json.dumps(data, indent=indent, ensure_ascii=False))
+def print_document(value: Any, output: str, fields: Sequence[str] = (), *, raw: bool = False) -> None:
+    """Print a record or records on standard output. `output` is json: one document; jsonl: a line for each record; csv: a row for
+    each record, or the name and the value of each field of the one record.
+
+    Records of an iterator are printed as they come; as CSV they need their `fields`.
+    """
+    plain = _plain(value)
+    if output == "json" and isinstance(plain, dict):
+        _line(plain, indent=2)
+    elif output == "json":
+        print("[")
+        for number, row in enumerate(map(_plain, plain)):
+            print(",\n" if number else "", end="")
+            print(json.dumps(row, ensure_ascii=False, default=str), end="")
+        print("\n]")
+    elif output == "jsonl":
+        for row in [plain] if isinstance(plain, dict) else map(_plain, plain):
+            _line(row)
+    else:
+        rows = ({"name": k, "value": v} for k, v in flat(plain)) if isinstance(plain, dict) else map(_plain, plain)
+        sys.stdout.writelines(csv_lines(rows, ("name", "value") if isinstance(plain, dict) else fields, raw=raw))
+
+
+def _plain(value: Any) -> Any:
+    if hasattr(value, "to_json"):
+        return value.to_json()
+    return dataclasses.asdict(value) if dataclasses.is_dataclass(value) and not isinstance(value, type) else value
+
+
+def _line(value: Any, indent: int | None = None) -> None:
+    print(json.dumps(value, indent=indent, ensure_ascii=False, default=str))
 
 
 def harmless(text: str) -> str:

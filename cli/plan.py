@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from cli import options as opt
-from cli.context import shared, with_options
-from cli.output import await_answer, print_json, table
+from cli.context import CommandContext, shared, with_options
+from cli.output import await_answer, table
 from cli.tree import Commands
 from core.errors import UsageError
 from core.settings import Settings, parse_bytes
@@ -75,7 +75,6 @@ def plan(
     from_: From = None,
     slots: opt.Slots = None,
     storage: opt.StorageRoot = None,
-    output: opt.TableOrJson = "table",
 ) -> None:
     """Plan a measurement: corpus, workers, repeats, time, commands.
 
@@ -94,7 +93,7 @@ def plan(
 
     from core.memory import client_memory as memory_here
     from dataset_gen.profile import load_profile
-    from experiments.kinds.grid import checked
+    from experiments.kinds import checked
     from experiments.sizing import PROFILE, Wish, document, refuse_room, size_study
 
     wish = Wish(
@@ -104,12 +103,11 @@ def plan(
         workers=None if counts is None else checked(counts, "--workers"),
         repeats=repeats,
     )
-    rates = _rates_of(from_) if from_ is not None else _rates_here(ctx, settings, wish)
+    rates = _rates_of(from_) if from_ is not None else _rates_here(context, settings, wish)
     sizing = size_study(wish, rates, load_profile(PROFILE))
     refuse_room(sizing, settings.storage)
-    if output == "json":
-        print_json(document(sizing, settings).to_json())
-    show_sizing(context.people(output), sizing, settings)
+    context.document(document(sizing, settings))
+    show_sizing(context.people, sizing, settings)
 
 
 def _rates_of(path: Path) -> Rates:
@@ -121,19 +119,19 @@ def _rates_of(path: Path) -> Rates:
     return rates_of(of_discovery(read_result(path)), str(path))
 
 
-def _rates_here(ctx: typer.Context, settings: Settings, wish: Wish) -> Rates:
+def _rates_here(context: CommandContext, settings: Settings, wish: Wish) -> Rates:
     """Of the fewest and the most workers that may be planned, once each, over a small corpus that is generated below the storage
     root once. Raises what `conduct` does."""
     from cli.bench import Study, carry_out
     from cli.corpus import reporter, usable_cores
     from controller.jobs.orders import DiscoveryOrder
     from dataset_gen.corpus import generate_corpus
-    from experiments.kinds.grid import scale_up
+    from experiments.kinds import scale_up
+    from experiments.package.check import finish
     from experiments.sizing import PROFILE, ranges, rates_of
     from experiments.workloads.discovery.result import PointSpec, of_discovery
     from monitoring.machine import processors
 
-    context = shared(ctx)
     counts = wish.workers or ranges(processors())[0]
     await_answer(settings.storage)
     corpus = settings.storage / "corpora" / f"plan-{SCALE:g}-seed-{SEED}"
@@ -144,8 +142,10 @@ def _rates_here(ctx: typer.Context, settings: Settings, wish: Wish) -> Rates:
     points = sorted({counts[0], counts[-1]})
     plan = scale_up(PointSpec(1, 1, settings.slots), points, repeats=study.repeats, seed=SEED)
     context.say("measuring for some minutes; these figures are not a result of the storage:")
-    result, report_path = carry_out(ctx, settings, corpus, plan, study, DiscoveryOrder(), brief=True, people="json")
-    return rates_of(of_discovery(result), str(report_path.parent))
+    result, directory = carry_out(context, settings, corpus, plan, study, DiscoveryOrder())
+    context.err.print(result.verdict, markup=False, soft_wrap=True)
+    finish(result, directory)
+    return rates_of(of_discovery(result), str(directory))
 
 
 def show_sizing(console: Console, sizing: Sizing, settings: Settings) -> None:

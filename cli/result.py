@@ -7,13 +7,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from cli import options as opt
-from cli.context import shared
-from cli.output import flush, print_json, table
+from cli.context import CommandContext, shared
+from cli.output import flush, table
 from cli.tree import Commands
 from core.errors import RunFailed, UsageError
 from core.reading import read_problem
-from experiments.result.grounds import GROUNDS, parse_grounds
+from experiments.result.compare import GROUNDS, parse_grounds
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -43,9 +42,10 @@ def check(
     """
     from experiments.summary import check as check_package  # slow to import
 
-    console = shared(ctx).out
+    context = shared(ctx)
     outcome = check_package(package, signers)
-    _show_checked(console, outcome)
+    if not context.document(outcome):
+        _show_checked(context.out, outcome)
     flush()
     if outcome.differences:
         raise RunFailed(
@@ -83,19 +83,26 @@ def describe(
     Without --sheet, the package's sheet is printed, or an empty one. The report and the manifest are written again; an existing
     signature is removed.
     """
-    from experiments.package.describe import describe as describe_package  # slow to import
+    from experiments.package.check import describe as describe_package  # slow to import
     from experiments.report.sheet import FILE as SHEET
     from experiments.report.sheet import TEMPLATE
 
-    there = package / SHEET
+    context, there = shared(ctx), package / SHEET
     if sheet is None:
-        print(there.read_text(encoding="utf-8") if there.is_file() else TEMPLATE, end="")
+        text = there.read_text(encoding="utf-8") if there.is_file() else TEMPLATE
+        if not context.document({"sheet": text}):
+            print(text, end="")
         return
     try:
         text = sheet.read_text(encoding="utf-8")
     except (OSError, ValueError) as error:
         raise UsageError(read_problem(sheet, error)) from error
-    shared(ctx).out.print(str(describe_package(package, text, str(sheet))), markup=False, soft_wrap=True)
+    _print_path(context, describe_package(package, text, str(sheet)))
+
+
+def _print_path(context: CommandContext, path: Path) -> None:
+    if not context.document({"path": str(path)}):
+        context.last_line(str(path))
 
 
 @commands.add("sign", "edbench result sign results/a --key ~/.ssh/id_ed25519")
@@ -111,13 +118,13 @@ def sign(
 
     The package must pass its check. The signature is of ssh-keygen -Y sign, namespace edbench-result.
     """
-    from experiments.package.signature import sign as sign_package
+    from experiments.package.manifest import sign as sign_package
     from experiments.summary import check as check_package  # slow to import
 
     outcome = check_package(package)
     if outcome.differences:
         raise UsageError(f"{package} is not signed, because its check fails: {outcome.differences[0]}")
-    shared(ctx).out.print(str(sign_package(package, key)), markup=False, soft_wrap=True)
+    _print_path(shared(ctx), sign_package(package, key))
 
 
 @commands.add("compare", "edbench result compare results/a results/b")
@@ -138,7 +145,6 @@ def compare(
     unchecked: Annotated[
         bool, typer.Option("--unchecked", help="Accept results that `edbench result check` refuses and label them.")
     ] = False,
-    output: opt.TableOrJson = "table",
 ) -> None:
     """Compare results of experiments or replays with their intervals.
 
@@ -146,22 +152,19 @@ def compare(
     refused, and so is what `edbench result check` refuses. Results with other mount options, another placement of the databases
     or another state of caches require --allow.
     """
-    from experiments.package.take import take
+    from experiments.package.check import take
     from experiments.result.compare import compare as compare_results
 
-    grounds = parse_grounds(allow)
+    context, grounds = shared(ctx), parse_grounds(allow)
     taken, labels = take(results, unchecked=unchecked)
     comparison = compare_results(taken, force=force, allow=grounds, unchecked=labels)
-    if output == "json":
-        print_json(comparison_json(comparison))
-    else:
-        show_comparison(shared(ctx).out, comparison)
+    if not context.document(comparison_json(comparison)):
+        show_comparison(context.out, comparison)
 
 
 def show_comparison(console: Console, comparison: Comparison) -> None:
     """Each result's verdict under its number, then the points side by side."""
-    from experiments.result import significance
-    from experiments.result.statistics import METHOD
+    from experiments.result.statistics import DIFFERENCES, METHOD
 
     for number, result in enumerate(comparison.results, 1):
         console.print(f"{number}  {result.run_id}: {result.verdict}", markup=False, soft_wrap=True)
@@ -188,7 +191,7 @@ def show_comparison(console: Console, comparison: Comparison) -> None:
                 values += [_cell(cell, figure), *([_against(cell, figure, comparison)] if number > 1 else [])]
         rows.append(tuple(values))
     console.print(table(columns, rows, right=range(len(comparison.rows[0].at))))
-    console.print(f"\nfigures: {METHOD}\n{significance.METHOD}", markup=False, soft_wrap=True)
+    console.print(f"\nfigures: {METHOD}\n{DIFFERENCES}", markup=False, soft_wrap=True)
 
 
 def _cell(cell: Cell | None, figure: Figure) -> str:

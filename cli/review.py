@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import csv
 import enum
 import itertools
-import json
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing
@@ -18,7 +16,7 @@ import typer
 from cli import options as opt
 from cli.context import CommandContext, shared
 from cli.installation import Installation, installation
-from cli.output import bytes_text, harmless, print_json, table
+from cli.output import bytes_text, harmless, table
 from cli.tree import Commands
 from core.errors import UsageError
 from readers.errors import ExceptionCode
@@ -62,7 +60,6 @@ def search(
         str | None, typer.Option("--save", metavar="NAME", help="Save the query; saved:NAME runs it again.")
     ] = None,
     forget: Annotated[str | None, typer.Option("--forget", metavar="NAME", help="Delete a saved search.")] = None,
-    output: opt.TableOrJson = "table",
 ) -> None:
     """Search the text and fields of items, best match first.
 
@@ -79,12 +76,10 @@ def search(
     work = ("controller.search.found", "controller.search.opened", "search.tantivy_engine", "rich.table")
     with installation(context.settings(), broker=False, work=work) as installed:
         if not query.strip():
-            _show_saved(context, installed, job, forget, output)
+            _show_saved(context, installed, job, forget)
             return
         hits, number = _found_items(installed, job, query, limit, custodian, families, save)
-        if output == "json":
-            print_json([hit.to_json() for hit in hits])
-        else:
+        if not context.document(hits):
             _show_hits(context, hits, number)
 
 
@@ -113,7 +108,7 @@ def _found_items(
     return hits, number
 
 
-def _show_saved(context: CommandContext, installed: Installation, job: str, forget: str | None, output: str) -> None:
+def _show_saved(context: CommandContext, installed: Installation, job: str, forget: str | None) -> None:
     """The saved searches, after one was deleted."""
     from controller.search.named import forget_search, searches_of
 
@@ -121,8 +116,7 @@ def _show_saved(context: CommandContext, installed: Installation, job: str, forg
     if forget is not None:
         forget_search(handles, forget)
     searches = searches_of(handles)
-    if output == "json":
-        print_json([search.to_json() for search in searches])
+    if context.document(searches):
         return
     rows = [(each.name, each.query, each.saved_by, f"{each.saved_at:%Y-%m-%d %H:%M:%S %z}") for each in searches]
     context.out.print(table(("name", "query", "saved by", "at"), rows, whole=(0,)))
@@ -206,12 +200,10 @@ def items(
     exception: Annotated[
         str | None, typer.Option("--exception", metavar="CODE", help="Select only items with this exception, or `any`.")
     ] = None,
-    output: opt.TableOrLines = "table",
-    csv_raw: opt.CsvRaw = False,
 ) -> None:
     """List items with their path, hash, text state and exceptions.
 
-    The table shows the first 50; jsonl and csv have all of them. For a group, the items of one job follow those of another, each
+    The table shows the first 50, the other formats all of them. For a group, the items of one job follow those of another, each
     with its database.
 
     CONDITIONS are KEY OPERATOR VALUE joined by `and`, with the operators = != < <= > >= and ~ (contains):
@@ -220,7 +212,6 @@ def items(
     """
     if exception not in (None, ANY_EXCEPTION, *ExceptionCode):
         raise UsageError(f"--exception is {exception!r}; it must be {ANY_EXCEPTION}, {', '.join(ExceptionCode)}")
-    refuse_raw(output, csv_raw)
     conditions = _conditions(where, language)
     context = shared(ctx)
     work = ("controller.browse.items", "controller.browse.item_filter", "rich.table")
@@ -248,13 +239,7 @@ def items(
             from controller.findings import check_findings
 
             check_findings(handles, installed.databases, **asked)
-        _print_items(context, handles, wanted, output, raw=csv_raw)
-
-
-def refuse_raw(output: str, csv_raw: bool) -> None:
-    """Raises UsageError where --csv-raw changes nothing."""
-    if csv_raw and output != "csv":
-        raise UsageError("--csv-raw requires -o csv")
+        _print_items(context, handles, wanted)
 
 
 def _conditions(where: str, language: str | None) -> tuple[Condition, ...]:
@@ -266,22 +251,12 @@ def _conditions(where: str, language: str | None) -> tuple[Condition, ...]:
     return (*parse_conditions(where), *in_language(language))
 
 
-def _print_items(
-    context: CommandContext, handles: Sequence[JobHandle], wanted: ItemFilter, output: str, *, raw: bool
-) -> None:
-    from controller.browse.items import csv_row, fields_of, stream_all
+def _print_items(context: CommandContext, handles: Sequence[JobHandle], wanted: ItemFilter) -> None:
+    from controller.browse.items import fields_of, stream_all
 
     # Closed here and not by the collector: the reader may close the pipe, and then the services end.
     with closing(stream_all(handles, wanted)) as rows:
-        if output == "jsonl":
-            for item in rows:
-                print_json(item, indent=None)
-        elif output == "csv":
-            writer = csv.writer(sys.stdout, lineterminator="\n")
-            fields = fields_of(handles)
-            writer.writerow(fields)
-            writer.writerows(csv_row(item, fields, raw=raw) for item in rows)
-        else:
+        if not context.document(rows, fields=fields_of(handles)):
             _show_items(context, rows, of_several=len(handles) > 1)
 
 
@@ -304,7 +279,7 @@ def _show_items(context: CommandContext, rows: Iterator[dict[str, Any]], *, of_s
     columns = (*origin, "container path", "custodian", "kind", "media type", "bytes", "text", "exceptions")
     context.out.print(table(columns, cells, right=(4 + len(origin),)))
     if len(shown) > ROWS_SHOWN:
-        context.say(f"only the first {ROWS_SHOWN} are shown; -o jsonl or -o csv prints all of them")
+        context.say(f"only the first {ROWS_SHOWN} are shown; -o jsonl prints all of them")
 
 
 @commands.add("item", "edbench review item last 3f2a91bc --text")
@@ -313,21 +288,20 @@ def item(
     job: opt.JobArgument,
     item: Annotated[str, typer.Argument(metavar="ITEM", help=ITEM)],
     text: Annotated[bool, typer.Option("--text", help="Print the indexed text of the item and nothing else.")] = False,
-    output: opt.TableOrJson = "table",
 ) -> None:
     """Show an item with its family, duplicates and thread; or its text.
 
     Duplicates, near-duplicates and thread are from the latest `edbench review dedupe`, `near-dup` and `threads` of the job.
     """
-    if text and output == "json":
-        raise UsageError("--text prints plain text: remove it, or -o json")
     context = shared(ctx)
+    if text and context.output != "table":
+        raise UsageError(f"--text prints plain text: remove it, or -o {context.output}")
     work = ("controller.browse.pages", "controller.browse.texts", "controller.findings", "rich.table")
     with installation(context.settings(), broker=False, work=work) as installed:
         if text:
             _print_text(installed, job, item)
         else:
-            _show_item(context, installed, job, item, output)
+            _show_item(context, installed, job, item)
 
 
 def _print_text(installed: Installation, job: str, reference: str) -> None:
@@ -343,13 +317,12 @@ def _print_text(installed: Installation, job: str, reference: str) -> None:
     sys.stdout.write(text if text.endswith("\n") else f"{text}\n")
 
 
-def _show_item(context: CommandContext, installed: Installation, job: str, reference: str, output: str) -> None:
+def _show_item(context: CommandContext, installed: Installation, job: str, reference: str) -> None:
     """Everything else, as the web UI shows it."""
     from controller.browse.pages import FAMILY_SHOWN
 
     of = _described(installed, *_item_called(installed, job, reference))
-    if output == "json":
-        print_json(of)
+    if context.document(of):
         return
     out = context.out
     out.print(table(("item", of["item"]["id"]), _rows(of["item"]), whole=(0,)))
@@ -442,16 +415,13 @@ def terms(
     ] = None,
     custodian: Custodian = None,
     custodians: Annotated[
-        bool, typer.Option("--custodians", help="Split the table by custodian, as csv and json always are.")
+        bool, typer.Option("--custodians", help="Split the table by custodian, as the other formats always are.")
     ] = False,
-    output: opt.TableOrCsv = "table",
-    csv_raw: opt.CsvRaw = False,
 ) -> None:
     """Report the hits of each search term of a list.
 
     Hits are items, items with their families, families, and hits of this term alone.
     """
-    refuse_raw(output, csv_raw)
     from controller.search.report import read_terms
 
     listed = read_terms(file, charset)
@@ -459,17 +429,10 @@ def terms(
     with installation(context.settings(), work=("controller.search.report", "controller.search.opened")) as installed:
         from controller.search.opened import opened_index
         from controller.search.report import CSV_FIELDS, csv_rows, hit_report
-        from core.csv_cells import defused
 
         opened = partial(opened_index, settings=installed.settings)
         report = hit_report(installed.find_discovered(job).each, opened, listed.terms, custodian=custodian)
-        if output == "json":
-            print_json(report.to_json())
-        elif output == "csv":
-            writer = csv.writer(sys.stdout, lineterminator="\n")
-            writer.writerow(CSV_FIELDS)
-            writer.writerows(row if csv_raw else list(map(defused, row)) for row in csv_rows(report))
-        else:
+        if not context.document(report, csv_rows(report), CSV_FIELDS):
             _show_report(context, report, custodians=custodians)
     if charset is None and not listed.charset.startswith("utf-8"):
         context.say(f"{file} was read as {listed.charset}; choose another charset with --charset")
@@ -515,32 +478,28 @@ def tag(
     ] = None,
     families: Families = False,
     remove: Annotated[bool, typer.Option("--remove", help="Remove the tag instead.")] = False,
-    history: Annotated[bool, typer.Option("--history", help="List who changed tags and searches, and when.")] = False,
-    output: opt.TableOrJson = "table",
 ) -> None:
     """Tag the items that a query finds, or list the tags.
 
-    `tag:NAME` in a query finds tagged items. Without TAG, the tags are listed, with --history all changes to them.
+    `tag:NAME` in a query finds tagged items. Without TAG, list the tags; `edbench job custody JOB --actions` lists all
+    changes to them.
     """
     if items and query.strip():
         raise UsageError("--item and QUERY exclude each other; give one")
     if bool(name) != bool(items or query.strip()):
         raise UsageError("TAG requires QUERY or --item ITEM: edbench review tag JOB TAG QUERY")
-    if history and name:
-        raise UsageError("--history lists changes: remove TAG and QUERY")
     context = shared(ctx)
-    work = ("controller.search.named", "controller.search.opened", "controller.custody.actions")
+    work = ("controller.search.named", "controller.search.opened")
     with installation(context.settings(), work=work, looks=bool(name)) as installed:
         handles = installed.find_discovered(job).each
         if name:
-            _change_tag(installed, handles, name, items or query, families=families, remove=remove, output=output)
-        elif history:
-            _show_history(context, handles, output)
+            _change_tag(context, installed, handles, name, items or query, families=families, remove=remove)
         else:
-            _show_tags(context, handles, output)
+            _show_tags(context, handles)
 
 
 def _change_tag(
+    context: CommandContext,
     installed: Installation,
     handles: Sequence[JobHandle],
     tag: str,
@@ -548,7 +507,6 @@ def _change_tag(
     *,
     families: bool,
     remove: bool,
-    output: str,
 ) -> None:
     """Set or remove a tag on the items that a query finds, or on those with these ids, and print the numbers."""
     from controller.browse.pages import item_called
@@ -561,8 +519,7 @@ def _change_tag(
     else:
         chosen = [item_called(handles, one) for one in wanted]
         made = tag_items(handles, tag, chosen, families=families, remove=remove)
-    if output == "json":
-        print_json(made.to_json())
+    if context.document(made):
         return
     done = "removed from" if remove else "added to"
     print(f"{made.found:,} items found, tag {made.tag} {done} {made.changed:,} of them")
@@ -570,30 +527,14 @@ def _change_tag(
         print(f"job {unaware} uses this tag and selected its items before this change: cancel it and create it again")
 
 
-def _show_tags(context: CommandContext, handles: Sequence[JobHandle], output: str) -> None:
+def _show_tags(context: CommandContext, handles: Sequence[JobHandle]) -> None:
     from controller.search.named import tags_of
 
     tags = tags_of(handles)
-    if output == "json":
-        print_json([tag.to_json() for tag in tags])
+    if context.document(tags):
         return
     rows = [
         (tag.tag, tag.items, f"{tag.first_at:%Y-%m-%d %H:%M:%S %z}", f"{tag.last_at:%Y-%m-%d %H:%M:%S %z}")
         for tag in tags
     ]
     context.out.print(table(("tag", "items", "first tagged", "last tagged"), rows, right=(1,), whole=(0,)))
-
-
-def _show_history(context: CommandContext, handles: Sequence[JobHandle], output: str) -> None:
-    """Who did what, oldest first."""
-    from controller.custody.actions import actions_of
-
-    actions = actions_of(handles)
-    if output == "json":
-        print_json([action.to_json() for action in actions])
-        return
-    rows = [
-        (f"{action.at:%Y-%m-%d %H:%M:%S %z}", action.who, action.action, json.dumps(action.details, ensure_ascii=False))
-        for action in actions
-    ]
-    context.out.print(table(("at", "who", "action", "details"), rows, whole=(0,)))

@@ -27,4 +27,6 @@ def scale(
 
     from controller.cluster.containers import scale as scale_containers  # brings the engine's client
 
-    scale_containers(context.env, workers, context.say)
+    done = scale_containers(context.env, workers)
+    if not context.document(done):
+        context.say(f"{workers} worker containers in {done.project}: {done.started} started, {done.stopped} stopped")

@@ -22,7 +22,9 @@ if TYPE_CHECKING:
 commands = Commands()
 
 
-@commands.add("serve", "edbench serve --port 8080", "controller.jobs.orders:DiscoveryOrder", order=("databases",))
+@commands.add(
+    "serve", "edbench serve --port 8080", "controller.jobs.orders:DiscoveryOrder", document=False, order=("databases",)
+)
 def serve(
     ctx: typer.Context,
     *,

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from cli import options as opt
-from cli.context import shared
-from cli.output import print_json, table
+from cli.context import CommandContext, shared
+from cli.output import table
 from cli.tree import Commands
+from core.errors import UsageError
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -25,7 +26,7 @@ _MOST_SCALE = 1e6
 @commands.add("simulate", "edbench simulate r1 --report r1-simulated")
 def simulate(
     ctx: typer.Context,
-    site: Annotated[str, typer.Argument(metavar="SITE", help="Simulate this site: r1, or a TOML file.")],
+    site: Annotated[str, typer.Argument(metavar="SITE", help="Simulate this site: r1, or a TOML file; day: the schedule of a result of `bench day`.")],
     workers: Annotated[
         str | None,
         typer.Option("--workers", metavar="N,N,...", help="Simulate these numbers of workers.  [default: the site's]"),
@@ -44,6 +45,9 @@ def simulate(
     shard: Annotated[
         bool, typer.Option("--shard", help="Distribute one data set over the databases.  [default: each has a copy]")
     ] = False,
+    filer: Annotated[
+        str | None, typer.Option("--filer", metavar="NAME", help="Simulate a day on this emulated filer.  [default: the result's]")
+    ] = None,
     chunk: Annotated[
         float | None,
         typer.Option("--chunk", min=1.0, max=1e6, metavar="ITEMS", help="Serve so many items together; 1: each alone.  [default: as many as keep a run short]"),
@@ -52,17 +56,20 @@ def simulate(
         Path | None, typer.Option("--report", metavar="DIR", help="Write report.html, figures, series and simulation.json to DIR.")
     ] = None,
     brief: Annotated[bool, typer.Option("--brief", help="Print the first line and the tables only.")] = False,
-    output: opt.TableOrJson = "table",
 ) -> None:  # fmt: skip
     """Simulate a discovery on a site in virtual time.
 
     No job runs and no storage is touched: the command plans the data set, takes what the pipeline demands from a calibration,
     and simulates hosts, databases, network and filer. Two runs give the same bytes. `edbench simulate r1` simulates the three rows
-    of report R1 and prints its tables and facts next to the simulated ones (docs/simulate.md).
+    of report R1 and prints its tables and facts next to the simulated ones (docs/simulate.md). `edbench simulate day --from RESULT`
+    predicts how many matters a day a filer carries.
     """
     context = shared(ctx)
+    if site == "day":
+        _day(context, from_, workers, filer)
+        return
     from cli.progress import step_told
-    from experiments.kinds.grid import checked
+    from experiments.kinds import checked
     from simulate.answer import Wish, write_report
     from simulate.answer import simulate as run
     from simulate.site import load_site
@@ -79,12 +86,39 @@ def simulate(
     )
     with step_told(context.err) as say:
         answer = run(wish, say)
-    if output == "json":
-        print_json(answer.document.to_json())
-    show(context.people(output), answer, brief=brief)
+    context.document(answer.document)
+    show(context.people, answer, brief=brief)
     if report is not None:
         path = write_report(answer, report)
-        context.people(output).print(str(path), markup=False, soft_wrap=True)
+        context.people.print(str(path), markup=False, soft_wrap=True)
+
+
+def _day(context: CommandContext, path: Path | None, workers: str | None, filer: str | None) -> None:
+    """Predict the curve of a business day. Raises UsageError."""
+    import dataclasses
+
+    from cli.day import read_day, show_prediction
+    from core.filer import load_filer
+    from simulate.day import predicted, schedule_of
+    from simulate.documents import DayDocument, SimulationDocument
+
+    if path is None:
+        raise UsageError("`simulate day` needs --from with a result of `bench day --matters 0`")
+    result = read_day(path)
+    schedule, within = schedule_of(result)
+    at = result.points[0].at
+    if workers is not None:
+        at = dataclasses.replace(at, workers=opt.numbers(workers, "--workers")[0])
+    model = load_filer(filer or str(result.conditions["filer"]))
+    repeats = max(len(point.repeats) for point in result.points)
+    found = predicted(result, model, at, schedule, within, (), repeats=repeats, source=str(path))
+    day = DayDocument(within_s_per_gb=within, carried=found.carried, curve=list(found.curve))
+    document = SimulationDocument(
+        schema="edbench-simulation/1", verdict=f"SIMULATED: {found.carried:,} matters/day", site="day", profile="", scale=1.0,
+        seed=schedule.seed, items=0, items_a_chunk=0.0, calibration=str(path), rows={}, facts=[], gains=[], day=day,
+    )  # fmt: skip
+    context.document(document)
+    show_prediction(context.people, found)
 
 
 def show(console: Console, answer: Answer, *, brief: bool) -> None:

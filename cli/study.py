@@ -15,7 +15,7 @@ from experiments.workloads import about
 
 
 def show_study(console: Console, result: Result) -> None:
-    """Verdict, what to do about its labels, one line a point, why points are limited."""
+    """Verdict, what to do about its labels, one line a point, why points are limited, notes."""
     workload = about(result.workload)
     console.print(result.verdict, markup=False, soft_wrap=True)
     for line in advice_on(result.labels):
@@ -35,10 +35,6 @@ def show_study(console: Console, result: Result) -> None:
     for point in result.points:
         for reason in point.limits:
             console.print(f"GENERATOR-LIMITED at {point.at}: {reason}", markup=False, soft_wrap=True)
-
-
-def show_warnings(console: Console, result: Result) -> None:
-    """What a reader must know before using the figures."""
     for warning in result.warnings:
         console.print(f"note: {warning}", markup=False, soft_wrap=True)
 

@@ -10,9 +10,7 @@ from typing import Annotated, Any
 
 import typer
 
-from cli import options as opt
 from cli.context import shared
-from cli.output import print_json
 from cli.tree import Commands
 from core.errors import SystemFault, UsageError
 
@@ -28,7 +26,6 @@ def token(
         bool, typer.Option("--api", help="Print the permanent token, for programs and where links are not printed.")
     ] = False,
     grafana: Annotated[bool, typer.Option("--grafana", help="Print Grafana's address, user and password.")] = False,
-    output: opt.TableOrJson = "table",
 ) -> None:
     """The link is valid once, for 15 minutes, and only while the port is bound to loopback. Run the command in the controller's
     container. `edbench serve` prints its own link.
@@ -54,9 +51,9 @@ def token(
         shown = SignIn.model_validate(_new_link(secret))
         if headless := headless_line(reached, dashboards):
             context.say(headless)
-    if output == "json":
-        print_json(shown.to_json())
-    elif api:
+    if context.document(shown):
+        return
+    if api:
         print(shown.password)
     else:
         print(

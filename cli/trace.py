@@ -8,7 +8,7 @@ import typer
 
 from cli import options as opt
 from cli.context import shared, with_options
-from cli.output import flush, print_json
+from cli.output import flush
 from cli.tree import Commands
 from core.errors import UsageError
 
@@ -20,9 +20,7 @@ commands = Commands()
 
 
 @commands.add("record", "edbench trace record last")
-def record(
-    ctx: typer.Context, job: opt.JobArgument, storage: opt.StorageRoot = None, output: opt.TableOrJson = "table"
-) -> None:
+def record(ctx: typer.Context, job: opt.JobArgument, storage: opt.StorageRoot = None) -> None:
     """Write the trace of a job that was created with --trace.
 
     `discover` and `job resume` write it themselves when they wait for the job. It can be written again at any time.
@@ -46,8 +44,7 @@ def record(
             labels = job_result(handle, installed.settings).labels
             gathered = collect_trace(handle, installed.settings, context.clock, labels=labels, ours=installed.embedded)
             traces.append((handle, trace_figures(gathered)))
-    if output == "json":
-        print_json([trace.to_json() | {"job": str(handle.id)} for handle, trace in traces])
+    if context.document([trace.to_json() | {"job": str(handle.id)} for handle, trace in traces]):
         return
     for _, trace in traces:
         context.out.print(trace_text(trace), markup=False, soft_wrap=True)

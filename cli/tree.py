@@ -12,12 +12,12 @@ import inspect
 import math
 import os
 import sys
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from importlib import import_module
 from pathlib import Path
-from typing import Annotated, Any, TextIO
+from typing import Annotated, Any, Literal, TextIO
 
 import typer
 from typer.core import TyperCommand, TyperGroup
@@ -32,14 +32,37 @@ ADVANCED = "Advanced"
 standard_output: ContextVar[TextIO | None] = ContextVar(
     "standard_output", default=None
 )  # while --output-file redirects it
-_OUTPUT_FILE = inspect.Parameter(
-    "output_file",
-    inspect.Parameter.KEYWORD_ONLY,
-    default=None,
-    annotation=Annotated[
+
+
+def _option_of_all(name: str, kind: Any, default: Any, *names: str, **more: Any) -> inspect.Parameter:
+    option = Annotated[kind, typer.Option(*names, **more)]
+    return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=option)
+
+
+# Of every command that prints a document: `cli.context` has their values, `Command.invoke` redirects the output.
+_OUTPUT = (
+    _option_of_all(
+        "output",
+        Literal["table", "json", "jsonl", "csv"],
+        "table",
+        *("--output", "-o"),
+        help="Select the output format: a table, a JSON document, one line of JSON per row, or CSV.",
+    ),
+    _option_of_all(
+        "output_file",
         Path | None,
-        typer.Option("--output-file", metavar="FILE", help="Write the output to FILE instead of standard output."),
-    ],
+        None,
+        "--output-file",
+        metavar="FILE",
+        help="Write the output to FILE instead of standard output.",
+    ),
+    _option_of_all(
+        "csv_raw",
+        bool,
+        False,
+        "--csv-raw",
+        help="With -o csv: do not put an apostrophe before what a spreadsheet runs.",
+    ),
 )
 
 
@@ -60,8 +83,9 @@ class Command(TyperCommand):
 
     def invoke(self, ctx: Any) -> Any:
         """Run it; with --output-file, standard output is that file."""
-        file = ctx.params.get(_OUTPUT_FILE.name) if "output" in ctx.params else None
-        if file is None:
+        if ctx.params.get("csv_raw") and ctx.params["output"] != "csv":
+            raise UsageError("--csv-raw requires -o csv", field="csv_raw")
+        if (file := ctx.params.get("output_file")) is None:
             return super().invoke(ctx)
         with _written(Path(file)):
             return super().invoke(ctx)
@@ -112,6 +136,7 @@ class Registered:
     example: str
     types: tuple[str, ...]
     only: Mapping[str, Collection[str]]
+    document: bool = True  # whether it prints one, in any format
 
     @property
     def help(self) -> str:
@@ -127,7 +152,7 @@ class Registered:
             cls=Command,
             help=f"{summary}\n\n{text}" if summary else text,
             epilog=f"Example: {self.example}",
-        )(taking(self.function, resolved(self.types), self.only))
+        )(taking(self.function, resolved(self.types), self.only, _OUTPUT if self.document else ()))
         command = get_command(app)
         for option in command.params:
             option.callback = option.callback or _refuse_no_number
@@ -141,13 +166,14 @@ class Commands:
     entries: dict[str, Registered] = field(default_factory=dict)
 
     def add(
-        self, name: str, example: str, *types: str, **only: Collection[str]
+        self, name: str, example: str, *types: str, document: bool = True, **only: Collection[str]
     ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
         """Register a function. `types`: records (`module:Name`) that its annotations name and that are imported when the
-        command is used; `only`: fields of such a parameter that become options."""
+        command is used; `document`: False for a command that runs until Ctrl-C and has no result; `only`: fields of such a
+        parameter that become options."""
 
         def registered(function: Callable[..., Any]) -> Callable[..., Any]:
-            self.entries[name] = Registered(name, function, example, types, only)
+            self.entries[name] = Registered(name, function, example, types, only, document)
             return function
 
         return registered
@@ -206,17 +232,21 @@ def _refuse_no_number(_ctx: object, option: Any, value: Any) -> Any:
 
 
 def taking(
-    function: Callable[..., Any], types: Mapping[str, Any], only: Mapping[str, Collection[str]]
+    function: Callable[..., Any],
+    types: Mapping[str, Any],
+    only: Mapping[str, Collection[str]],
+    more: Sequence[inspect.Parameter] = (),
 ) -> Callable[..., Any]:
     """The function with an option for each field of a parameter that is a document; of those in `only` for some of them, and
-    the others keep their default. What the document refuses is a UsageError that names the option."""
+    the others keep their default. What the document refuses is a UsageError that names the option. `more`: options that the
+    function does not get."""
     own = inspect.signature(function, eval_str=True, locals=dict(types)).parameters
     parts = {name: list(_options(p.annotation, only.get(name))) for name, p in own.items()}
 
     @functools.wraps(function)
     def command(**given: Any) -> Any:
-        if "output" in own:
-            given.pop(_OUTPUT_FILE.name, None)  # `Command.invoke` redirects standard output
+        for option in more:
+            given.pop(option.name, None)
         whole = {
             name: _made(own[name].annotation, {option.name: given.pop(option.name) for option in options})
             for name, options in parts.items()
@@ -225,9 +255,7 @@ def taking(
         return function(**given, **whole)
 
     everything = [one for name, p in own.items() for one in parts[name] or [p.replace(kind=p.KEYWORD_ONLY)]]
-    if "output" in own:
-        everything.append(_OUTPUT_FILE)
-    command.__signature__ = inspect.Signature(everything)  # type: ignore[attr-defined]
+    command.__signature__ = inspect.Signature([*everything, *more])  # type: ignore[attr-defined]
     command.__annotations__ = {}
     return command
 

@@ -10,7 +10,7 @@ import typer
 
 from cli import options as opt
 from cli.context import CommandContext, shared, with_options
-from cli.output import flush, print_json, table
+from cli.output import flush, table
 from cli.tree import Commands
 from core.errors import RunFailed
 from core.records import GroupKind
@@ -42,7 +42,6 @@ def verify(
         int, typer.Option("--examples", min=0, max=10_000, help="Show at most N differences of each kind.", metavar="N")
     ] = 10,
     storage: opt.StorageRoot = None,
-    output: opt.TableOrJson = "table",
 ) -> None:
     """It compares the database, the index and the files on the filer. For an extraction, a processing or an export, it reads
     every file again, compares it with its row, and compares the load files with each other as `edbench produce check` does.
@@ -61,7 +60,7 @@ def verify(
     settings = with_options(context.settings(), storage=storage, slots=None, engine=None)
     with installation(settings) as installed:
         target = installed.find(job)
-        if target.each and _verify_own(context, target.each[0], examples, output):
+        if target.each and _verify_own(context, target.each[0], examples):
             return
         chosen = choose_manifest(target.source, manifest, internal=internal)
         progress = context.say if context.err.is_terminal else _quiet
@@ -73,19 +72,18 @@ def verify(
             outcome = verify_job(
                 target.each[0], installed.settings, filer, chosen, examples=examples, progress=progress
             )
-        if output == "json":
-            print_json(outcome.to_json())
+        context.document(outcome)
         if isinstance(outcome, GroupVerification):
-            show_group(context.people(output), outcome)
+            show_group(context.people, outcome)
         else:
-            show(context.people(output), outcome)
+            show(context.people, outcome)
         flush()
         note_verified(target.each, outcome)  # last: the result is printed even if this fails
     if outcome.differences:
         raise RunFailed(f"job {target.id} differs from its manifest: {outcome.differences:,} differences, listed above")
 
 
-def _verify_own(context: CommandContext, handle: JobHandle, examples: int, output: str) -> bool:
+def _verify_own(context: CommandContext, handle: JobHandle, examples: int) -> bool:
     """Verify a job as its type does (core.job_types); False where that is as a discovery is verified."""
     from controller.verify.noted import note_verified
     from core.job_types import types_of
@@ -97,9 +95,8 @@ def _verify_own(context: CommandContext, handle: JobHandle, examples: int, outpu
     done = types.verify(handle, Storage(NullRecorder()), examples=examples, progress=progress)
     if done is None:
         return False
-    if output == "json":
-        print_json(done.to_json())
-    types.print_verified(context.people(output), done)
+    context.document(done)
+    types.print_verified(context.people, done)
     flush()
     note_verified([handle], done)  # last, as above
     if done.differences:

@@ -25,7 +25,7 @@ _MOST_PORT = 65_535
 _JOINED = ("EDBENCH_DATABASES", "EDBENCH_BROKER")  # that a file for --join may set, and nothing else
 
 
-@commands.add("worker", "edbench worker --broker redis://10.0.0.1:6379/0")
+@commands.add("worker", "edbench worker --broker redis://10.0.0.1:6379/0", document=False)
 def worker(
     ctx: typer.Context,
     *,

@@ -1,6 +1,11 @@
-"""Cells of CSV that a spreadsheet takes for text, whatever a file's name or a sender wrote into them."""
+"""Records as CSV: cells that a spreadsheet takes for text, whatever a file's name or a sender wrote into them."""
 
 from __future__ import annotations
+
+import csv
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
 
 # What spreadsheets take for the beginning of a formula, or skip in front of one.
 BEGINS_FORMULA = frozenset("=+-@\t\r\n\uff1d\uff0b\uff0d\uff20")  # the last four: full-width
@@ -9,3 +14,55 @@ BEGINS_FORMULA = frozenset("=+-@\t\r\n\uff1d\uff0b\uff0d\uff20")  # the last fou
 def defused(cell: str) -> str:
     """The cell with an apostrophe in front if it could be run as a formula; to take one away is to have it back."""
     return f"'{cell}" if cell[:1] in BEGINS_FORMULA else cell
+
+
+def csv_cells(row: Mapping[str, Any], fields: Sequence[str], *, raw: bool = False) -> list[str]:
+    """The cells of one record: paths joined by " / ", other lists by "; ", true and false in words, nothing for null. What a
+    spreadsheet would run is defused, unless it is wanted `raw`."""
+    cells = [_cell(row.get(field), " / " if field.endswith("path") else "; ") for field in fields]
+    return cells if raw else list(map(defused, cells))
+
+
+def _cell(value: Any, between: str) -> str:
+    if value is None:
+        return ""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, list | tuple):
+        return between.join(_cell(each, between) for each in value)
+    return json.dumps(value, ensure_ascii=False, default=str) if isinstance(value, Mapping) else str(value)
+
+
+def flat(value: Mapping[str, Any] | Sequence[Any], above: str = "") -> Iterator[tuple[str, Any]]:
+    """The fields of a record and of the records in it, named `outer.inner` or `list.0.inner`."""
+    pairs = value.items() if isinstance(value, Mapping) else enumerate(value)
+    for name, inner in pairs:
+        nested = isinstance(inner, Mapping) or (
+            isinstance(inner, list | tuple) and any(isinstance(each, Mapping | list | tuple) for each in inner)
+        )
+        if nested:
+            yield from flat(inner, f"{above}{name}.")
+        else:
+            yield f"{above}{name}", inner
+
+
+def csv_lines(
+    rows: Iterable[Mapping[str, Any]], fields: Sequence[str] = (), *, raw: bool = False, end: str = "\n"
+) -> Iterator[str]:
+    """A line of names, and a line for each record. Without `fields`, the records are collected: their fields are flat, and the
+    columns are those of all records."""
+    if not fields:
+        rows = [dict(flat(row)) for row in rows]
+        fields = list(dict.fromkeys(name for row in rows for name in row))
+    line = csv.writer(_Echo, lineterminator=end).writerow
+    yield line(fields)
+    for row in rows:
+        yield line(csv_cells(row, fields, raw=raw))
+
+
+class _Echo:
+    """What a writer of CSV writes to, to get the line back."""
+
+    @staticmethod
+    def write(line: str) -> str:
+        return line

@@ -2,7 +2,8 @@
 
 A package registers what it adds under a group: `edbench.commands` (the name is a command group, the value a module with
 `commands`), `edbench.web` (a module with the routers `api` and `pages`, and optionally `kinds` of measurements) and
-`edbench.workloads` (the name is a workload, the value a module with `ABOUT`). Nothing of a package is imported before it is used.
+`edbench.workloads` (the name is a workload, the value a module, or `module:Class`, with `ABOUT`). Nothing of a package is imported
+before it is used.
 
 `importlib.metadata` gives the same and takes 40 ms to import, most of the time of `edbench --help`.
 """

@@ -158,8 +158,8 @@ class JobTypes:
     # The controller and its interfaces
 
     def create(self, kind: JobType, sources: Any, out: str, storage: Any, settings: Any, **plan: Any) -> Any:
-        """Create a job of this type over all items of finished discoveries (`sources`: JobHandles) that writes below `out`; `plan`:
-        its name, workers, slots and filer."""
+        """Create a job of this type over the items of finished discoveries (`sources`: JobHandles) that writes below `out`; `plan`:
+        its name, workers, slots and filer; optionally the `tag` of the items (default: all) and the `prefix` of control numbers."""
         raise NotImplementedError
 
     def remove_output(self, handle: Any, storage: Any) -> str:

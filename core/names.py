@@ -25,10 +25,10 @@ def is_lossy(name: bytes) -> bool:
 
 def json_name(name: bytes) -> dict[str, str]:
     """`name`, and `name_b64` when the display text is lossy (design §2)."""
-    out = {"name": display_name(name)}
-    if is_lossy(name):
-        out["name_b64"] = base64.b64encode(name).decode("ascii")
-    return out
+    shown = display_name(name)
+    if shown.encode("utf-8", "surrogatepass") == name:
+        return {"name": shown}
+    return {"name": shown, "name_b64": base64.b64encode(name).decode("ascii")}
 
 
 def sibling_name(shown: str, occurrence: int) -> str:

@@ -71,6 +71,9 @@ def index_location(job: uuid.UUID, shard: uuid.UUID) -> bytes:
     return indexes_location(job) + b"/" + shard.hex.encode()
 
 
+FAN_OUT = 256  # folders of extracted children, by the first two digits of their ids
+
+
 def item_location(job: uuid.UUID, item: uuid.UUID, layout: Layout, worker: str) -> bytes:
     """The file of one extracted child: named by its id, never by a name that came from data; 256-way fan-out."""
     name = item.hex.encode()

@@ -1,16 +1,21 @@
-"""The disclosure of design §7: everything under which a result was found, and the hash of what must not differ."""
+"""The disclosure of design §7: everything under which a result was found, and the hash of what must not differ; what was dropped of
+caches, and which part of an emulated filer was the limit.
+"""
 
 from __future__ import annotations
 
 import hashlib
 import json
 import os
-from collections.abc import Mapping
-from dataclasses import asdict
+import statistics
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 from core.filer import FilerModel
+from core.residency import Dropped
+from experiments.report import words
 from monitoring.machine import place
 
 
@@ -94,3 +99,77 @@ def assumptions(filer: FilerModel) -> list[str]:
         said.append(f"directories: each entry adds {filer.directory.entry_us:g} us to making one more")
     said.append(f"round trip: {client.round_trip_us:g} us a metadata op, and for all data ops of a call together")
     return said
+
+
+NOT_DROPPED = "not dropped: caches of the filer itself, of its disks, and of other hosts"
+_STAYS = 0.01  # a share of resident bytes up to this counts as cold: pages that are mapped cannot go
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Drop(Dropped):
+    """What one attempt to drop caches did, and when."""
+
+    when: str  # "before" the run, at the barrier into "index", "before the calls" of a replay
+    host: str = ""  # of an experiment on several; empty: this command's
+
+    @classmethod
+    def of(cls, when: str, dropped: Dropped) -> Self:
+        """With its moment."""
+        return cls(when=when, **asdict(dropped))
+
+    @property
+    def cold(self) -> bool:
+        """Whether nothing worth speaking of stayed, as far as is known."""
+        return not self.refused and not self.unknown and self.resident_after <= _STAYS * self.bytes
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain data."""
+        return asdict(self) | {"seconds": round(self.seconds, 3), "cold": self.cold}
+
+
+def cache_state(drops: Sequence[Drop], *, asked: bool) -> str:
+    """`cold …`, `partly cold: …`, or `unknown` when nothing was dropped; with how much was in memory after a drop."""
+    if not asked:
+        return "unknown (nothing was dropped; --cold drops what may be dropped)"
+    stayed = max((one.resident_after / one.bytes for one in drops if one.bytes), default=0.0)
+    if drops and all(one.cold for one in drops):
+        where = "every host" if any(one.host for one in drops) else "this host"
+        return f"cold on {where}, at most {stayed:.1%} of the bytes in memory after a drop ({NOT_DROPPED})"
+    unknown = max((one.unknown for one in drops), default=0)
+    refused = max((one.refused for one in drops), default=0)
+    return (
+        f"partly cold: up to {stayed:.1%} of the bytes stayed in memory, {unknown:,} bytes unknown,"
+        f" {refused:,} files refused ({NOT_DROPPED})"
+    )
+
+
+BUSY = 0.85  # utilisation from which a station is called the limit
+THE_STORAGE = "limit: the storage"  # one that is not emulated: what of it is not known
+Stations = Mapping[str, Mapping[str, float]]  # by name: {"utilisation": 0 to 1, …}
+
+
+def busiest(series: Iterable[tuple[float, Stations]]) -> tuple[str, float] | None:
+    """The station that was busiest in the median second of work, and how busy; None where there were too few seconds.
+
+    The first and the last second of work are cut: calls began or ended within them.
+    """
+    worked = [stations for _, stations in series if any(use["utilisation"] > 0 for use in stations.values())][1:-1]
+    if not worked:
+        return None
+    medians = {name: statistics.median(use[name]["utilisation"] for use in worked) for name in worked[0]}
+    name = max(medians, key=lambda station: medians[station])
+    return name, medians[name]
+
+
+def limit_told(series: Iterable[tuple[float, Stations]], *, waits: bool) -> list[str]:
+    """The station that is the limit, from where the capacity model calls one so (`BUSY`); else, where it is known that
+    most of the time was spent waiting for the filer (`waits`), that its delays are. Nothing where neither is known."""
+    limit = busiest(series)
+    if limit is None:
+        return []
+    name, share = limit
+    if share >= BUSY:
+        return [f"limit: the filer's {name}, {words.percent(min(share, 1.0))} busy"]
+    if waits:
+        return [f"limit: the filer's delays, no station over {words.percent(share)} busy"]
+    return []

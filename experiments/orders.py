@@ -23,6 +23,7 @@ from experiments.result.steady import MIN_SECONDS
 ALIKE = (*Distribution.model_fields, "single_pass", "time_zone", "fsync", "layout", "index_engine", "filer")
 TUNED_ALIKE = tuple(name for name in ALIKE if name not in Distribution.model_fields)  # where the distribution varies
 DEFAULT_REPEATS = 5
+LEAST_LEVELS, MOST_LEVELS = 2, 100  # of kind `load`
 _NUMBERS = Metavar("N,N,…")
 _LEAST_SECONDS = 1.0  # of measurements that compare kinds of work with each other, not storage
 
@@ -184,6 +185,67 @@ class JobTypesOrder(Order):
     ] = None
     seed: Seed = None
     fail_if: FailIf = None
+
+
+class DayOrder(Order):
+    """A business day: matters that arrive, at rising rates."""
+
+    matters: Annotated[
+        str | None,
+        Field(
+            max_length=200,
+            pattern=TEXT,
+            description="Measure these loads, matters a day; 0: each matter alone.  [default: each alone, then search for the highest"
+            " load within the bound]",
+        ),
+        _NUMBERS,
+    ] = None
+    within: Annotated[
+        float,
+        Field(
+            gt=0,
+            le=1e9,
+            description="Count a discovery as in time if it ends within this many seconds for each GB of its matter.",
+        ),
+        Metavar("SECONDS"),
+    ] = 3_600.0
+    hours: Annotated[float, Field(ge=0.01, le=10_000, description="Let matters arrive for this many hours.")] = 8.0
+    compress: Annotated[
+        float,
+        Field(
+            ge=1,
+            le=100_000,
+            description="Divide the day's length by this; each matter then stands for one that is so many times as large.",
+        ),
+    ] = 1.0
+    clients: Annotated[int, Field(ge=1, le=1_000, description="Draw the matters' clients from this many.")] = 4
+    workers: Workers = 2
+    slots: Slots = None
+    repeats: Repeats = DEFAULT_REPEATS
+    min_seconds: MinSeconds = MIN_SECONDS
+    filer: Annotated[
+        str | None, Field(max_length=4_000, pattern=TEXT, description="Emulate this filer."), Metavar("NAME")
+    ] = None
+    filer_cache: FilerCache = None
+    no_baseline: Annotated[
+        bool,
+        Field(
+            description="Run no point on null storage; the result is labelled NO BASELINE and names no storage share."
+        ),
+    ] = False
+    seed: Seed = None
+    fail_if: FailIf = None
+
+
+def day_loads(matters: str | None) -> tuple[int, ...]:
+    """Loads as given, each once; empty: they are searched for. Raises UsageError."""
+    if matters is None:
+        return ()
+    wrong = UsageError(f"--matters is {matters!r}; it must be whole numbers, such as 0,4,8", field="matters")
+    parts = [part.strip() for part in matters.split(",")]
+    if not all(part.isdecimal() and len(part) <= 6 for part in parts):
+        raise wrong
+    return tuple(sorted({int(part) for part in parts}))
 
 
 class R1Points(Order):

@@ -23,11 +23,10 @@ from core.records import Phase
 from core.settings import Settings
 from dataset_gen.mix import Profile
 from experiments.report.words import listed, many, percent, size
-from experiments.result.significance import LEAST_REPEATS
+from experiments.result.statistics import LEAST_REPEATS
 from experiments.result.steady import MIN_SECONDS
-from experiments.workloads.discovery.null.storage import SHARE
-from experiments.workloads.discovery.phase_use import CallUse
-from experiments.workloads.discovery.result import Point, Result, Run
+from experiments.workloads.discovery.null import SHARE
+from experiments.workloads.discovery.result import CallUse, Point, Result, Run
 
 _READING = frozenset(op.label for op in (Op.STAT, Op.OPEN, Op.READ, Op.CLOSE))
 _WRITING = frozenset(op.label for op in (Op.CREATE, Op.WRITE, Op.CLOSE, Op.RENAME, Op.MKDIR))

@@ -1,29 +1,226 @@
 """Conducts an experiment from the first look to the written result: points, repeats, null baselines, interruption.
 
 It knows no workload: the `Workload` determines what is run and what is measured, the `Kind` which points are measured.
+`evaluated` is the one function that makes every figure, label and verdict of `result.json` out of what was observed: `conduct`
+calls it when everything is measured, `edbench result check` calls it again. Observations of an experiment that takes a night
+are on scratch until it ends, so that it can be resumed.
 """
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
+import fcntl
+import hashlib
+import json
 import shutil
+import statistics
 import tempfile
 import time
 import uuid
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from core.bounds import parse_bounds
-from core.errors import RunFailed
-from experiments.evaluation import evaluated, names_of
-from experiments.kinds.kind import Kind
+from core.bounds import Outcome, parse_bounds, percentile_of, percentiles
+from core.errors import RunFailed, UsageError
+from core.reading import read_problem
+from experiments.kinds import Findings, Kind, kind_of
 from experiments.package.records import RAW, RESULTS, Records, Study, read_study, write_study
 from experiments.result.codec import write_result
-from experiments.result.schema import At, Result, Run
-from experiments.result.steady import MIN_SECONDS
-from experiments.unfinished import Begun
-from experiments.workload import Disturbed, HostLost, Turn, Workload
+from experiments.result.schema import At, Levels, Point, Result, Run, Tuning
+from experiments.result.statistics import METHOD, ratio_of
+from experiments.result.steady import MIN_SECONDS, RULE
+from experiments.result.verdict import labels_of, levels_of, missed, points_of, sentence, warnings_of
+from experiments.workload import About, Disturbed, HostLost, Telling, Turn, Workload
+from experiments.workloads import about as about_of
+
+
+def evaluated(study: Study, records: Records) -> Result:
+    """Goes through the plan again with what was observed in place of measuring: a run that is missing, surplus or at
+    another place is found. Raises UsageError."""
+    about = about_of(study.workload)
+    kind = kind_of(study.plan, about)
+    telling = about.telling(study.surroundings)
+    observed = _Observed(about, records, telling)
+    findings = kind.run(observed)
+    if observed.done != records.count():
+        raise UsageError(f"there are {records.count()} runs, but the plan has {observed.done}")
+    return _result(about, study, kind.order, findings, telling)
+
+
+class _Observed:
+    """A `Measure` that reads."""
+
+    def __init__(self, about: About, records: Records, telling: Telling) -> None:
+        self._about, self._records, self._telling = about, records, telling
+        self.done = 0
+
+    def __call__(self, at: At, repeat: int) -> Run:
+        observed = self._records.read(self.done, at, repeat)
+        self._telling.see(observed)
+        run: Run = self._about.run_of(observed)
+        if (run.order, run.repeat) != (self.done, repeat):
+            raise UsageError(f"run {self.done + 1} is numbered as run {run.order + 1}")
+        self.done += 1
+        return run
+
+
+def _result(about: About, study: Study, order: str, findings: Findings, telling: Telling) -> Result:
+    kind, axis = study.plan.kind, study.plan.axis
+    least = study.min_seconds
+    points = points_of(about, findings.runs, least)
+    emulated = [telling.emulated(point) for point in points]
+    cached, undeclared = telling.cached(points), telling.undeclared()
+    paired = telling.pairs
+    labels = labels_of(points, emulated, cached=cached, undeclared=undeclared, least_s=least, paired=paired)
+    levels = _levels(about, study, findings, points)
+    tuning = _gained(about, findings, points)
+    said = sentence(about, kind, axis, points, where=telling.where(), pace=telling.pace(), knee=findings.knee,
+                    levels=levels, tuning=tuning)  # fmt: skip
+    if told := telling.sentence(points):
+        said = f"{about.titled(kind)} on {telling.where()}: {told}"
+    fields: dict[str, Any] = {
+        "workload": about.name,
+        "kind": kind,
+        "axis": axis,
+        "run_id": study.run_id,
+        "created": study.created,
+        "verdict": "",
+        "labels": labels,
+        "warnings": (
+            *warnings_of(points, no_pair=telling.no_pair, least_s=least),
+            *missed(levels),
+            *telling.warnings(points),
+        ),
+        "conditions": telling.conditions(points)
+        | {"order": order, "statistics": METHOD, "steady_state": {"min_seconds": least, "rule": RULE}},
+        "points": points,
+        "knee": findings.knee,
+        "levels": levels,
+        "tuning": tuning,
+        "bounds": _outcomes(about, study.fail_if, points),
+    }
+    result = about.result(**fields, **telling.beside(points))
+    return dataclasses.replace(result, verdict="; ".join([*labels, said, *telling.remarks(result)]))
+
+
+def _gained(about: About, findings: Findings, points: Sequence[Point]) -> Tuning | None:
+    """With the gain, of the runs that were made to be compared."""
+    tuning, rate = findings.tuning, about.headlines[0]
+    if tuning is None:
+        return None
+    best, default = (rate.values(points[n].repeats[-tuning.compared :]) for n in (tuning.best, tuning.default))
+    return dataclasses.replace(tuning, gain=ratio_of(best, default))
+
+
+def names_of(about: About) -> list[str]:
+    """The figures that a bound may be on: those of the workload, and percentiles by op. The headline's come first."""
+    figures = sorted(about.figures, key=lambda figure: not figure.headline)
+    return [*(figure.name for figure in figures), *percentiles("p50", "p95", "p99", "max")]
+
+
+def _outcomes(about: About, texts: Sequence[str], points: Sequence[Point]) -> tuple[Outcome, ...]:
+    """Bounds are on each point's median over the repeats."""
+    return tuple(
+        bound.outcome([(str(point.at), value) for point in points if (value := _median(point, bound.name)) is not None])
+        for bound in parse_bounds(texts, names_of(about))
+    )
+
+
+def _median(point: Point, name: str) -> float | None:
+    percentile = percentile_of(name)
+    if percentile is None:
+        return point.figures[name].median if name in point.figures else None
+    field, op = percentile
+    values = [getattr(run.latency[op], field) for run in point.repeats if op in run.latency]
+    return statistics.median(values) if values else None
+
+
+def _levels(about: About, study: Study, findings: Findings, points: Sequence[Point]) -> Levels | None:
+    if findings.peak is None:
+        return None
+    return levels_of(about, points, findings.peak, found=study.plan.peak is None)
+
+
+_FILE, _RAW = "begun.json", "raw"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Begun:
+    """An experiment that has begun; its runs are below `raw`."""
+
+    run_id: str
+    seed: int
+    sessions: tuple[float, ...]  # when commands worked on it, this one last
+    raw: Path
+
+
+@contextlib.contextmanager
+def begun(below: Path, what: Mapping[str, Any], *, run_id: str, seed: int, now: float, resume: bool) -> Iterator[Begun]:
+    """The experiment with these settings, alone in its directory below scratch during the block; removed on success.
+
+    `what`: everything that must be the same to resume; `run_id`, `seed`: of a new one. Raises UsageError where there is
+    nothing to resume or another command works on it, RunFailed.
+    """
+    directory = _directory(below, what)
+    try:
+        below.mkdir(parents=True, exist_ok=True)
+        lock = directory.with_suffix(".lock").open("w")
+    except OSError as error:
+        raise _unusable(directory, error) from error
+    with lock:
+        _alone(lock.fileno())
+        try:
+            study = _opened(directory, run_id=run_id, seed=seed, now=now, resume=resume)
+        except OSError as error:
+            raise _unusable(directory, error) from error
+        yield study
+        shutil.rmtree(directory, ignore_errors=True)
+
+
+def was_begun(below: Path, what: Mapping[str, Any]) -> bool:
+    """Whether an experiment with these settings was interrupted, or is running."""
+    return (_directory(below, what) / _FILE).is_file()
+
+
+def _directory(below: Path, what: Mapping[str, Any]) -> Path:
+    return below / hashlib.sha256(json.dumps(what, sort_keys=True).encode()).hexdigest()[:16]
+
+
+def _unusable(directory: Path, error: OSError) -> RunFailed:
+    return RunFailed(f"{directory}: {error.strerror or error}")
+
+
+def _alone(descriptor: int) -> None:
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError as error:
+        raise UsageError(
+            "another command runs the same storage test with the same settings on the same paths"
+        ) from error
+
+
+def _opened(directory: Path, *, run_id: str, seed: int, now: float, resume: bool) -> Begun:
+    file, before = directory / _FILE, tuple[float, ...]()
+    if resume:
+        try:
+            data = json.loads(file.read_text(encoding="utf-8"))
+            run_id, seed, before = str(data["run_id"]), int(data["seed"]), tuple(map(float, data["sessions"]))
+        except FileNotFoundError as error:
+            raise UsageError("--resume: no run with these settings was interrupted on this host") from error
+        except (ValueError, KeyError, TypeError) as error:
+            raise UsageError(f"--resume: {read_problem(file, error)}; start again without --resume") from error
+    else:
+        shutil.rmtree(directory, ignore_errors=True)
+    (directory / _RAW).mkdir(parents=True, exist_ok=True)
+    study = Begun(run_id=run_id, seed=seed, sessions=(*before, now), raw=directory / _RAW)
+    draft = file.with_suffix(".tmp")
+    draft.write_text(json.dumps({"run_id": run_id, "seed": seed, "sessions": study.sessions}), encoding="utf-8")
+    draft.replace(file)
+    return study
+
 
 ATTEMPTS = 3  # at a run that something disturbs
 

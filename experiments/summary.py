@@ -21,11 +21,10 @@ from core.plain import unambiguous
 from core.reading import read_problem
 from experiments.package import check as one_package
 from experiments.package.check import Checked
-from experiments.package.manifest import SIGNATURE, broken, files_of, seal
-from experiments.package.signature import signed_by
+from experiments.package.manifest import SIGNATURE, broken, files_of, seal, signed_by
 from experiments.report import FILE as REPORT
 from experiments.report import words
-from experiments.report.markup import Html, join, table, tag
+from experiments.report.parts import Html, join, table, tag
 from experiments.report.style import document
 from experiments.result.codec import decode, read_result
 from experiments.result.schema import Point, Result

@@ -3,7 +3,7 @@
 `About` is what is known of it without running it: reports, `compare` and the web UI need only that. `Workload` runs it:
 `prepared` prepares and cleans up around a whole experiment, `started` starts and stops around one run, and what
 `started` yields is called to observe the run to its end. Observations are kept as they are; everything else is computed
-from them (`About.run_of`, `experiments.telling`), in a measurement and in a check alike.
+from them (`About.run_of`, `Telling`), in a measurement and in a check alike.
 """
 
 from __future__ import annotations
@@ -15,13 +15,80 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, get_args, get_type_hints
 
+from controller.labels.rules import FilerCache
 from core.clock import Clock
 from core.errors import SystemFault
 from experiments.result.schema import At, Point, Result, Run
-from experiments.telling import Telling
 
 if TYPE_CHECKING:
     from experiments.report.parts import Section
+
+
+class Telling:
+    """`surroundings`: what the workload observed outside the runs. A workload's own class overrides what it reports."""
+
+    def __init__(self, surroundings: dict[str, Any]) -> None:
+        self.surroundings = surroundings
+
+    def see(self, raw: Any) -> None:
+        """What was observed of the next run, in the order in which they were made."""
+
+    @property
+    def no_pair(self) -> str | None:
+        """Why no run has a null baseline."""
+        reason: str | None = self.surroundings.get("null_storage", {}).get("why_not")
+        return reason
+
+    @property
+    def pairs(self) -> bool:
+        """Whether runs should have null baselines."""
+        return True
+
+    @property
+    def filer_cache(self) -> FilerCache:
+        """What the filer itself can cache, of surroundings that have a "cache"."""
+        cache = self.surroundings["cache"]
+        return FilerCache(declared=cache["filer_cache_bytes"], possible=cache["filer_caches_itself"])
+
+    def conditions(self, points: Sequence[Any]) -> dict[str, Any]:
+        """The disclosure. What must not differ between results that are compared is in "configuration"."""
+        return self.surroundings
+
+    def where(self) -> str:
+        """What it ran on, in words."""
+        return str(self.surroundings["storage"]["label"])
+
+    def emulated(self, point: Any) -> str | None:
+        """The label of the emulated filer that a point ran on; None without one."""
+        return None
+
+    def cached(self, points: Sequence[Any]) -> bool:
+        """Whether caches may have held the data."""
+        return False
+
+    def undeclared(self) -> bool:
+        """Whether the storage may have a cache of undeclared size, so that `cached` does not know of it."""
+        return False
+
+    def sentence(self, points: Sequence[Any]) -> str:
+        """What was found, for the first line; empty: the rate at the highest load against that at the lowest."""
+        return ""
+
+    def pace(self) -> str:
+        """How it was run, for the first line; empty where there is nothing to report."""
+        return ""
+
+    def beside(self, points: Sequence[Any]) -> Mapping[str, Any]:
+        """Fields of the result in addition to those that every result has."""
+        return {}
+
+    def remarks(self, result: Any) -> Sequence[str]:
+        """What the first line ends with."""
+        return ()
+
+    def warnings(self, points: Sequence[Any]) -> Sequence[str]:
+        """What a reader must know before using the figures, in addition to the warnings of every experiment."""
+        return ()
 
 
 def one_decimal(value: float) -> str:

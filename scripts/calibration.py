@@ -1,7 +1,8 @@
 """Measure what the pipeline demands, by phase and type of item, and write the shipped calibration: `make calibration`.
 
-Each job discovers a small generated corpus of one type of item with one worker of one slot. The demands of each type follow
-from the jobs' CPU accounts, calls and database counters (`simulate.demands.solve`). Takes about an hour; interrupted, it
+Each job discovers a small generated corpus of one type of item with one worker of one slot, and one of all types also in many tasks
+and with many slots. The demands of each type, task and slot follow from the jobs' CPU accounts, calls and database counters
+(`simulate.demands.solve`). Takes about an hour; interrupted, it
 continues with the jobs that are missing in DIR.
 """
 
@@ -21,16 +22,17 @@ ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT))
 
 # ruff: noqa: E402 - the directory above is where they are found
-import experiments.workloads.discovery.cold as cold
 import experiments.workloads.discovery.run_point as run_point
 import experiments.workloads.discovery.sampler as sampler
+import experiments.workloads.discovery.site as cold
 from controller.databases import JobHandle
+from core.records import JobOptions
 from core.residency import drop_pages
-from experiments.drops import Drop
+from experiments.conditions import Drop
 from experiments.workloads.discovery.sampler import Sampler
 from experiments.workloads.discovery.site import Meter
 from experiments.workloads.discovery.workload import Discovery
-from simulate.demands import CPU, DATABASE_CPU, ROWS, TRANSACTIONS, job_of, write_shipped
+from simulate.demands import CPU, DATABASE_CPU, ROWS, TRANSACTIONS, WAIT, job_of, write_shipped
 from simulate.plan import contents_of
 
 _ITEMS = 600  # loose files or messages of a job: phases of seconds on one core
@@ -40,11 +42,14 @@ _SAMPLE_SECONDS = 0.2  # CPU accounts are read this often: phases are short
 _SETTLE_SECONDS = 11.0  # an idle connection of PostgreSQL reports the rows that it has counted after 10 s
 # Each job runs twice. Rows of phase expand are known when connections have been idle; while a job is held for that, what its workers
 # used is not known by phase.
-_PASSES = {"": (DATABASE_CPU, ROWS, TRANSACTIONS), "-database": (CPU,)}
+_PASSES = {"": (DATABASE_CPU, ROWS, TRANSACTIONS), "-database": (CPU, WAIT)}
 _SIZES = {
     "small": 0.4,
     "large": 3.0,
 }  # of a job's files, by the median of the reference profile: to tell items and bytes apart
+
+# Of the corpus of all types: loose files of a task, and slots.
+_CREWS = {"crew-few": (500, 1), "crew-tasks": (16, 1), "crew-slots": (16, 8)}
 
 # Formats of one type of item with their weights and medians in bytes.
 _TYPES: dict[str, dict[str, tuple[float, float]]] = {
@@ -107,12 +112,15 @@ def profiles() -> dict[str, str]:
     for fmt in ("tgz", "7z"):
         sizes = [f"{fmt} = {{ loose = 0, median = 1_000_000, sigma = 1.0, largest = 30_000_000 }}"]
         out[f"{fmt}-mixed"] = _profile(fmt, 40e6, "files", 0, {fmt: 1.0}, members + sizes, 0)
-    return out
+    every_loose = [_format(fmt, share, median) for fmt, (share, median) in every.items()]
+    mixed = _profile("crew", 2 * _ITEMS * _mean(every, 1.0), "files", 0, {}, every_loose, 0)
+    return out | dict.fromkeys(_CREWS, mixed)
 
 
 def _measure(name: str, profile: str, work: Path) -> None:
-    """Generate the corpus, run the job twice, keep what `solve` needs of both."""
-    for which, dropped in _PASSES.items():
+    """Generate the corpus, run the job twice, keep what `solve` needs of both; one for tasks and slots needs only the first."""
+    files, slots = _CREWS.get(name, (JobOptions().batch_files, 1))
+    for which, dropped in _PASSES.items() if name not in _CREWS else [("", _PASSES[""])]:
         kept, result = (work / f"{name}{which}.{suffix}" for suffix in ("json", "result.json"))
         if kept.exists():
             continue
@@ -120,7 +128,7 @@ def _measure(name: str, profile: str, work: Path) -> None:
         described.write_text(profile)
         if not (corpus / "manifest.parquet").exists():
             _generate(corpus, str(described), 1.0)
-        subprocess.run([sys.executable, __file__, "--run", corpus, result, *(["--settle"] if which else [])], check=True, cwd=ROOT)  # fmt: skip
+        subprocess.run([sys.executable, __file__, "--run", corpus, result, "--files", f"{files}", "--slots", f"{slots}", *(["--settle"] if which else [])], check=True, cwd=ROOT)  # fmt: skip
         job = job_of(json.loads(result.read_text()), corpus / "manifest.parquet", f"{name}{which}")
         for phase, took in job["phases"].items():
             job["phases"][phase] = {quantity: value for quantity, value in took.items() if quantity not in dropped}
@@ -147,7 +155,7 @@ class _Settling(Sampler):
         self._look()
 
 
-def _run(corpus: Path, result: Path, settle: bool) -> None:
+def _run(corpus: Path, result: Path, files: int, slots: int, settle: bool) -> None:
     """The experiment, in this process: CPU accounts are to be read more often than a user's."""
     from cli.main import main
 
@@ -155,8 +163,9 @@ def _run(corpus: Path, result: Path, settle: bool) -> None:
     if settle:
         run_point.Sampler = _Settling  # type: ignore[misc]
     cold.drop = lambda _, when: Drop.of(when, drop_pages([], everything=False))  # only the barrier of --cold is used
+    JobOptions.__init__.__kwdefaults__["batch_files"] = files
     Discovery.on_null = lambda *_: {}  # type: ignore[method-assign]  # no null baseline: half the time
-    sys.argv = ["edbench", "bench", "scale-up", "--corpus", str(corpus), "--workers", "1", "--slots", "1", "--repeats", "1", "-o", "json", "--output-file", str(result), *(["--cold"] if settle else [])]  # fmt: skip
+    sys.argv = ["edbench", "bench", "scale-up", "--corpus", str(corpus), "--workers", "1", "--slots", f"{slots}", "--repeats", "1", "-o", "json", "--output-file", str(result), *(["--cold"] if settle else [])]  # fmt: skip
     sys.exit(main(sys.argv[1:], os.environ))
 
 
@@ -164,10 +173,12 @@ if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--work", type=Path, default=Path("calibration"), help="keep corpora and results here")
     parser.add_argument("--run", type=Path, nargs=2, help=argparse.SUPPRESS)
+    parser.add_argument("--files", type=int, help=argparse.SUPPRESS)
+    parser.add_argument("--slots", type=int, help=argparse.SUPPRESS)
     parser.add_argument("--settle", action="store_true", help=argparse.SUPPRESS)
     args = parser.parse_args()
     if args.run:
-        _run(*args.run, args.settle)
+        _run(*args.run, args.files, args.slots, args.settle)
         sys.exit()
     args.work.mkdir(parents=True, exist_ok=True)
     for name, profile in sorted(profiles().items(), key=lambda one: not one[0].startswith("mail")):

@@ -77,6 +77,7 @@ def scaled(load: JobLoad, values: Sequence[float], measured: Sequence[float]) ->
     """The job, made for parameters that are all 1, with these: what tasks demand is proportional to them."""
     expand_cpu, index_cpu, expand_ops, index_ops, fsa, fsb, io = values
     phases = []
+    each_task, each_slot = dict(load.each_task), dict(load.each_slot)
     for phase, tasks in load.phases:
         cpu = {Phase.EXPAND: expand_cpu, Phase.INDEX: index_cpu, Phase.FINALISE: expand_cpu}.get(phase, 1.0)
         ops = {Phase.EXPAND: expand_ops, Phase.INDEX: index_ops}.get(phase, 1.0)
@@ -86,7 +87,9 @@ def scaled(load: JobLoad, values: Sequence[float], measured: Sequence[float]) ->
         factors[column.FSA_OPS], factors[column.FSA_S] = ops, ops * fsa
         factors[column.FSB_OPS], factors[column.FSB_S] = ops, ops * fsb
         phases.append((phase, tuple(_scaled(task, factors) for task in tasks)))
-    return dataclasses.replace(load, phases=tuple(phases))
+        for own in (each_task, each_slot):
+            own[phase] = [one * factor for one, factor in zip(own[phase], factors, strict=True)]
+    return dataclasses.replace(load, phases=tuple(phases), each_task=each_task, each_slot=each_slot)
 
 
 def _scaled(task: Task, factors: Sequence[float]) -> Task:

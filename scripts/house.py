@@ -16,10 +16,18 @@ Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 
 def product(root: Path = ROOT) -> list[Path]:
-    """Modules that are installed: the packages of pyproject.toml and those of packages/."""
+    """Modules that are installed: the packages of pyproject.toml and those of packages/, without their tests."""
     project = tomllib.loads((root / "pyproject.toml").read_text(encoding="utf-8"))
     packages = [root / name for name in project["tool"]["uv"]["build-backend"]["module-name"]]
-    return sorted(path for folder in (*packages, root / "packages") for path in folder.rglob("*.py"))
+    found = (path for folder in (*packages, root / "packages") for path in folder.rglob("*.py"))
+    return sorted(set(found).difference(*of_tests(root).values()))
+
+
+def of_tests(root: Path) -> dict[str, list[Path]]:
+    """Modules of tests: those of each package, and all others."""
+    folders = sorted(root.glob("packages/*/tests"))
+    own = {f"tests of {folder.parent.name}": sorted(folder.rglob("*.py")) for folder in folders}
+    return own | {"tests of the pipeline": sorted((root / "tests").rglob("*.py"))}
 
 
 def lines(paths: Iterable[Path]) -> list[int]:
@@ -78,7 +86,10 @@ def words_to_replace() -> Any:
 def house() -> Iterator[tuple[str, float]]:
     """All figures: of the product, then the lines of what is not installed."""
     yield from figures(product(), words_to_replace()).items()
-    for folder in ("tests", "benchmarks", "scripts"):
+    for name, paths in of_tests(ROOT).items():
+        yield f"{name}, lines", sum(lines(paths))
+    yield "tests lines", sum(sum(lines(paths)) for paths in of_tests(ROOT).values())
+    for folder in ("benchmarks", "scripts"):
         yield f"{folder} lines", sum(lines((ROOT / folder).rglob("*.py")))
 
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 import sys
+import uuid
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import msgspec
 from pydantic import ConfigDict, TypeAdapter
@@ -14,7 +15,8 @@ ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT))
 
 # ruff: noqa: E402 — the directory above is where they are found
-from controller.custody.actions import Action
+from controller.arrays.importing import Imported
+from controller.cluster.containers import Scaled
 from controller.doctor import Finding
 from controller.findings import Equal, Message, Near
 from controller.jobs.documents import GroupDocument, JobDocument, ListedJob
@@ -26,9 +28,14 @@ from controller.search.report import HitReport
 from controller.verify.group import GroupVerified
 from controller.verify.job import Verification
 from core.document import Document
-from experiments.result.json_schema import json_schema
+from dataset_gen.truth import check as corpus_check
+from experiments.package import check as result_check
+from experiments.result.codec import json_schema
 from experiments.sizing import SizingDocument
 from production.verify import ProductionVerification
+from readers.records import Kind, TextState
+from replay.commands import WrittenTrace
+from replay.exports import Exported
 from replay.trace_summary import TraceInfo
 from review.dedupe.run import Duplicates
 from review.denist.run import SystemFiles
@@ -36,7 +43,7 @@ from review.languages.run import LanguagesFound
 from review.near.run import NearDuplicates
 from review.threads.run import ThreadsFound
 from simulate.documents import SimulationDocument
-from web.api.models.items import Family, ItemDetails
+from web.api.models.items import ChildCounts, Family, ItemDetails, ItemRow
 from web.api.models.system import SignIn
 
 
@@ -49,6 +56,118 @@ class ShownItem(Document):
     near_duplicates: list[Near] | None
     thread: list[Message] | None
     unknown: dict[str, str]
+
+
+class ListedItem(ItemRow):
+    """An item of `edbench review items`; of several jobs it has its database."""
+
+    job: uuid.UUID | None = None
+    database: str | None = None
+
+
+class InspectedItem(Document):
+    """An item of `edbench inspect`."""
+
+    container_path: list[str]
+    id: str
+    parent: str | None
+    name: str
+    name_b64: str | None = None
+    kind: Kind
+    container: bool
+    media_type: str
+    bytes: int
+    sha256: str | None
+    text_state: TextState
+    pages: int
+    text: str
+    metadata: dict[str, Any]
+    exceptions: list[str]
+    children: ChildCounts | None
+
+
+class FormatLine(Document):
+    """A format of `edbench formats`."""
+
+    name: str
+    extensions: list[str]
+    text: str
+    children: str
+    announces: str
+    details: dict[str, str]
+
+
+class JobState(Document):
+    """The state of a job or group after a command."""
+
+    job: str
+    state: str
+
+
+class Written(Document):
+    """A file that a command wrote."""
+
+    path: str
+
+
+class Sheet(Document):
+    """The sheet of a result package, in TOML."""
+
+    sheet: str
+
+
+class Collected(Written):
+    """Samples of a filer's counters."""
+
+    name: str
+    samples: int
+
+
+class Removed(Document):
+    """Counters of a job that were removed."""
+
+    name: str
+    removed_seconds: int
+
+
+class CustodyRecord(Document):
+    """One record of a list: an action, a parser set, an item or the end (docs/custody.md)."""
+
+    model_config = ConfigDict(extra="allow")
+
+    record: Literal["action", "parsers", "item", "end"]
+
+
+class CheckedList(Document):
+    """A custody list compared with its own hashes."""
+
+    actions: int
+    without: int
+    faults: list[str]
+    last: dict[str, str]
+
+
+class CheckedProduction(Document):
+    """A production compared with its load files; a message for each fault."""
+
+    records: int
+    files: int
+    faults: int
+    load_files: list[str]
+    messages: list[str]
+
+
+class ImportedProduction(Document):
+    """The records of a production that were imported; a message for each that was not, or that differs."""
+
+    records: int
+    natives: int
+    texts: int
+    bare: int
+    attached: int
+    faults: int
+    wrong: int
+    messages: list[str]
 
 
 class RecordedTrace(TraceFigures):
@@ -190,7 +309,7 @@ DOCUMENTS = {
     "search": lambda: _schema(list[FoundItem] | list[Search], "What `edbench review search -o json` prints."),
     "item": lambda: _schema(ShownItem, "What `edbench review item -o json` prints."),
     "terms": lambda: _schema(HitReport, "What `edbench review terms -o json` prints."),
-    "tag": lambda: _schema(TagChange | list[Tag] | list[Action], "What `edbench review tag -o json` prints."),
+    "tag": lambda: _schema(TagChange | list[Tag], "What `edbench review tag -o json` prints."),
     "trace-record": lambda: _schema(list[RecordedTrace], "What `edbench trace record -o json` prints."),
     "corpus-profiles": lambda: _schema(
         list[ProfileLine] | ProfileOutline, "What `edbench corpus profiles -o json` prints."
@@ -222,6 +341,22 @@ DOCUMENTS = {
     "threads": lambda: _schema(ThreadsFound, "What `edbench review threads -o json` writes."),
     "token": lambda: _schema(SignIn, "What `edbench token -o json` prints."),
     "leftovers": lambda: _schema(list[Leftover], "What `edbench storage clean -o json` prints."),
+    "items": lambda: _schema(list[ListedItem], "What `edbench review items -o json` prints."),
+    "inspect": lambda: _schema(list[InspectedItem], "What `edbench inspect -o json` prints."),
+    "formats": lambda: _schema(list[FormatLine], "What `edbench formats -o json` prints."),
+    "job-state": lambda: _schema(JobState, "What `edbench job pause`, `cancel` and `delete` print with -o json."),
+    "custody": lambda: _schema(list[CustodyRecord] | CheckedList, "What `edbench job custody -o json` prints."),
+    "corpus-check": lambda: _schema(corpus_check.Checked, "What `edbench corpus check -o json` prints."),
+    "counters": lambda: _schema(
+        Collected | Imported | Removed, "What `edbench counters collect` and `import` print with -o json."
+    ),
+    "result-check": lambda: _schema(result_check.Checked, "What `edbench result check -o json` prints."),
+    "result-file": lambda: _schema(Written | Sheet, "What `edbench result describe` and `sign` print with -o json."),
+    "scale": lambda: _schema(Scaled, "What `edbench scale -o json` prints."),
+    "production-check": lambda: _schema(CheckedProduction, "What `edbench produce check -o json` prints."),
+    "production-import": lambda: _schema(ImportedProduction, "What `edbench produce import -o json` prints."),
+    "trace-export": lambda: _schema(Exported, "What `edbench trace export -o json` prints."),
+    "trace-file": lambda: _schema(WrittenTrace, "What `edbench trace import` and `merge` print with -o json."),
     "doctor": lambda: _schema(list[Finding], "What `edbench doctor -o json` prints."),
 }
 

@@ -28,8 +28,8 @@ ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT))
 
 # ruff: noqa: E402 — the directory above is where they are found
-from experiments.report.palette import FAINT, series_colour
 from experiments.report.plots import counts_on_x, drawing, from_zero, new_figure
+from experiments.report.style import FAINT, series_colour
 
 EDBENCH = ROOT / ".venv" / "bin" / "edbench"
 FILER = "cloud-nas"  # emulated, because a laptop has no filer

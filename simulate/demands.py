@@ -1,7 +1,9 @@
 """What the pipeline demands of a site, by phase and type of item, solved from measured jobs.
 
-A job's totals are the sum over its items: for each type so much an item and so much a byte. `make calibration` measures jobs of
-one type each; the shipped calibration is the solution of all of them, and `of_result` scales it to a user's own job.
+A job's totals are the sum over its items, for each type so much an item and so much a byte, and over its tasks and slots: a task of
+phase index publishes files of its own, and a slot loads readers when it first needs them. `make calibration` measures jobs of
+one type each, and one job with few and many tasks and slots; the shipped calibration is the solution of all of them, and `of_result`
+scales it to a user's own job.
 """
 
 from __future__ import annotations
@@ -24,12 +26,15 @@ from core.records import Phase
 FILE = Path(__file__).parent / "calibration.json.gz"
 PHASES = (Phase.WALK.value, Phase.EXPAND.value, Phase.INDEX.value, Phase.FINALISE.value)
 OPS = tuple(op.label for op in Op)
-CPU, DATABASE_CPU, TRANSACTIONS, ROWS = "cpu_s", "database_cpu_s", "transactions", "rows"
+CPU, WAIT, DATABASE_CPU, TRANSACTIONS, ROWS = "cpu_s", "wait_s", "database_cpu_s", "transactions", "rows"
 READ_BYTES, WRITTEN_BYTES = "read_bytes", "written_bytes"
-QUANTITIES = (CPU, DATABASE_CPU, ROWS, *OPS, READ_BYTES, WRITTEN_BYTES)
+QUANTITIES = (CPU, WAIT, DATABASE_CPU, ROWS, *OPS, READ_BYTES, WRITTEN_BYTES)
 
 _WITH_ITEMS = frozenset(OPS) - {Op.READ.label, Op.WRITE.label}
 _OF_DATABASE = frozenset({DATABASE_CPU, ROWS})
+# What comes with tasks and slots too, and waits with nothing else. A task of phase index publishes files of its own.
+_WITH_CREW = frozenset({CPU, WAIT, Op.STAT.label})
+_PUBLISHED = frozenset({*(op.label for op in (Op.CREATE, Op.WRITE, Op.CLOSE, Op.RENAME, Op.MKDIR)), WRITTEN_BYTES})
 
 Array = np.ndarray[Any, np.dtype[np.float64]]
 
@@ -58,6 +63,7 @@ _TYPES = {
 TYPES = tuple(dict.fromkeys(_TYPES.values()))
 CONTAINERS = frozenset({"pst", "mbox", "zip", "gzip", "tar", "7z"})
 KINDS = len(TYPES) * 2  # each loose and inside a container
+_CREW_SHRINK = np.array([1e-3, 1e-3])  # of what comes with tasks and slots
 _CONTAINERS = np.array([name in CONTAINERS for name in TYPES for _ in range(2)])
 
 
@@ -80,8 +86,17 @@ def job_of(result: Mapping[str, Any], manifest: Path, name: str) -> dict[str, An
     items = np.zeros((KINDS, 2))
     for row in rows:
         items[kind_of(row["media_type"], row["depth"])] += (1, row["bytes"])
-    run = result["points"][0]["repeats"][0]
-    return {"name": name, "items": items.tolist(), "phases": phases_of(run)}
+    point = result["points"][0]
+    slots, phases = slots_of(point), phases_of(point["repeats"][0])
+    if slots == 1:
+        for took in phases.values():
+            took[WAIT] = max(0.0, took["elapsed_s"] - took[CPU])
+    return {"name": name, "items": items.tolist(), "slots": slots, "phases": phases}
+
+
+def slots_of(point: Mapping[str, Any]) -> int:
+    """Slots of all workers at a point of a result."""
+    return int(point["at"]["workers"] * point["at"]["slots"])
 
 
 def phases_of(run: Mapping[str, Any]) -> dict[str, dict[str, float]]:
@@ -118,9 +133,11 @@ def _database(series: Sequence[Sequence[Any]], database: str, begin: float, end:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Demands:
-    """By phase and quantity an array of kinds x 2: so much an item, and so much a byte of it."""
+    """By phase and quantity an array of kinds x 2: so much an item, and so much a byte of it; and so much a task and a slot."""
 
     phases: Mapping[str, Mapping[str, Array]]
+    each_task: Mapping[str, Mapping[str, float]]
+    each_slot: Mapping[str, Mapping[str, float]]
     source: str
 
 
@@ -130,19 +147,29 @@ def solve(jobs: Sequence[Mapping[str, Any]], source: str) -> Demands:
     What the database does is the same for every item, whatever its type and size; everything else differs by kind. A job counts for
     what it has: one that was measured for its database has no CPU of workers.
     """
-    phases: dict[str, dict[str, Any]] = {}
+    phases: dict[str, dict[str, Any]] = {phase: {} for phase in PHASES}
+    each_task: dict[str, dict[str, float]] = {phase: {} for phase in PHASES}
+    each_slot: dict[str, dict[str, float]] = {phase: {} for phase in PHASES}
     for phase in PHASES:
-        phases[phase] = {}
         for name in QUANTITIES:
             measured = [job for job in jobs if name in job["phases"]["expand"]]
             counts = np.array([job["items"] for job in measured], np.float64)  # jobs x kinds x 2
             took = np.array([_took(job["phases"].get(phase, {}), phase, name) for job in measured])
+            each_task[phase][name] = each_slot[phase][name] = 0.0
             if name in _OF_DATABASE:
                 lasted = np.array([job["phases"].get(phase, {}).get("elapsed_s", 0.0) for job in measured])
                 phases[phase][name] = _pooled(counts, took, lasted)
             else:
-                phases[phase][name] = _by_kind(counts, took, name)
-    return Demands(phases=phases, source=source)
+                tasks = [job["phases"].get(phase, {}).get("tasks", 0.0) for job in measured]
+                comes = name in _WITH_CREW or (phase == Phase.INDEX and name in _PUBLISHED)
+                crews = np.array([tasks, [job.get("slots", 1) for job in measured]]).T * comes
+                if name == WAIT:
+                    phases[phase][name] = np.zeros((KINDS, 2))
+                    crew = _nonnegative(crews, took, _CREW_SHRINK, np.zeros(2))
+                else:
+                    phases[phase][name], crew = _by_kind(counts, crews, took, name)
+                each_task[phase][name], each_slot[phase][name] = crew.tolist()
+    return Demands(phases=phases, each_task=each_task, each_slot=each_slot, source=source)
 
 
 def _pooled(counts: Array, took: Array, lasted: Array) -> Array:
@@ -153,10 +180,10 @@ def _pooled(counts: Array, took: Array, lasted: Array) -> Array:
     return np.stack((np.full(KINDS, each), np.zeros(KINDS)), axis=1)
 
 
-def _by_kind(counts: Array, took: Array, name: str) -> Array:
-    """So much an item and so much a byte of each kind; most calls come with items alone, bytes read with bytes alone, and
-    what a container takes with its bytes. Kinds that jobs do not distinguish are drawn to the average of all kinds of
-    that place."""
+def _by_kind(counts: Array, crews: Array, took: Array, name: str) -> tuple[Array, Array]:
+    """So much an item and so much a byte of each kind, and so much a task and a slot (`crews`: of each job); most calls come with
+    items alone, bytes read with bytes alone, and what a container takes with its bytes. Kinds that jobs do not distinguish are
+    drawn to the average of all kinds of that place."""
     scale = np.array([1.0, 1e-5])  # bytes by 100 kB: columns of like size
     used = np.tile(scale * np.array([name != READ_BYTES, name not in _WITH_ITEMS]), (KINDS, 1))
     used[_CONTAINERS, 0] = 0.0
@@ -165,10 +192,10 @@ def _by_kind(counts: Array, took: Array, name: str) -> Array:
     mean = _nonnegative(places * weights[:, None], took * weights, np.full(2, 1e-3), np.zeros(2))
     toward = np.zeros((KINDS, 2))
     toward[:, 0] = np.tile(mean, KINDS // 2) * (used[:, 0] > 0)
-    matrix = (counts * used).reshape(len(counts), -1) * weights[:, None]
-    shrink = np.where(_CONTAINERS, 0.1, 0.02).repeat(2)
-    found = _nonnegative(matrix, took * weights, shrink, toward.ravel()).reshape(-1, 2)
-    return _filled(found * used, counts)
+    matrix = np.concatenate(((counts * used).reshape(len(counts), -1), crews), axis=1) * weights[:, None]
+    shrink = np.concatenate((np.where(_CONTAINERS, 0.1, 0.02).repeat(2), _CREW_SHRINK))
+    found = _nonnegative(matrix, took * weights, shrink, np.concatenate((toward.ravel(), np.zeros(2))))
+    return _filled(found[:-2].reshape(-1, 2) * used, counts), found[-2:]
 
 
 def _filled(found: Array, counts: Array) -> Array:
@@ -246,12 +273,19 @@ def of_result(calibration: Calibration, result: Mapping[str, Any], items: Array,
     `items`: number and bytes of its data set by kind. The mean of all its runs is taken. What the database takes stays: the totals of
     a job hold what comes with time too.
     """
-    runs = [phases_of(run) for point in result["points"] for run in point["repeats"]]
-    phases: dict[str, dict[str, Array]] = {}
-    for phase, quantities in calibration.demands.phases.items():
-        phases[phase] = {}
+    runs = [(phases_of(run), slots_of(point)) for point in result["points"] for run in point["repeats"]]
+    of = calibration.demands
+    phases: dict[str, dict[str, Array]] = {phase: {} for phase in of.phases}
+    each_task: dict[str, dict[str, float]] = {phase: {} for phase in of.phases}
+    each_slot: dict[str, dict[str, float]] = {phase: {} for phase in of.phases}
+    for phase, quantities in of.phases.items():
         for name, each in quantities.items():
-            took = sum(_took(run.get(phase, {}), phase, name) for run in runs) / len(runs)
-            expected = float((each * items).sum())
-            phases[phase][name] = each * (took / expected) if expected and name not in _OF_DATABASE else each
-    return Demands(phases=phases, source=source)
+            task, slot = of.each_task[phase][name], of.each_slot[phase][name]
+            took = expected = 0.0
+            for run, slots in runs:
+                took += _took(run.get(phase, {}), phase, name)
+                expected += float((each * items).sum()) + task * run.get(phase, {}).get("tasks", 0.0) + slot * slots
+            factor = took / expected if expected and name not in _OF_DATABASE and name != WAIT else 1.0
+            phases[phase][name] = each * factor
+            each_task[phase][name], each_slot[phase][name] = task * factor, slot * factor
+    return Demands(phases=phases, each_task=each_task, each_slot=each_slot, source=source)

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Annotated, Literal
 
 from pydantic import Field
 
-from core.document import Document
+from core.document import Document, NotNone
 
 
 class SeriesDocument(Document):
@@ -64,6 +64,14 @@ class GainDocument(Document):
     gain: float  # elapsed before over after
 
 
+class DayDocument(Document):
+    """A business day, as `edbench bench day` measures it."""
+
+    within_s_per_gb: float
+    carried: int  # matters a day
+    curve: list[tuple[int, float]]  # matters a day, and seconds a GB that 95 % of discoveries end within
+
+
 class SimulationDocument(Document):
     """A simulation."""
 
@@ -79,3 +87,4 @@ class SimulationDocument(Document):
     rows: dict[str, RowDocument]
     facts: list[FactDocument]
     gains: list[GainDocument]
+    day: Annotated[DayDocument | None, NotNone] = None

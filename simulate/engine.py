@@ -132,8 +132,10 @@ class _Slot:
     databases: list[int]  # in the order in which it looks for tasks
     task: Task | None = None
     job: _Job | None = None
+    demand: Sequence[float] = ()  # of the task, by column
     chunks: int = 0  # left
-    share: float = 1.0  # of the task, in each chunk
+    share: float = 1.0  # of the demand, in each chunk
+    begun: set[Phase] = field(default_factory=set)  # phases that it has worked in
 
 
 @dataclass(slots=True, eq=False)
@@ -193,7 +195,7 @@ class Trace:
     dispatched: tuple[int, ...]  # ids of tasks in the order in which they were sent, where it was asked for
 
 
-_SENT, _HOST, _FSA, _DATA, _STORED, _LOOK = range(6)
+_SENT, _HOST, _FSA, _DATA, _STORED, _LOOK, _COMES = range(7)
 
 
 class Engine:
@@ -218,8 +220,9 @@ class Engine:
         self._databases = [Servers(site.databases[n % len(site.databases)].cores) for n in range(databases)]
         self._database_ghz = [site.databases[n % len(site.databases)].ghz for n in range(databases)]
         self._jobs = [_Job(load, uuid.UUID(int=number + 1)) for number, load in enumerate(jobs)]
-        self._of = [[job for job in self._jobs if job.load.database == n] for n in range(databases)]
+        self._of: list[list[_Job]] = [[] for _ in range(databases)]  # those that have come and are not over
         self._by_ident = {job.ident: job for job in self._jobs}
+        self._followers: dict[int, list[_Job]] = {}  # by the place of the job that they come after
         self._windows = [Window() for _ in range(databases)]
         self._wants: dict[str, int] = {}
         self._dispatchers = [Servers(1) for _ in range(databases)]
@@ -234,7 +237,12 @@ class Engine:
     def run(self) -> Trace:
         """To the end of the last job."""
         for job in self._jobs:
-            self._enter(job, 0.0)
+            if job.load.after is not None:
+                self._followers.setdefault(job.load.after, []).append(job)
+            elif job.load.at_s:
+                self._push(job.load.at_s, _COMES, job)
+            else:
+                self._come(job, 0.0)
         for database in range(len(self._databases)):
             self._look(database, 0.0)
         events = self._events
@@ -257,12 +265,19 @@ class Engine:
             elif what == _LOOK:
                 self._look_due[subject] = False
                 self._look(subject, now)
+            elif what == _COMES:
+                self._come(subject, now)
+                self._look(subject.load.database, now)
         return self._trace()
 
     def _push(self, at: float, what: int, subject: Any) -> None:
         heapq.heappush(self._events, (at, next(self._count), what, subject))
 
     # The queue manager
+
+    def _come(self, job: _Job, now: float) -> None:
+        self._of[job.load.database].append(job)
+        self._enter(job, now)
 
     def _enter(self, job: _Job, now: float) -> None:
         """Begin the phase; as in `sql.recut`, its tasks are cut finer where there are too few for the slots."""
@@ -294,7 +309,11 @@ class Engine:
                 job.phase += 1
                 if job.phase < len(job.load.phases):
                     self._enter(job, now)
+                else:
+                    for follower in self._followers.get(job.ident.int - 1, ()):
+                        self._push(now + follower.load.at_s, _COMES, follower)
         active = [job for job in self._of[database] if job.phase < len(job.load.phases)]
+        self._of[database] = active
         demands = [job.demand(max(1, self._slots * MOST_FACTOR)) for job in active]
         window = widened(self._windows[database].size(self._slots), self._slots, demands)
         self._wants[str(database)] = sum(one.pending + one.dispatched + one.running for one in demands)
@@ -330,6 +349,7 @@ class Engine:
             slot.job, slot.task = job, task
             slot.chunks = max(1, round(task.items / self._chunk))
             slot.share = 1.0 / slot.chunks
+            slot.demand = _with_own(slot, job, task)
             self._compute(slot, now)
 
     def _finish(self, slot: _Slot, now: float) -> None:
@@ -360,7 +380,7 @@ class Engine:
 
     def _run_on(self, host: _Host, slot: _Slot, now: float) -> None:
         host.advance(now)
-        work = self._drawn(slot.task.demand[CPU] * slot.share)  # type: ignore[union-attr]
+        work = self._drawn(slot.demand[CPU] * slot.share)
         heapq.heappush(host.running, (host.served + work, next(self._count), slot))
         host.version += 1
         self._push(host.next_end(), _HOST, (host, host.version))
@@ -376,14 +396,14 @@ class Engine:
             host.version += 1
             if host.running:
                 self._push(host.next_end(), _HOST, (host, host.version))
-        ops = slot.task.demand[FSA_OPS] * slot.share  # type: ignore[union-attr]
-        service = self._drawn(slot.task.demand[FSA_S] * slot.share)  # type: ignore[union-attr]
+        ops = slot.demand[FSA_OPS] * slot.share
+        service = self._drawn(slot.demand[FSA_S] * slot.share)
         end = self._fsa.book(now, service)
         self._bins["fsa"].add(end - service, end, ops)
         self._push(end, _FSA, slot)
 
     def _on_fsb(self, slot: _Slot, now: float) -> None:
-        demand, share = slot.task.demand, slot.share  # type: ignore[union-attr]
+        demand, share = slot.demand, slot.share
         ops = demand[FSB_OPS] * share
         service = self._drawn(demand[FSB_S] * share)
         end = self._fsb.book(now, service)
@@ -402,7 +422,7 @@ class Engine:
             self._chunk_done(slot, now)
             return
         database = slot.job.load.database  # type: ignore[union-attr]
-        demand = slot.task.demand  # type: ignore[union-attr]
+        demand = slot.demand
         service = self._drawn(demand[DATABASE] * share / self._database_ghz[database])
         end = self._databases[database].book(now, service)
         io = demand[DATABASE_IO] * share
@@ -434,11 +454,31 @@ class Engine:
         )  # fmt: skip
 
 
+def _with_own(slot: _Slot, job: _Job, task: Task) -> Sequence[float]:
+    """What the task demands with what a task and a slot's first one demand of their own."""
+    own, first = job.load.each_task.get(job.now), job.load.each_slot.get(job.now)
+    if own is None or first is None:
+        return task.demand
+    new = job.now not in slot.begun
+    slot.begun.add(job.now)
+    return [a + b * task.stands_for + c * new for a, b, c in zip(task.demand, own, first, strict=True)]
+
+
 def _parts(task: Task, wanted: int, least: int) -> list[Task]:
-    """The task cut into equal parts; the first keeps its id and what follows it."""
-    number = cut_into(task.items, wanted, least)
+    """The task cut into parts, its entries dealt out in turn; the first keeps its id and what follows it."""
+    entries = task.entries
+    number = cut_into(task.items if entries is None else len(entries), wanted, least)
     if number == 1:
         return [task]
-    demand = [one / number for one in task.demand]
+    equal = [one / number for one in task.demand]
     weight, items = task.weight // number, max(1, task.items // number)
-    return [Task(weight, task.id, items, demand, task.follow if n == 0 else ()) for n in range(number)]
+    return [
+        Task(
+            weight,
+            task.id,
+            items,
+            equal if entries is None else entries[n::number].sum(axis=0).tolist(),
+            task.follow if n == 0 else (),
+        )
+        for n in range(number)
+    ]

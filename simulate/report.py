@@ -9,13 +9,20 @@ from pathlib import Path
 
 from core.errors import RunFailed
 from experiments.report import FIGURES, FILE
-from experiments.report.markup import Html, join, tag
 from experiments.report.page import SERIES
-from experiments.report.parts import Plot, Section, Series, Tabled, note, paragraph
-from experiments.report.plots import draw_line, drawing, legend_beside, new_figure, over_time, time_unit
+from experiments.report.parts import Html, Plot, Section, Series, Tabled, join, note, paragraph, tag
+from experiments.report.plots import (
+    draw_line,
+    drawing,
+    figure_svg,
+    legend_beside,
+    new_figure,
+    over_time,
+    time_unit,
+    write_png,
+)
 from experiments.report.style import document
-from experiments.report.svg import figure_svg, write_png
-from experiments.workloads.discovery.sections.reference import SCALE_OUT, SCALE_UP, ReferenceRun
+from experiments.workloads.discovery.sections.r1 import SCALE_OUT, SCALE_UP, ReferenceRun
 from simulate.facts import Fact, Row, reason
 
 _MINUTE = 60.0

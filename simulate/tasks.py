@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import math
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -10,8 +11,9 @@ import numpy.typing as npt
 
 from core.limits import ITEM_COST, full
 from core.operations import Op
+from core.places import FAN_OUT
 from core.records import FINALISE_SHARES, JobOptions, Phase
-from simulate.demands import OPS, Demands
+from simulate.demands import OPS, QUANTITIES, Demands
 from simulate.plan import Ints, Plan, is_container
 from simulate.site import Site
 from worker.phases.walk import DIRECTORIES_A_FOLLOW_ON, DIRECTORIES_A_TASK
@@ -37,6 +39,7 @@ class Task:
     ]  # by column: GHz seconds, filer ops and seconds of units, bytes, disk commands, GHz seconds, database I/O
     follow: tuple[Task, ...] = ()  # pending once this one is done
     stands_for: int = 1  # tasks of the product
+    entries: Floats | None = None  # the demand of each of its loose files or items, where it may be cut finer
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,6 +52,12 @@ class JobLoad:
     discovered_bytes: int
     options: JobOptions = field(default_factory=JobOptions)  # how its tasks are distributed
     client: str = ""
+    each_task: Mapping[Phase, Sequence[float]] = field(
+        default_factory=dict
+    )  # what a task demands of its own, whatever its items
+    each_slot: Mapping[Phase, Sequence[float]] = field(default_factory=dict)  # and a slot with its first one
+    at_s: float = 0.0  # when it comes, since the start or since the end of `after`
+    after: int | None = None  # the job, by its place among all, that has to be over before
 
 
 @dataclass(slots=True)
@@ -62,6 +71,7 @@ class _Numbers:
         return self.last
 
 
+_CUT_FINER = 50_000  # entries: a larger job has tasks enough for all slots
 MOST_TASKS = 400_000  # of a data set that is drawn, in one phase: seconds on one core
 
 
@@ -95,7 +105,8 @@ def _job(
     place[loose] = np.arange(len(loose))
     owner = np.concatenate((np.arange(len(loose)), place[plan.child_of[inside]]))
     matrices = {phase: site_demand(demands, site, phase) for phase in Phase if phase.value in demands.phases}
-
+    renames = demands.phases[Phase.EXPAND.value]["rename"]
+    matrices[Phase.EXPAND] = _with_fan_out(matrices[Phase.EXPAND], renames, kind, site)
     expand, task_of = _expand(plan, loose, owner, kind, size, matrices[Phase.EXPAND], options, numbers)
     index = _index(task_of, kind, size, matrices[Phase.INDEX], options, numbers)
     walk = _walk(plan, loose, custodians, matrices[Phase.WALK], numbers)
@@ -108,7 +119,14 @@ def _job(
         items=len(kind) * copies,
         discovered_bytes=int(size.sum()) * copies,
         options=options,
+        each_task={phase: _one(demands.each_task[phase.value], site, phase) for phase in matrices},
+        each_slot={phase: _one(demands.each_slot[phase.value], site, phase) for phase in matrices},
     )  # fmt: skip
+
+
+def _one(of: Mapping[str, float], site: Site, phase: Phase) -> list[float]:
+    """A single demand by column."""
+    return list(_columns({name: np.full((1, 1), value) for name, value in of.items()}, site, phase)[0, 0])
 
 
 def _drawn(tasks: Sequence[Task], copies: int, most: int, numbers: _Numbers) -> list[Task]:
@@ -129,13 +147,19 @@ def _times(task: Task, many: int, numbers: _Numbers) -> Task:
 
 def site_demand(demands: Demands, site: Site, phase: Phase) -> Floats:
     """By kind, an item's and a byte's share of each column: an array of kinds x 2 x columns."""
-    of = demands.phases[phase.value]
-    out = np.zeros((of[next(iter(of))].shape[0], 2, COLUMNS))
+    return _columns(demands.phases[phase.value], site, phase)
+
+
+def _columns(of: Mapping[str, Floats], site: Site, phase: Phase) -> Floats:
+    out = np.zeros((*of["cpu_s"].shape, COLUMNS))
     for name in OPS:
         moved = {"read": of["read_bytes"], "write": of["written_bytes"]}.get(name, 0.0)
         ask = _ask_emulated if site.emulated else _ask
         ask(out, site, phase, name, of[name], moved)
     out[:, :, CPU] = of["cpu_s"] * site.ghz_seconds[phase.value]
+    if site.emulated:  # its databases are on the same host
+        out[:, :, CPU] += of["database_cpu_s"]
+    out[:, :, WAIT_S] += of["wait_s"]
     out[:, :, NET_BYTES] = of["read_bytes"] + of["written_bytes"]
     stripe = site.disks.stripe_bytes
     changes = sum(of[name] for name in OPS if name in _CHANGES)
@@ -249,17 +273,31 @@ def _expand(
         virtual += [(file, int(size[file]) // parts)] * parts
         made += parts
     demand = _by_task(matrix, task_of, kind, size, made, share)
+    here = task_of < len(entries)
+    each = _by_task(matrix, owner[here], kind[here], size[here], count, share[here]) if count <= _CUT_FINER else None
     for number, (file, nbytes) in enumerate(virtual, len(entries)):
         demand[number] += matrix[kind[file], 1] * nbytes * 0.5
     items = np.bincount(task_of, minlength=made)
     tasks = []
+    ends = np.cumsum(entries)
     for n in range(len(entries)):
         follow = tuple(
             Task(weight, numbers.next(), int(items[at]), demand[at].tolist()) for weight, at in parts_of.get(n, ())
         )
         weight = cost[n] + ITEM_COST * entries[n]
-        tasks.append(Task(weight, numbers.next(), int(items[n]), demand[n].tolist(), follow))
+        own = None if each is None else each[ends[n] - entries[n] : ends[n]]
+        tasks.append(Task(weight, numbers.next(), int(items[n]), demand[n].tolist(), follow, entries=own))
     return tasks, task_of
+
+
+def _with_fan_out(matrix: Floats, renames: Floats, kind: Ints, site: Site) -> Floats:
+    """Each folder that files are published in is made by the first of them, whose creation fails before."""
+    published = float(renames[kind, 0].sum())
+    folders = FAN_OUT * -math.expm1(-published / FAN_OUT)
+    making = _columns(
+        {name: np.full((1, 1), float(name in ("mkdir", "create"))) for name in QUANTITIES}, site, Phase.EXPAND
+    )
+    return matrix + making * renames[:, :, None] * (folders / max(1.0, published))
 
 
 def _index(task_of: Ints, kind: Ints, size: Ints, matrix: Floats, options: JobOptions, numbers: _Numbers) -> list[Task]:
@@ -269,7 +307,18 @@ def _index(task_of: Ints, kind: Ints, size: Ints, matrix: Floats, options: JobOp
     costs = np.where(is_container(kind), 0, size)
     batch_of, entries, cost = _cut(costs.tolist(), task_of[order].tolist(), options, ITEM_COST)
     demand = _by_task(matrix, np.array(batch_of, np.int64), kind, size, len(entries)).tolist()
-    return [Task(cost[n], numbers.next(), entries[n], demand[n]) for n in range(len(entries))]
+    each = _by_task(matrix, np.arange(len(kind)), kind, size, len(kind)) if len(kind) <= _CUT_FINER else None
+    ends = np.cumsum(entries)
+    return [
+        Task(
+            cost[n],
+            numbers.next(),
+            entries[n],
+            demand[n],
+            entries=None if each is None else each[ends[n] - entries[n] : ends[n]],
+        )
+        for n in range(len(entries))
+    ]
 
 
 def _walk(plan: Plan, loose: Ints, custodians: Sequence[int], matrix: Floats, numbers: _Numbers) -> list[Task]:

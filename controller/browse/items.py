@@ -8,7 +8,6 @@ from typing import Any
 
 from controller.browse.item_filter import ALL_ITEMS, ItemFilter
 from controller.databases import JobHandle
-from core.csv_cells import defused
 from core.names import display_name, json_name
 from sql.faces.browse import BROWSE, ItemRow
 
@@ -80,15 +79,3 @@ def item_json(row: ItemRow) -> dict[str, Any]:
         "shard": str(row.shard) if row.shard else None,
         "exceptions": list(row.codes or ()),
     } | json_name(bytes(row.name))
-
-
-def csv_row(item: dict[str, Any], fields: Sequence[str] = FIELDS, *, raw: bool = False) -> list[str]:
-    """The item as one row in the order of `fields`: paths joined by " / ", codes by spaces, nothing for null. Cells
-    that a spreadsheet would run are defused, unless they are wanted `raw`."""
-    joined = item | {
-        "container_path": " / ".join(item["container_path"]),
-        "exceptions": " ".join(item["exceptions"]),
-        "container": "true" if item["container"] else "false",
-    }
-    cells = ["" if (value := joined.get(field)) is None else str(value) for field in fields]
-    return cells if raw else list(map(defused, cells))

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from typing import Any
 
 import docker
@@ -27,7 +28,17 @@ _CLONED = (
 )
 
 
-def scale(env: Mapping[str, str], workers: int, say: Callable[[str], None]) -> None:
+@dataclass(frozen=True, slots=True)
+class Scaled:
+    """The worker containers of a project, and how many were started and stopped for it."""
+
+    project: str
+    workers: int
+    started: int
+    stopped: int
+
+
+def scale(env: Mapping[str, str], workers: int) -> Scaled:
     """Have so many worker containers on the engine of DOCKER_HOST in the project of COMPOSE_PROJECT_NAME; those no longer wanted
     finish their tasks first. Raises UsageError where the project has no worker to copy, SystemFault."""
     name = env.get("COMPOSE_PROJECT_NAME") or PROJECT
@@ -48,7 +59,7 @@ def scale(env: Mapping[str, str], workers: int, say: Callable[[str], None]) -> N
         template = present[0].attrs
         list(pool.map(_remove, leaving))
         list(pool.map(lambda number: _start(client, name, template, number), missing))
-    say(f"{workers} worker containers in {name}: {len(missing)} started, {len(leaving)} stopped")
+    return Scaled(name, workers, started=len(missing), stopped=len(leaving))
 
 
 def number_of(container: Container) -> int:

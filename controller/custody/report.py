@@ -20,6 +20,13 @@ _AT_ONCE = 2_000
 _WHERE = ("task", "phase", "worker", "at")  # which task it was; of several that were joined it is unknown
 _PARSER = ("parser", "parser_version")
 _BY = (*_PARSER, "parsers", "version")
+# The columns of a list as CSV: those of actions, of items, of parser sets and of the end.
+FIELDS = (
+    *("record", "job", "at", "who", "action", "details", "chain", "hashed", "broken"),
+    *("item", "custodian", "path", "kind", "media_type", "bytes", "sha256", "content_hash", "message_id_hash"),
+    *("text_state", "exceptions", "task", "phase", "worker", *_BY, "earlier"),
+    *("edbench", "python", "types", "handlers", "libraries", "actions", "items"),
+)
 
 
 def items_of(handles: Sequence[JobHandle]) -> Iterator[dict[str, Any]]:

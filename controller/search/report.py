@@ -326,15 +326,12 @@ def _note(finds: npt.NDArray[np.int32], mask: Mask, number: int) -> None:
     finds[mask] = np.where(finds[mask] == _NONE, number, _SEVERAL)
 
 
-def csv_rows(report: HitReport) -> Iterator[list[str]]:
-    """The report as rows in the order of CSV_FIELDS: each term, then its custodians; at the end all terms together."""
-    for term in report.terms:
-        same = "" if term.same_as_line is None else str(term.same_as_line)
-        yield [str(term.line), term.term, same, "", *_cells(term)]
-        yield from ([str(term.line), term.term, same, each.custodian, *_cells(each)] for each in term.custodians)
-    yield ["", "any term", "", "", *_cells(report.total)]
-    yield from (["", "any term", "", each.custodian, *_cells(each)] for each in report.custodians)
-
-
-def _cells(hits: Hits) -> list[str]:
-    return [str(getattr(hits, name)) for name in Hits.model_fields]
+def csv_rows(report: HitReport) -> Iterator[dict[str, object]]:
+    """The report as records with the fields of CSV_FIELDS: each term, then its custodians; at the end all terms together."""
+    terms: list[tuple[dict[str, object], Hits, Sequence[Hits]]] = [
+        ({"line": t.line, "term": t.term, "same_as_line": t.same_as_line}, t, t.custodians) for t in report.terms
+    ]
+    terms.append(({"term": "any term"}, report.total, report.custodians))
+    for term, hits, custodians in terms:
+        for each in (hits, *custodians):
+            yield term | {name: getattr(each, name, None) for name in CSV_FIELDS if name not in term}

@@ -13,17 +13,9 @@ MOST_OFFSET = 1e10  # seconds, of a clock that began in another century
 
 TUNING = frozenset(
     (
-        *(
-            "batch_files",
-            "batch_mb",
-            "most_tasks",
-            "phase_slots",
-            "reserve_slots",
-            "split_mb",
-            "task_order",
-            "window_factor",
-        ),
-        *("charset", "cold", "dispatch_seconds", "expansion_ratio", "fail_if", "filer_cache", "folder_files", "force"),
+        *("batch_files", "batch_mb", "fail_if", "most_tasks", "phase_slots", "reserve_slots", "split_mb", "task_order"),
+        "window_factor",
+        *("charset", "cold", "csv_raw", "dispatch_seconds", "expansion_ratio", "filer_cache", "folder_files", "force"),
         *("fsync", "index_streams", "item_seconds", "layout", "lease_seconds", "max_depth", "max_slots"),
         *(
             "min_seconds",

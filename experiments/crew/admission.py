@@ -16,9 +16,9 @@ from core.crew.messages import Hello, Look, Place, Sight
 from core.crew.places import place_at
 from core.errors import RunFailed, SystemFault, UsageError
 from core.residency import Dropped
+from experiments.conditions import Drop
 from experiments.crew.orders import LONG_SECONDS, Crew
 from experiments.crew.sight import mounted, refuse_other_mount, refuse_other_storage, token_in
-from experiments.drops import Drop
 from experiments.workload import HostLost
 from monitoring.machine import capacities
 

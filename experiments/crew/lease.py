@@ -12,7 +12,7 @@ from typing import Any, Self
 import msgspec
 
 from controller.jobs.run import slots_of
-from core.crew.messages import Hello, Lease, Meters, Place, Return
+from core.crew.messages import BEAT_SECONDS, Hello, Lease, Meters, Place, Return
 from core.errors import DatabaseFault, SystemFault
 from core.services.run_databases import RunMark
 from experiments.crew.admission import Admission, Seat
@@ -63,6 +63,16 @@ class Leased:
         said = [hello.used for hello in self._latest.values()]
         at = sum(one.at for one in said) / len(said) if said else time.time()
         return at, sum(one.cpu_s for one in said), sum(one.waited_s for one in said)
+
+    def cpu_s(self) -> float:
+        """CPU seconds of the workers, as all members report them after this call. Raises HostLost, BrokerFault."""
+        before, _, _ = self.used()
+        while True:
+            at, used, _ = self.used()
+            if at >= before + BEAT_SECONDS * 0.9:
+                return used
+            self.check()
+            time.sleep(BEAT_SECONDS / 10)
 
     def check(self) -> None:
         """What `Tended.check` is."""

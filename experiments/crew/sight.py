@@ -12,7 +12,7 @@ from typing import Any
 
 from core.crew.messages import Hello, Sight
 from core.errors import StorageFault, UsageError
-from experiments.result.grounds import mount_options
+from experiments.result.compare import mount_options
 from monitoring.machine import place
 from worker.phases.task import same_root
 

@@ -1,30 +1,44 @@
-"""Checks that a package is whole and true to what was observed: its hashes, then everything recomputed and compared.
+"""Makes a package of a result's directory, and checks that one is whole and true to what was observed.
 
-Nothing is computed here: `experiments.evaluation` makes the result again, `experiments.report.page` the report, as they did
-when it was measured.
+A check compares hashes, then recomputes everything: `experiments.study` makes the result again, `experiments.report.page` the
+report, as they did when it was measured.
 """
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
+from controller.jobs.directories import hand_over_tree
 from core.errors import RunFailed, UsageError
 from core.plain import unambiguous
 from core.reading import read_problem
-from experiments.evaluation import evaluated
-from experiments.package.manifest import SIGNATURE, broken, files_of
-from experiments.package.records import RAW, RUNS, STUDY, Records, read_study
-from experiments.package.signature import signed_by
-from experiments.result.codec import FILE, to_json
+from experiments.package.manifest import SIGNATURE, broken, files_of, seal, signed_by
+from experiments.package.records import RAW, RESULTS, RUNS, STUDY, Records, read_study
+from experiments.report.sheet import FILE as SHEET
+from experiments.report.sheet import parse_sheet, sheet_in
+from experiments.result.codec import FILE, read_result, to_json
 from experiments.result.schema import Result
+from experiments.study import evaluated
 from experiments.workloads import about as about_of
+
+
+def finish(result: Result, directory: Path) -> Path:
+    """Write report, series and figures next to the result, then the manifest; the report's path. Raises RunFailed."""
+    from experiments.report.page import write_report  # draws: matplotlib is slow to come
+
+    page = write_report(result, directory)
+    seal(directory)
+    if directory.absolute().parent.name == RESULTS:
+        hand_over_tree(directory, directory.absolute().parents[1])
+    return page
+
 
 _NUMBER = re.compile(r"-?\d+(?:\.\d+)?")
 _ROUNDED = Decimal("0.000002")
@@ -122,8 +136,6 @@ def _short(value: Any) -> str:
 def _against_files(directory: Path, result: Result) -> Iterator[str]:
     """Make the report and its series again and compare them with the files. Any other file is a difference."""
     from experiments.report.page import build_sections, figure_name, plots, texts  # draws: matplotlib is slow to come
-    from experiments.report.sheet import FILE as SHEET
-    from experiments.report.sheet import sheet_in
 
     runs = sum(len(point.repeats) for point in result.points)
     own = {FILE, f"{RAW}/{STUDY}", *(f"{RAW}/{RUNS}/{number:03d}.json.gz" for number in range(runs))}
@@ -155,3 +167,57 @@ def _numbered(report: str) -> str:
     """With drawn parts called by the order in which they are met."""
     met: dict[str, int] = {}
     return _DRAWN.sub(lambda found: f"part {met.setdefault(found[0], len(met))}", report)
+
+
+def describe(directory: Path, text: str, what: str = SHEET) -> Path:
+    """The report's path. A signature of before is removed: it is over another manifest. Raises UsageError for what is no
+    sheet, which is named as `what`, and for a package that does not check, RunFailed."""
+    parse_sheet(text, what)
+    if differences := check(directory).differences:
+        raise UsageError(f"{directory} fails its check, so nothing is added to it: {differences[0]}")
+    try:
+        (directory / SHEET).write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise RunFailed(f"{directory / SHEET} cannot be written: {error.strerror}") from error
+    return finish(read_result(directory), directory)
+
+
+def take(paths: Sequence[Path], *, unchecked: bool) -> tuple[list[Result], list[str]]:
+    """The results, and a label for each that does not check; without `unchecked` the first of these raises UsageError.
+
+    A path is a package's, or a result's of before packages.
+    """
+    results = [read_result(path) for path in paths]
+    labels = []
+    for number, path in enumerate(paths, 1):
+        why = doubt(path)
+        if why is None:
+            continue
+        if not unchecked:
+            raise UsageError(f"result {number}: {why}; --unchecked accepts it and labels it")
+        labels.append(f"result {number}: {why}")
+    return results, labels
+
+
+def unsealed(directory: Path) -> str | None:
+    """Why a directory is no package whose files are those of its manifest; None when it is. Nothing is recomputed."""
+    try:
+        differences = broken(directory)
+    except UsageError as error:
+        return str(error)
+    return f"{directory.name}: {differences[0]}" if differences else None
+
+
+def doubt(path: Path) -> str | None:
+    """Why a result is not to be believed, in one line; None when it checks."""
+    if not path.is_dir() and path.name != FILE:
+        return f"{path} is not a result package: give its directory"
+    directory = path if path.is_dir() else path.parent
+    try:
+        differences = check(directory).differences
+    except UsageError as error:
+        return str(error)
+    if not differences:
+        return None
+    more = f" (and {len(differences) - 1:,} more)" if len(differences) > 1 else ""
+    return f"{path} fails its check: {differences[0]}{more}"

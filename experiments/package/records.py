@@ -18,7 +18,7 @@ import msgspec
 from core.errors import RunFailed, UsageError
 from core.plain import unambiguous
 from core.reading import read_problem
-from experiments.kinds.kind import Plan
+from experiments.kinds import Plan
 from experiments.result.codec import decode
 from experiments.result.schema import At
 from experiments.result.steady import MIN_SECONDS

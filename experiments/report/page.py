@@ -11,11 +11,10 @@ from pathlib import Path
 from controller.labels.advice import advice_on
 from core.errors import RunFailed
 from experiments.report import FIGURES, FILE, words
-from experiments.report.markup import Html, join, tag
-from experiments.report.parts import Part, Plot, Section, Series, Tabled
+from experiments.report.parts import Html, Part, Plot, Section, Series, Tabled, join, tag
+from experiments.report.plots import figure_svg, write_png
 from experiments.report.sheet import Sheet, sheet_in, sheet_section
 from experiments.report.style import document
-from experiments.report.svg import figure_svg, write_png
 from experiments.report.views import shouted
 from experiments.result.schema import Result
 from experiments.workloads import about

@@ -13,8 +13,7 @@ from pathlib import Path
 from core.errors import UsageError
 from core.reading import read_problem
 from experiments.report import words
-from experiments.report.markup import table
-from experiments.report.parts import Cell, Part, Section, Series, Tabled, note
+from experiments.report.parts import Cell, Part, Section, Series, Tabled, note, table
 from experiments.report.views import named
 from experiments.result.codec import decode
 from experiments.result.schema import Point, Result, Run

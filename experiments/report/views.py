@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import bisect
 import itertools
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from typing import TypeVar
 
 from controller.timeline.thresholds import DOMINATED_MARK
 from experiments.report import words
-from experiments.report.markup import Html, escaped, join, tag
-from experiments.result.schema import CallTime, Estimate, Latency, Point, Result, Run, SizedLatency
+from experiments.result.schema import CallTime, Latency, Point, Result, Run, SizedLatency
 
 LIMITED = "GENERATOR-LIMITED"
 PERCENTILES = ("p50", "p95", "p99")
@@ -48,15 +47,6 @@ def spread(points: Sequence[_T], most: int) -> list[_T]:
     if len(points) <= most:
         return list(points)
     return [points[round(place * (len(points) - 1) / (most - 1))] for place in range(most)]
-
-
-def interval(estimate: Estimate, write: Callable[[float], str]) -> Html:
-    """A cell with the median, and under it the interval, where there is one."""
-    if estimate.low is None or estimate.high is None:
-        return escaped(write(estimate.median))
-    return join(
-        [write(estimate.median), tag("span", f"{write(estimate.low)} to {write(estimate.high)}", class_="interval")]
-    )
 
 
 def percentiles(one: Latency | SizedLatency, names: Sequence[str] = PERCENTILES) -> list[str]:

@@ -1,7 +1,8 @@
-"""Results as JSON, and back with every type checked and the place of a mistake named."""
+"""Results as JSON, and back with every type checked and the place of a mistake named; and their JSON Schema."""
 
 from __future__ import annotations
 
+import contextlib
 import json
 from pathlib import Path
 from typing import Any, TypeVar
@@ -12,7 +13,7 @@ from core.errors import RunFailed, UsageError
 from core.plain import surplus, unambiguous
 from core.reading import read_problem
 from experiments.result.schema import SCHEMA, Result
-from experiments.workloads import about
+from experiments.workloads import about, names
 
 FILE = "result.json"
 
@@ -71,3 +72,24 @@ def read_result(path: Path) -> Result:
         return from_json(data)
     except UsageError as error:
         raise UsageError(f"{file}: {error}") from error
+
+
+def json_schema() -> dict[str, Any]:
+    """One alternative for each workload whose packages are installed; JSON Schema 2020-12."""
+    results = {}
+    for name in names():
+        with contextlib.suppress(UsageError):  # it needs a package that is not here
+            results[name] = about(name).result
+    every, defined = msgspec.json.schema_components(results.values(), ref_template="#/$defs/{name}")
+    for name, reference in zip(results, every, strict=True):
+        defined[reference["$ref"].rpartition("/")[2]]["properties"]["workload"] = {"const": name}
+    for schema in defined.values():
+        if "properties" in schema:
+            schema["additionalProperties"] = False  # what is not known is refused, not passed over
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": SCHEMA,
+        "description": "result.json of an experiment. Units are part of the names: _s seconds, _us microseconds.",
+        "oneOf": list(every),
+        "$defs": dict(sorted(defined.items())),
+    }

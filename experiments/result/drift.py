@@ -23,7 +23,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from experiments.result.significance import LEVEL, holm
+from experiments.result.statistics import LEVEL, holm
 
 LEAST = 10
 RELEVANT = 0.02  # of the rate: less than that two runs of one point differ by

@@ -7,11 +7,11 @@ names the loads that it can be put under; these here are what all have in common
 from __future__ import annotations
 
 import dataclasses
+import types
 from dataclasses import dataclass, field
 from typing import Any, Final, Generic, Literal, TypeVar
 
 from core.bounds import Outcome
-from experiments.result.significance import Ratio
 
 SCHEMA: Final = "edbench-result/2"
 
@@ -171,7 +171,7 @@ class Level:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Levels:
-    """Of kind `load`: offered against achieved, lowest level first (`experiments.result.levels`)."""
+    """Of kind `load`: offered against achieved, lowest level first (`experiments.result.verdict`)."""
 
     peak: int  # calls a second
     found: bool  # by runs as fast as they go, the first point; else it was stated
@@ -182,6 +182,18 @@ class Levels:
     )  # percent of the peak: the last level before one that was not reached; None: not even the first was
     by_repeat_us: tuple[float, ...]  # overall response time up to there, of each repeat's own curve
     overall_us: Estimate | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ratio:
+    """What one set of repeats is to another; `low` and `high` hold the true ratio with probability `coverage` or more."""
+
+    ratio: float
+    low: float
+    high: float
+    coverage: float
+    p: float  # of this one comparison, before Holm's correction
+    least_p: float  # that so many repeats can have
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -224,3 +236,15 @@ class ResultOf(Result, Generic[_Point]):
     """The result of a workload with points of its own."""
 
     points: tuple[_Point, ...]
+
+
+def types_of(load: type[At], run: type[Run]) -> tuple[type[Point], type[Result]]:
+    """The point and the result of a workload that adds nothing to them; in the JSON schema they are named after the load."""
+    name = load.__name__.removesuffix("Load")
+    point = _subclass(f"{name}Point", PointOf[load, run], run)  # type: ignore[valid-type]  # types that are values here
+    return point, _subclass(f"{name}Result", ResultOf[point], run)  # type: ignore[valid-type]
+
+
+def _subclass(name: str, base: Any, beside: type) -> Any:
+    of = {"__doc__": base.__origin__.__doc__, "__module__": beside.__module__}
+    return types.new_class(name, (base,), exec_body=lambda body: body.update(of))

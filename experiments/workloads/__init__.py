@@ -1,4 +1,6 @@
-"""The workloads: modules here, and those that optional packages register under `edbench.workloads`; each has an `ABOUT`."""
+"""The workloads: modules here, and those that optional packages register under `edbench.workloads`; each
+is a module, or a class in one (`module:Class`), with an `ABOUT`.
+"""
 
 from __future__ import annotations
 
@@ -33,12 +35,14 @@ def about(name: str) -> About:
             f"workload {name!r} is not one of {', '.join(names())}; if an optional package of edbench runs it, install that"
         )
     try:
-        workload: About = module_of(name).ABOUT
+        workload: About = registered(name).ABOUT
     except ModuleNotFoundError as error:
         raise UsageError(f"workload {name!r} needs the module {error.name}; install its package") from error
     return workload
 
 
-def module_of(name: str) -> Any:
-    """The module or package of a workload."""
-    return importlib.import_module(_modules()[name])
+def registered(name: str) -> Any:
+    """What is registered under the name of a workload: a module, or a class in one."""
+    module, _, kind = _modules()[name].partition(":")
+    found: Any = importlib.import_module(module)
+    return getattr(found, kind) if kind else found

@@ -36,7 +36,6 @@ def test_a_campaign_of_faults_loses_nothing(bench: Bench, tiny: Path) -> None:
 
 
 def test_what_cannot_be_had_is_refused_before_anything_starts(bench: Bench, tiny: Path) -> None:
-    """Services of others are not killed, and a directory without a manifest cannot be verified against."""
     bench.env["EDBENCH_DATABASES"] = "db1=postgresql+psycopg2://somebody:secret@somewhere/db1"
     assert "its own" in bench.chaos("--corpus", str(tiny), check=2).stderr
     del bench.env["EDBENCH_DATABASES"]
@@ -45,7 +44,6 @@ def test_what_cannot_be_had_is_refused_before_anything_starts(bench: Bench, tiny
 
 
 def test_a_job_of_each_other_kind_survives_a_killed_slot(bench: Bench, tiny: Path) -> None:
-    """The kinds that the campaign above leaves out, each once: seed 68 deals them out so."""
     told = bench.home / "chaos.json"
     line = ("--corpus", str(tiny), "--faults", "slot-killed", "--kind", ",".join(_OTHERS), "--seed", "68")
     bench.chaos(*line, "--runs", str(len(_OTHERS)), "--json", str(told), check=None)

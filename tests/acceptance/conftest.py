@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import shutil
-import signal
-import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
-import psutil
 import pytest
 from drawn import drawn_once
-from installation import Bench, until
+from installation import attached, bench
+
+__all__ = ["attached", "bench"]
 
 
 @pytest.fixture(scope="session")
@@ -36,32 +34,4 @@ def tiny(tiny_corpus: Path) -> Path:
 def _drawn_once() -> Iterator[None]:
     """Commands under test draw their own reports; for checks that are asked for in this process each is drawn once."""
     with drawn_once():
-        yield
-
-
-@pytest.fixture
-def bench(small: Path, empty_scratch: Path) -> Iterator[Bench]:
-    """An installation of this test's own, from a path with spaces; nothing may be left running afterwards."""
-    home = Path(tempfile.mkdtemp(prefix="edbench acceptance "))
-    home.chmod(0o711)
-    made = Bench(home=home, corpus=small, furniture=empty_scratch)
-    try:
-        yield made
-        until(lambda: not made.leftovers(), f"nothing left running: {made.leftovers()}")
-    finally:
-        for command in made.begun:
-            command.kill()
-        for candidate in psutil.process_iter():
-            try:
-                if candidate.environ().get("EDBENCH_SCRATCH", "") == str(made.scratch):
-                    candidate.send_signal(signal.SIGKILL)
-            except psutil.Error:
-                continue
-        shutil.rmtree(home, ignore_errors=True)
-
-
-@pytest.fixture
-def attached(bench: Bench) -> Iterator[None]:
-    """Its services stay up for the whole test, and are not started anew by each command."""
-    with bench.attached():
         yield

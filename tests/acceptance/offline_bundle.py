@@ -24,7 +24,6 @@ def offline(home: Path, script: str) -> subprocess.CompletedProcess[str]:
 
 
 def test_an_installation_without_a_network(tmp_path: Path) -> None:
-    """A job runs after it; the same installation without the wheels fails, so they are what it came from."""
     if os.geteuid() != 0 or not (shutil.which("unshare") and shutil.which("ip")):
         pytest.skip("a namespace without a network takes root, unshare and ip")
     archive = tmp_path / "bundle.tar"

@@ -18,7 +18,7 @@ from replay_traces import reading_trace
 from report_results import point, result
 
 from experiments.report.page import write_report
-from experiments.report.palette import PAPER
+from experiments.report.style import PAPER
 from experiments.result.codec import write_result
 from traces.write import write_trace
 
@@ -144,7 +144,6 @@ def test_the_run_page_has_every_panel_its_figures_and_what_to_know_before(
 
 
 def test_the_run_page_keeps_its_bottleneck_storage_and_operations(site: str, watched: Watched, page: Page) -> None:
-    """After the end, as it has them before; each label has its meaning as a tooltip and leads to its explanation."""
     page.goto(site + watched.path)
     expect(page.locator("#verdict")).to_contain_text(re.compile(r"bottleneck"))
     expect(page.locator("#storage")).to_contain_text("emulated filer nas-10g")
@@ -159,7 +158,6 @@ def test_the_run_page_keeps_its_bottleneck_storage_and_operations(site: str, wat
 
 
 def test_a_job_is_verified_from_its_page(site: str, watched: Watched, page: Page) -> None:
-    """The button starts the verification, and leads to where its outcome appears."""
     page.goto(site + watched.path)
     page.get_by_role("button", name="Verify").click()
     page.wait_for_url("**/custody#verify")
@@ -167,7 +165,6 @@ def test_a_job_is_verified_from_its_page(site: str, watched: Watched, page: Page
 
 
 def test_twelve_series_have_twelve_colours(site: str, page: Page) -> None:
-    """Workers, as operations have theirs; the thirteenth repeats the first with a pattern."""
     page.goto(site)
     looks = page.evaluate(
         """async () => {
@@ -181,7 +178,6 @@ def test_twelve_series_have_twelve_colours(site: str, page: Page) -> None:
 
 
 def test_signing_out_shows_nothing_any_more(link: str, site: str, page: Page) -> None:
-    """The link lets in, keeps its token out of the history, and signing out takes the session back."""
     page.goto(f"{site}/results")
     page.get_by_role("button", name="Sign out").click()
     page.wait_for_url(f"{site}/login")
@@ -230,7 +226,6 @@ def test_an_increment_replaces_the_end_of_what_is_there(site: str, page: Page) -
 
 
 def test_what_was_read_over_the_wire_stands_by_phase(site: str, watched: Watched, page: Page) -> None:
-    """With figures of a run over NFS put in the place of this machine's, which has none."""
     share = {"seconds": 9.0, "call_read_bytes": 2_000_000, "wire_read_bytes": 500_000, "ratio": 0.25}
     short = share | {"ratio": None, "why": "shorter than 2 s"}
     wire = {"phases": {"walk": short, "index": share}, "total": share, "sources": ["a:/mnt"], "other_jobs": 1}
@@ -255,7 +250,6 @@ def _pause(page: Page, hold: Hold) -> None:
 
 
 def test_a_job_is_paused_resumed_cancelled_and_deleted(site: str, bench: Bench, page: Page) -> None:
-    """Its pauses are on the time axis, after a reload too; what cannot be undone is asked about."""
     hold = bench.hold("expand", 0)
     corpus = page.request.get(f"{site}/api/v1/corpora").json()["corpora"][0]["id"]
     order = {"corpus": corpus, "workers": 1, "slots": 1, "filer": "nas-1g"}
@@ -461,7 +455,6 @@ def test_a_list_of_terms_is_reported_on(site: str, watched: Watched, page: Page,
 
 
 def test_a_corpus_is_made_and_may_be_chosen(site: str, bench: Bench, page: Page, complaints: Complaints) -> None:
-    """A name that leads elsewhere is refused at its field."""
     complaints.expected = ("422",)
     page.goto(f"{site}/measure?kind={_said('generate')}")
     page.get_by_label(_said("Name"), exact=True).fill("../made")

@@ -32,7 +32,6 @@ def _smaller(route: Route) -> None:
 
 
 def test_one_button_generates_a_corpus_and_runs_a_job_over_it(empty: Bench) -> None:
-    """No field has to be filled in. The form has a few fields, and the rest when it is asked for."""
     noted = Complaints()
     with launched() as browser, serving(empty) as link:
         context = browser.new_context(viewport={"width": 400, "height": 800})

@@ -23,7 +23,6 @@ def _replace(path: Path, data: bytes, *, same_time: bool) -> None:
 
 @pytest.mark.usefixtures("attached")
 def test_text_is_of_the_bytes_that_have_the_hash_or_there_is_an_exception(bench: Bench) -> None:
-    """Grown files keep the text that they had; others that changed, of any size, have no text and an exception."""
     folder = bench.home / "source" / "ann"
     folder.mkdir(parents=True)
     for name in ("calm", "grown", "emptied", "twin", "touched", "removed"):

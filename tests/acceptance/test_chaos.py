@@ -16,7 +16,6 @@ from traced import check_trace
 
 @pytest.mark.usefixtures("attached")
 def test_killed_slots(bench: Bench) -> None:
-    """SIGKILL of random slots, in expand and in index."""
     holds = {phase: bench.hold(phase) for phase in ("expand", "index")}
     process = bench.discover("--workers", "1", "--slots", "4", "--trace")
     chance = random.Random(11)
@@ -50,7 +49,6 @@ def test_a_killed_keeper_ends_the_command_and_its_job_goes_on(bench: Bench) -> N
 
 @pytest.mark.usefixtures("attached")
 def test_pause_and_resume_give_the_same_result(bench: Bench) -> None:
-    """Paused from another command, resumed later: nothing is done twice, nothing is missing."""
     hold = bench.hold("expand")
     process = bench.discover("--workers", "1", "--slots", "2")
     hold.until_reached(process)

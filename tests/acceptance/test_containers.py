@@ -109,7 +109,6 @@ def _walk(system: System, page: Page, pictures: Path) -> None:
 
 
 def test_the_road_in_the_browser(system: System, sample: None) -> None:
-    """Sign in with the link of the log, generate a corpus, run it, watch it; the link does not sign in twice."""
     link = LINK.findall(_log(system, "controller"))[-1]
     code = urllib.request.Request(f"{system.site}/login", f"code={link.partition('code=')[2]}".encode())
     with urllib.request.urlopen(code, timeout=PATIENCE) as answer:
@@ -120,7 +119,6 @@ def test_the_road_in_the_browser(system: System, sample: None) -> None:
 
 
 def test_a_scale_up_in_the_browser(system: System, sample: None) -> None:
-    """Over 1, 2 and 3 workers of those that run, on fresh databases; then its report and its package."""
     complaints = Complaints()
     with launched() as browser:
         context = browser.new_context(viewport={"width": 1400, "height": 900}, accept_downloads=True)
@@ -193,7 +191,6 @@ def test_a_server_that_hangs_is_unhealthy(system: System) -> None:
 
 
 def test_a_group_over_both_databases_and_what_a_container_refuses(system: System, sample: None) -> None:
-    """By commands in the controller. A corpus on local scratch, and a source without files, are refused with one line."""
     out = system.inside("edbench", "discover", "/storage/corpora/sample", "--databases", "2", "--shard")
     assert "adds up" in out
     assert f"{WORKERS} x 4 slots" in out
@@ -262,7 +259,6 @@ def test_a_scale_out_by_the_command_leaves_the_system_as_it_was(system: System, 
 
 
 def test_prometheus_finds_every_process_and_every_query_finds_something(system: System, sample: None) -> None:
-    """Each container of each role is reached by the name of its service; after a job no chart is empty, no rule fails."""
     url = f"http://{system.address('prometheus', 'metrics')}:9090"
     wanted = {
         f"http://{container.attrs['NetworkSettings']['Networks'][f'{system.name}_metrics']['IPAddress']}:9464/metrics"
@@ -384,7 +380,6 @@ def test_a_killed_database_in_the_middle(system: System, token: str, sample: Non
 
 
 def test_stop_and_start_and_down_and_up_in_the_middle(system: System, token: str, sample: None) -> None:
-    """The job goes on after each; the secrets, the databases and the storage are those of before."""
     job = system.begin(token)
     system.compose("stop", "--timeout", "20")
     system.compose("start")

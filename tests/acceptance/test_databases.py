@@ -25,7 +25,6 @@ def bench(bench: Bench, two_databases: Path) -> Bench:
 
 @pytest.mark.usefixtures("attached")
 def test_simultaneous_jobs_are_reported_as_one(bench: Bench, small: Path) -> None:
-    """Two jobs over one data set at once: each is whole, and the rate is their sum over the longer one's time."""
     options = ("--databases", "2", "--workers", "1", "--slots", "2", "--trace")
     out = bench.end(bench.discover(*options, corpus=small))
     found = bench.result()
@@ -114,7 +113,6 @@ def test_a_sharded_corpus_survives_the_death_of_one_server(bench: Bench) -> None
 
 @pytest.mark.usefixtures("attached")
 def test_a_group_with_copies_is_paused_and_resumed_as_one(bench: Bench) -> None:
-    """Each job reads a copy of the source of its own; the copies stay while the group is paused, and go at its end."""
     hold = bench.hold("expand")
     process = bench.discover(
         "--databases", "2", "--source-copies", "2", "--workers", "1", "--slots", "2", "--single-pass"

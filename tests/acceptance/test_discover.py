@@ -50,7 +50,6 @@ def test_a_job_finds_exactly_what_the_manifest_says(bench: Bench, options: tuple
 
 
 def test_later_commands_see_the_job(bench: Bench) -> None:
-    """The embedded services keep their data, so jobs, job, search and delete work in commands of their own."""
     bench.furniture = None  # the very first job
     job = _discovered(bench, "--workers", "2")
     with bench.attached():
@@ -118,7 +117,6 @@ def test_an_empty_source_is_refused_and_everything_is_where_the_command_runs(ben
 
 
 def test_a_source_that_does_not_exist_is_refused_before_anything_starts(bench: Bench) -> None:
-    """Exit status 2, one line, nothing started."""
     done = bench.edbench("discover", str(bench.home / "nowhere"), check=2)
     assert len(done.stderr.strip().splitlines()) == 1
     assert "nowhere" in done.stderr

@@ -10,11 +10,11 @@ from typing import Any
 
 import pytest
 from installation import Bench, until
+from result_packages import edit_json
 
 from cli.main import USAGE, main
 from dataset_gen.truth.manifest import BYTES, PARENT, read_manifest
 from experiments.result.codec import read_result
-from packages import edit_json
 
 
 def _measured(bench: Bench, *arguments: str) -> Path:
@@ -165,7 +165,6 @@ def test_a_corpus_with_other_bytes_is_refused(bench: Bench, small: Path) -> None
 def test_what_cannot_be_measured_is_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Usage errors come before anything is started, with what to do."""
     monkeypatch.chdir(tmp_path)
     (tmp_path / "c" / "custodian").mkdir(parents=True)
     (tmp_path / "c" / "custodian" / "a.txt").write_text("sesame")

@@ -37,7 +37,6 @@ def test_a_job_on_an_emulated_filer_says_so_first(bench: Bench) -> None:
 
 
 def test_an_impossible_filer_is_refused_before_anything_starts(bench: Bench) -> None:
-    """One line, exit status 2, and no services."""
     (bench.home / "bad.toml").write_text('name = "bad"\n[metadata]\nservers = -1\n')
     done = bench.ask("discover", str(bench.corpus), "--filer", "bad.toml", check=2)
     assert "metadata.servers is -1" in done.stderr.replace("\n", " ")

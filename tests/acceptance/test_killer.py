@@ -38,7 +38,6 @@ EXPECTED = {
 
 @pytest.mark.usefixtures("attached")
 def test_a_file_that_kills_its_parser(bench: Bench) -> None:
-    """Two deaths at an item convict it; every other item has its row, its text and no exception."""
     bench.env |= {"PYTHONPATH": str(PLUGINS), "EDBENCH_PLUGINS": "killer_plugin"}
     bench.end(bench.discover("--workers", "1", "--slots", "2", "--item-seconds", "5", corpus=_source(bench.home)))
     with bench.attached():

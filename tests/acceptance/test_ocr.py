@@ -9,7 +9,6 @@ from ocr_pictures import need_tesseract, picture
 
 @pytest.mark.usefixtures("attached")
 def test_scans_are_found_although_a_slot_was_killed(bench: Bench) -> None:
-    """SIGKILL of the slot that is about to read pictures: every item is accounted for, and the words are found."""
     need_tesseract()
     ann = bench.home / "source" / "ann"
     ann.mkdir(parents=True)

@@ -48,7 +48,6 @@ def test_encrypted_exceptions_are_opened_by_passwords_that_are_found_later(bench
 
 
 def test_a_bad_bank_is_refused_before_anything_starts(bench: Bench) -> None:
-    """In one line, with exit status 2."""
     (bench.home / "source" / "ann").mkdir(parents=True)
     bank = bench.home / "bank.txt"
     bank.write_bytes(b"fine\nb\xff\n")

@@ -27,7 +27,6 @@ def _source(bench: Bench) -> Path:
 
 
 def test_a_source_that_is_a_file(bench: Bench) -> None:
-    """Refused as usage; nothing is started."""
     file = bench.home / "mail.mbox"
     file.write_text("x")
     status, line = _refused(bench, "discover", str(file))

@@ -86,7 +86,6 @@ def _linked_corpus(bench: Bench) -> Path:
 
 @pytest.mark.usefixtures("attached")
 def test_source_unmounted(bench: Bench) -> None:
-    """Not a million missing files: the job waits for its source, and nothing done is lost."""
     corpus = _linked_corpus(bench)
     hold = bench.hold("expand")
     process = bench.discover("--workers", "1", "--slots", "2", corpus=corpus)
@@ -104,7 +103,6 @@ def test_source_unmounted(bench: Bench) -> None:
 
 @pytest.mark.usefixtures("attached")
 def test_storage_root_unmounted_while_a_task_writes(bench: Bench) -> None:
-    """Nothing is written under the bare mount point: the task that was at work fails, the job is suspended."""
     source = _gated_source(bench)
     process = bench.discover("--workers", "1", "--slots", "1", corpus=source)
     until(lambda: (bench.home / "gate.reached").exists() or process.poll() is not None, "the gate is reached")
@@ -117,7 +115,6 @@ def test_storage_root_unmounted_while_a_task_writes(bench: Bench) -> None:
 
 @pytest.mark.usefixtures("attached")
 def test_storage_full(bench: Bench, corpus: Path) -> None:
-    """ENOSPC suspends the job; with more room it goes on where it was."""
     with small_tmpfs(bench.storage, 6) as enlarge:
         process = bench.discover("--workers", "1", "--slots", "2", corpus=corpus)
         _suspended(bench, bench.end(process, 1), str(bench.storage), "No space left on device", "free space")
@@ -126,7 +123,6 @@ def test_storage_full(bench: Bench, corpus: Path) -> None:
 
 
 def test_database_full(bench: Bench) -> None:
-    """No room for the database's files: it cannot commit, the job stops, and goes on once there is room."""
     source = _gated_source(bench)
     with small_tmpfs(bench.scratch, 400):
         process = bench.discover("--workers", "1", "--slots", "1", "--lease-seconds", "3", corpus=source)

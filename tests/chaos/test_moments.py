@@ -57,7 +57,6 @@ def listener(ear: Ear) -> Iterator[Moments]:
 
 
 def test_the_arrival_that_was_aimed_at(listener: Moments, ear: Ear) -> None:
-    """The third of six, where half of the usual arrivals is meant; once, and by whom."""
     aimed = _strike("claimed", "expand", position=0.5)
     (pending,) = listener.begin([aimed], {("claimed", "expand"): 4})
     for phase in ("walk", "expand", "expand"):
@@ -70,7 +69,6 @@ def test_the_arrival_that_was_aimed_at(listener: Moments, ear: Ear) -> None:
 
 
 def test_a_moment_that_such_a_job_never_comes_to(listener: Moments, ear: Ear) -> None:
-    """A replay publishes nothing: its faults come at some commit."""
     aimed = _strike("publish", position=0.5)
     listener.begin([aimed], {("committed", ""): 4})
     for _ in range(2):
@@ -81,8 +79,6 @@ def test_a_moment_that_such_a_job_never_comes_to(listener: Moments, ear: Ear) ->
 
 
 def test_a_fault_that_comes_to_a_moment_itself_is_not_heard() -> None:
-    """A stepped clock is a commit, where the campaign itself deletes a job: it waited for its own answer for ever."""
-
     def commits(_scene: Any) -> None:
         moments.reached("committed")
 
@@ -129,7 +125,6 @@ def test_what_is_striking_has_ended_when_it_is_over() -> None:
 
 
 def test_nothing_strikes_once_it_is_over(listener: Moments, ear: Ear) -> None:
-    """Faults are mended before a job is judged."""
     listener.begin([_strike("claim")], {})
     listener.end()
     moments.reached("claim")
@@ -137,7 +132,6 @@ def test_nothing_strikes_once_it_is_over(listener: Moments, ear: Ear) -> None:
 
 
 def test_an_answer_can_be_an_error(listener: Moments) -> None:
-    """As when fork is refused, for as long as that lasts."""
     end = listener.answering(lambda moment, _detail, _pid: f"errno {errno.EAGAIN}" if moment == "fork" else "")
     with pytest.raises(BlockingIOError):
         moments.reached("fork")
@@ -146,7 +140,6 @@ def test_an_answer_can_be_an_error(listener: Moments) -> None:
 
 
 def test_a_process_that_is_not_armed_reports_nothing() -> None:
-    """A campaign that is gone changes nothing either."""
     assert moments.hook is None
     hook.arm("/nowhere/at/all")
     try:
@@ -171,7 +164,6 @@ def faulty(listener: Moments, monkeypatch: pytest.MonkeyPatch) -> Moments:
 
 @pytest.mark.parametrize("op", ["create", "write", "close", "rename", "mkdir", "fsync"])
 def test_a_call_that_writes_fails_where_the_campaign_says(faulty: Moments, op: str, tmp_path: object) -> None:
-    """It comes out as a fault of the storage with its number, and only while that lasts."""
     path = os.path.join(os.fsencode(str(tmp_path)), b"below", b"file")
     files = Storage(NullRecorder())
     end = faulty.answering(
@@ -195,7 +187,6 @@ def test_a_call_that_writes_fails_where_the_campaign_says(faulty: Moments, op: s
 
 @pytest.mark.parametrize("op", ["open", "read", "stat"])
 def test_a_source_file_that_an_error_spoilt_may_differ_and_no_other(faulty: Moments, op: str, tmp_path: Path) -> None:
-    """EIO while a loose file is read is that file's trouble, an exception: the run is not judged by it."""
     loose = tmp_path / "data" / "ann" / "letter.txt"
     for path in (loose, tmp_path / "data" / "ann" / "other.txt", tmp_path / "own"):
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -215,7 +206,6 @@ def test_a_source_file_that_an_error_spoilt_may_differ_and_no_other(faulty: Mome
 
 
 def test_short_reads_and_writes_lose_nothing(faulty: Moments, tmp_path: object) -> None:
-    """Whoever reads and writes goes on until all is there."""
     path = os.path.join(os.fsencode(str(tmp_path)), b"file")
     end = faulty.answering(lambda *_: "short", storage=True)
     files = Storage(NullRecorder())
@@ -226,7 +216,6 @@ def test_short_reads_and_writes_lose_nothing(faulty: Moments, tmp_path: object) 
 
 
 def test_moments_come_from_several_threads(listener: Moments) -> None:
-    """The queue manager has a thread for each database."""
     listener.begin([], {})
     threads = [threading.Thread(target=moments.reached, args=("commit",)) for _ in range(20)]
     for thread in threads:

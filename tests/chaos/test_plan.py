@@ -29,7 +29,6 @@ def _plan(seed: int, number: int) -> RunPlan:
 
 
 def test_a_plan_is_the_same_on_every_machine() -> None:
-    """Written down once: a seed in a report means the same run for whoever reads it."""
     faults = [Reach(name="a"), Reach(name="b", times=4, one_phase=True), Reach(name="c", moments=("claim",))]
     courses = [Course(name="k", phases=("walk", "expand")), Course(name="d", phases=("walk",), moments=("commit",))]
     told = [
@@ -41,14 +40,12 @@ def test_a_plan_is_the_same_on_every_machine() -> None:
 
 @given(seed=st.integers(), number=st.integers(0, 10_000))
 def test_the_same_seed_and_number_plan_the_same_run(seed: int, number: int) -> None:
-    """And another run, or another seed, another one."""
     assert _plan(seed, number) == _plan(seed, number)
     assert _plan(seed, number) != _plan(seed + 1, number)
 
 
 @given(seed=st.integers(), number=st.integers(0, 10_000))
 def test_a_plan_can_be_carried_out(seed: int, number: int) -> None:
-    """Its faults go with its kind of job, and are aimed at moments and phases that such a job has."""
     plan = _plan(seed, number)
     kind = next(kind for kind in kinds.ALL if kind.name == plan.kind)
     for strike in plan.strikes:
@@ -64,7 +61,6 @@ def test_a_plan_can_be_carried_out(seed: int, number: int) -> None:
 
 @given(seed=st.integers())
 def test_every_fault_has_its_turn(seed: int) -> None:
-    """Once in as many runs as there are faults."""
     for turn in range(2):
         numbers = range(turn * len(ALL), (turn + 1) * len(ALL))
         assert {_plan(seed, number).strikes[0].fault for number in numbers} == set(BY_NAME)
@@ -72,7 +68,6 @@ def test_every_fault_has_its_turn(seed: int) -> None:
 
 @pytest.mark.parametrize("seed", [1, 2, 3])
 def test_a_campaign_of_five_hundred_runs_has_enough_of_each(seed: int) -> None:
-    """Each kind of job and each fault comes often enough to be told something about, in every such campaign."""
     plans = [_plan(seed, number) for number in range(500)]
     of_kind = Counter(plan.kind for plan in plans)
     of_fault = Counter(fault for plan in plans for fault in {strike.fault for strike in plan.strikes})
@@ -81,7 +76,6 @@ def test_a_campaign_of_five_hundred_runs_has_enough_of_each(seed: int) -> None:
 
 
 def test_what_spoils_the_source_comes_alone() -> None:
-    """What is allowed to differ is computed for one such fault."""
     plans = [_plan(3, number) for number in range(2_000)]
     paired = [plan for plan in plans if len({strike.fault for strike in plan.strikes}) > 1]
     assert len(paired) > 100
@@ -89,7 +83,6 @@ def test_what_spoils_the_source_comes_alone() -> None:
 
 
 def test_faults_are_chosen_by_family_and_by_name() -> None:
-    """In one order, whatever the order they are asked for in."""
     assert chosen("all") == list(ALL)
     assert chosen("broker,database") == [*FAMILIES["database"], *FAMILIES["broker"]]
     assert chosen("slot-killed,database-killed") == chosen("database-killed,slot-killed")
@@ -98,7 +91,6 @@ def test_faults_are_chosen_by_family_and_by_name() -> None:
 
 @pytest.mark.parametrize("text", ["", "earthquake", "all,earthquake", ","])
 def test_an_unknown_fault_is_refused(text: str) -> None:
-    """With those that there are."""
     with pytest.raises(UsageError, match=r"slot-killed"):
         chosen(text)
 

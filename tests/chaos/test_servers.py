@@ -17,7 +17,6 @@ def _servers(mount: Path, killing: str = "true", starting: str = "true") -> Serv
 
 
 def test_they_are_back_when_the_mount_works_again(tmp_path: Path) -> None:
-    """Not when the command that starts them has ended: clients of a network file system come back later."""
     mount = tmp_path / "mount"
     mount.mkdir()
     aside = shlex.quote(str(tmp_path / "aside"))

@@ -27,7 +27,6 @@ def _strike(fault: Fault) -> Strike:
 
 
 def test_what_lasts_for_ever_is_taken_back_once() -> None:
-    """When the run is mended, and not again."""
     undone: list[str] = []
     fault = Fault("f", "what", lambda _: Effect("done", lambda: undone.append("once")), seconds=(FOREVER, FOREVER))
     striker = _striker(fault)
@@ -71,7 +70,6 @@ def test_what_cannot_be_taken_back_fails_the_run(error: Exception) -> None:
 
 
 def test_a_strike_that_finds_nothing_is_none() -> None:
-    """As when the process that it was meant for is gone."""
     fault = Fault("f", "what", lambda _: None)
     striker = _striker(fault)
     striker.strike(_strike(fault), 0)

@@ -51,7 +51,6 @@ def test_a_run_counts_for_each_of_its_faults() -> None:
 
 
 def test_campaigns_add_up_in_one_table() -> None:
-    """And each run that failed stands there under its own seed."""
     other = _run(0, ("b", "expand"), lost=7.0, bad="verify: 1 differences")
     other["plan"] = {**other["plan"], "seed": 8}
     lines = markdown([_run(3, ("b", "expand"), lost=5.0, bad="verify: 3 differences"), other])
@@ -60,7 +59,6 @@ def test_campaigns_add_up_in_one_table() -> None:
 
 
 def test_several_strikes_of_one_fault_are_one_run() -> None:
-    """In the phase of the last."""
     (row,) = rows_of([_run(0, ("a", "walk"), ("a", "expand"), ("a", "index"))])
     assert (row.phase, row.runs) == ("index", 1)
 
@@ -70,7 +68,6 @@ def _journal(place: Path, seed: int = 1, faults: tuple[str, ...] = ("a",)) -> Jo
 
 
 def test_a_campaign_is_gone_on_with(tmp_path: Path) -> None:
-    """What was done is found again, the later of two; another seed or another choice of faults is another campaign."""
     _journal(tmp_path).add(_run(0, ("a", "walk"), bad="no"))
     _journal(tmp_path).add(_run(1, ("a", "walk")))
     _journal(tmp_path).add(_run(0, ("a", "walk")))
@@ -80,7 +77,6 @@ def test_a_campaign_is_gone_on_with(tmp_path: Path) -> None:
 
 
 def test_a_line_that_was_cut_short_is_a_run_that_was_not_done(tmp_path: Path) -> None:
-    """As after a power failure."""
     journal = _journal(tmp_path)
     journal.add(_run(0, ("a", "walk")))
     with journal.path.open("a") as out:

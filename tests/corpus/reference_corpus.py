@@ -102,17 +102,14 @@ def _hold(found: Totals) -> None:
 
 
 def test_totals_and_shares_of_the_manifest(corpus: Path) -> None:
-    """Items, pages, expansion and types are those of the profile."""
     _hold(_of_manifest(corpus))
 
 
 def test_totals_and_shares_of_a_discovery_job(job: dict[str, Path]) -> None:
-    """The same, measured by the pipeline."""
     _hold(_of_job(job))
 
 
 def test_a_discovery_job_finds_all_of_it(job: dict[str, Path]) -> None:
-    """Zero differences at every kind, fault items included."""
     _edbench(job, "verify", "last")
 
 
@@ -125,7 +122,6 @@ def test_custodians(corpus: Path) -> None:
 
 
 def test_four_processes_and_the_published_hash(corpus: Path, tmp_path: Path) -> None:
-    """The same bytes whatever the number of processes, and those that the documentation prints."""
     other = generate_corpus(tmp_path / "c", "reference", SCALE, SEED, 4, lambda done, total: None)
     alone = json.loads((corpus / "dataset.json").read_text())
     assert other == alone
@@ -136,6 +132,5 @@ def test_four_processes_and_the_published_hash(corpus: Path, tmp_path: Path) -> 
 
 @pytest.mark.parametrize("seed", [2, 3])
 def test_totals_do_not_depend_on_the_seed(seed: int, tmp_path: Path) -> None:
-    """Other seeds hold the same totals and shares."""
     generate_corpus(tmp_path / "c", "reference", SCALE, seed, 2, lambda done, total: None)
     _hold(_of_manifest(tmp_path / "c"))

@@ -54,7 +54,6 @@ def _imported(path: Path) -> set[str]:
 
 @pytest.mark.parametrize("place", PLACES, ids=lambda place: place.name)
 def test_every_import_is_declared(place: Path) -> None:
-    """A package that arrives only through another one goes when that one no longer needs it."""
     project = PROJECTS[place]["project"]
     extras = project.get("optional-dependencies", {}).values()
     named = {_plain(re.split(r"[\[<>=~;! ]", line)[0]) for line in (*project["dependencies"], *chain(*extras))}
@@ -85,7 +84,6 @@ def _without_extras(program: str) -> subprocess.CompletedProcess[str]:
 
 
 def test_a_worker_needs_no_extra() -> None:
-    """All that a slot loads for its phases, the queue manager, and the command line."""
     done = _without_extras("""
 import cli.worker, cli.inspect, queue_manager.main, worker.main, worker.run_task
 import worker.ocr.phase

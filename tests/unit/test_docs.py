@@ -80,7 +80,6 @@ def test_files_that_contributing_names_exist() -> None:
 
 
 def test_pages_that_the_code_names_exist() -> None:
-    """In messages, comments and docstrings."""
     sources = (
         path for path in ROOT.iterdir() if path.is_dir() and path.name not in ("docs", "tests") and path.name[0] != "."
     )
@@ -147,7 +146,6 @@ def _wrong(words: list[str], commands: dict[tuple[str, ...], Any]) -> str:
     "page", [ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "CHANGELOG.md", *USER], ids=_name
 )
 def test_what_is_typed_exists(page: Path, commands: dict[tuple[str, ...], Any]) -> None:
-    """Commands and their options, in code blocks and in the text."""
     assert [wrong for words in _called(page) if (wrong := _wrong(words, commands))] == []
 
 
@@ -164,7 +162,6 @@ def _words(pages: list[Path]) -> int:
 
 
 def test_nothing_is_too_long() -> None:
-    """Whoever adds a page shortens or removes another one."""
     assert len((ROOT / "README.md").read_text(encoding="utf-8").splitlines()) <= 120
     assert _words(USER) <= 45_000
     assert _words(DEV) <= 60_000
@@ -193,7 +190,6 @@ def test_every_exception_code_is_explained() -> None:
 
 
 def test_addresses_of_the_api_exist() -> None:
-    """Those of the examples, whatever stands for the job."""
     from fastapi import FastAPI  # takes a second
 
     from web.api.routes import api_router

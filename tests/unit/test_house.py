@@ -72,7 +72,8 @@ def test_figures_of_an_example(tmp_path: Path) -> None:
 
 
 def test_the_product_is_what_is_installed() -> None:
-    """With packages/, and without tests, benchmarks and scripts."""
-    tops = {path.relative_to(house.ROOT).parts[0] for path in house.product()}
+    product = house.product()
+    tops = {path.relative_to(house.ROOT).parts[0] for path in product}
+    assert not {path for path in product if "tests" in path.relative_to(house.ROOT).parts}
     assert {"core", "worker", "packages", "cli"} <= tops
     assert not {"tests", "benchmarks", "scripts"} & tops

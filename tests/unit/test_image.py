@@ -14,7 +14,6 @@ def _rooms() -> set[str]:
 
 
 def test_every_room_of_the_package_is_in_the_image() -> None:
-    """One that is missing is not missed before a container starts."""
     rooms = _rooms()
     copied = {line.split()[1] for line in (ROOT / "Dockerfile").read_text().splitlines() if line.startswith("COPY ")}
     let_in = {line.removeprefix("!") for line in (ROOT / ".dockerignore").read_text().splitlines()}
@@ -25,6 +24,5 @@ def test_every_room_of_the_package_is_in_the_image() -> None:
 
 
 def test_every_room_of_the_package_is_linted() -> None:
-    """One that is not listed passes whatever it holds."""
     (line,) = (line for line in (ROOT / "Makefile").read_text().splitlines() if line.startswith("LINTED ="))
     assert _rooms() - set(line.replace(")", " ").split()) == set()

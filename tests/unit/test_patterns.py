@@ -64,7 +64,6 @@ def test_the_check_sees_an_unsafe_group() -> None:
 
 @pytest.mark.parametrize("name", PRODUCT)
 def test_possessive_groups_restore_the_position(name: str) -> None:
-    """Of every pattern that a module of the product holds, and of every line of source that writes one."""
     package = importlib.import_module(name)
     for module in pkgutil.walk_packages(package.__path__, f"{name}."):
         if not module.name.endswith(("__main__", "migrations.env")):
@@ -76,7 +75,6 @@ def test_possessive_groups_restore_the_position(name: str) -> None:
 
 
 def test_a_branch_that_fails_makes_possessive_groups_atomic() -> None:
-    """Over random patterns and texts: the written form matches what an atomic group matches, here too."""
     chance = random.Random(5)
 
     def piece(depth: int) -> str:

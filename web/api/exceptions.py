@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
@@ -14,20 +12,21 @@ from fastapi import APIRouter
 from fastapi.responses import StreamingResponse
 
 from controller.browse.counts import EXCEPTION_FIELDS, exceptions_by, stream_exceptions
-from core.csv_cells import defused
+from core.csv_cells import csv_lines
 from readers.errors import ExceptionCode
 from web.api.models.common import Filter, responses
 from web.api.models.items import ExceptionCounts
 from web.api.needs import Found
 
-_ROWS_AT_ONCE = 500
 _IN_MEMORY, _PIECE = 1 << 20, 1 << 16
 CSV: dict[int | str, dict[str, Any]] = {200: {"content": {"text/csv": {"schema": {"type": "string"}}}}}
 
 
-def csv_answer(name: str, header: Sequence[str], rows: Iterable[Sequence[str]]) -> StreamingResponse:
+def csv_answer(
+    name: str, rows: Iterable[Mapping[str, Any]], fields: Sequence[str], *, raw: bool = False
+) -> StreamingResponse:
     """A download of this name, as `spooled` sends it."""
-    return spooled(f"{name}.csv", "text/csv; charset=utf-8", _lines(header, rows))
+    return spooled(f"{name}.csv", "text/csv; charset=utf-8", csv_lines(rows, fields, raw=raw, end="\r\n"))
 
 
 def spooled(name: str, media_type: str, pieces: Iterable[str]) -> StreamingResponse:
@@ -49,20 +48,6 @@ def _pieces(spool: IO[bytes]) -> Iterator[bytes]:
     with spool:
         while piece := spool.read(_PIECE):
             yield piece
-
-
-def _lines(header: Sequence[str], rows: Iterable[Sequence[str]]) -> Iterator[str]:
-    """CSV in pieces of some hundred rows."""
-    buffer = io.StringIO()
-    writer = csv.writer(buffer, lineterminator="\r\n")
-    writer.writerow(header)
-    for number, row in enumerate(rows, 1):
-        writer.writerow(row)
-        if number % _ROWS_AT_ONCE == 0:
-            yield buffer.getvalue()
-            buffer.seek(0)
-            buffer.truncate()
-    yield buffer.getvalue()
 
 
 router = APIRouter(tags=["exceptions"])
@@ -94,11 +79,4 @@ def as_csv(
     """Every exception that passes the filters, as CSV with a header; the order is that of recording. A cell that a
     spreadsheet would run as a formula has an apostrophe in front; with `raw` it stays as it is."""
     wanted = {"code": code.value if code else None, "type": type, "custodian": custodian}
-    rows = stream_exceptions(jobs.each, wanted)
-    return csv_answer(f"exceptions-{jobs.id}", EXCEPTION_FIELDS, (_cells(row, raw) for row in rows))
-
-
-def _cells(row: Mapping[str, Any], raw: bool) -> list[str]:
-    values = {**row, "container_path": " / ".join(row["container_path"] or ())}
-    cells = ["" if values[key] is None else str(values[key]) for key in EXCEPTION_FIELDS]
-    return cells if raw else list(map(defused, cells))
+    return csv_answer(f"exceptions-{jobs.id}", stream_exceptions(jobs.each, wanted), EXCEPTION_FIELDS, raw=raw)

@@ -12,7 +12,7 @@ from fastapi.responses import StreamingResponse
 
 from controller import findings
 from controller.browse.item_filter import ItemFilter, in_language, parse_conditions
-from controller.browse.items import csv_row, fields_of, stream_all
+from controller.browse.items import fields_of, stream_all
 from controller.browse.pages import family_tree, find_item, item_details, items_beside, items_page
 from controller.browse.texts import item_text
 from controller.databases import JobHandle, Jobs
@@ -123,8 +123,7 @@ def items_csv(context: Context, jobs: Discovered, wanted: Filtered, raw: bool = 
     """Every item that passes every filter that is given, in path order, with the columns of `edbench review items -o csv`. A cell that
     a spreadsheet would run as a formula has an apostrophe in front; with `raw` it stays as it is."""
     handles = checked(context, jobs, wanted)
-    fields, rows = fields_of(handles), stream_all(handles, wanted)
-    return csv_answer(f"items-{jobs.id}", fields, (csv_row(item, fields, raw=raw) for item in rows))
+    return csv_answer(f"items-{jobs.id}", stream_all(handles, wanted), fields_of(handles), raw=raw)
 
 
 @router.get("/jobs/{job}/search", tags=["search"], responses=responses(404, 409, 422))

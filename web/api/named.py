@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Annotated
@@ -22,9 +20,9 @@ from controller.search.named import (
     tags_of,
 )
 from controller.search.report import CSV_FIELDS, HitReport, csv_rows, hit_report, listed
-from core.csv_cells import defused
 from core.document import TEXT
 from core.errors import UsageError
+from web.api.exceptions import csv_answer
 from web.api.models.common import responses
 from web.api.models.named import Actions, Searches, SearchOrder, TagOrder, Tags, TermsOrder
 from web.api.needs import ActedOn, Context, Discovered
@@ -49,12 +47,7 @@ def terms(context: Context, jobs: Discovered, order: TermsOrder) -> HitReport:
 def terms_csv(context: Context, jobs: Discovered, order: TermsOrder, raw: bool = False) -> Response:
     """The hit report as CSV, with a line per custodian after each term. Cells that a spreadsheet would run as a formula get an
     apostrophe, except with `raw`."""
-    report, out = terms(context, jobs, order), io.StringIO()
-    writer = csv.writer(out, lineterminator="\r\n")
-    writer.writerow(CSV_FIELDS)
-    writer.writerows(list(map(str if raw else defused, row)) for row in csv_rows(report))
-    name = {"Content-Disposition": f'attachment; filename="terms-{jobs.id}.csv"'}
-    return Response(out.getvalue().encode("utf-8", "replace"), media_type="text/csv; charset=utf-8", headers=name)
+    return csv_answer(f"terms-{jobs.id}", csv_rows(terms(context, jobs, order)), CSV_FIELDS, raw=raw)
 
 
 @router.get("/jobs/{job}/tags", responses=responses(404, 409))

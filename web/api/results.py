@@ -12,7 +12,7 @@ from fastapi.responses import FileResponse, StreamingResponse
 from controller.labels.advice import advice_on
 from core.document import TEXT
 from core.errors import UsageError
-from experiments.package.take import unsealed
+from experiments.package.check import unsealed
 from experiments.report import FILE as REPORT
 from experiments.result.compare import compare as side_by_side
 from experiments.result.schema import Point, Result

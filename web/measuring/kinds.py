@@ -23,11 +23,11 @@ from core.extensions import extension_modules
 from core.settings import numbers, parse_bytes
 from dataset_gen.orders import CorpusOrder
 from dataset_gen.profile import profile_names
-from experiments.kinds.grid import checked
-from experiments.kinds.knee import parse_bounds
+from experiments.kinds import checked, parse_bounds
 from experiments.orders import (
     ALIKE,
     TUNED_ALIKE,
+    DayOrder,
     JobTypesOrder,
     KneePoints,
     R1Points,
@@ -36,6 +36,7 @@ from experiments.orders import (
     StudyOrder,
     SweepPoints,
     TunePoints,
+    day_loads,
     r1_rows,
 )
 from experiments.workloads.discovery.setting import crossed, named
@@ -125,6 +126,11 @@ def _r1(order: Any) -> None:
     check_sizes(order)
 
 
+def _day(order: Any) -> None:
+    at("matters", partial(day_loads, order.matters))
+    check_sizes(order)
+
+
 def _points(text: str, option: str) -> None:
     checked(numbers(text, option), option)
 
@@ -209,6 +215,14 @@ _KINDS = (
         model=model("JobTypes", JobTypesOrder, _WHERE),
         words=("bench", "job-types"),
         check=_numbers("workers"),
+        arguments=_of_corpus,
+    ),
+    Kind(
+        name="day",
+        does="let matters arrive at rising rates, each with all types of jobs",
+        model=model("Day", DayOrder, _WHERE),
+        words=("bench", "day"),
+        check=_day,
         arguments=_of_corpus,
     ),
     Kind(

@@ -9,7 +9,6 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import itertools
-import json
 import mmap
 import os
 import shutil
@@ -29,7 +28,7 @@ from core.operations import NullRecorder
 from core.places import item_id
 from core.records import JobOptions
 from core.storage.layer import Storage
-from readers.base import Handler, MemorySource, Source
+from readers.base import Handler, MemorySource, Source, is_leaf
 from readers.errors import DocumentError
 from readers.identification.identify import identify
 from readers.passwords import NO_PASSWORDS, Passwords
@@ -105,8 +104,6 @@ class Deadline(NoBreadcrumb):
 if TYPE_CHECKING:
     from worker.ocr.reading import Reader
 
-_JSON = json.JSONEncoder(ensure_ascii=False, check_circular=False).encode
-_TEXT, _NO_TEXT = b'"text": ', '"text": "", '
 NO_JOB = uuid.UUID(int=0)
 
 
@@ -264,7 +261,8 @@ class _Inspection:
                 sha256=sha256,
             )
             unpacker.emit(item, source, handler)
-            unpacker.open(item, source, handler, Budget(self.options.limits, source.size))
+            if not is_leaf(handler):
+                unpacker.open(item, source, handler, Budget(self.options.limits, source.size))
         self._done(item)
         self.crumb.leave()
 
@@ -320,15 +318,7 @@ class _Inspection:
             out.notes.pop(ident, None)
         out.items.clear()
         self.met.add(item.media_type)
-        self.write(json_line(line_of(item, text, row, codes, counts)))
-
-
-def json_line(line: dict[str, Any]) -> bytes:
-    """A line as it is spooled: the text, which is most of it, by the faster encoder."""
-    text = line["text"]
-    line["text"] = ""
-    front, _, back = _JSON(line).partition(_NO_TEXT)  # within a value there would be backslashes before the quotes
-    return b"".join((front.encode(), _TEXT, msgspec.json.encode(text), b", ", back.encode(), b"\n"))
+        self.write(msgspec.json.encode(line_of(item, text, row, codes, counts)) + b"\n")
 
 
 def _children(counts: Sequence[ContainerCount]) -> dict[str, Any] | None:

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any
 from controller.timeline.thresholds import STORAGE_SHARE
 from experiments.report import words
 from experiments.result.statistics import estimate, interval_text
-from experiments.telling import Telling
-from experiments.workload import About, Figure, Same
+from experiments.workload import About, Figure, Same, Telling
 from experiments.workloads.discovery.result import (
     DURABLE,
     ELAPSED,
@@ -57,7 +56,7 @@ def _observed() -> type[Any]:
 
 
 def _run_of(seen: Observed) -> Run:
-    from experiments.workloads.discovery.harvest import run_of
+    from experiments.workloads.discovery.figures import run_of
 
     return run_of(seen)
 

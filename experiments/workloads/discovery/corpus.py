@@ -1,10 +1,17 @@
-"""What an experiment reads: its identity, so that results over different data are never compared."""
+"""What an experiment reads: its identity, so that results over different data are never compared, and a hash of its content.
+
+Content is read before the first run and after the last, up to SAMPLED bytes. A corpus of more is sampled: files in the order of
+the hashes of their paths, so that no user chooses them and two results over the same data chose the same, and of a file over
+WHOLE bytes so many blocks at even distances. A generated corpus is compared with its manifest file by file. Limit: what is not
+in the sample may differ; the result states how much is in it.
+"""
 
 from __future__ import annotations
 
 import hashlib
 import json
 import os
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -14,6 +21,7 @@ from core.errors import UsageError
 from core.names import display_name
 from core.reading import read_problem
 from core.residency import regular_files
+from dataset_gen.truth import manifest as m
 
 DATASET = "dataset.json"
 _KEPT = ("profile", "profile_version", "scale", "seed", "generator_version", "items", "content_hash")
@@ -71,3 +79,71 @@ def _dataset(file: Path) -> dict[str, Any]:
         return dict(json.loads(file.read_text(encoding="utf-8")))
     except (OSError, ValueError, TypeError) as error:
         raise UsageError(f"{read_problem(file, error)}; generate the corpus again") from error
+
+
+SAMPLED = 2_000_000_000  # bytes
+WHOLE = 64_000_000
+_BLOCK = 1_000_000
+_BLOCKS = WHOLE // _BLOCK
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Content:
+    """A hash over paths, sizes and contents, and how much of the corpus it is over."""
+
+    hash: str
+    files: int
+    of_files: int
+    bytes: int
+    of_bytes: int
+
+
+def content_of(corpus: Corpus, *, most: int = SAMPLED) -> Content:
+    """Read it. Raises UsageError for a generated corpus with a file that differs from its manifest."""
+    data = os.fsdecode(corpus.source.path)
+    sizes = {os.fsencode(file.relative_to(data)): file.lstat().st_size for file in regular_files(Path(data))}
+    known = _known(corpus)
+    digest, files, nbytes = hashlib.sha256(), 0, 0
+    for path in sorted(sizes, key=lambda path: hashlib.sha256(path).digest()):
+        if files and nbytes + min(sizes[path], WHOLE) > most:
+            break
+        hashed = _file(os.path.join(os.fsencode(data), path), sizes[path])
+        if known is not None and sizes[path] <= WHOLE and known.get(path) != hashed:
+            raise UsageError(
+                f"{display_name(path)} of {corpus.root} differs from its manifest; `edbench corpus check` lists all differences"
+            )
+        digest.update(b"%s\0%d\0%s" % (path, sizes[path], hashed))
+        files, nbytes = files + 1, nbytes + min(sizes[path], WHOLE)
+    return Content(
+        hash=digest.hexdigest(), files=files, of_files=len(sizes), bytes=nbytes, of_bytes=sum(sizes.values())
+    )
+
+
+def _known(corpus: Corpus) -> dict[bytes, bytes] | None:
+    """The hashes of a generated corpus by path; None of any other directory."""
+    if not corpus.made or corpus.source.manifest is None:
+        return None
+    table = m.read_manifest(corpus.root)
+    loose = table.filter([depth == 0 for depth in table[m.DEPTH].to_pylist()])
+    columns: Any = (loose[name].to_pylist() for name in (m.ORDINAL, m.SHA256))
+    return dict(zip(*columns, strict=True))
+
+
+def _file(path: bytes, size: int) -> bytes:
+    """The SHA-256 of a file, or of its blocks; of one that cannot be read that of the reason."""
+    digest = hashlib.sha256()
+    try:
+        with open(path, "rb") as file:
+            if size <= WHOLE:
+                return hashlib.file_digest(file, "sha256").digest()
+            for at in _places(size):
+                file.seek(at)
+                digest.update(file.read(_BLOCK))
+    except OSError as error:
+        return hashlib.sha256(f"unreadable: {error.errno}".encode()).digest()
+    return digest.digest()
+
+
+def _places(size: int) -> Iterator[int]:
+    """Where the blocks begin, the first and the last of the file among them."""
+    return (n * (size - _BLOCK) // (_BLOCKS - 1) for n in range(_BLOCKS))

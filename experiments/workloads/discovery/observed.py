@@ -1,17 +1,136 @@
-"""What is observed of a discovery: the ledger's rows, samples, and what the job's databases counted."""
+"""What is observed of a discovery: the ledger's rows, samples, the array's counters, and what the job's databases counted."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import base64
+from collections import namedtuple
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from statistics import fmean
 from typing import TYPE_CHECKING, Any
 
-from experiments.drops import Drop
+from controller.arrays.importing import job_time, read_array
+from controller.arrays.mapping import ArrayMap
+from controller.databases import JobHandle
+from experiments.conditions import Drop
+from experiments.workloads.discovery.result import ArrayUse
 from experiments.workloads.discovery.sampler import Samples
-from experiments.workloads.discovery.tables import JobTables, read_tables
+from sql.faces.figures import FIGURES
+from sql.faces.runs import RUNS
 
 if TYPE_CHECKING:
     from experiments.workloads.discovery.run_point import PointRun
+
+
+MOST_FILES = 100  # heaviest loose files that are kept
+# Every statement whose rows are kept of a job.
+_KEPT: Mapping[str, Callable[..., Any]] = {
+    "job_times": RUNS.job_times,
+    "job_held": FIGURES.job_held,
+    "phase_spans": RUNS.phase_spans,
+    "task_spans": RUNS.task_spans,
+    "call_seconds": RUNS.call_seconds,
+    "heaviest_files": partial(RUNS.heaviest_files, most=MOST_FILES),
+}
+_KEPT_OF_NULL = ("job_times", "job_held", "phase_spans", "task_spans")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RecordTable:
+    """What one statement gave; bytes as base64."""
+
+    columns: tuple[str, ...]
+    rows: tuple[tuple[str | int | float | None, ...], ...]
+    binary: tuple[str, ...] = ()  # columns that are bytes
+
+    def read(self) -> list[Any]:
+        """The rows, with a name for each column."""
+        row: Any = namedtuple("Row", self.columns)  # type: ignore[misc]
+        places = [self.columns.index(name) for name in self.binary]
+        out = []
+        for values in self.rows:
+            decoded: list[Any] = list(values)
+            for place in places:
+                decoded[place] = base64.b64decode(decoded[place])
+            out.append(row(*decoded))
+        return out
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JobTables:
+    """One job's, by the name of the statement (`sql/queries`)."""
+
+    database: str
+    tables: dict[str, RecordTable]
+
+    def rows(self, query: str) -> list[Any]:
+        """Those of one statement."""
+        return self.tables[query].read()
+
+
+def read_tables(handles: Sequence[JobHandle], *, null: bool = False) -> tuple[JobTables, ...]:
+    """Of every job, in order; of one on null storage its times and tasks alone. Raises DatabaseFault."""
+    names = _KEPT_OF_NULL if null else tuple(_KEPT)
+    return tuple(
+        JobTables(database=handle.database.name, tables={name: _table(handle, name) for name in names})
+        for handle in handles
+    )
+
+
+def _table(handle: JobHandle, query: str) -> RecordTable:
+    with handle.database.transaction() as conn:
+        kept = _KEPT[query](conn, job=handle.id)
+    rows = kept if isinstance(kept, list) else [kept]
+    columns = type(rows[0]).__match_args__ if rows else ()
+    binary = tuple(name for name in columns if isinstance(getattr(rows[0], name), bytes | memoryview))
+    plain = tuple(tuple(_plain(getattr(row, name)) for name in columns) for row in rows)
+    return RecordTable(columns=columns, rows=plain, binary=binary)
+
+
+def _plain(value: Any) -> Any:
+    return base64.b64encode(value).decode() if isinstance(value, bytes | memoryview) else value
+
+
+Seen = tuple[
+    str, str, tuple[tuple[float, float], ...]
+]  # a column's name and unit; times by the database's clock, values
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Array:
+    """Where the counters are. `file`: None asks Prometheus; `offset_s`: the database's clock less the array's."""
+
+    mapping: ArrayMap
+    file: Path | None
+    offset_s: float
+    env: Mapping[str, str]
+
+    def of(self, handles: Sequence[JobHandle]) -> tuple[Seen, ...]:
+        """Of the time in which these jobs ran. Raises UsageError where there is nothing, SystemFault."""
+        start, finish = job_time(handles)
+        readings = read_array(self.mapping, self.file, (start, finish), self.offset_s, self.env)
+        late = readings.interval_s()  # a value stands for the interval before it
+        return tuple(
+            (
+                f"{self.mapping.name} {column.name}",
+                column.unit,
+                tuple(
+                    (at + self.offset_s, value) for at, value in points if start <= at + self.offset_s <= finish + late
+                ),
+            )
+            for column, points in readings.points.items()
+        )
+
+
+def uses(seen: Sequence[Seen]) -> tuple[ArrayUse, ...]:
+    """Mean and peak of each column that has values."""
+    return tuple(
+        ArrayUse(name=name, unit=unit, mean=round(fmean(values), 4), peak=round(max(values), 4))
+        for name, unit, points in seen
+        if (values := [value for _, value in points])
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from core.errors import UsageError
 from core.operations import Op
 from experiments.result import schema
 from experiments.result.schema import Estimate, Latency
-from experiments.workloads.discovery.phase_use import PhaseUse
 
 NAME = "discovery"
 NO_LIMIT = "no limit"  # in a configuration: of index streams
 RATE, RAW, ELAPSED, NULL = "gb_per_hour_discovered", "gb_per_hour_raw", "elapsed_s", "null_elapsed_s"
 SHARE, UNRECORDED, DURABLE = "storage_share", "unrecorded_share", "durable_s_per_gb"
 
+SERVERS = "databases"  # in `PhaseUse.cpu_s`: all database servers of the run
+WORKERS = "workers"
 _TO_DURABLE = frozenset(op.label for op in (Op.WRITE, Op.CLOSE, Op.FSYNC))
 
 # One second of a series: seconds since the run's first claim, then figures by op or by database.
@@ -28,6 +29,38 @@ QueueSecond = tuple[float, int, int, int]
 FilerSecond = tuple[float, dict[str, dict[str, float]]]
 # Worker, slot, phase, start and end in seconds since the first claim.
 TaskSpan = tuple[str, int, str, float, float]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CallUse:
+    """Calls of one op in one phase, all slots together."""
+
+    calls: int
+    bytes: int
+    seconds: float  # inside these calls, an emulated filer's delay included
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PhaseUse:
+    """One phase of one job."""
+
+    database: str
+    phase: str
+    start_s: float  # its first claim, since the run's
+    elapsed_s: float  # until its barrier
+    tasks: int
+    busy_s: float  # from claim to finish, summed over its tasks
+    task_s: tuple[float, ...]  # of each task, shortest first; of many, MOST_TASKS of them evenly spread
+    calls: dict[str, CallUse]  # by op label
+    # CPU seconds while the phase lasted, by who used them: WORKERS, SERVERS, and others by name (queue manager,
+    # broker, this command). What is not known is absent. Of several jobs at once each has what all of them used.
+    cpu_s: dict[str, float]
+    # Of expand, which cannot divide a loose file among tasks: items and bytes found under the heaviest of them.
+    heaviest: tuple[tuple[int, int], ...] = ()
+    # Kept in results of older versions only.
+    transactions: float | None = None
+    rows: float | None = None
+    task_claims: tuple[int, ...] = ()  # tasks claimed before each of `task_s`; empty in results of older versions
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -86,7 +119,9 @@ class PointSpec(schema.At):
     databases: int
     workers: int
     slots: int  # of each worker
-    setting: str | None = None  # options that distribute tasks (controller.jobs.distribution); None: the experiment's
+    setting: str | None = field(
+        default=None, kw_only=True
+    )  # options that distribute tasks (controller.jobs.distribution); None: the experiment's
 
     def on(self, axis: str) -> str:
         """A setting as it is."""

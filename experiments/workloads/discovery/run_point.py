@@ -1,7 +1,10 @@
-"""Runs one point once: fresh databases, an emptied storage root, the job or group of jobs, and everything measured."""
+"""Runs one point once, on the storage under test and on null storage: fresh databases, an emptied storage root, the job or group of
+jobs, and everything measured.
+"""
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -19,7 +22,7 @@ from controller.jobs.figures import Figures
 from controller.jobs.groups.results import figures_of
 from controller.jobs.plan import DiscoveryPlan
 from controller.jobs.progress import Snapshot
-from controller.jobs.run import Outcome, judge, run_all_to_rest
+from controller.jobs.run import Crew, Outcome, judge, kept_up, run_all_to_rest
 from controller.jobs.source import PreparedSource
 from core.clock import Clock
 from core.errors import Interrupted, RunFailed
@@ -28,11 +31,11 @@ from core.passwords import PasswordBank
 from core.records import JobOptions, Phase
 from core.settings import Settings
 from core.storage.layer import Storage
-from experiments.drops import Drop
-from experiments.workloads.discovery.observed import OfHosts
-from experiments.workloads.discovery.offset import clock_offset
+from experiments.conditions import Drop
+from experiments.workloads.discovery.null import NullStorage, Portion, emptied
+from experiments.workloads.discovery.observed import OfHosts, OnNull, read_tables
 from experiments.workloads.discovery.result import PointSpec
-from experiments.workloads.discovery.sampler import Sampler, Samples
+from experiments.workloads.discovery.sampler import Sampler, Samples, clock_offset
 from experiments.workloads.discovery.setting import parse_setting
 from experiments.workloads.discovery.site import Deployment, Site, Target
 from sql.session import Database
@@ -154,3 +157,53 @@ def judge_counts(spec: PointSpec, result: Figures) -> None:
     violations = len(result.violations)
     if violations:
         raise RunFailed(f"{spec}: the counts of {violations} containers do not add up; the experiment has no result")
+
+
+def run_on_null(
+    site: Site,
+    spec: PointSpec,
+    name: str,
+    null: NullStorage,
+    portions: Sequence[Portion],
+    settings: Settings,
+    load: Load,
+) -> tuple[OnNull, ...]:
+    """What was observed of each portion; `settings` and `load` are those of the run it is the pair of.
+
+    Raises UsageError, SystemFault (StorageFault when a portion cannot be copied), RunFailed, Interrupted.
+    """
+    target = Target(
+        settings=dataclasses.replace(settings, filer="none"),
+        storage=null.storage,
+        source=null.stage(portions[0], whole=len(portions) == 1),
+    )
+    load = dataclasses.replace(load, cold=False, options=dataclasses.replace(load.options, null=True))
+    with site.deploy(spec, name, target, load.env) as deployment:
+        return _run_all(spec, null, portions, deployment, load)
+
+
+def _run_all(
+    spec: PointSpec,
+    null: NullStorage,
+    portions: Sequence[Portion],
+    deployment: Deployment,
+    load: Load,
+) -> tuple[OnNull, ...]:
+    """The workers come once the first job is there, as in every run, and stay until the last is over."""
+    done: list[OnNull] = []
+    crew: Crew | None = None
+    with contextlib.ExitStack() as workers:
+        for portion in portions:
+            source = null.stage(portion, whole=len(portions) == 1)
+            jobs = create(spec, deployment.settings, deployment.databases, source, load)
+            crew = crew or workers.enter_context(kept_up(deployment.crew))
+            with Sampler(jobs.each, deployment.meter):
+                outcomes = run_all_to_rest(jobs.each, crew, load.clock, load.show, load.say)
+            refuse(outcomes, jobs.each)
+            complete = all(outcome.calls_complete for outcome in outcomes)
+            result = figures_of(jobs, deployment.settings, calls_complete=complete)
+            judge_counts(spec, result)
+            held = null.held()
+            done.append(OnNull(result=result.to_json(), jobs=read_tables(jobs.each, null=True), held_bytes=held))
+            emptied(deployment.settings.storage)
+    return tuple(done)

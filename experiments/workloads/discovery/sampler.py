@@ -1,7 +1,10 @@
-"""Samples databases, task queue and worker processes once a second during a run."""
+"""What is read while a run lasts: databases, task queue, workers and the processes that serve them, once a second; and what is done
+while its jobs are held at a barrier.
+"""
 
 from __future__ import annotations
 
+import contextlib
 import threading
 import time
 import uuid
@@ -11,13 +14,122 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
 from controller.databases import JobHandle
+from controller.jobs.monitor import AT_REST
 from core.errors import DatabaseFault
-from experiments.workloads.discovery.hold import Hold
+from core.records import JobState
+from core.services.address import Addresses
+from experiments.workloads.discovery.result import SERVERS
+from monitoring.machine import below, command_line
 from sql.faces.runs import RUNS
+from sql.jobs import get_job, request_resume
 from sql.session import Database
+from worker.processes import process_use
 
 if TYPE_CHECKING:
     from experiments.workloads.discovery.site import Meter
+
+
+BROKER, QUEUE_MANAGER, COMMAND = "broker", "queue manager", "command"
+
+
+class ServingMeter:
+    """Reads what the kernel counts of these processes, in steps of 10 ms."""
+
+    def __init__(self, parent: int, services: Addresses | None) -> None:
+        """`parent`: whose children the queue manager is among; `services`: None counts neither databases nor broker."""
+        self._parent = parent
+        self._services = services
+        self._last: dict[str, float] = {}
+
+    def read(self) -> dict[str, float]:
+        """Seconds by name since the processes began; of one that has ended, what it had used when last seen."""
+        used = {COMMAND: _used(self._parent), QUEUE_MANAGER: sum(map(_used, self._managers()))}
+        if self._services is not None:
+            used[SERVERS] = sum(_of_all_below(server.pid) for server in self._services.servers)
+            used[BROKER] = _used(self._services.broker.pid)
+        for name, seconds in used.items():
+            self._last[name] = max(seconds, self._last.get(name, 0.0))
+        return dict(self._last)
+
+    def _managers(self) -> list[int]:
+        return [pid for pid in below(self._parent, direct=True) if "queue_manager" in command_line(pid)]
+
+
+def _used(pid: int) -> float:
+    return process_use(pid).cpu_s
+
+
+def _of_all_below(pid: int) -> float:
+    """A server with its living processes, and those that have ended: the kernel adds these to who waited for them."""
+    return process_use(pid, with_children=True).cpu_s + sum(map(_used, below(pid)))
+
+
+_TRIES = 5
+
+
+def clock_offset(database: Database) -> float:
+    """The database's clock less this host's, seconds; of several tries the one with the shortest way, so it is off by
+    at most half of that. Raises DatabaseFault."""
+    best: tuple[float, float] | None = None
+    with database.transaction() as conn:
+        for _ in range(_TRIES):
+            before = time.time()
+            there = RUNS.clock_now(conn)
+            after = time.time()
+            measured = (after - before, there - (before + after) / 2)
+            best = measured if best is None else min(best, measured)
+    assert best is not None
+    return round(best[1], 6)
+
+
+class Hold:
+    """`meanwhile` is called once, when every job is held; then they are released, even if it failed.
+
+    Where one of them never comes to the barrier, because it is over, paused or suspended, the others continue without
+    it: that run is not counted, and no process may wait for ever.
+    """
+
+    def __init__(self, jobs: Sequence[tuple[Database, uuid.UUID]], meanwhile: Callable[[], None]) -> None:
+        self._jobs = jobs
+        self._meanwhile: Callable[[], None] | None = meanwhile
+        self._failure: Exception | None = None
+        self.over = False  # they were released
+
+    def look(self) -> None:
+        """Do what is due; a database that does not answer is asked again at the next look. Raises what `meanwhile`
+        raised, once the jobs are released."""
+        try:
+            self._look()
+        except DatabaseFault:
+            return
+        if self.over and self._failure is not None:
+            raise self._failure
+
+    def _look(self) -> None:
+        states = [self._state_of(database, job) for database, job in self._jobs]
+        if JobState.HELD not in states or not all(state is JobState.HELD or state in AT_REST for state in states):
+            return
+        call, self._meanwhile = self._meanwhile, None
+        if call is not None and set(states) == {JobState.HELD}:
+            try:
+                call()
+            except Exception as failure:  # noqa: BLE001 — raised by `look` when nothing is held any more
+                self._failure = failure
+        self._let_go()
+        self.over = True
+
+    def _state_of(self, database: Database, job: uuid.UUID) -> JobState:
+        with database.transaction() as conn:
+            return get_job(conn, job).state
+
+    def _let_go(self) -> None:
+        """From the same moment: the commits come one right after the other."""
+        with contextlib.ExitStack() as commits:
+            for database, job in self._jobs:
+                conn = commits.enter_context(database.transaction(durable=True))
+                if get_job(conn, job).state is JobState.HELD:
+                    request_resume(conn, job)
+
 
 SAMPLE_SECONDS = 1.0
 _HELD_SECONDS = 0.05  # whether all jobs are held is looked for this often, if a caller waits for it

@@ -12,24 +12,34 @@ from typing import Any
 from controller.databases import JobHandle
 from controller.jobs.run import Crew
 from controller.jobs.source import PreparedSource
+from core.residency import drop_pages, regular_files
 from core.services.embedded import running_services
 from core.services.place import Home, postgres_place
 from core.settings import Settings
+from experiments.conditions import Drop
 from experiments.crew.admission import BACK_SECONDS, described, usable
 from experiments.crew.lease import Leased
 from experiments.crew.system import System, Wanted, Ways, taken_system
-from experiments.drops import Drop
 from experiments.places import fresh_place
 from experiments.result.schema import At
-from experiments.workloads.discovery.cold import drop
 from experiments.workloads.discovery.observed import OfHosts
 from experiments.workloads.discovery.result import PointSpec
-from experiments.workloads.discovery.serving import ServingMeter
+from experiments.workloads.discovery.sampler import ServingMeter
 from experiments.workloads.discovery.setting import parse_setting
 from monitoring.filer.block import boot_id
 from monitoring.machine import host_seconds
 from sql.faces.runs import RUNS
 from sql.session import Database
+
+
+def drop(directories: Sequence[Path], when: str) -> Drop:
+    """Drop the pages of every regular file below the directories; as root, with everything else of the machine.
+
+    Dirty pages cannot be dropped, so everything is synced before: that is part of the condition. What the filer itself, its
+    controllers and other hosts keep cannot be dropped from here, and every result states this.
+    """
+    paths = [path for directory in directories for path in regular_files(directory)]
+    return Drop.of(when, drop_pages(paths, everything=True))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

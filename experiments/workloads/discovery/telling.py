@@ -7,18 +7,17 @@ from typing import Any
 
 from controller.labels.rules import is_cached, unique_bytes
 from controller.timeline.thresholds import MOST_OF_TIME
-from experiments.conditions import configuration_hash
-from experiments.drops import NOT_DROPPED, Drop, cache_state
-from experiments.filer_limit import THE_STORAGE, limit_told
+from experiments.conditions import NOT_DROPPED, THE_STORAGE, Drop, cache_state, configuration_hash, limit_told
 from experiments.report import words
 from experiments.report.views import middle
-from experiments.result.durability import bounds_copies
 from experiments.result.statistics import interval_text
-from experiments.telling import Telling
-from experiments.workloads.discovery.cold import ONE_KERNEL
+from experiments.result.verdict import bounds_copies
+from experiments.workload import Telling
 from experiments.workloads.discovery.observed import Observed
 from experiments.workloads.discovery.result import DURABLE, Point, Result, Run, in_calls
 
+# Several clients have a page cache each (experiments.crew.admission.cache_of).
+ONE_KERNEL = "read by the client that wrote them: all workers of an experiment share one kernel and its page cache"
 SHORT_PORTION_S = 60.0  # on null storage; the ends of one take seconds
 
 

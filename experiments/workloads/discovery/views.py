@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from experiments.report import words
-from experiments.report.columns import Column
+from experiments.report.parts import Column
 from experiments.report.views import middle
 from experiments.result.schema import Estimate
 from experiments.result.statistics import estimate

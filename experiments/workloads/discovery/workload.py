@@ -5,30 +5,80 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 from collections.abc import Iterator, Mapping, Sequence
+from importlib.metadata import version
 from typing import Any, cast
 
+from controller.jobs.distribution import Distribution
 from controller.jobs.source import PreparedSource, refuse_own_output
 from controller.labels.rules import filer_cache
 from core.crew.places import roots_of
 from core.errors import RunFailed, StorageFault, SystemFault, UsageError
-from core.filer import load_filer
+from core.filer import FilerModel, load_filer
+from core.options.choices import DEFAULT_ZONE
+from core.records import JobOptions
 from core.settings import Settings
 from experiments import conditions as said
 from experiments.result.schema import At
 from experiments.workload import Disturbed, Observe, Turn, Workload
 from experiments.workloads.discovery import ABOUT
-from experiments.workloads.discovery.array import Array, Seen
-from experiments.workloads.discovery.configuration import configuration
-from experiments.workloads.discovery.content import Content, content_of
-from experiments.workloads.discovery.corpus import Corpus, look_at
-from experiments.workloads.discovery.null.portions import Portion, needs_of, portions_of
-from experiments.workloads.discovery.null.run import run_on_null
-from experiments.workloads.discovery.null.storage import NullStorage, may_take, no_memory, null_storage
-from experiments.workloads.discovery.observed import Observed, observed
-from experiments.workloads.discovery.result import PointSpec
-from experiments.workloads.discovery.run_point import Load, PointRun, run_point
+from experiments.workloads.discovery.corpus import Content, Corpus, content_of, look_at
+from experiments.workloads.discovery.null import (
+    NullStorage,
+    Portion,
+    may_take,
+    needs_of,
+    no_memory,
+    null_storage,
+    portions_of,
+)
+from experiments.workloads.discovery.observed import Array, Observed, Seen, observed
+from experiments.workloads.discovery.result import NO_LIMIT, PointSpec
+from experiments.workloads.discovery.run_point import Load, PointRun, run_on_null, run_point
 from experiments.workloads.discovery.site import Machine, Site, Target
 from monitoring.machine import place
+
+
+def configuration(settings: Settings, load: Load, filer: FilerModel | None, *, cluster: str) -> dict[str, Any]:
+    """Storage, host and the points' own numbers are not in it."""
+    options = load.options
+    return {
+        "edbench": version("edbench"),
+        "cluster": cluster,
+        "index_engine": settings.index_engine,
+        "index_io": "built on scratch, then published through the storage layer",
+        "passes": 1 if options.single_pass else 2,
+        "index_streams": options.index_streams or NO_LIMIT,
+        "fsync": options.fsync.value,
+        "layout": options.layout.value,
+        "task_bytes": options.batch_bytes,
+        "split_bytes": options.split_bytes,
+        "limits": dataclasses.asdict(options.limits),
+        "passwords": dataclasses.asdict(options.passwords),
+        "lease_seconds": options.lease_seconds,
+        "dispatch_seconds": options.dispatch_seconds,
+        "slot_memory_mb": settings.slot_memory_mb,
+        "plugins": sorted(settings.plugins),
+        "emulated_filer": "none" if filer is None else f"{filer.choice.label} ({filer.digest})",
+        "cold": load.cold,
+        "several_databases": _several(load),
+    } | _chosen(options)
+
+
+def _chosen(options: JobOptions) -> dict[str, Any]:
+    """Only what is not as usual: results of before, which do not name it, had the usual, those of `experiment r1` aside."""
+    said = {"task_files": options.batch_files, "index_tasks": options.index_tasks, "time_zone": options.time_zone}
+    usual = {"task_files": JobOptions().batch_files, "index_tasks": None, "time_zone": DEFAULT_ZONE}
+    others = {"batch_mb", "batch_files", "split_mb", "index_streams"}  # have older names
+    distributed = {name: value for name, value in Distribution.of(options).chosen.items() if name not in others}
+    return {name: value for name, value in said.items() if value != usual[name]} | distributed
+
+
+def _several(load: Load) -> str:
+    if load.shard:
+        return "one data set shared out over the databases"
+    each = "each with its own copy" if load.copies else "all of one source"
+    return f"one job over the data set on each database, {each}"
+
 
 _READS = "copies in memory of one portion of the corpus at a time, made before its clock starts"
 _WRITES = "in memory until the portion is done, where a task reads it again; index files are discarded"

@@ -2,19 +2,57 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from experiments.report import words
+from experiments.result import schema
 from experiments.workload import About, Figure, Same
-from experiments.workloads.job_types.result import NAME, TypePoint, TypeResult, TypeRun
 
 if TYPE_CHECKING:
     from experiments.report.parts import Section
 
 
+NAME = "job-types"
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class TypeLoad(schema.At):
+    """A type of job, done by so many workers."""
+
+    type: str
+    workers: int
+
+    def on(self, axis: str) -> str:
+        """A type is itself."""
+        return self.type if axis == "type" else schema.At.on(self, axis)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TypeRun(schema.Run):
+    """One job."""
+
+    items: int
+    calls: int
+    read_bytes: int
+    written_bytes: int
+    cpu_s: float  # of all worker processes, boxes included
+    storage_s: float | None  # inside storage calls, without waits for a CPU; None: not known
+
+
+class TypePoint(schema.PointOf[TypeLoad, TypeRun]):
+    """All repeats under one load."""
+
+
+class TypeResult(schema.ResultOf[TypePoint]):
+    """A whole experiment."""
+
+
 def _sections(result: TypeResult) -> list[Section]:
-    from experiments.report.disclosure import disclosure  # draws: matplotlib is slow to come
-    from experiments.report.points import points
+    from experiments.report.sections import (
+        disclosure,  # draws: matplotlib is slow to come
+        points,
+    )
 
     return [points(result), disclosure(result)]
 

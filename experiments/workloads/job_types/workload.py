@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import time
 import uuid
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -23,7 +22,6 @@ from controller.jobs.results import job_result
 from controller.jobs.run import Crew, judge, run_all_to_rest
 from controller.jobs.source import PreparedSource, refuse_own_output
 from core.clock import Clock
-from core.crew.messages import BEAT_SECONDS
 from core.errors import RunFailed
 from core.filer import load_filer
 from core.job_types import JobType, types_with
@@ -38,8 +36,7 @@ from experiments.crew.system import System, Wanted, Ways, taken_system
 from experiments.places import fresh_place
 from experiments.result.schema import At, CallTime
 from experiments.workload import HostLost, Observe, Turn, Workload
-from experiments.workloads.job_types import ABOUT
-from experiments.workloads.job_types.result import NAME, TypeLoad, TypeRun
+from experiments.workloads.job_types import ABOUT, NAME, TypeLoad, TypeRun
 from monitoring.machine import place
 from sql.session import Database
 
@@ -129,10 +126,10 @@ class JobTypes(Workload):
 
     def _observed(self, turn: Turn, leased: Leased, made: list[JobHandle]) -> TypeRun:
         at = cast(TypeLoad, turn.at)
-        started, cpu = self.clock.now(), _cpu(leased)
+        started, cpu = self.clock.now(), leased.cpu_s()
         made.append(self._discovery(turn.name) if at.type == JobType.DISCOVERY else self._production(at, turn.name))
         figures = self._run(made[0])
-        used = _cpu(leased) - cpu
+        used = leased.cpu_s() - cpu
         times, moved = figures.call_time, figures.calls
         elapsed = max(figures.elapsed_s, 0.001)
         cores = usable([seat.member for seat in leased.seats], "processors")
@@ -225,17 +222,6 @@ class JobTypes(Workload):
             "storage": place(self.storage),
             "hosts": described(self._system.admission.admitted),
         }
-
-
-def _cpu(leased: Leased) -> float:
-    """CPU seconds of the workers, as all members report them after this call. Raises HostLost, BrokerFault."""
-    before, _, _ = leased.used()
-    while True:
-        at, used, _ = leased.used()
-        if at >= before + BEAT_SECONDS * 0.9:
-            return used
-        leased.check()
-        time.sleep(BEAT_SECONDS / 10)
 
 
 def _only(jobs: Jobs) -> JobHandle:

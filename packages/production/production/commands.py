@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+import dataclasses
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
@@ -51,14 +52,13 @@ def text(
     slots: opt.Slots = None,
     filer: Filer = None,
     storage: opt.StorageRoot = None,
-    output: opt.TableOrJson = "table",
 ) -> None:
     """Write the text and metadata of items (an extraction job).
 
     It writes one UTF-8 text file per item as the index has it, metadata.jsonl and metadata.csv. The job can be paused and
     resumed.
     """
-    _produce(ctx, JobType.EXTRACTION, jobs, out, order, workers, slots, filer, storage, (), output=output)
+    _produce(ctx, JobType.EXTRACTION, jobs, out, order, workers, slots, filer, storage, ())
 
 
 @commands.add(
@@ -83,7 +83,6 @@ def images(
     ] = "tiff",
     dpi: Annotated[int, typer.Option("--dpi", min=72, max=600, help="Render pages at this resolution.")] = 300,
     storage: opt.StorageRoot = None,
-    output: opt.TableOrJson = "table",
 ) -> None:
     """Write page images with Bates numbers (a processing job).
 
@@ -93,7 +92,7 @@ def images(
     cannot be read, get a slip sheet.
     """
     extras = ((IMAGE_FORMAT, image_format), (DPI, str(dpi)))
-    _produce(ctx, JobType.PROCESSING, jobs, out, order, workers, slots, filer, storage, extras, output=output)
+    _produce(ctx, JobType.PROCESSING, jobs, out, order, workers, slots, filer, storage, extras)
 
 
 @commands.add(
@@ -123,7 +122,6 @@ def export(
         ),
     ] = None,
     storage: opt.StorageRoot = None,
-    output: opt.TableOrJson = "table",
 ) -> None:
     """Write natives, text, load files and hashes (an export job).
 
@@ -131,7 +129,7 @@ def export(
     not written.
     """
     extras = ((DAT_ENCODING, dat_encoding),)
-    _produce(ctx, JobType.EXPORT, jobs, out, order, workers, slots, filer, storage, extras, images, output=output)
+    _produce(ctx, JobType.EXPORT, jobs, out, order, workers, slots, filer, storage, extras, images)
 
 
 def _produce(
@@ -146,14 +144,12 @@ def _produce(
     storage: Path | None,
     extras: tuple[tuple[str, str], ...],
     images: str | None = None,
-    *,
-    output: str,
 ) -> None:
     from production.orders import named_images
 
     context = shared(ctx)
     settings = with_options(context.settings(), storage=storage, slots=slots, engine=None, filer=filer)
-    choice = replace(order.choice(kind, out.absolute()), extras=extras)
+    choice = dataclasses.replace(order.choice(kind, out.absolute()), extras=extras)
     options = order.options(settings, choice)
     try:
         named_images(images)
@@ -165,7 +161,7 @@ def _produce(
         "cli.summary",
     )
     with installation(settings, slots=workers * settings.slots, work=work) as installed:
-        _created_and_followed(context, installed, jobs, order.name, options, workers, images, output)
+        _created_and_followed(context, installed, jobs, order.name, options, workers, images)
 
 
 def _created_and_followed(
@@ -176,7 +172,6 @@ def _created_and_followed(
     options: JobOptions,
     workers: int,
     images: str | None,
-    output: str,
 ) -> None:
     """Create the job and follow it. Raises UsageError, faults."""
     from cli.discover import follow
@@ -226,7 +221,18 @@ def _created_and_followed(
         context.say(
             f"{made.equal:,} produced items are duplicates of an item withheld by --withhold: tag them too, or add --originals, which withholds duplicates"
         )
-    follow(context, installed, created, workers=crew[0], slots=crew[1], output=output)
+    follow(context, installed, created, workers=crew[0], slots=crew[1])
+
+
+def _line_by_line(context: CommandContext, faults: list[str]) -> Callable[[str], None]:
+    """Collect faults; as a table, each is printed when it is found."""
+
+    def fault(line: str) -> None:
+        faults.append(line)
+        if context.output == "table":
+            context.out.print(line, markup=False, soft_wrap=True)
+
+    return fault
 
 
 @commands.add("check", "edbench produce check production")
@@ -254,9 +260,10 @@ def check(
     """
     from production.check import check as check_production  # slow to import
 
-    out = shared(ctx).out
-    done = check_production(production, lambda line: out.print(line, markup=False, soft_wrap=True), records=records)
-    out.print(
+    context, faults = shared(ctx), list[str]()
+    done = check_production(production, _line_by_line(context, faults), records=records)
+    context.document({**dataclasses.asdict(done), "messages": faults})
+    context.people.print(
         f"{done.records:,} records, {done.files:,} files, {' '.join(done.load_files)}: {done.faults:,} faults",
         markup=False,
     )
@@ -289,11 +296,10 @@ def import_(
     """
     from production.importing import take as take_natives  # slow to import
 
-    out = shared(ctx).out
-    done = take_natives(
-        load_file, to, lambda line: out.print(line, markup=False, soft_wrap=True), topmost=topmost, root=root
-    )
-    out.print(
+    context, faults = shared(ctx), list[str]()
+    done = take_natives(load_file, to, _line_by_line(context, faults), topmost=topmost, root=root)
+    context.document({**dataclasses.asdict(done), "messages": faults})
+    context.people.print(
         f"{done.records:,} records: {done.items:,} imported ({done.natives:,} natives, {done.texts:,} texts,"
         f" {done.bare:,} with neither), {done.attached:,} attachments omitted, {done.faults:,} not imported;"
         f" {done.wrong:,} differ from the load file",

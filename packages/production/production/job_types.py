@@ -73,10 +73,11 @@ class _Production(JobTypes):
         return [row.id for row in PRODUCTION.production_unfinished(conn, sources=[job.hex], tag=tag)]
 
     def create(self, kind: JobType, sources: Any, out: str, storage: Any, settings: Any, **plan: Any) -> Any:
-        """With default options and the prefix EDB."""
+        """With default options but for `tag` and `prefix`."""
         from production.create import ProductionPlan, create_production
 
-        options = JobOptions(of_type=ProductionChoice(type=kind, out=out, prefix="EDB"), filer=plan.pop("filer"))
+        choice = ProductionChoice(type=kind, out=out, prefix=plan.pop("prefix", "EDB"), tag=plan.pop("tag", ""))
+        options = JobOptions(of_type=choice, filer=plan.pop("filer"))
         return create_production(storage, settings, ProductionPlan(sources=sources, options=options, **plan))
 
     def remove_output(self, handle: Any, storage: Any) -> str:

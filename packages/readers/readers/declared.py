@@ -1,7 +1,7 @@
 """What a handler declares about its formats for users: the only source of `edbench formats` and docs/formats.md.
 
 How to declare: give the handler class `declared = (Declared(...),)` next to its limits, one for each format that a
-person has a name for. tests/unit/formats/test_declared.py names every built-in handler without one, and compares what
+person has a name for. packages/readers/tests/test_declared.py names every built-in handler without one, and compares what
 is declared with what the handlers do with real files. Afterwards run `make formats-page`.
 """
 

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from experiments.report import words
 from experiments.result.schema import Latency
-from experiments.telling import Telling
-from experiments.workload import About, Figure, Same
+from experiments.workload import About, Figure, Same, Telling
 from replay.local import MARK
 from replay.runs import ALL, NAME, RATE, ReplayPoint, ReplayResult, ReplayRun, in_calls
 

@@ -25,13 +25,11 @@ import core
 from core.errors import EdbenchError, RunFailed, StorageFault, UsageError
 from core.records import ReplayChoice
 from core.services.process import stop, tied
-from experiments.kinds.cases import Cases
-from experiments.kinds.kind import Kind
+from experiments.kinds import Cases, Kind
 from experiments.report import words
-from experiments.report.columns import Column, tabled
-from experiments.report.palette import marker, series_colour
-from experiments.report.parts import Cell, Plot, Section, Series, note, paragraph
+from experiments.report.parts import Cell, Column, Plot, Section, Series, note, paragraph, tabled
 from experiments.report.plots import counts_on_x, drawing, from_zero, legend_beside, new_figure
+from experiments.report.style import marker, series_colour
 from experiments.report.views import middle, named
 from experiments.result.schema import At, PointOf, ResultOf
 from experiments.result.steady import judged
@@ -43,7 +41,7 @@ from replay.orders import JOB, MOST, SCHEDULE, parse_pace
 from replay.program import Program, compile_replay, open_program
 from replay.tally import ClientResult
 from replay.tree import Target
-from storage_tests.about import ProfileTelling, Published, profile_about
+from storage_tests.about import Described, ProfileTelling, Published, about_test
 from storage_tests.devices import Tuned, tuned
 from storage_tests.profile import Arena, Observed, Profile, ProfileRun, ProfileSettings, Room, common
 from traces.read import open_trace
@@ -69,40 +67,38 @@ class AnalysisLoad(At):
         return ", ".join([self.on("paths"), self.on("clients"), *asked])
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AnalysisSeen(Observed):
-    """One run."""
+@dataclass(frozen=True, kw_only=True)
+class AnalysisFacts:
+    """What is reported of a run as it was observed."""
 
+    __slots__ = ()
     paths: int
-    found: dict[str, Any]  # of all clients, as replay.tally has it
     data_sets: int  # clones of the trace
-    touched_bytes: int  # that were prepared
     adapted: int  # calls that the trace does not explain
     tuned: tuple[Tuned, ...]
     trace_sha256: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class AnalysisRun(ProfileRun):
+class AnalysisSeen(AnalysisFacts, Observed):
     """One run."""
 
-    paths: int
+    found: dict[str, Any]  # of all clients, as replay.tally has it
+    touched_bytes: int  # that were prepared
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AnalysisRun(AnalysisFacts, ProfileRun):
+    """One run."""
+
     calls: int
     bytes: int
     errors: int
     differences: int  # calls that ended otherwise than recorded
-    data_sets: int
-    adapted: int
-    tuned: tuple[Tuned, ...]
-    trace_sha256: str
 
 
-class AnalysisPoint(PointOf[AnalysisLoad, AnalysisRun]):
-    """All repeats under one load."""
-
-
-class AnalysisResult(ResultOf[AnalysisPoint]):
-    """A whole experiment."""
+AnalysisPoint = PointOf[AnalysisLoad, AnalysisRun]
+AnalysisResult = ResultOf[AnalysisPoint]
 
 
 def run_of(seen: AnalysisSeen) -> AnalysisRun:
@@ -114,18 +110,13 @@ def run_of(seen: AnalysisSeen) -> AnalysisRun:
     by_second = [(float(at), float(calls)) for at, calls in enumerate(found.by_second)]
     steady = judged("calls", by_second, 0.0, found.elapsed_s)
     return AnalysisRun(
-        **common(seen),
+        **common(seen, AnalysisFacts),
         latency=replayed_latencies(found, response=False),
         steady=() if steady is None else (steady,),
-        paths=seen.paths,
         calls=found.calls,
         bytes=found.bytes,
         errors=found.errors,
         differences=sum(one.calls for one in found.differences),
-        data_sets=seen.data_sets,
-        adapted=seen.adapted,
-        tuned=seen.tuned,
-        trace_sha256=seen.trace_sha256,
     )
 
 
@@ -487,7 +478,6 @@ def _queues(result: AnalysisResult) -> Section:
     return Section(anchor="queues", title="Schedulers and read-ahead", parts=(shown, said))
 
 
-PROFILE = AnalysisReplay
 _R5_CLIENTS = 64
 _ALL = "all"
 
@@ -506,31 +496,32 @@ def _enough_for_r5(result: AnalysisResult) -> float | None:
     return enough(best)
 
 
-ABOUT = profile_about(
-    name=NAME,
-    report="R5",
-    result=AnalysisResult,
-    point=AnalysisPoint,
-    seen=AnalysisSeen,
-    run_of=run_of,
-    figures=(
-        Figure(name=RATE, title="calls/s", of=lambda run: run.calls / run.elapsed_s if run.elapsed_s else None, headline=True,
-               write=words.figure),
-        Figure(name="mb_per_s", title="MB/s", of=lambda run: run.bytes / run.elapsed_s / 1e6 if run.elapsed_s else None,
-               write=words.figure),
-        Figure(name="elapsed_s", title="elapsed", of=lambda run: run.elapsed_s, write=words.seconds, unit="s"),
-        Figure(name="p50_us", title="p50", of=lambda run: _time(run, 50), write=words.microseconds, unit="µs"),
-        Figure(name="p99_us", title="p99", of=lambda run: _time(run, 99), headline=True, write=words.microseconds, unit="µs"),
-        Figure(name="paths", title="paths", of=lambda run: float(run.paths), write=words.count, aside=True),
+AnalysisReplay.ABOUT = about_test(
+    AnalysisReplay,
+    Described(
+        load=AnalysisLoad,
+        run=AnalysisRun,
+        seen=AnalysisSeen,
+        run_of=run_of,
+        figures=(
+            Figure(name=RATE, title="calls/s", of=lambda run: run.calls / run.elapsed_s if run.elapsed_s else None, headline=True,
+                   write=words.figure),
+            Figure(name="mb_per_s", title="MB/s", of=lambda run: run.bytes / run.elapsed_s / 1e6 if run.elapsed_s else None,
+                   write=words.figure),
+            Figure(name="elapsed_s", title="elapsed", of=lambda run: run.elapsed_s, write=words.seconds, unit="s"),
+            Figure(name="p50_us", title="p50", of=lambda run: _time(run, 50), write=words.microseconds, unit="µs"),
+            Figure(name="p99_us", title="p99", of=lambda run: _time(run, 99), headline=True, write=words.microseconds, unit="µs"),
+            Figure(name="paths", title="paths", of=lambda run: float(run.paths), write=words.count, aside=True),
+        ),
+        sections=sections,
+        ceilings=(RATE,),
+        published=(
+            Published(what="disks of a stripe, with 64 jobs, beyond which more did not help", figure="paths", value=8.0,
+                      ours=_enough_for_r5, remark="3 or 4 were enough for what the jobs needed; ours are paths, not a stripe"),
+        ),
+        notes={"calls": lambda run: run.calls, "errors": lambda run: run.errors, "not_as_recorded": lambda run: run.differences,
+               "data_sets": lambda run: run.data_sets, "trace": lambda run: run.trace_sha256[:12]},
+        telling=AnalysisTelling,
+        makers="clients",
     ),
-    sections=sections,
-    ceilings=(RATE,),
-    published=(
-        Published(what="disks of a stripe, with 64 jobs, beyond which more did not help", figure="paths", value=8.0,
-                  ours=_enough_for_r5, remark="3 or 4 were enough for what the jobs needed; ours are paths, not a stripe"),
-    ),
-    notes={"calls": lambda run: run.calls, "errors": lambda run: run.errors, "not_as_recorded": lambda run: run.differences,
-           "data_sets": lambda run: run.data_sets, "trace": lambda run: run.trace_sha256[:12]},
-    telling=AnalysisTelling,
-    makers="clients",
 )  # fmt: skip

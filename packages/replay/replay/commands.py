@@ -27,14 +27,13 @@ if TYPE_CHECKING:
     from controller.jobs.progress import Snapshot
     from core.settings import Settings
     from experiments.crew.system import Ways
-    from experiments.kinds.kind import Kind
-    from experiments.kinds.stages import Stages
+    from experiments.kinds import Kind, Stages
     from experiments.result.schema import Result
     from replay.orders import ReplayOrder, ReplayStudyOrder
     from replay.runs import Scaling
     from replay.workload import Replays
 
-from cli.output import bytes_text, flush, micros_text, print_json, table
+from cli.output import bytes_text, flush, micros_text, table
 from cli.tree import writable_file
 from controller.jobs.rates import duration
 from core.reading import read_problem
@@ -53,7 +52,7 @@ _LEAST_SECONDS = 1.0  # a shorter elapsed time is of another replay
 
 NAMES_SHOWN = 8
 TraceFile = Annotated[Path, typer.Argument(metavar="TRACE", readable=False, help="a trace file")]
-NewTrace = Annotated[Path, typer.Option("--output-file", metavar="TRACE", help="Write the trace to this file.")]
+NewTrace = Annotated[Path, typer.Option("--to", metavar="TRACE", help="Write the trace to this file.")]
 
 
 @commands.add("info", "edbench trace info job.edbtrace --html trace.html")
@@ -63,7 +62,6 @@ def info(
     html: Annotated[
         Path | None, typer.Option("--html", metavar="FILE", help="Write a page with charts to FILE, too.")
     ] = None,
-    output: opt.TableOrJson = "table",
 ) -> None:
     """Show a trace: operations, sizes, think time, concurrency, files."""
     writable_file(html, "--html")
@@ -73,10 +71,9 @@ def info(
         from replay.trace_report import write_trace_page  # imports matplotlib
 
         write_trace_page(found, trace.name, totals(found), html)
-    if output == "json":
-        print_json(found)
-    else:
-        show_trace(shared(ctx).out, trace.name, found)
+    context = shared(ctx)
+    if not context.document(found):
+        show_trace(context.out, trace.name, found)
         flush()
 
 
@@ -100,6 +97,8 @@ def export(
 
     with open_trace(trace) as opened:
         done = export_trace(opened, form, target)
+    if context.document(done):
+        return
     console = context.out
     for file in done.files[:NAMES_SHOWN]:
         console.print(str(file), markup=False, soft_wrap=True)
@@ -111,7 +110,7 @@ def export(
     flush()
 
 
-@commands.add("import", "edbench trace import app.log --under /data --output-file app.edbtrace")
+@commands.add("import", "edbench trace import app.log --under /data --to app.edbtrace")
 def import_(
     ctx: typer.Context,
     logs: Annotated[
@@ -120,7 +119,7 @@ def import_(
             metavar="LOG...", readable=False, help="one strace log, all logs of strace -ff, or one JSONL export"
         ),
     ],
-    output_file: NewTrace,
+    to: NewTrace,
     under: Annotated[
         list[Path] | None,
         typer.Option("--under", metavar="DIR", help="Keep only calls on files below DIR; repeatable."),
@@ -136,16 +135,16 @@ def import_(
     The calls of each process or thread become a stream. The command prints which calls a trace cannot represent, with numbers.
     """
     context = shared(ctx)
-    writable_file(output_file, "--output-file")
-    if output_file.resolve() in {log.resolve() for log in logs}:
-        raise UsageError(f"--output-file {output_file} is one of the logs: give the trace another name")
+    writable_file(to, "--to")
+    if to.resolve() in {log.resolve() for log in logs}:
+        raise UsageError(f"--to {to} is one of the logs: give the trace another name")
     if _is_jsonl(logs[0]):
         if len(logs) > 1 or under or start_directory:
             raise UsageError("a JSONL export is imported alone: remove the other LOGs, --under and --cwd")
-        import_jsonl(logs[0], output_file)
+        import_jsonl(logs[0], to)
     else:
-        _report(context, import_strace(logs, output_file, under=under or (), start_directory=start_directory))
-    _written(context, output_file)
+        _report(context, import_strace(logs, to, under=under or (), start_directory=start_directory))
+    _written(context, to)
 
 
 def _is_jsonl(path: Path) -> bool:
@@ -188,11 +187,11 @@ def _listed(counts: dict[str, int]) -> str:
     return shown + (f", {len(rest)} more kinds {sum(count for _, count in rest):,}" if rest else "")
 
 
-@commands.add("merge", "edbench trace merge a.edbtrace b.edbtrace --output-file both.edbtrace")
+@commands.add("merge", "edbench trace merge a.edbtrace b.edbtrace --to both.edbtrace")
 def merge(
     ctx: typer.Context,
     traces: Annotated[list[Path], typer.Argument(metavar="TRACE...", readable=False, help="two or more trace files")],
-    output_file: NewTrace,
+    to: NewTrace,
     align: Annotated[
         Align, typer.Option("--align", help="Align the traces by wall clock, or start all at once.")
     ] = Align.CLOCK,
@@ -202,20 +201,31 @@ def merge(
     The streams of all traces are in it.
     """
     context = shared(ctx)
-    writable_file(output_file, "--output-file")
-    done = merge_traces(traces, output_file, align)
+    writable_file(to, "--to")
+    done = merge_traces(traces, to, align)
     for path, shift in zip(traces, done.shifts_ns, strict=True):
         context.say(f"{path.name} starts {shift / 1e9:.3f} s into it")
-    _written(context, output_file)
+    _written(context, to)
+
+
+@dataclass(frozen=True, slots=True)
+class WrittenTrace:
+    """A trace file."""
+
+    path: str
+    streams: int
+    calls: int
+    seconds: float
+    bytes: int
 
 
 def _written(context: CommandContext, target: Path) -> None:
     with open_trace(target) as opened:
         header = opened.header
-        console = context.out
-        console.print(
-            f"{target}: {len(header.streams):,} streams, {header.calls:,} calls in {header.duration_ns / 1e9:.3f} s, "
-            f"{bytes_text(opened.size)}",
+        of = WrittenTrace(str(target), len(header.streams), header.calls, header.duration_ns / 1e9, opened.size)
+    if not context.document(of):
+        context.out.print(
+            f"{target}: {of.streams:,} streams, {of.calls:,} calls in {of.seconds:.3f} s, {bytes_text(of.bytes)}",
             markup=False,
             soft_wrap=True,
         )
@@ -248,7 +258,6 @@ def replay(
     storage: opt.StorageRoot = None,
     name: Annotated[str, typer.Option("--name", help="Name the job.  [default: from the trace]")] = "",
     automation: Automation,
-    output: opt.TableOrJson = "table",
 ) -> None:
     """Run the storage calls of a trace again.
 
@@ -301,7 +310,7 @@ def replay(
     )
     ways = Ways(listen=listen, wait=wait)
     workers = order.workers if opt.given(ctx, "workers") else None
-    carry_out(context, settings, wanted, wish, ways, workers, output, automation)
+    carry_out(context, settings, wanted, wish, ways, workers, automation)
 
 
 def carry_out(
@@ -311,23 +320,15 @@ def carry_out(
     wish: Wish,
     ways: Ways,
     workers: int | None,
-    output: str,
     automation: Automation,
 ) -> None:
     """Replay, and print the result; the report's path is the last line. Raises UsageError for directories in use."""
     from cli.bench import print_result
-    from cli.study import show_study, show_warnings
-    from experiments.package.finish import finish
     from replay.tree import check_paths
 
     check_paths(order.paths, force=order.force)
     automation.begin("replay")
-    people = context.people(output)
-    result, directory = _replay(context, settings, order, wish, ways, workers)
-    show_study(people, result)
-    show_fidelity(people, result)
-    show_warnings(people, result)
-    print_result(context, result, finish(result, directory), output, automation)
+    print_result(context, *_replay(context, settings, order, wish, ways, workers), automation, show_fidelity)
 
 
 def filers_of(text: str | None, settings: Settings) -> tuple[str, ...]:
@@ -364,9 +365,7 @@ class Wish:
 
     def kind(self, replays: Replays, seed: int) -> Kind:
         """The points."""
-        from experiments.kinds.grid import sweep
-        from experiments.kinds.knee import KneeSearch
-        from experiments.kinds.load import LoadLevels
+        from experiments.kinds import KneeSearch, LoadLevels, sweep
         from replay.about import ABOUT
 
         if self.stages is not None:
@@ -386,7 +385,7 @@ def wish_of(
     scaling: Scaling | None,
 ) -> Wish:  # fmt: skip
     """Raises UsageError for what cannot be, before anything is started."""
-    from experiments.kinds.knee import parse_bounds
+    from experiments.kinds import parse_bounds
     from replay.plan import plan_replay
     from replay.runs import refuse_other_scaling
     from traces.read import open_trace

@@ -15,8 +15,7 @@ from core.errors import UsageError
 from core.filer.load import profile_names
 from core.options.tuning import MOST_SEED
 from core.records import ReplayChoice
-from experiments.kinds.load import LEAST_LEVELS, MOST_LEVELS
-from experiments.orders import DEFAULT_REPEATS, FilerCache, MinSeconds, Repeats, StagesText
+from experiments.orders import DEFAULT_REPEATS, LEAST_LEVELS, MOST_LEVELS, FilerCache, MinSeconds, Repeats, StagesText
 from experiments.result.steady import MIN_SECONDS
 from replay.plan import LEAST_SPEED, MAX_CLIENTS, MOST_SPEED
 from traces.model import TraceHeader

@@ -7,12 +7,20 @@ from functools import partial
 from typing import Any
 
 from experiments.report import words
-from experiments.report.columns import Column, tabled
-from experiments.report.disclosure import disclosure
-from experiments.report.knee import knee
-from experiments.report.markup import join, table
-from experiments.report.palette import FAINT, marker, series_colour
-from experiments.report.parts import Cell, Part, Plot, Section, Series, Tabled, note, paragraph
+from experiments.report.parts import (
+    Cell,
+    Column,
+    Part,
+    Plot,
+    Section,
+    Series,
+    Tabled,
+    join,
+    note,
+    paragraph,
+    table,
+    tabled,
+)
 from experiments.report.plots import (
     Axes,
     counts_on_x,
@@ -26,11 +34,12 @@ from experiments.report.plots import (
     time_unit,
     written,
 )
-from experiments.report.points import points as table_of_points
-from experiments.report.steadiness import steadiness
+from experiments.report.sections import disclosure, knee, steadiness
+from experiments.report.sections import points as table_of_points
+from experiments.report.style import FAINT, marker, series_colour
 from experiments.report.views import binned, in_calls, named, percentiles, spread
-from experiments.result.levels import told_levels
 from experiments.result.schema import Latency, Level, Levels, SizedLatency
+from experiments.result.verdict import told_levels
 from replay.runs import (
     ELAPSED,
     ELAPSED_BOUND,

@@ -17,7 +17,7 @@ from controller.jobs.overview import Overview
 from core.document import Document
 from core.places import trace_location
 from core.settings import numbers
-from experiments.kinds.knee import parse_bounds
+from experiments.kinds import parse_bounds
 from replay.orders import ReplayStudyOrder, parse_pace
 from replay.plan import MAX_PATHS
 from replay.runs import parse_scaling

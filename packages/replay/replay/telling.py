@@ -8,12 +8,11 @@ from typing import Any
 from controller.labels.rules import is_cached
 from controller.timeline.thresholds import LIMITED, MOST_OF_TIME
 from core.records import FsyncPolicy
-from experiments.drops import NOT_DROPPED, Drop, cache_state
-from experiments.filer_limit import THE_STORAGE, limit_told
+from experiments.conditions import NOT_DROPPED, THE_STORAGE, Drop, cache_state, limit_told
 from experiments.report import words
 from experiments.result.codec import decode
-from experiments.result.durability import bounds_copies
-from experiments.telling import Telling
+from experiments.result.verdict import bounds_copies
+from experiments.workload import Telling
 from replay.job import dropped_by
 from replay.orders import JOB, MOST, SCHEDULE
 from replay.runs import (

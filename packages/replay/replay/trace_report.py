@@ -15,11 +15,9 @@ from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter, PercentF
 from core.errors import RunFailed
 from core.histogram import bucket_bounds
 from experiments.report import words
-from experiments.report.markup import Html, table, tag
-from experiments.report.palette import series_colour
-from experiments.report.plots import draw_line, drawing, from_zero, legend_beside, new_figure, time_unit
-from experiments.report.style import document
-from experiments.report.svg import figure_svg
+from experiments.report.parts import Html, table, tag
+from experiments.report.plots import draw_line, drawing, figure_svg, from_zero, legend_beside, new_figure, time_unit
+from experiments.report.style import document, series_colour
 
 MOST_LINES = 6
 _BAR = 0.8

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import sys
 from collections.abc import Generator, Sequence
 from contextlib import closing
 from pathlib import Path
@@ -14,8 +12,7 @@ import typer
 from cli import options as opt
 from cli.context import CommandContext, shared
 from cli.installation import Installation, installation
-from cli.output import bytes_text, print_json, table
-from cli.review import refuse_raw
+from cli.output import bytes_text, table
 from cli.tree import Commands
 from review.kinds import LOWEST, USUAL, By, Scope
 
@@ -34,8 +31,6 @@ def dedupe(
     jobs: opt.JobArguments,
     scope: _Scope = Scope.JOB,
     by: Annotated[By, typer.Option("--by", help="Compare families, or single items.")] = By.FAMILY,
-    output: opt.SummaryOrLines = "table",
-    csv_raw: opt.CsvRaw = False,
 ) -> None:
     """Find duplicates and the original of each group of equals.
 
@@ -43,7 +38,6 @@ def dedupe(
     given), custodian and path; it lists the custodians of all its duplicates. `edbench review items JOB --duplicates no` omits
     the duplicates. table and json have the summary, jsonl and csv one row per item of a group. docs/review.md has the rules.
     """
-    refuse_raw(output, csv_raw)
     context = shared(ctx)
     with installation(context.settings(), work=("review.dedupe.run", "review.dedupe.report"), looks=False) as installed:
         from review.dedupe.report import FIELDS, stream_duplicates
@@ -62,7 +56,7 @@ def dedupe(
             ("groups with several Message-ID hashes", done.several_ids),
             ("Message-ID hashes of unequal messages", done.several_hashes),
         ]
-        _print(context, output, done, summary, stream_duplicates(_handles(found), by), FIELDS, raw=csv_raw)
+        _print(context, done, summary, stream_duplicates(_handles(found), by), FIELDS)
 
 
 @commands.add("near-dup", "edbench review near-dup last --threshold 0.8")
@@ -76,8 +70,6 @@ def near_dup(
         ),
     ] = USUAL,
     scope: _Scope = Scope.JOB,
-    output: opt.SummaryOrLines = "table",
-    csv_raw: opt.CsvRaw = False,
 ) -> None:
     """Find near-duplicates by their text and the principal of each.
 
@@ -86,7 +78,6 @@ def near_dup(
     findings of an earlier one. `edbench review items JOB --near no` omits all but the principals. table and json have the
     summary, jsonl and csv one row per item of a group.
     """
-    refuse_raw(output, csv_raw)
     context = shared(ctx)
     with installation(context.settings(), work=("review.near.run", "review.near.report")) as installed:
         from review.near.report import FIELDS, stream_near
@@ -106,11 +97,11 @@ def near_dup(
             ("of these with the same words", done.same_text),
             ("their bytes", bytes_text(done.near_bytes)),
         ]
-        _print(context, output, done, summary, stream_near(_handles(found)), FIELDS, raw=csv_raw)
+        _print(context, done, summary, stream_near(_handles(found)), FIELDS)
 
 
 @commands.add("languages", "edbench review languages last")
-def languages(ctx: typer.Context, jobs: opt.JobArguments, output: opt.TableOrJson = "table") -> None:
+def languages(ctx: typer.Context, jobs: opt.JobArguments) -> None:
     """Detect the language of each text.
 
     It is stored as `language` in the item's metadata, in ISO 639 codes: select it with `edbench review items JOB --where
@@ -122,9 +113,7 @@ def languages(ctx: typer.Context, jobs: opt.JobArguments, output: opt.TableOrJso
         from review.languages.run import languages as run
 
         done = run(_discoveries(installed, jobs), installed.settings)
-        if output == "json":
-            print_json(done.to_json())
-        else:
+        if not context.document(done):
             context.out.print(table(("language", "texts"), list(done.by.items()), right=(1,)))
 
 
@@ -136,8 +125,6 @@ def denist(
         list[Path],
         typer.Option("--list", metavar="FILE", help="Use this hash list, text or NSRL SQLite; repeatable."),
     ],
-    output: opt.SummaryOrLines = "table",
-    csv_raw: opt.CsvRaw = False,
 ) -> None:
     """Flag known software files by their hash (DeNIST).
 
@@ -145,7 +132,6 @@ def denist(
     items. A list has SHA-256, SHA-1 or MD5 hashes; for one without SHA-256 the items are read again. table and json have the
     summary, jsonl and csv one row per flagged item. docs/review.md lists the file formats.
     """
-    refuse_raw(output, csv_raw)
     context = shared(ctx)
     with installation(context.settings(), work=("review.denist.run", "review.denist.report")) as installed:
         from review.denist.report import FIELDS, stream_system_files
@@ -155,7 +141,7 @@ def denist(
         done = run(found, lists, installed.settings)
         rows = [(one.name, one.kind, one.hashes, one.bad, one.items, bytes_text(one.bytes)) for one in done.lists]
         columns = ("list", "hash", "hashes", "bad lines", "items flagged", "bytes")
-        context.people(output).print(table(columns, rows, right=(2, 3, 4, 5)))
+        context.people.print(table(columns, rows, right=(2, 3, 4, 5)))
         for one in done.lists:
             if one.bad:
                 context.say(f"{one.name}: {one.bad:,} lines are not {one.kind}, the first is line {one.first_bad:,}")
@@ -166,7 +152,7 @@ def denist(
             ("items of unknown hash", done.unknown),
         ]
         flagged = stream_system_files(_handles(found), [one.name for one in done.lists])
-        _print(context, output, done, summary, flagged, FIELDS, raw=csv_raw)
+        _print(context, done, summary, flagged, FIELDS)
 
 
 @commands.add("threads", "edbench review threads last -o csv --output-file threads.csv")
@@ -177,8 +163,6 @@ def threads(
         bool,
         typer.Option("--subjects", help="Place replies without references below the first message of their subject."),
     ] = False,
-    output: opt.SummaryOrLines = "table",
-    csv_raw: opt.CsvRaw = False,
 ) -> None:
     """Group messages into threads: which message replies to which.
 
@@ -186,7 +170,6 @@ def threads(
     replaces the findings of an earlier one. table and json have the summary, jsonl and csv one row per message. docs/review.md
     describes the method.
     """
-    refuse_raw(output, csv_raw)
     context = shared(ctx)
     with installation(
         context.settings(), work=("review.threads.run", "review.threads.report"), looks=False
@@ -205,7 +188,7 @@ def threads(
             ("without a Message-ID", done.without_id),
             ("without a date", done.without_date),
         ]
-        _print(context, output, done, summary, stream_threads(_handles(found)), FIELDS, raw=csv_raw)
+        _print(context, done, summary, stream_threads(_handles(found)), FIELDS)
 
 
 def _discoveries(installed: Installation, jobs: Sequence[str]) -> list[Jobs]:
@@ -218,25 +201,12 @@ def _handles(found: Sequence[Jobs]) -> list[JobHandle]:
 
 def _print(
     context: CommandContext,
-    output: str,
     document: Document,
     summary: Sequence[tuple[str, object]],
     rows: Generator[dict[str, Any], None, None],
     fields: Sequence[str],
-    *,
-    raw: bool,
 ) -> None:
     """The summary as a table or document, or every row as JSON lines or CSV with the summary on standard error."""
-    from review.rows import csv_cells
-
-    if output == "json":
-        print_json(document.to_json())
-    context.people(output).print(table(("", "number"), summary, right=(1,)))
+    context.people.print(table(("", "number"), summary, right=(1,)))
     with closing(rows):
-        if output == "jsonl":
-            for row in rows:
-                print_json(row, indent=None)
-        elif output == "csv":
-            writer = csv.writer(sys.stdout, lineterminator="\n")
-            writer.writerow(fields)
-            writer.writerows(csv_cells(row, fields, raw=raw) for row in rows)
+        context.document(document, rows, fields)

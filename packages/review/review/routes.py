@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Generator, Iterable, Sequence
+from collections.abc import Callable, Generator, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
 from itertools import islice
@@ -31,7 +31,6 @@ from review.languages.run import languages as detect_languages
 from review.looked_at import looked_at
 from review.near import report as near_report
 from review.near.run import NearDuplicates, near
-from review.rows import csv_cells
 from review.threads import report as threads_report
 from review.threads.run import ThreadsFound, thread
 from web.api import jobs as jobs_api
@@ -193,7 +192,9 @@ def duplicates_csv(context: Context, jobs: Discovered, raw: bool = False) -> Str
     """Every member of a group of duplicates, the original first. Cells that a spreadsheet would run as a formula get an
     apostrophe, except with `raw`."""
     by = dedupe_report.last_dedupe(jobs.each, context.databases).by
-    return _csv(f"duplicates-{jobs.id}", dedupe_report.stream_duplicates(jobs.each, by), dedupe_report.FIELDS, raw)
+    return csv_answer(
+        f"duplicates-{jobs.id}", dedupe_report.stream_duplicates(jobs.each, by), dedupe_report.FIELDS, raw=raw
+    )
 
 
 @api.get("/jobs/{job}/near-duplicates", responses=responses(404, 409, 422))
@@ -206,7 +207,7 @@ def near_duplicates(context: Context, jobs: Discovered) -> NearDuplicates:
 def near_duplicates_csv(context: Context, jobs: Discovered, raw: bool = False) -> StreamingResponse:
     """Every member of a group of near-duplicates, the principal first; `raw` as for the duplicates."""
     near_report.last_near(jobs.each, context.databases)
-    return _csv(f"near-duplicates-{jobs.id}", near_report.stream_near(jobs.each), near_report.FIELDS, raw)
+    return csv_answer(f"near-duplicates-{jobs.id}", near_report.stream_near(jobs.each), near_report.FIELDS, raw=raw)
 
 
 @api.get("/jobs/{job}/languages", responses=responses(404, 409, 422))
@@ -226,7 +227,7 @@ def system_files_csv(context: Context, jobs: Discovered, raw: bool = False) -> S
     """Every system file in path order; `raw` as for the duplicates."""
     names = [one.name for one in denist_report.last_denist(jobs.each, context.databases).lists]
     rows = denist_report.stream_system_files(jobs.each, names)
-    return _csv(f"system-files-{jobs.id}", rows, denist_report.FIELDS, raw)
+    return csv_answer(f"system-files-{jobs.id}", rows, denist_report.FIELDS, raw=raw)
 
 
 @api.get("/jobs/{job}/threads", responses=responses(404, 409, 422))
@@ -239,11 +240,7 @@ def threads(context: Context, jobs: Discovered) -> ThreadsFound:
 def threads_csv(context: Context, jobs: Discovered, raw: bool = False) -> StreamingResponse:
     """Every message, by thread; `raw` as for the duplicates."""
     threads_report.last_threads(jobs.each, context.databases)
-    return _csv(f"threads-{jobs.id}", threads_report.stream_threads(jobs.each), threads_report.FIELDS, raw)
-
-
-def _csv(name: str, rows: Iterable[dict[str, Any]], fields: Sequence[str], raw: bool) -> StreamingResponse:
-    return csv_answer(name, fields, (csv_cells(row, fields, raw=raw) for row in rows))
+    return csv_answer(f"threads-{jobs.id}", threads_report.stream_threads(jobs.each), threads_report.FIELDS, raw=raw)
 
 
 @pages.get("/jobs/{job}/review")

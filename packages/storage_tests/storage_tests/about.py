@@ -8,20 +8,16 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from controller.labels.rules import is_cached
-from experiments.filer_limit import limit_told
+from experiments.conditions import limit_told
 from experiments.report import words
-from experiments.report.columns import Column, tabled
-from experiments.report.disclosure import disclosure
-from experiments.report.parts import Section, missing, note
-from experiments.report.points import points
-from experiments.report.steadiness import steadiness
+from experiments.report.parts import Column, Section, missing, note, tabled
+from experiments.report.sections import disclosure, points, steadiness
 from experiments.report.views import named
-from experiments.result.schema import Point, Result
-from experiments.telling import Telling
-from experiments.workload import About, Figure
+from experiments.result.schema import At, Point, Result, types_of
+from experiments.workload import About, Figure, Telling
 from experiments.workloads import about
 from storage_tests.devices import Direct
-from storage_tests.profile import Observed, ProfileRun
+from storage_tests.profile import Observed, Profile, ProfileRun
 
 
 class ProfileTelling(Telling):
@@ -243,44 +239,47 @@ def near_ceiling(figures: Sequence[Figure], runs: Sequence[ProfileRun]) -> str |
     return None
 
 
-def profile_about(
-    *,
-    name: str,
-    report: str,
-    result: type[Result],
-    point: type[Point],
-    figures: tuple[Figure, ...],
-    seen: type[Observed],
-    run_of: Callable[[Any], ProfileRun],
-    sections: Callable[[Any], list[Section]] = lambda _result: [],
-    ceilings: tuple[str, ...] = (),
-    published: tuple[Published, ...] = (),
-    notes: Mapping[str, Callable[[Any], str | int | float | None]] | None = None,
-    telling: Callable[[dict[str, Any]], Telling] = ProfileTelling,
-    makers: str = "clients",
-) -> About:
-    """`sections`: the profile's own, behind the table of points; `report`: "R2"."""
-    bounded = tuple(figure for figure in figures if figure.name in ceilings)
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Described:
+    """What a storage test adds to its class, to be known without running it."""
 
-    def every(told: Result) -> list[Section]:
-        return profile_sections(told, sections(told), bounded, report, published)
+    load: type[At]
+    run: type[ProfileRun]
+    seen: type[Observed]
+    run_of: Callable[[Any], ProfileRun]
+    figures: tuple[Figure, ...]  # the first headline is the rate
+    sections: Callable[[Any], list[Section]] = lambda _result: []  # of its own, after the table of points
+    ceilings: tuple[str, ...] = ()  # figures that are GENERATOR-LIMITED within 80 % of the null baseline
+    published: tuple[Published, ...] = ()
+    notes: Mapping[str, Callable[[Any], str | int | float | None]] = field(default_factory=dict)
+    telling: Callable[[dict[str, Any]], Telling] = ProfileTelling
+    makers: str = "clients"
+
+
+def about_test(kind: type[Profile[Any]], of: Described) -> About:
+    """The storage test as a workload."""
+    bounded = tuple(figure for figure in of.figures if figure.name in of.ceilings)
+    point, whole = types_of(of.load, of.run)
+
+    def every(result: Result) -> list[Section]:
+        return profile_sections(result, of.sections(result), bounded, kind.report, of.published)
 
     return About(
-        name=name,
-        title=name,
-        result=result,
+        name=kind.name,
+        title=kind.name,
+        result=whole,
         point=point,
-        figures=figures,
+        figures=of.figures,
         sections=every,
-        notes={} if notes is None else notes,
-        makers=makers,
+        notes=of.notes,
+        makers=of.makers,
         near_null=lambda runs: near_ceiling(bounded, runs),
         rule=(
             f"GENERATOR-LIMITED is a point with a figure within {words.percent(MARK)} of what the same load has on null storage"
             " (memory)."
         ),
-        raw=lambda: seen,
-        run_of=run_of,
-        telling=telling,
+        raw=lambda: of.seen,
+        run_of=of.run_of,
+        telling=of.telling,
         trusted=("what was observed of hosts, mounts and caches",),
     )

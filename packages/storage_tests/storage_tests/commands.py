@@ -16,7 +16,7 @@ from cli import options as opt
 from cli.automation import Automation
 from cli.bench import Study, carry_out, print_result
 from cli.context import CommandContext, shared, with_options
-from cli.output import await_answer, bytes_text, flush, print_json, table
+from cli.output import await_answer, bytes_text, flush, table
 from cli.tree import Commands
 from controller.jobs.orders import DiscoveryOrder
 from core.errors import Interrupted, RunFailed, StorageFault, UsageError
@@ -103,7 +103,6 @@ def storage_test(
     serve: opt.Serve = False,
     serve_port: opt.ServePort = opt.PORT,
     automation: Automation,
-    output: opt.TableOrJson = "table",
 ) -> None:
     """Run a storage test of reports R2 to R5.
 
@@ -113,10 +112,10 @@ def storage_test(
     """
     context = shared(ctx)
     if not name:
-        _list(context, output)
+        _list(context)
         return
     if describe:
-        _describe(context, name, path or [], setting or [], small=order.small, output=output)
+        _describe(context, name, path or [], setting or [], small=order.small)
         return
     settings = with_options(context.settings(), storage=storage, slots=None, engine=None, filer=order.filer)
     settings = dataclasses.replace(settings, filer_cache=opt.declared_cache(order.filer_cache, settings))
@@ -131,7 +130,6 @@ def storage_test(
         min_seconds=order.min_seconds,
         yes=order.yes,
         resume=resume,
-        output=output,
         serve_port=serve_port if serve else None,
         listen=listen,
         wait=wait,
@@ -146,37 +144,33 @@ def storage_test(
             raise UsageError(f"--listen: most tests of `{ALL}` run on this host only")
         counts = tuple(opt.numbers(workers or ("1" if order.small else "1,2,4"), "--workers"))
         discovering = Discovering(package=discovery, scale=scale or (0.0003 if order.small else 0.01), workers=counts)
-        _run_all(ctx, settings, targets, setting or [], wish, discovering, small=order.small)
+        _run_all(context, settings, targets, setting or [], wish, discovering, small=order.small)
         return
     if discovery or scale is not None:
         raise UsageError(f"--discovery and --scale require the test `{ALL}`")
     _carry_out(context, settings, made(name, targets, setting or [], small=order.small), wish)
 
 
-def _list(context: CommandContext, output: str) -> None:
+def _list(context: CommandContext) -> None:
     from storage_tests.profile import profiles
 
     found = [{"name": name, "report": kind.report, "does": kind.does} for name, kind in profiles().items()]
     found.append({"name": ALL, "report": "", "does": "every test, and a discovery, to one page"})
-    if output == "json":
-        print_json(found)
+    if context.document(found):
         return
     rows = [(one["name"], one["report"], one["does"]) for one in found]
     context.out.print(table(("test", "report", "what it does"), rows, whole=(0, 1)))
     flush()
 
 
-def _describe(
-    context: CommandContext, name: str, paths: list[Path], given: list[str], *, small: bool, output: str
-) -> None:
+def _describe(context: CommandContext, name: str, paths: list[Path], given: list[str], *, small: bool) -> None:
     """What a test does, writes and needs; of `all`, the room and the time of each."""
     console = context.out
     if name == ALL:
-        _describe_all(context, paths, small=small, output=output)
+        _describe_all(context, paths, small=small)
         return
     of = _described(name, paths, given, small=small)
-    if output == "json":
-        print_json(of)
+    if context.document(of):
         return
     report = f", as report {of['report']} did" if of["report"] else ""
     console.print(f"{of['name']}: a storage test{report}", markup=False)
@@ -194,12 +188,11 @@ def _describe(
     flush()
 
 
-def _describe_all(context: CommandContext, paths: list[Path], *, small: bool, output: str) -> None:
+def _describe_all(context: CommandContext, paths: list[Path], *, small: bool) -> None:
     from storage_tests.profile import profiles
 
     rooms = [(name, _described(name, paths, [], small=small)["room"]) for name in profiles()]
-    if output == "json":
-        print_json([{"name": name, "room": room} for name, room in rooms])
+    if context.document([{"name": name, "room": room} for name, room in rooms]):
         return
     rows = [(name, bytes_text(room["bytes"]), f"{room['seconds'] / 60:,.0f}") for name, room in rooms]
     whole = (
@@ -247,7 +240,6 @@ class Wish:
     min_seconds: float | None = None
     yes: bool = False
     resume: bool = False
-    output: str = "table"
     serve_port: int | None = None  # of the web UI; None: it is not served
     listen: str | None = None  # as `experiments.crew.system.Ways`, and …
     wait: float | None = None
@@ -258,22 +250,15 @@ class Wish:
 
 def _carry_out(context: CommandContext, settings: Settings, profile: Profile[Any], wish: Wish) -> None:
     """Run it and print the result; the path of the report is the last line. Raises UsageError before anything is written."""
-    from cli.study import show_study, show_warnings
-    from experiments.package.finish import finish
-
-    wish.automation.begin(profile.about.titled(profile.kind(wish.repeats, wish.seed).name))
-    result, directory = studied(context, settings, profile, wish)
-    show_study(context.people(wish.output), result)
-    show_warnings(context.people(wish.output), result)
-    print_result(context, result, finish(result, directory), wish.output, wish.automation)
+    wish.automation.begin(profile.ABOUT.titled(profile.kind(wish.repeats, wish.seed).name))
+    print_result(context, *studied(context, settings, profile, wish), wish.automation)
 
 
 def studied(context: CommandContext, settings: Settings, profile: Profile[Any], wish: Wish) -> tuple[Result, Path]:
     """Raises what `conduct` does."""
     from cli.progress import live_line
     from experiments.crew.system import Ways
-    from experiments.study import conduct, new_id
-    from experiments.unfinished import begun
+    from experiments.study import begun, conduct, new_id
     from storage_tests.profile import refuse_filer, refuse_room
     from storage_tests.study import ProfileStudy
 
@@ -359,24 +344,22 @@ class _Test:
 
 
 def _run_all(
-    ctx: typer.Context, settings: Settings, targets: Targets, given: Sequence[str], wish: Wish, discovering: Discovering,
+    context: CommandContext, settings: Settings, targets: Targets, given: Sequence[str], wish: Wish, discovering: Discovering,
     *, small: bool,
 ) -> None:  # fmt: skip
     """Raises UsageError where nothing can be run as asked, RunFailed at the end where a test failed that could be run."""
     from importlib.metadata import version
 
     from experiments.package.records import RESULTS
-    from experiments.study import new_id
+    from experiments.study import begun, new_id
     from experiments.summary import Summary, finish
-    from experiments.unfinished import begun
 
-    context = shared(ctx)
     if targets.s3 or not targets.paths:
         raise UsageError("bench storage all requires --path DIR")
     if missing := [path for path in targets.paths if not path.is_dir()]:
         raise UsageError(f"{missing[0]} is not a directory; create it, or mount the storage under test there")
     others = _profiles(context, settings, targets, given, wish, small=small)
-    tests = [_discovery(ctx, settings, targets, wish, discovering), *others]
+    tests = [_discovery(context, settings, targets, wish, discovering), *others]
     for test in tests:
         if test.why_not is not None:
             context.say(f"{test.name} is not measured: {test.why_not}")
@@ -390,8 +373,8 @@ def _run_all(
             run_id=study.run_id, created=now, edbench=version("edbench"), paths=paths, entries=_entries(tests, failed)
         )
         page = finish(summary, directory)
-    _show(context, summary, directory, wish)
-    context.last_line(wish.output, str(page))
+    _show(context, summary, directory)
+    context.last_line(str(page))
     if failed:
         raise RunFailed(f"not measured: {', '.join(failed)}")
 
@@ -409,7 +392,7 @@ def _entries(tests: Sequence[_Test], failed: Mapping[str, str]) -> tuple[Entry, 
 def _carried_out(context: CommandContext, tests: Sequence[_Test], directory: Path) -> dict[str, str]:
     """Run the tests that can run, one after another; those that failed, with the reason. Tests that an interrupted command
     finished are kept."""
-    from experiments.package.take import unsealed
+    from experiments.package.check import unsealed
     from experiments.summary import PACKAGES
 
     failed = {}
@@ -451,8 +434,8 @@ def _profiles(
 
 
 def _runner(context: CommandContext, settings: Settings, profile: Profile[Any], wish: Wish) -> Callable[[Path], None]:
-    from experiments.package.finish import finish
-    from experiments.unfinished import was_begun
+    from experiments.package.check import finish
+    from experiments.study import was_begun
 
     def run(there: Path) -> None:
         again = wish.resume and was_begun(below(settings), asked(profile, wish, settings.filer))
@@ -476,9 +459,11 @@ def _own_settings(given: Sequence[str]) -> dict[str, list[str]]:
     return out
 
 
-def _discovery(ctx: typer.Context, settings: Settings, targets: Targets, wish: Wish, discovering: Discovering) -> _Test:
+def _discovery(
+    context: CommandContext, settings: Settings, targets: Targets, wish: Wish, discovering: Discovering
+) -> _Test:
     """A new one, or an existing one that passes its check."""
-    from experiments.package.take import doubt
+    from experiments.package.check import doubt
 
     given = discovering.package
 
@@ -486,7 +471,9 @@ def _discovery(ctx: typer.Context, settings: Settings, targets: Targets, wish: W
         if given is not None:
             shutil.copytree(given, there, copy_function=shutil.copyfile)
             return
-        _discovered(ctx, settings, targets.paths[0], there, wish, scale=discovering.scale, workers=discovering.workers)
+        _discovered(
+            context, settings, targets.paths[0], there, wish, scale=discovering.scale, workers=discovering.workers
+        )
 
     why_not = None
     if given is not None and (why := doubt(given)) is not None:
@@ -499,11 +486,11 @@ def _discovery(ctx: typer.Context, settings: Settings, targets: Targets, wish: W
     return _Test(name=DISCOVERY, report="R1", why_not=why_not, run=run)
 
 
-def _show(context: CommandContext, summary: Summary, directory: Path, wish: Wish) -> None:
+def _show(context: CommandContext, summary: Summary, directory: Path) -> None:
     """A line for each test."""
     from experiments.summary import results_of, row_of, verdict
 
-    console = context.people(wish.output)
+    console = context.people
     results = results_of(directory, summary)
     console.print(verdict(summary, results), markup=False, soft_wrap=True)
     found: list[dict[str, Any]] = []
@@ -516,8 +503,7 @@ def _show(context: CommandContext, summary: Summary, directory: Path, wish: Wish
             found.append({"name": entry.name, **dataclasses.asdict(row)})
             line = f"{row.headline}; limit: {row.limit}{row.labels and '; '}{', '.join(row.labels)}"
         console.print(f"  {entry.name}: {line}", markup=False, soft_wrap=True)
-    if wish.output == "json":
-        print_json({"run_id": summary.run_id, "paths": summary.paths, "tests": found})
+    context.document({"run_id": summary.run_id, "paths": summary.paths, "tests": found})
     flush()
 
 
@@ -529,7 +515,14 @@ def refuse_corpus(path: Path, scale: float, *, yes: bool) -> None:
 
 
 def _discovered(
-    ctx: typer.Context, settings: Settings, path: Path, there: Path, wish: Wish, *, scale: float, workers: Sequence[int]
+    context: CommandContext,
+    settings: Settings,
+    path: Path,
+    there: Path,
+    wish: Wish,
+    *,
+    scale: float,
+    workers: Sequence[int],
 ) -> None:
     """Corpus and storage root are in a directory of their own on `path`, which is removed; the package is copied `there`.
 
@@ -537,11 +530,11 @@ def _discovered(
     """
     from cli.corpus import reporter, usable_cores
     from dataset_gen.corpus import generate_corpus
-    from experiments.kinds.grid import scale_up
+    from experiments.kinds import scale_up
+    from experiments.package.check import finish
     from experiments.workloads.discovery.result import PointSpec
     from storage_tests.owner import claimed
 
-    context = shared(ctx)
     with claimed(path) as own:
         corpus = own / "corpus"
         with reporter(context.err, context.clock, "generating") as report:
@@ -549,8 +542,10 @@ def _discovered(
         at = dataclasses.replace(settings, storage=own / "storage")
         study = Study(repeats=wish.repeats, min_seconds=wish.min_seconds or MIN_SECONDS, wait=wish.wait)
         plan = scale_up(PointSpec(1, 1, at.slots), workers, repeats=study.repeats, seed=wish.seed)
-        _, page = carry_out(ctx, at, corpus, plan, study, DiscoveryOrder(), brief=True, people=wish.output)
-        shutil.copytree(page.parent, there, copy_function=shutil.copyfile)
+        result, directory = carry_out(context, at, corpus, plan, study, DiscoveryOrder())
+        context.people.print(result.verdict, markup=False, soft_wrap=True)
+        finish(result, directory)
+        shutil.copytree(directory, there, copy_function=shutil.copyfile)
 
 
 @contextlib.contextmanager

@@ -11,6 +11,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
@@ -19,21 +20,147 @@ from pydantic import ByteSize, Field
 from core.errors import RunFailed, StorageFault, UsageError
 from core.services.process import tied
 from core.storage.whole import lies_in
-from experiments.kinds.cases import Cases
-from experiments.kinds.kind import Kind
+from experiments.kinds import Cases, Kind
 from experiments.report import words
+from experiments.report.parts import Cell, Column, Plot, Section, Series, note, tabled
+from experiments.report.plots import drawing, legend_beside, new_figure, written
+from experiments.report.style import series_colour
+from experiments.report.views import middle, named
 from experiments.result.schema import At, PointOf, ResultOf
 from experiments.result.steady import judged
 from experiments.workload import Figure, Turn
 from monitoring.machine import host_seconds, processors
-from storage_tests.about import ProfileTelling, Published, profile_about
-from storage_tests.dedup_data import Data, Expected, Spec, corpus_made, expected_of, files_of, ratio_text, write_all
+from storage_tests.about import Described, ProfileTelling, Published, about_test
+from storage_tests.dedup_data import CDC as CDC_BYTES
+from storage_tests.dedup_data import (
+    FIXED,
+    Data,
+    Expected,
+    Spec,
+    corpus_made,
+    expected_of,
+    files_of,
+    ratio_text,
+    write_all,
+)
 from storage_tests.devices import Usage, synced, usage_at_rest
-from storage_tests.profile import Arena, Observed, Profile, ProfileRun, ProfileSettings, Room, common
+from storage_tests.profile import Arena, Observed, Profile, ProfileRun, ProfileSettings, Room, common, noted
 from storage_tests.tally import Counted, latencies
 
 if TYPE_CHECKING:
     from experiments.report.parts import Section
+
+
+CUTS = (*(f"{size >> 10}K" for size in FIXED), "CDC")
+
+
+def sections(result: DedupResult) -> list[Section]:
+    """In reading order."""
+    return [_ratios(result), _space(result), _load(result)]
+
+
+_Row = tuple[str, "DedupRun"]
+_NAME: Column[_Row] = Column("data", "data", lambda row: row[0], text=True)
+
+
+def _rows(result: DedupResult) -> list[_Row]:
+    return [(named(point, result), middle(point.repeats)) for point in result.points]
+
+
+def _of_cut(cut: str, row: _Row) -> float | None:
+    return _expected(row[1], cut)
+
+
+def _ratios(result: DedupResult) -> Section:
+    def packed(run: DedupRun) -> float | None:
+        cdc = run.cut("CDC")
+        return None if cdc is None else cdc.with_compression
+
+    columns: tuple[Column[_Row], ...] = (
+        _NAME,
+        *(Column(f"expected_{cut.lower()}", cut, partial(_of_cut, cut), ratio_text) for cut in CUTS),
+        Column("expected_cdc_compressed", "CDC, compressed", lambda row: packed(row[1]), ratio_text),
+        Column("storage", "the storage", lambda row: row[1].ratio, ratio_text, missing=ratio_text(None)),
+        Column("stated", "it states", lambda row: row[1].stated, ratio_text, missing=""),
+    )
+    shown = tabled("ratios", columns, _rows(result))
+    said = note(
+        f"4K, 8K, 128K: chunks that begin at multiples of their size in each file. CDC: content-defined chunks of about"
+        f" {CDC_BYTES >> 10} KiB (FastCDC). Compressed: each different chunk by itself with zlib. These are computed from the"
+        " data, without the space that a storage needs to find chunks again. The storage: bytes written ÷ growth of the used"
+        " space meanwhile, of all users; what it reduces later is not included."
+    )
+    return Section(anchor="ratios", title="Expected, and made by the storage", parts=(_plot(result), shown, said))
+
+
+def _plot(result: DedupResult) -> Plot:
+    """Ratios over several powers of ten: dots on a logarithmic axis."""
+    rows = _rows(result)
+    marks: list[tuple[str, str, Callable[[DedupRun], float | None]]] = [("4K fixed", "s", lambda run: _expected(run, "4K")), ("128K fixed", "D", lambda run: _expected(run, "128K")),
+             ("content-defined", "o", lambda run: _expected(run, "CDC")), ("the storage", "*", lambda run: run.ratio)]  # fmt: skip
+    numbers: list[tuple[Cell, ...]] = []
+    with drawing():
+        figure, (axes,) = new_figure(height=1.2 + 0.42 * len(rows))
+        for number, (label, marker, of) in enumerate(marks):
+            known = [(value, place) for place, (_, run) in enumerate(rows) if (value := of(run)) is not None]
+            axes.scatter([value for value, _ in known], [place for _, place in known], marker=marker, s=46,
+                         color=series_colour(number), label=label, zorder=3)  # fmt: skip
+            numbers += [(rows[place][0], label, value) for value, place in known]
+        axes.set_xscale("log")
+        written(axes.xaxis, lambda value: f"1:{value:,.0f}")
+        axes.set_yticks(range(len(rows)), [name for name, _ in rows])
+        axes.set_ylim(len(rows) - 0.5, -0.5)
+        axes.set_xlabel("bytes written for each byte kept")
+        legend_beside(axes)
+    far = [name for name, run in rows if (cdc := _expected(run, "CDC")) and run.ratio and run.ratio < cdc / 2]
+    sentence = (
+        f"Under half of what content-defined chunks can make: {words.listed(far)}." if far
+        else "Nowhere under half of what content-defined chunks can make, where the storage reports it."
+    )  # fmt: skip
+    return Plot(name="reduction", figure=figure, sentence=sentence,
+                series=Series(name="reduction", header=("data", "by", "ratio"), rows=tuple(numbers)))  # fmt: skip
+
+
+def _expected(run: DedupRun, cut: str) -> float | None:
+    one = run.cut(cut)
+    return None if one is None else one.ratio
+
+
+def _space(result: DedupResult) -> Section:
+    columns: tuple[Column[_Row], ...] = (
+        _NAME,
+        Column("files", "files", lambda row: row[1].files, words.count),
+        Column("bytes", "written", lambda row: row[1].bytes, words.size),
+        Column("ratio_by_blocks", "by the files' blocks", lambda row: row[1].allocated_ratio, ratio_text, missing=ratio_text(None)),
+        Column("ratio_when_written", "when written", lambda row: row[1].written_ratio, ratio_text, missing=ratio_text(None)),
+        Column("reduce_s", "reducing took", lambda row: row[1].reduce_s, words.seconds, missing=""),
+        Column("used_bytes", "space at the end", lambda row: row[1].used_bytes, lambda used: words.size(max(0, used)),
+               missing="not known"),
+        Column("ratio", "at the end", lambda row: row[1].ratio, ratio_text, missing=ratio_text(None)),
+    )  # fmt: skip
+    shown = tabled("space", columns, _rows(result))
+    said = note(
+        "Space is what the file system reports (statvfs) after a sync, or the storage's own command; by the files' blocks:"
+        " what stat reports, which includes holes and, on some file systems, compression."
+    )
+    return Section(anchor="space", title="Space before and after", parts=(shown, said))
+
+
+def _load(result: DedupResult) -> Section:
+    columns: tuple[Column[_Row], ...] = (
+        _NAME,
+        Column("mb_per_s", "MB/s", lambda row: row[1].bytes / row[1].elapsed_s / 1e6, words.figure),
+        Column("writers_cpu", "CPU, writers", lambda row: row[1].worker_cpu, words.percent),
+        Column("host_busy", "CPU, all", lambda row: row[1].host_busy, words.percent),
+        Column("load1", "load (1 min)", lambda row: row[1].load1, words.figure),
+    )
+    shown = tabled("load", columns, _rows(result))
+    said = note(
+        "Of this host, while it wrote. Report R5's loads (25 with random data, 10 with zeros) are those of the appliance, which cannot"
+        " be observed from here; local storage uses the same CPU. Generating the data takes CPU time too: the"
+        " null baseline shows how much can be generated at most."
+    )
+    return Section(anchor="load", title="Load and bandwidth", parts=(shown, said))
 
 
 NAME = "dedup"
@@ -51,21 +178,14 @@ class DedupLoad(At):
         return str(self.values()[axis])
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DedupSeen(Observed):
-    """One run."""
+@dataclass(frozen=True, kw_only=True)
+class DedupFacts:
+    """What is reported of a run as it was observed."""
 
-    data: str
+    __slots__ = ()
     files: int
     bytes: int
-    counted: tuple[Counted, ...]
-    bytes_by_second: tuple[int, ...]
     expected: tuple[Expected, ...]  # empty on null storage
-    allocated_bytes: int  # of all files, by st_blocks
-    before: Usage | None  # None: a command reported the space, or null storage
-    after_write: Usage | None
-    at_end: Usage | None  # after the reducing command; without one the same as `after_write`
-    told: tuple[int, int, int] | None  # bytes in use by the storage's own command: before, when written, at the end
     reduce_s: float | None  # that the reducing command took
     stated: float | None  # the ratio that the operator gave
     host_busy: float  # share of all CPUs, of all programs, while it was written
@@ -73,34 +193,37 @@ class DedupSeen(Observed):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class DedupRun(ProfileRun):
+class DedupSeen(DedupFacts, Observed):
+    """One run."""
+
+    data: str
+    counted: tuple[Counted, ...]
+    bytes_by_second: tuple[int, ...]
+    allocated_bytes: int  # of all files, by st_blocks
+    before: Usage | None  # None: a command reported the space, or null storage
+    after_write: Usage | None
+    at_end: Usage | None  # after the reducing command; without one the same as `after_write`
+    told: tuple[int, int, int] | None  # bytes in use by the storage's own command: before, when written, at the end
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DedupRun(DedupFacts, ProfileRun):
     """One run. A ratio is bytes written ÷ bytes that storage needs."""
 
-    files: int
-    bytes: int
-    expected: tuple[Expected, ...]
     written_ratio: (
         float | None
     )  # by the storage's report when all was written; None: it grew by nothing, or reports nothing
     ratio: float | None  # at the end
     used_bytes: int | None  # that the storage grew by at the end
     allocated_ratio: float | None  # by what the files say that they take
-    stated: float | None
-    reduce_s: float | None
-    host_busy: float
-    load1: float
 
     def cut(self, name: str) -> Expected | None:
         """What is expected of chunks that are cut so."""
         return next((one for one in self.expected if one.cut == name), None)
 
 
-class DedupPoint(PointOf[DedupLoad, DedupRun]):
-    """All repeats under one load."""
-
-
-class DedupResult(ResultOf[DedupPoint]):
-    """A whole experiment."""
+DedupPoint = PointOf[DedupLoad, DedupRun]
+DedupResult = ResultOf[DedupPoint]
 
 
 def run_of(seen: DedupSeen) -> DedupRun:
@@ -109,20 +232,13 @@ def run_of(seen: DedupSeen) -> DedupRun:
     by_second = [(float(at), float(moved)) for at, moved in enumerate(seen.bytes_by_second)]
     steady = judged("bytes", by_second, 0.0, seen.elapsed_s)
     return DedupRun(
-        **common(seen),
+        **common(seen, DedupFacts),
         latency=latencies(seen.counted),
         steady=() if steady is None else (steady,),
-        files=seen.files,
-        bytes=seen.bytes,
-        expected=seen.expected,
         written_ratio=_ratio(seen.bytes, written),
         ratio=_ratio(seen.bytes, end),
         used_bytes=end,
         allocated_ratio=_ratio(seen.bytes, seen.allocated_bytes),
-        stated=seen.stated,
-        reduce_s=seen.reduce_s,
-        host_busy=seen.host_busy,
-        load1=seen.load1,
     )
 
 
@@ -321,8 +437,7 @@ class Dedup(Profile[DedupSettings]):
         end = written if reduce_s is None else self._space(root)
         counts = None if isinstance(before, Usage) or before is None else (before, written, end)
         return DedupSeen(
-            repeat=turn.repeat, order=turn.order, started_at=started, elapsed_s=elapsed,
-            worker_cpu=wrote.cpu_s / (elapsed * processors()), data=data, files=wrote.files, bytes=wrote.bytes,
+            **noted(turn, started, elapsed, wrote.cpu_s, processors()), data=data, files=wrote.files, bytes=wrote.bytes,
             counted=wrote.counted, bytes_by_second=wrote.bytes_by_second, expected=expected, allocated_bytes=_allocated(root),
             before=_usage(before), after_write=_usage(written), at_end=_usage(end), told=counts,  # type: ignore[arg-type]
             reduce_s=reduce_s, stated=_stated(s.stated).get(data), host_busy=share, load1=load1,
@@ -421,16 +536,7 @@ def _allocated(root: Path) -> int:
                for place, _, names in os.walk(root) for name in names)  # fmt: skip
 
 
-PROFILE = Dedup
-
-
-def _sections(result: DedupResult) -> list[Section]:
-    from storage_tests.dedup_sections import sections  # draws: matplotlib is slow to come
-
-    return sections(result)
-
-
-def _expected(cut: str, *, aside: bool = True) -> Figure:
+def _expected_figure(cut: str, *, aside: bool = True) -> Figure:
     def of(run: DedupRun) -> float | None:
         one = run.cut(cut)
         return None if one is None else one.ratio
@@ -462,36 +568,37 @@ def _published(data: str, what: str, value: float, remark: str = "") -> Publishe
     return Published(what=what, figure="ratio", value=value, at={"data": data, "volume": "volume 1"}, remark=remark)
 
 
-ABOUT = profile_about(
-    name=NAME,
-    report="R5",
-    result=DedupResult,
-    point=DedupPoint,
-    seen=DedupSeen,
-    run_of=run_of,
-    figures=(
-        Figure(name="mb_per_s", title="MB/s", of=lambda run: run.bytes / run.elapsed_s / 1e6, headline=True,
-               write=words.figure),
-        _ratio_figure("ratio", "by the storage", lambda run: run.ratio, headline=True),
-        _expected("4K"),
-        _expected("8K"),
-        _expected("128K"),
-        _expected("CDC", aside=False),
-        _ratio_figure(f"{CDC}_compressed", "CDC, compressed", _compressed, aside=True),
-        Figure(name="elapsed_s", title="elapsed", of=lambda run: run.elapsed_s, write=words.seconds, unit="s"),
-        Figure(name="host_busy", title="CPU busy", of=lambda run: run.host_busy, write=words.percent, aside=True),
-        Figure(name="load1", title="load", of=lambda run: run.load1, write=words.figure, aside=True),
+Dedup.ABOUT = about_test(
+    Dedup,
+    Described(
+        load=DedupLoad,
+        run=DedupRun,
+        seen=DedupSeen,
+        run_of=run_of,
+        figures=(
+            Figure(name="mb_per_s", title="MB/s", of=lambda run: run.bytes / run.elapsed_s / 1e6, headline=True,
+                   write=words.figure),
+            _ratio_figure("ratio", "by the storage", lambda run: run.ratio, headline=True),
+            _expected_figure("4K"),
+            _expected_figure("8K"),
+            _expected_figure("128K"),
+            _expected_figure("CDC", aside=False),
+            _ratio_figure(f"{CDC}_compressed", "CDC, compressed", _compressed, aside=True),
+            Figure(name="elapsed_s", title="elapsed", of=lambda run: run.elapsed_s, write=words.seconds, unit="s"),
+            Figure(name="host_busy", title="CPU busy", of=lambda run: run.host_busy, write=words.percent, aside=True),
+            Figure(name="load1", title="load", of=lambda run: run.load1, write=words.figure, aside=True),
+        ),
+        sections=sections,
+        ceilings=("mb_per_s",),
+        published=(
+            _published("zeros", "zeros, 1 GB files, 3.8 TB", 1045.0),
+            _published("random", "random, 1 GB files, 3.8 TB", 1.08),
+            _published("scientific", "physics data sets, 4 TB", 1.07, "ours are generated, and compressible like such files"),
+            _published("backups", "backups, several full and incremental, 2.8 TB", 2.8, "ours: four weeks, a full one each"),
+            _published("snapshots", "daily snapshots of virtual machines, 7 x 115 GB", 11.7, "ours are of servers that hardly work"),
+        ),
+        notes={"files": lambda run: run.files, "bytes": lambda run: run.bytes},
+        telling=DedupTelling,
+        makers="writers",
     ),
-    sections=_sections,
-    ceilings=("mb_per_s",),
-    published=(
-        _published("zeros", "zeros, 1 GB files, 3.8 TB", 1045.0),
-        _published("random", "random, 1 GB files, 3.8 TB", 1.08),
-        _published("scientific", "physics data sets, 4 TB", 1.07, "ours are generated, and compressible like such files"),
-        _published("backups", "backups, several full and incremental, 2.8 TB", 2.8, "ours: four weeks, a full one each"),
-        _published("snapshots", "daily snapshots of virtual machines, 7 x 115 GB", 11.7, "ours are of servers that hardly work"),
-    ),
-    notes={"files": lambda run: run.files, "bytes": lambda run: run.bytes},
-    telling=DedupTelling,
-    makers="writers",
 )  # fmt: skip

@@ -9,23 +9,29 @@ import shutil
 import signal
 import subprocess
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from abc import abstractmethod
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar, TypeVar
 
 from core.errors import RunFailed, StorageFault, UsageError
 from core.histogram import Histogram, bucket_of
 from core.services.process import signal_group, tied
+from experiments.kinds import Cases, Kind
 from experiments.report import words
-from experiments.report.palette import marker, series_colour
 from experiments.report.parts import Cell, Plot, Section, Series
 from experiments.report.plots import counts_on_x, drawing, from_zero, legend_beside, new_figure
+from experiments.report.style import marker, series_colour
+from experiments.result.drift import Drift, drift_of
 from experiments.result.latency import latency
 from experiments.result.schema import Latency, Result
-from experiments.workload import Turn
+from experiments.result.steady import judged
+from experiments.workload import Figure, Turn
 from monitoring.machine import processors
-from storage_tests.profile import Arena, Observed
+from storage_tests.about import ProfileTelling
+from storage_tests.profile import Arena, Observed, Profile, ProfileRun, ProfileSettings, common, noted
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -100,6 +106,7 @@ def _section(job: Job, log: str) -> list[str]:
     return ["", f"[{job.name}]", *(f"{name}={value}" for name, value in said.items())]
 
 
+_EXACT_S = 0.1  # of a thread: from there on fio's whole milliseconds are exact enough
 WAYS = ("read", "write")
 
 
@@ -142,6 +149,8 @@ class FioSeen(Observed):
     """What is observed of a run that is one of fio's."""
 
     fio: Ran
+    synced: bool = False  # the end of writing waited for the storage
+    asked: int = 0  # bytes of each thread's file, in whole records, where operations follow each other
 
 
 def ran(document: Mapping[str, Any], directory: Path, log: str, text: str, began: float) -> Ran:
@@ -202,6 +211,27 @@ def _logged(directory: Path, log: str, what: str) -> dict[float, float]:
 def elapsed_s(jobs: Iterable[Done]) -> float:
     """From the start to the end of the last one, in whole milliseconds: fio rounds a job's down and those of its ways up."""
     return max((max(job.runtime_ms, job.read.runtime_ms, job.write.runtime_ms) for job in jobs), default=0) / 1000
+
+
+def of_op(jobs: Sequence[Done], op: str) -> list[Done]:
+    """Those of one operation: a job is named by its operation, a dash, and the number of the thread."""
+    return [job for job in jobs if job.name.partition("-")[0] == op]
+
+
+def busy_s(jobs: Sequence[Done], *, synced: bool) -> float:
+    """Seconds of the thread that needed longest.
+
+    fio reports a thread's time in whole milliseconds, rounded up, and a file of a megabyte may need no more than one.
+    It reports the time spent in calls exactly, but the sync at the end of writing is not among them (fio 3.33).
+    """
+    return max((_thread_s(job, synced=synced) for job in jobs), default=0.0)
+
+
+def _thread_s(job: Done, *, synced: bool) -> float:
+    whole = max(job.read.runtime_ms, job.write.runtime_ms) / 1000
+    if whole >= _EXACT_S or (synced and job.write.ios):
+        return whole
+    return sum(way.mean_ns * way.ios for way in (job.read, job.write)) / 1e9
 
 
 def transferred(jobs: Iterable[Done]) -> int:
@@ -370,27 +400,155 @@ def observed(turn: Turn, arena: Arena, jobs: Sequence[Job], *, expected_s: float
     if not elapsed:
         raise RunFailed("fio did nothing: the number of files, or of seconds, is too small")
     cpu = sum(job.cpu for job in done.jobs)
-    return FioSeen(
-        repeat=turn.repeat,
-        order=turn.order,
-        started_at=done.began,
-        elapsed_s=elapsed,
-        worker_cpu=cpu / (elapsed * processors()),
-        fio=done,
+    return FioSeen(**noted(turn, done.began, elapsed, cpu, processors()), fio=done)
+
+
+S = TypeVar("S", bound=ProfileSettings)
+SAMPLE_S = 10  # of `FioRun.samples`
+COARSE_S = 0.05  # of an operation: below it the millisecond that fio rounds to, and how threads began, are seen
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FioOp:
+    """One of several operations that follow each other in a run, over all threads."""
+
+    seconds: float  # of the thread that needed longest
+    mb_per_s: float | None
+    cut: bool  # it moved less than whole files: it, or the writing before it, was ended
+
+    @property
+    def coarse(self) -> bool:
+        """Whether it was too short for an exact rate."""
+        return self.seconds < COARSE_S
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FioRun(ProfileRun):
+    """One run of fio."""
+
+    ios: int
+    bytes: int
+    mean_us: float | None  # of all I/Os of all jobs, from the moment each was asked for
+    highest_second: float  # bytes in the second with the most: what a meter shows at its best
+    samples: tuple[float, ...] = ()  # I/Os a second, over 10 s each
+    drift: Drift | None = None  # over those samples; None: too few
+    ops: dict[str, FioOp] = field(default_factory=dict)  # of jobs that are named by an operation
+
+
+def run_of(seen: FioSeen) -> FioRun:
+    """Every figure of it."""
+    jobs = seen.fio.jobs
+    names = dict.fromkeys(job.name.partition("-")[0] for job in jobs if "-" in job.name)
+    by_op = {op: of_op(jobs, op) for op in names}
+    facts = common(seen) | {
+        "ios": ios(jobs),
+        "bytes": transferred(jobs),
+        "mean_us": mean_us(jobs),
+        "highest_second": max((value for _, value in by_second(jobs, of_bytes=True)), default=0.0),
+    }
+    if by_op:
+        latency = {op: latency for op, own in by_op.items() for latency in latencies(own).values()}
+        return FioRun(**facts, latency=latency, ops={op: _op(own, seen) for op, own in by_op.items()})
+    per_second = by_second(jobs)
+    steady, samples = judged("I/Os", per_second, 0.0, seen.elapsed_s), sampled(per_second, seen.elapsed_s)
+    return FioRun(
+        **facts,
+        latency=latencies(jobs),
+        steady=() if steady is None else (steady,),
+        samples=samples,
+        drift=drift_of(samples),
     )
 
 
+def _op(jobs: Sequence[Done], seen: FioSeen) -> FioOp:
+    seconds = busy_s(jobs, synced=seen.synced)
+    return FioOp(
+        seconds=seconds,
+        mb_per_s=transferred(jobs) / seconds / 1e6 if seconds > 0 else None,
+        cut=any(transferred([job]) < seen.asked for job in jobs),
+    )
+
+
+def sampled(per_second: list[tuple[float, float]], elapsed_s: float) -> tuple[float, ...]:
+    """The mean of each whole 10 s; of the last one without its last second, of which fio may have no sample."""
+    whole = int(elapsed_s // SAMPLE_S)
+    sums = [0.0] * whole
+    for second, amount in per_second:
+        if (place := int(second // SAMPLE_S)) < whole:
+            sums[place] += amount
+    seconds = [min(SAMPLE_S, round(elapsed_s) - 1 - SAMPLE_S * place) for place in range(whole)]
+    return tuple(total / length for total, length in zip(sums, seconds, strict=True))
+
+
+def settings_in(of: Result | ProfileTelling) -> dict[str, Any]:
+    known = of.surroundings if isinstance(of, ProfileTelling) else of.conditions
+    settings: dict[str, Any] = known["configuration"]["settings"]
+    return settings
+
+
+IOPS = Figure(name="iops", title="IOPS", of=lambda run: run.ios / run.elapsed_s, headline=True, write=words.count)
+MB_PER_S = Figure(name="mb_per_s", title="MB/s", of=lambda run: run.bytes / run.elapsed_s / 1e6)
+ELAPSED = Figure(name="elapsed_s", title="elapsed", of=lambda run: run.elapsed_s, write=words.seconds, unit="s")
+
+
+class FioTest(Profile[S]):
+    """A row of the table."""
+
+    axis: ClassVar[str]
+    less: ClassVar[Mapping[str, int]] = {}  # on null storage: settings that may be no larger
+
+    @abstractmethod
+    def points(self) -> Sequence[Any]:
+        """The loads; raises UsageError for settings that make no sense together."""
+
+    @abstractmethod
+    def jobs(self, at: Any, paths: int) -> Sequence[Job]:
+        """Of one load, on so many paths."""
+
+    def files(self) -> tuple[int, int, int]:
+        """That are written on each path before the first run: how many, their size in bytes, and its blocks'."""
+        return 0, 0, 1
+
+    def expected_s(self, at: Any) -> float | None:
+        """How long the jobs of a load should take; None: to the ends of their files."""
+        return None
+
+    def check(self) -> None:
+        """Raises UsageError without fio."""
+        refuse_without_fio()
+
+    def kind(self, repeats: int, seed: int) -> Kind:
+        """Every point, in random order."""
+        return Cases(self.axis, self.points(), repeats=repeats, seed=seed)
+
+    def on_null(self) -> FioTest[S] | None:
+        """With files that memory holds, for seconds; without O_DIRECT, which memory has no use for."""
+        smaller = {name: min(getattr(self.settings, name), most) for name, most in self.less.items()}
+        return type(self)(self.settings.model_copy(update=smaller | {"direct": False}), self.targets)
+
+    @contextmanager
+    def prepared(self, arena: Arena) -> Iterator[None]:
+        """Every path has its files, on storage and no longer in the page cache."""
+        number, size, block = self.files()
+        written(arena, [f"{path}/{file}" for path in range(len(arena.paths)) for file in range(number)], size, block)
+        yield
+
+    def observe(self, turn: Turn, arena: Arena) -> FioSeen:
+        """The jobs of a load."""
+        return observed(turn, arena, self.jobs(turn.at, len(arena.paths)), expected_s=self.expected_s(turn.at))
+
+
 def rate_by(
-    result: Result, axis: str, group: str, figure: str, label: str, line_of: Callable[[Any], object] | None = None
+    result: Result, axis: str, group: str, figure: Figure, name_of: Callable[[Any], str] | None = None
 ) -> Section:
-    """A line for each group: the median of a figure against what was varied, with its interval. `line_of`: the name of a load's
-    line; None: its value of `group`."""
+    """A line for each group: the median of a figure against what was varied, with its interval. `name_of`: the name of a load's
+    line; None: `group` with its value."""
     groups: dict[object, list[tuple[int, float, float, float]]] = {}
     for point in result.points:
-        load, one = point.at.values(), point.figures.get(figure)
+        load, one = point.at.values(), point.figures.get(figure.name)
         if one is not None:
             low, high = (one.median if end is None else end for end in (one.low, one.high))
-            key = load[group] if line_of is None else line_of(point.at)
+            key = load[group] if name_of is None else name_of(point.at)
             groups.setdefault(key, []).append((load[axis], one.median, low, high))
     rows: list[tuple[Cell, ...]] = []
     with drawing():
@@ -400,15 +558,20 @@ def rate_by(
             xs, ys = [x for x, *_ in line], [y for _, y, _, _ in line]
             around = ([y - low for _, y, low, _ in line], [high - y for _, y, _, high in line])
             axes.errorbar(xs, ys, yerr=around, color=series_colour(number), marker=marker(number), markersize=5, capsize=3,
-                          label=f"{group} {key}")  # fmt: skip
-            rows += [(str(key), *values) for values in line]
+                          label=f"{group} {key}" if name_of is None else str(key))  # fmt: skip
+            rows += [(str(key).removeprefix(f"{group} "), *values) for values in line]
         counts_on_x(axes, [x for line in groups.values() for x, *_ in line], axis)
-        axes.set_ylabel(label)
+        axes.set_ylabel(figure.title)
         from_zero(axes)
         if len(groups) > 1:
             legend_beside(axes)
-    series = Series(name=f"{figure}-by-{axis}", header=(group, axis, figure, "low", "high"), rows=tuple(rows))
+    name = f"{figure.name}-by-{axis}"
     best = max((y for line in groups.values() for _, y, _, _ in line), default=0.0)
-    sentence = f"{label} by {axis}; the most is {words.figure(best)}. Bars are the intervals of the repeats, where there are any."
-    plot = Plot(name=f"{figure}-by-{axis}", figure=drawn, sentence=sentence, series=series)
-    return Section(anchor=f"by-{axis}", title=f"{label} by {axis}", parts=(plot,))
+    sentence = f"{figure.title} by {axis}; the most is {words.figure(best)}. Bars are the intervals of the repeats, where there are any."
+    series = Series(name=name, header=(group, axis, figure.name, "low", "high"), rows=tuple(rows))
+    plot = Plot(name=name, figure=drawn, sentence=sentence, series=series)
+    return Section(anchor=f"by-{axis}", title=f"{figure.title} by {axis}", parts=(plot,))
+
+
+def as_sentence(said: str) -> str:
+    return f"{said[0].upper()}{said[1:]}."

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import dataclasses
 import statistics
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Annotated, Any, ClassVar, cast
@@ -12,22 +13,35 @@ from typing import Annotated, Any, ClassVar, cast
 from pydantic import ByteSize, Field
 
 from core.errors import UsageError
-from experiments.kinds.cases import Cases
-from experiments.kinds.kind import Kind
 from experiments.report import words
-from experiments.report.parts import Cell, Plot, Section, Series, note
-from experiments.report.plots import Axes, drawing, new_figure
+from experiments.report.parts import Cell, Parts, Plot, Section, Series, note, section
+from experiments.report.plots import (
+    Axes,
+    drawing,
+    new_figure,
+)
 from experiments.result import schema
 from experiments.workload import Figure, Turn
 from storage_tests import fio
-from storage_tests.about import ProfileTelling, Published, profile_about
-from storage_tests.fio import Done, FioSeen, Job, elapsed_s, observed, refuse_without_fio, settled
-from storage_tests.profile import Arena, Profile, ProfileRun, ProfileSettings, Room, common
+from storage_tests.about import Described, ProfileTelling, Published, about_test
+from storage_tests.fio import (
+    COARSE_S,
+    ELAPSED,
+    FioRun,
+    FioSeen,
+    FioTest,
+    Job,
+    as_sentence,
+    run_of,
+    settings_in,
+)
+from storage_tests.profile import Arena, ProfileSettings, Room
 
-NAME = "matrix"
 OPS = ("write", "rewrite", "read", "reread")  # in this order
-COARSE_S = 0.05  # of an operation: below it the millisecond that fio rounds to, and how threads began, are seen
-_EXACT_S = 0.1  # of a thread: from there on fio's whole milliseconds are exact enough
+_KIB, _MIB = 1 << 10, 1 << 20
+_NULL_BYTES = 64 * _MIB  # of a cell in memory
+Sizes = tuple[Annotated[ByteSize, Field(ge=512)], ...]
+_Cell = tuple[int, int, int]  # file, record, threads
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -52,80 +66,32 @@ class MatrixLoad(schema.At):
         return f"{self.on('threads')}, {self.on('record')}, {self.on('file')}"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class MatrixSeen(FioSeen):
-    """All four operations of a cell, a run of fio."""
-
-    synced: bool  # the end of writing waited for the storage
-    asked: int  # bytes of each thread's file, in whole records
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class MatrixRun(ProfileRun):
-    """All four operations once, over all files."""
-
-    rates: dict[str, float]  # by operation, MB/s
-    seconds: dict[str, float]  # by operation, of the thread that needed longest
-    cache_ratio: float | None  # reread ÷ read
-    cut: tuple[str, ...]  # operations that moved less than whole files: they, or the writing before them, were ended
-
-    @property
-    def coarse(self) -> tuple[str, ...]:
-        """Operations that were too short for an exact rate."""
-        return tuple(op for op, seconds in self.seconds.items() if seconds < COARSE_S)
-
-
-class MatrixPoint(schema.PointOf[MatrixLoad, MatrixRun]):
-    """All repeats under one load."""
-
-
-class MatrixResult(schema.ResultOf[MatrixPoint]):
-    """A whole experiment."""
-
-
-def run_of(seen: MatrixSeen) -> MatrixRun:
-    """Every figure of it."""
-    by_op = {op: of_op(seen.fio.jobs, op) for op in OPS}
-    seconds = {op: busy_s(jobs, synced=seen.synced) for op, jobs in by_op.items()}
-    rates = {op: fio.transferred(jobs) / seconds[op] / 1e6 for op, jobs in by_op.items() if seconds[op] > 0}
-    read, again = rates.get("read"), rates.get("reread")
-    return MatrixRun(
-        **common(seen),
-        latency={op: latency for op in OPS for latency in fio.latencies(by_op[op]).values()},
-        rates=rates,
-        seconds=seconds,
-        cache_ratio=again / read if read and again is not None else None,
-        cut=tuple(op for op, jobs in by_op.items() if any(fio.transferred([job]) < seen.asked for job in jobs)),
-    )
-
-
-def of_op(jobs: Sequence[Done], op: str) -> list[Done]:
-    """fio's jobs are called as the operation, a dash, and the number of the thread."""
-    return [job for job in jobs if job.name.partition("-")[0] == op]
-
-
-def busy_s(jobs: Sequence[Done], *, synced: bool) -> float:
-    """Seconds of the thread that needed longest.
-
-    fio reports a thread's time in whole milliseconds, rounded up, and a file of a megabyte may need no more than one.
-    It reports the time spent in calls exactly, but the sync at the end of writing is not among them (fio 3.33).
-    """
-    return max((_thread_s(job, synced=synced) for job in jobs), default=0.0)
-
-
-def _thread_s(job: Done, *, synced: bool) -> float:
-    whole = max(job.read.runtime_ms, job.write.runtime_ms) / 1000
-    if whole >= _EXACT_S or (synced and job.write.ios):
-        return whole
-    return sum(way.mean_ns * way.ios for way in (job.read, job.write)) / 1e9
+MatrixPoint = schema.PointOf[MatrixLoad, FioRun]
+MatrixResult = schema.ResultOf[MatrixPoint]
 
 
 def binary(nbytes: int) -> str:
     """`8 KiB`, `16 MiB`."""
-    for unit, length in (("GiB", 1 << 30), ("MiB", 1 << 20), ("KiB", 1 << 10)):
+    for unit, length in (("GiB", 1 << 30), ("MiB", _MIB), ("KiB", _KIB)):
         if nbytes >= length:
             return f"{nbytes / length:g} {unit}"
     return f"{nbytes} B"
+
+
+def _op_rate(op: str) -> Figure:
+    def of(run: FioRun) -> float | None:
+        return run.ops[op].mb_per_s if op in run.ops else None
+
+    return Figure(name=f"{op}_mb_per_s", title=f"MB/s {op}", of=of, headline=op == "read")
+
+
+RATES = {op: _op_rate(op) for op in OPS}
+
+
+def cache_ratio(run: FioRun) -> float | None:
+    """Rate of reading again ÷ that of reading."""
+    read, again = RATES["read"].of(run), RATES["reread"].of(run)
+    return again / read if read and again is not None else None
 
 
 CACHED = 1.25  # re-read ÷ read beyond which a cache is reported to have answered
@@ -137,52 +103,38 @@ class MatrixTelling(ProfileTelling):
 
     def sentence(self, points: Sequence[MatrixPoint]) -> str:
         """The best of writing and of reading, and the caches."""
+
+        def rate(point: MatrixPoint, op: str) -> float:
+            figure = point.figures.get(f"{op}_mb_per_s")
+            return 0.0 if figure is None else figure.median
+
         said = []
         for op in ("write", "read"):
-            best = max(points, key=lambda point: _best_rate(point, op))
-            rate = _best_rate(best, op)
-            said.append(f"{op} at most {words.figure(rate)} MB/s ({words.figure(rate * 3.6)} GB/hour) with {best.at}")
+            best = max(points, key=lambda point: rate(point, op))
+            most = rate(best, op)
+            said.append(f"{op} at most {words.figure(most)} MB/s ({words.figure(most * 3.6)} GB/hour) with {best.at}")
         return "; ".join([*said, caches_said(points)])
-
-
-def _best_rate(point: MatrixPoint, op: str) -> float:
-    figure = point.figures.get(f"{op}_mb_per_s")
-    return 0.0 if figure is None else figure.median
-
-
-def ratios(points: Sequence[MatrixPoint]) -> list[tuple[float, MatrixPoint]]:
-    """Re-read ÷ read, of those that have both."""
-    return [(point.figures["cache_ratio"].median, point) for point in points if "cache_ratio" in point.figures]
-
-
-def answered(ratio: float, point: MatrixPoint) -> bool:
-    """Whether a cache did, by its ratio."""
-    exact = statistics.median(run.seconds["read"] for run in point.repeats) >= COARSE_S
-    return ratio > (CACHED if exact else CACHED_COARSE)
 
 
 def caches_said(points: Sequence[MatrixPoint]) -> str:
     """Where reading again was faster than reading."""
-    known = ratios(points)
+    known = [(point.figures["cache_ratio"].median, point) for point in points if "cache_ratio" in point.figures]
     if not known:
         return "nothing was read again"
+
+    def answered(ratio: float, point: MatrixPoint) -> bool:
+        exact = statistics.median(run.ops["read"].seconds for run in point.repeats) >= COARSE_S
+        return ratio > (CACHED if exact else CACHED_COARSE)
+
     cells = sum(answered(*one) for one in known)
-    middle = statistics.median(ratio for ratio, _ in known)
+    half = statistics.median(ratio for ratio, _ in known)
     if not cells:
-        return f"no cache answered: re-read ÷ read is {middle:.2f} (median)"
+        return f"no cache answered: re-read ÷ read is {half:.2f} (median)"
     most, where = max(known, key=lambda pair: pair[0])
     return (
-        f"A CACHE ANSWERED at {cells} of {len(known)} cells: re-read ÷ read is {middle:.2f} (median) and at most"
+        f"A CACHE ANSWERED at {cells} of {len(known)} cells: re-read ÷ read is {half:.2f} (median) and at most"
         f" {most:.2f}, with {where.at}"
     )
-
-
-_KIB, _MIB = 1 << 10, 1 << 20
-_SLOW = 100e6  # bytes a second that it is reckoned to have
-_START_S = 1.0  # of a cell: fio begins and ends four times
-_NULL_BYTES = 64 * _MIB  # of a cell in memory
-_NULL_SECONDS = 1
-Sizes = tuple[Annotated[ByteSize, Field(ge=512)], ...]
 
 
 class Drop(StrEnum):
@@ -219,7 +171,7 @@ class MatrixSettings(ProfileSettings):
     direct: Annotated[bool, Field(description="bypass the page cache (O_DIRECT)")] = False
 
 
-class Matrix(Profile[MatrixSettings]):
+class Matrix(FioTest[MatrixSettings]):
     """Files are spread over the paths, thread by thread."""
 
     name = "matrix"
@@ -234,83 +186,86 @@ class Matrix(Profile[MatrixSettings]):
     small: ClassVar[dict[str, Any]] = {
         "threads": (1, 2), "records": ("64KiB", "1MiB"), "files": ("1MiB", "8MiB"), "seconds": 1,
     }  # fmt: skip
+    axis = "threads"
 
-    def check(self) -> None:
-        """Raises UsageError without fio."""
-        refuse_without_fio()
-
-    def kind(self, repeats: int, seed: int) -> Kind:
+    def points(self) -> list[MatrixLoad]:
         """Every cell whose record is no longer than its file."""
-        if not (cells := self._cells()):
-            raise UsageError("--set records: every record is longer than every file")
-        return Cases("threads", cells, repeats=repeats, seed=seed)
-
-    def _cells(self) -> list[MatrixLoad]:
         wish = self.settings
-        return [
+        cells = [
             MatrixLoad(int(file), int(record), threads)
             for file in sorted(set(wish.files))
             for record in sorted(set(wish.records))
             if record <= file
             for threads in sorted(set(wish.threads))
         ]
+        if not cells:
+            raise UsageError("--set records: every record is longer than every file")
+        return cells
 
     def room(self) -> Room:
-        """The largest cell's; reckoned at 100 MB/s."""
+        """The largest cell's; a cell takes a second, and 100 MB/s are reckoned with."""
         a_path = -(-max(self.settings.threads) // max(1, len(self.targets.paths)))
         most = self.settings.seconds * len(OPS) or float("inf")
-        seconds = (_START_S + min(len(OPS) * cell.threads * cell.file / _SLOW, most) for cell in self._cells())
+        seconds = (1 + min(len(OPS) * cell.threads * cell.file / 100e6, most) for cell in self.points())
         return Room(bytes=a_path * int(max(self.settings.files)), files=a_path, seconds=sum(seconds))
 
     def on_null(self) -> Matrix:
         """The same cells, but no longer than a second, in files that are smaller where all together are large."""
         most = max(_NULL_BYTES // max(self.settings.threads), *self.settings.records)
-        less = {"files": (ByteSize(min(max(self.settings.files), most)),), "seconds": _NULL_SECONDS, "direct": False}
+        less = {"files": (ByteSize(min(max(self.settings.files), most)),), "seconds": 1, "direct": False}
         return Matrix(self.settings.model_copy(update=less), self.targets)
 
     def touched(self) -> int:
         """Of the smallest cell: each begins with new files."""
-        return min((cell.threads * cell.file for cell in self._cells()), default=0)
+        return min(cell.threads * cell.file for cell in self.points())
 
-    def observe(self, turn: Turn, arena: Arena) -> MatrixSeen:
+    @contextmanager
+    def prepared(self, arena: Arena) -> Iterator[None]:
+        """Each cell writes its own files."""
+        yield
+
+    def expected_s(self, at: MatrixLoad) -> float | None:
+        """Of all operations."""
+        return float(len(OPS) * self.settings.seconds) or None
+
+    def observe(self, turn: Turn, arena: Arena) -> FioSeen:
         """Files of before are gone, so that `write` makes new ones. Raises RunFailed."""
-        at = _in_memory(cast(MatrixLoad, turn.at)) if arena.null else cast(MatrixLoad, turn.at)
+        at = cast("MatrixLoad", turn.at)
+        if arena.null:  # whole records of which all together are held in memory; one record at least
+            most = max(at.record, _NULL_BYTES // at.threads // at.record * at.record)
+            at = dataclasses.replace(at, file=min(at.file, most))
         for path in arena.paths:
             for file in path.iterdir():
                 file.unlink()
-        settled(arena)
-        jobs = [job for op in OPS for job in self._jobs(op, at, len(arena.paths))]
-        most = self.settings.seconds
-        seen = observed(turn, arena, jobs, expected_s=float(len(OPS) * most) if most else None)
-        synced, cpu_s = self.settings.fsync, seen.worker_cpu * seen.elapsed_s
-        took = sum(elapsed_s(of_op(seen.fio.jobs, op)) for op in OPS)
-        fields = {field.name: getattr(seen, field.name) for field in dataclasses.fields(seen)}
-        fields["elapsed_s"] = sum(busy_s(of_op(seen.fio.jobs, op), synced=synced) for op in OPS)
-        fields["worker_cpu"] = cpu_s / took if took else 0.0
-        return MatrixSeen(**fields, synced=synced, asked=at.file // at.record * at.record)
+        fio.settled(arena)
+        seen = super().observe(dataclasses.replace(turn, at=at), arena)
+        by_op = [fio.of_op(seen.fio.jobs, op) for op in OPS]
+        took = sum(map(fio.elapsed_s, by_op))
+        return dataclasses.replace(
+            seen,
+            elapsed_s=sum(fio.busy_s(jobs, synced=self.settings.fsync) for jobs in by_op),
+            worker_cpu=seen.worker_cpu * seen.elapsed_s / took if took else 0.0,
+            synced=self.settings.fsync,
+            asked=at.file // at.record * at.record,
+        )
 
-    def _jobs(self, op: str, at: MatrixLoad, paths: int) -> list[Job]:
-        """One for each thread; the first waits for the operation before. But for the first one they take files as they are."""
-        first, writes, wish = op == OPS[0], op in ("write", "rewrite"), self.settings
-        drop = wish.drop is Drop.EACH or (wish.drop is Drop.READ and op == "read")
+    def jobs(self, at: MatrixLoad, paths: int) -> list[Job]:
+        """One for each operation and thread; the first of an operation waits for the one before. But for the first operation they
+        take files as they are."""
+        wish = self.settings
         return [
-            Job(name=f"{op}-{number}", does="write" if writes else "read", files=(f"{number % paths}/{number}",),
-                block=at.record, size=at.file if first else None, most_seconds=wish.seconds or None, direct=wish.direct,
-                drop=drop, after=number == 0 and not first,
-                options=(("refill_buffers", "1"), ("end_fsync", str(int(wish.fsync)))) if writes else ())
-            for number in range(at.threads)
+            Job(name=f"{op}-{number}", does="write" if op in ("write", "rewrite") else "read",
+                files=(f"{number % paths}/{number}",), block=at.record, size=at.file if op == OPS[0] else None,
+                most_seconds=wish.seconds or None, direct=wish.direct,
+                drop=wish.drop is Drop.EACH or (wish.drop is Drop.READ and op == "read"),
+                after=number == 0 and op != OPS[0],
+                options=(("refill_buffers", "1"), ("end_fsync", str(int(wish.fsync)))) if op in ("write", "rewrite") else ())
+            for op in OPS for number in range(at.threads)
         ]  # fmt: skip
-
-
-def _in_memory(at: MatrixLoad) -> MatrixLoad:
-    """With files of whole records of which all together are held in memory; one record at least."""
-    most = max(at.record, _NULL_BYTES // at.threads // at.record * at.record)
-    return dataclasses.replace(at, file=min(at.file, most))
 
 
 _COLUMNS = 3
 _DARK, _LIGHT = "#101317", "#fbfcfd"  # on light and on dark cells, in either colour mode
-_MAP = "cividis"
 _FEW, _LARGE, _SMALL = 4, 9.0, 6.0  # cells side by side, up to which their numbers are written large
 _DROPPED = {
     "before-each": "This host's pages of the files were dropped before each operation: what answers faster is the storage's own cache.",
@@ -319,18 +274,18 @@ _DROPPED = {
 }
 
 
-def sections(result: MatrixResult) -> list[Section]:
+def _matrix_sections(result: MatrixResult) -> list[Section]:
     """In reading order."""
     return [_caches(result), *(_heat(result, op) for op in OPS)]
 
 
-def _values(points: Sequence[MatrixPoint], figure: str) -> dict[tuple[int, int, int], float]:
+def _values(points: Sequence[MatrixPoint], figure: str) -> dict[_Cell, float]:
     """By file, record and threads."""
     return {(p.at.file, p.at.record, p.at.threads): p.figures[figure].median for p in points if figure in p.figures}
 
 
 def _heat(result: MatrixResult, op: str) -> Section:
-    values = _values(result.points, f"{op}_mb_per_s")
+    values = _values(result.points, RATES[op].name)
     best = max(values, key=lambda cell: values[cell], default=None)
     sentence = f"{op}, MB/s with GB/hour below, by threads, record and file size."
     if best is not None:
@@ -339,50 +294,43 @@ def _heat(result: MatrixResult, op: str) -> Section:
             f" The most is {words.figure(rate)} MB/s = {words.figure(rate * 3.6)} GB/hour with {words.many(best[2], 'thread')},"
             f" {binary(best[1])} records and {binary(best[0])} files."
         )
-    plot = _map(f"heat-{op}", values, sentence, _both, ("mb_per_s", "gb_per_hour"), 3.6)
-    told = [note(line) for line in (_doubtful(result, op), _cut(result, op)) if line]
-    return Section(anchor=f"heat-{op}", title=f"{op[0].upper()}{op[1:]}: MB/s, and GB/hour below", parts=(plot, *told))
+    plot = _map(f"heat-{op}", values, sentence, lambda rate: f"{words.figure(rate, 2)}\n{words.figure(rate * 3.6, 2)}",
+                {"mb_per_s": 1.0, "gb_per_hour": 3.6})  # fmt: skip
+    runs = [[run.ops[op] for run in point.repeats if op in run.ops] for point in result.points]
+    coarse, cut = sum(any(one.coarse for one in own) for own in runs), sum(any(one.cut for one in own) for own in runs)
+    said = []
+    if coarse:
+        said.append(
+            f"At {coarse} of {words.many(len(runs), 'cell')} it took under {COARSE_S * 1000:.0f} ms: such a rate is rough, and of"
+            " several threads some may have been done before others began."
+        )
+    if cut:
+        said.append(
+            f"At {words.many(cut, 'cell')} it moved less than whole files: it, or the writing before it, was ended after"
+            f" {settings_in(result)['seconds']} s."
+        )
+    title = f"{op[0].upper()}{op[1:]}: MB/s, and GB/hour below"
+    return Section(anchor=f"heat-{op}", title=title, parts=(plot, *map(note, said)))
 
 
-def _both(rate: float) -> str:
-    return f"{words.figure(rate, 2)}\n{words.figure(rate * 3.6, 2)}"
-
-
-def _doubtful(result: MatrixResult, op: str) -> str:
-    coarse = sum(any(op in run.coarse for run in point.repeats) for point in result.points)
-    if not coarse:
-        return ""
-    return (
-        f"At {coarse} of {words.many(len(result.points), 'cell')} it took under {COARSE_S * 1000:.0f} ms: such a rate is rough, and of"
-        " several threads some may have been done before others began."
+@section("caches", "Re-read ÷ read: where a cache answered")
+def _caches(result: MatrixResult) -> Parts:
+    values = _values(result.points, "cache_ratio")
+    plot = _map(
+        "heat-cache-ratio", values, as_sentence(caches_said(result.points)), "{:.2g}".format, {"reread_per_read": 1.0}
     )
-
-
-def _cut(result: MatrixResult, op: str) -> str:
-    cut = sum(any(op in run.cut for run in point.repeats) for point in result.points)
-    most = result.conditions["configuration"]["settings"]["seconds"]
-    if not cut:
-        return ""
-    return f"At {words.many(cut, 'cell')} it moved less than whole files: it, or the writing before it, was ended after {most} s."
-
-
-def _caches(result: MatrixResult) -> Section:
-    said = caches_said(result.points)
-    plot = _map("heat-cache-ratio", _values(result.points, "cache_ratio"), f"{said[0].upper()}{said[1:]}.",
-                lambda value: f"{value:.2g}", ("reread_per_read",), None)  # fmt: skip
-    drop = result.conditions["configuration"]["settings"]["drop"]
-    told = note(
-        f"{_DROPPED[drop]} Over {CACHED} ({CACHED_COARSE:g} where the first reading took under {COARSE_S * 1000:.0f} ms) a cache is"
-        " assumed to have answered the second reading. The rate of such a cell is that of the cache and not of the disks."
+    said = note(
+        f"{_DROPPED[settings_in(result)['drop']]} Over {CACHED} ({CACHED_COARSE:g} where the first reading took under"
+        f" {COARSE_S * 1000:.0f} ms) a cache is assumed to have answered the second reading. The rate of such a cell is that of the"
+        " cache and not of the disks."
     )
-    return Section(anchor="caches", title="Re-read ÷ read: where a cache answered", parts=(plot, told))
+    return plot, said
 
 
 def _map(
-    name: str, values: Mapping[tuple[int, int, int], float], sentence: str, write: Callable[[float], str],
-    columns: tuple[str, ...], factor: float | None,
-) -> Plot:  # fmt: skip
-    """A panel for each file size, all in the same colours."""
+    name: str, values: Mapping[_Cell, float], sentence: str, write: Callable[[float], str], columns: Mapping[str, float]
+) -> Plot:
+    """A panel for each file size, all in the same colours. `columns`: of the CSV, each a multiple of the value."""
     from matplotlib.colors import LogNorm
 
     files = sorted({file for file, _, _ in values}) or [0]
@@ -399,7 +347,7 @@ def _map(
         for axes in panels[len(files) :]:
             axes.set_visible(False)
     rows: list[tuple[Cell, ...]] = [
-        (*cell, value, *([] if factor is None else [value * factor])) for cell, value in sorted(values.items())
+        (*cell, *(value * times for times in columns.values())) for cell, value in sorted(values.items())
     ]
     series = Series(name=name, header=("file_bytes", "record_bytes", "threads", *columns), rows=tuple(rows))
     return Plot(name=name, figure=figure, sentence=sentence, series=series)
@@ -411,57 +359,37 @@ def _panel(axes: Axes, values: Mapping[tuple[int, int], float], colours: Any, wr
     font = _LARGE if len(threads) <= _FEW and len(records) <= _FEW else _SMALL
     for (record, number), value in values.items():
         x, y = threads.index(number), records.index(record)
-        place = colours(max(value, colours.vmin or 1e-9))
-        axes.pcolormesh([x, x + 1], [y, y + 1], [[max(value, 1e-9)]], cmap=_MAP, norm=colours)
-        axes.text(
-            x + 0.5,
-            y + 0.5,
-            write(value),
-            ha="center",
-            va="center",
-            fontsize=font,
-            linespacing=0.95,
-            color=_LIGHT if place < 0.5 else _DARK,
-        )
+        shade = colours(max(value, colours.vmin or 1e-9))
+        axes.pcolormesh([x, x + 1], [y, y + 1], [[max(value, 1e-9)]], cmap="cividis", norm=colours)
+        axes.text(x + 0.5, y + 0.5, write(value), ha="center", va="center", fontsize=font, linespacing=0.95,
+                  color=_LIGHT if shade < 0.5 else _DARK)  # fmt: skip
     axes.grid(visible=False)
     axes.set_xticks([x + 0.5 for x in range(len(threads))], [str(number) for number in threads])
     axes.set_yticks([y + 0.5 for y in range(len(records))], [binary(record) for record in records])
     axes.set_xlabel("threads")
 
 
-PROFILE = Matrix
-
-
-def _rate(op: str) -> Figure:
-    def of(run: Any) -> float | None:
-        rate: float | None = run.rates.get(op)
-        return rate
-
-    return Figure(name=f"{op}_mb_per_s", title=f"MB/s {op}", of=of, headline=op == "read")
-
-
-ABOUT = profile_about(
-    name=NAME,
-    report="R4",
-    result=MatrixResult,
-    point=MatrixPoint,
-    figures=(
-        *sorted((_rate(op) for op in OPS), key=lambda figure: not figure.headline),
-        Figure(name="cache_ratio", title="reread ÷ read", of=lambda run: run.cache_ratio, headline=True,
-               write=lambda value: f"{value:.2f}"),
-        Figure(name="elapsed_s", title="elapsed", of=lambda run: run.elapsed_s, write=words.seconds, unit="s",
-               aside=True),
+Matrix.ABOUT = about_test(
+    Matrix,
+    Described(
+        load=MatrixLoad,
+        run=FioRun,
+        figures=(
+            *sorted(RATES.values(), key=lambda figure: not figure.headline),
+            Figure(name="cache_ratio", title="reread ÷ read", of=cache_ratio, headline=True, write="{:.2f}".format),
+            dataclasses.replace(ELAPSED, aside=True),
+        ),
+        seen=FioSeen,
+        run_of=run_of,
+        sections=_matrix_sections,
+        ceilings=tuple(figure.name for figure in RATES.values()),
+        published=(
+            Published(what="20 readers, records of 4k, files of 1 MB: 1.4 TB/hour", figure="read_mb_per_s", value=1.4e6 / 3600,
+                      at={"threads": 20, "record": 4096, "file": 1 << 20},
+                      remark="outside its matrix; 20 MB in all: its filer's cache"),
+        ),
+        notes={"cut": lambda run: ", ".join(op for op, one in run.ops.items() if one.cut) or "–"},
+        telling=MatrixTelling,
+        makers="threads",
     ),
-    seen=MatrixSeen,
-    run_of=run_of,
-    sections=sections,
-    ceilings=tuple(f"{op}_mb_per_s" for op in OPS),
-    published=(
-        Published(what="20 readers, records of 4k, files of 1 MB: 1.4 TB/hour", figure="read_mb_per_s", value=1.4e6 / 3600,
-                  at={"threads": 20, "record": 4096, "file": 1 << 20},
-                  remark="outside its matrix; 20 MB in all: its filer's cache"),
-    ),
-    notes={"cut": lambda run: ", ".join(run.cut) or "–"},
-    telling=MatrixTelling,
-    makers="threads",
 )  # fmt: skip

@@ -7,7 +7,7 @@ import os
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar, get_origin
 
@@ -18,11 +18,11 @@ from core.errors import UsageError
 from core.filer import load_filer
 from core.settings import Settings
 from core.storage.whole import lies_in
-from experiments.kinds.kind import Kind
+from experiments.kinds import Kind
 from experiments.report import words
 from experiments.result import schema
 from experiments.workload import About, Turn
-from experiments.workloads import about, module_of, names
+from experiments.workloads import names, registered
 from storage_tests.owner import forget_dead, told
 
 if TYPE_CHECKING:
@@ -50,18 +50,22 @@ class ProfileRun(schema.Run):
     ceilings: dict[str, float] = field(default_factory=dict)
 
 
-def common(seen: Observed) -> dict[str, Any]:
-    """The fields that every profile's run has, out of what was observed; latencies are the profile's."""
+def noted(turn: Turn, started_at: float, elapsed_s: float, cpu_s: float, cpus: float) -> dict[str, Any]:
+    """The fields of `Observed` that every test observes. `cpu_s`: CPU seconds of those who made the load, on so many `cpus`."""
     return {
-        "repeat": seen.repeat,
-        "order": seen.order,
-        "started_at": seen.started_at,
-        "elapsed_s": seen.elapsed_s,
-        "worker_cpu": seen.worker_cpu,
-        "run_queue_share": None,
-        "null_elapsed_s": seen.null_elapsed_s,
-        "ceilings": seen.ceilings,
+        "repeat": turn.repeat,
+        "order": turn.order,
+        "started_at": started_at,
+        "elapsed_s": elapsed_s,
+        "worker_cpu": cpu_s / (elapsed_s * cpus),
     }
+
+
+def common(seen: Observed, facts: type[Any] | None = None) -> dict[str, Any]:
+    """The fields of a run that are as they were observed: those of every test, and the test's own `facts`. Latencies are the test's."""
+    same = ["repeat", "order", "started_at", "elapsed_s", "worker_cpu", "null_elapsed_s", "ceilings"]
+    same += [] if facts is None else [field.name for field in fields(facts)]
+    return {name: getattr(seen, name) for name in same} | {"run_queue_share": None}
 
 
 class ProfileSettings(Order):
@@ -106,6 +110,7 @@ S = TypeVar("S", bound=ProfileSettings)
 class Profile(ABC, Generic[S]):
     """One, with its settings, on its targets."""
 
+    ABOUT: ClassVar[About]  # what is known of it without running it
     name: ClassVar[str]
     report: ClassVar[str]  # whose test it is: "R2"; empty: ours
     does: ClassVar[str]
@@ -123,11 +128,6 @@ class Profile(ABC, Generic[S]):
 
     def __init__(self, settings: S, targets: Targets) -> None:
         self.settings, self.targets = settings, targets
-
-    @property
-    def about(self) -> About:
-        """What is known of it without running it."""
-        return about(self.name)
 
     @abstractmethod
     def kind(self, repeats: int, seed: int) -> Kind:
@@ -168,6 +168,7 @@ class Profile(ABC, Generic[S]):
         return None
 
 
+MEMORY = Path("/dev/shm")  # of null storage
 MOST_OF_FREE = 0.8  # of the free space, unless the operator agrees
 
 
@@ -236,7 +237,7 @@ def refuse_bytes(name: str, path: Path, needed: int, files: int, *, yes: bool) -
 
 def profiles() -> dict[str, type[Profile[Any]]]:
     """By name, in the order of the reports they come from; ours last."""
-    found = [kind for name in names() if (kind := getattr(module_of(name), "PROFILE", None)) is not None]
+    found: list[Any] = [kind for name in names() if isinstance(kind := registered(name), type)]
     return {kind.name: kind for kind in sorted(found, key=lambda kind: (kind.report or "~", kind.name))}
 
 

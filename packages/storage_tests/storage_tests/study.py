@@ -1,20 +1,30 @@
-"""A storage test as a workload of the experiment engine: its directories, null baseline and surroundings, and its emulated filer."""
+"""A storage test as a workload of the experiment engine: its directories, null baseline and surroundings, its emulated filer, and its
+clients at the members of the crew.
+"""
 
 from __future__ import annotations
 
 import contextlib
 import dataclasses
+import secrets
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import contextmanager
+from dataclasses import replace
 from functools import partial
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
+import msgspec
+
 from controller.labels.rules import filer_cache
 from core.clock import Clock
-from core.errors import RunFailed, StorageFault, UsageError
+from core.crew.messages import Act, Hello, Return
+from core.crew.messages import Clients as ClientsOrder
+from core.crew.places import place_at
+from core.errors import RunFailed, StorageFault, SystemFault, UsageError
 from core.filer import load_filer
 from core.filer.arbiter import Arbiter
 from core.filer.emulation import open_arbiter
@@ -22,20 +32,101 @@ from core.memory import client_memory, free_memory
 from core.mounts import in_memory, read_mounts
 from core.settings import Settings
 from experiments.conditions import emulated
-from experiments.crew.admission import described
+from experiments.crew.admission import BACK_SECONDS, described, usable
+from experiments.crew.orders import LONG_SECONDS
 from experiments.crew.system import System, Wanted, Ways, taken_system
 from experiments.result.schema import At
 from experiments.workload import HostLost, Observe, Turn, Workload
 from monitoring.machine import host, place
 from monitoring.observations import EmulatedSampler
-from storage_tests.at_members import crowd_at
-from storage_tests.crowd import Elsewhere
+from storage_tests.clients import Order, ProcessDone
+from storage_tests.crowd import Crowd, Elsewhere, Place
 from storage_tests.devices import Direct, direct_on, restore_dead
 from storage_tests.live import Live
 from storage_tests.null_server import null_endpoint
 from storage_tests.owner import claimed, place_of_own
-from storage_tests.profile import Arena, Observed, Profile
+from storage_tests.profile import MEMORY, Arena, Observed, Profile
 from storage_tests.stores import claimed_prefix
+
+_AHEAD_NS = 500_000_000  # that an order is on its way to a member
+_LOOK_S = 1.0
+
+
+@contextlib.contextmanager
+def crowd_at(system: System, place: Place, clients: int, between: Callable[[], None]) -> Iterator[Crowd]:
+    """So many clients, spread over all members; none is left at the end. Raises UsageError for a place that members do not see,
+    HostLost, SystemFault."""
+    places = []
+    for path in place.roots:
+        there = place_at(path, system.roots)
+        if there is None or there.root == "evidence":
+            raise UsageError(f"the members do not write to {path}; it has to be below {system.settings.storage}")
+        places.append(there)
+    crew, run = system.crew, secrets.token_hex(8)
+    system.admission.await_workers(1, BACK_SECONDS)
+    members = system.admission.here()[:clients]
+    with crew.held(run):
+        try:
+            orders = [
+                ClientsOrder(
+                    run=run, first=number, step=len(members), count=len(range(number, clients, len(members))),
+                    places=tuple(places), seed=place.seed, fsync=place.fsync,  # type: ignore[arg-type]
+                    io_bytes=place.io_bytes, compressible=place.compressible,
+                )
+                for number in range(len(members))
+            ]  # fmt: skip
+            answers = crew.ask_all(list(zip(members, orders, strict=True)))
+            offsets = system.admission.offsets(members)
+            seats = [(member, list(answer["clients"])) for member, answer in zip(members, answers, strict=True)]
+            yield _There(system, run, seats, {one: offset for one, (offset, _) in offsets.items()}, between)
+        finally:
+            for member in members:
+                with contextlib.suppress(HostLost, SystemFault):  # it notices by itself that the run is over
+                    crew.ask(member, Return(run=run))
+
+
+class _There(Crowd):
+    """`seats`: members with how many clients each of their processes has; `offsets`: of their clocks, by id."""
+
+    def __init__(
+        self, system: System, run: str, seats: Sequence[tuple[Hello, list[int]]], offsets: Mapping[str, float],
+        between: Callable[[], None],
+    ) -> None:  # fmt: skip
+        every = [many for _, its in seats for many in its]
+        super().__init__(every, usable([member for member, _ in seats], "processors"), _AHEAD_NS)
+        self._crew, self._run, self._seats, self._offsets, self._between = system.crew, run, seats, offsets, between
+
+    def _obeyed(self, orders: Sequence[Order]) -> Sequence[ProcessDone]:
+        start = time.time() + (orders[0].start_ns - time.monotonic_ns()) / 1e9
+        left, acts = iter(orders), []
+        for member, its in self._seats:
+            own = [next(left) for _ in its]
+            acts.append((member, self._act(own, start + self._offsets[member.id])))
+        with ThreadPoolExecutor(len(acts)) as pool:
+            asked = [pool.submit(self._crew.ask, member, act, LONG_SECONDS) for member, act in acts]
+            while wait(asked, _LOOK_S).not_done:
+                self._between()
+        return [one for future in asked for one in _done(future.result(), orders[0].start_ns)]
+
+    def _act(self, orders: Sequence[Order], start: float) -> Act:
+        one = orders[0]
+        return Act(
+            run=self._run, deed=one.deed, shares=tuple((order.first, order.last) for order in orders), size=one.size,
+            shared_directory=one.shared_directory, shared_numbers=one.shared_numbers, start=start,
+            delays_ns=one.delays_ns,
+        )  # fmt: skip
+
+
+def _done(answer: Mapping[str, Any], start_ns: int) -> Iterator[ProcessDone]:
+    """With times by this host's monotonic clock."""
+    later = start_ns - answer["start_ns"]
+    for said in answer["done"]:
+        done = msgspec.convert(said, ProcessDone)
+        clients = tuple(
+            replace(one, began_ns=one.began_ns + later, ended_ns=one.ended_ns + later) for one in done.clients
+        )
+        yield replace(done, clients=clients)
+
 
 _EACH_NS = 1_000_000_000
 
@@ -80,7 +171,6 @@ def metered(settings: Settings) -> Iterator[FilerMeter]:
         arbiter.close_and_remove()
 
 
-MEMORY = Path("/dev/shm")
 NULL_ENDPOINT = "an S3 server on this host that answers at once and keeps nothing"
 _SHARE = 0.6  # of free memory that a null baseline may take
 
@@ -95,7 +185,7 @@ class ProfileStudy(Workload):
     ) -> None:  # fmt: skip
         """`env`: where the test's own clients are at members of the crew, of which so many `workers` are awaited; None: they are on
         this host."""
-        self.about = profile.about  # type: ignore[misc]  # of the profile, not of the class
+        self.about = profile.ABOUT  # type: ignore[misc]  # of the profile, not of the class
         self.storage, self.clock = settings.storage, clock
         self.say, self._tell = (say, tell) if live is None else (_both(say, live.say), _both(tell, live.tell))
         self._profile, self._settings, self._live = profile, settings, live

@@ -202,7 +202,6 @@ def there(storage: Real) -> Iterator[Path]:
 
 
 def test_what_it_does_is_what_the_page_says(storage: Real, there: Path) -> None:
-    """Of each call or name: whether it is taken, and what comes of it."""
     does_not = set()
     for number, (what, asked) in enumerate(_ASKED.items()):
         own = there / str(number)
@@ -213,14 +212,12 @@ def test_what_it_does_is_what_the_page_says(storage: Real, there: Path) -> None:
 
 
 def test_a_name_that_is_too_long_is_refused(there: Path) -> None:
-    """As all that writes files expects it: with ENAMETOOLONG, and not cut short."""
     with pytest.raises(OSError, match=os.strerror(errno.ENAMETOOLONG)):
         (there / ("x" * 256)).touch()
     assert os.listdir(there) == []
 
 
 def test_a_listing_has_each_file_once_while_others_come_and_go(storage: Real, there: Path) -> None:
-    """A walk lists directories that others work in, from another client where there can be one."""
     if storage.name == "nfs":
         pytest.skip("its server exports a tmpfs, where a place in a listing is none when others come and go")
     steady = {b"steady-%04d" % number for number in range(_STEADY)}
@@ -259,7 +256,6 @@ def _at_work(place: Path) -> Iterator[list[int]]:
 
 
 def test_everything_can_be_synced(there: Path) -> None:
-    """syncfs(2) as it ends a job: no error, whatever it is worth there."""
     (there / "a").write_bytes(b"x")
     descriptor = os.open(there, os.O_RDONLY)
     try:

@@ -35,7 +35,6 @@ def _checked(bench: Bench, printed: str) -> Path:
 
 
 def test_a_killed_worker_costs_nothing(there: Bench) -> None:
-    """In the middle of a discovery: it comes to its end, with zero differences to the manifest and to one that nothing happened to."""
     told = there.home / "chaos.json"
     asked = ("--faults", "worker-killed", "--kind", "two-pass", "--seed", _SEED, "--runs", "1")
     there.chaos("--corpus", str(there.corpus), *asked, "--json", str(told))
@@ -44,7 +43,6 @@ def test_a_killed_worker_costs_nothing(there: Bench) -> None:
 
 
 def test_productions_are_whole(there: Bench) -> None:
-    """Each of the other types, a slot killed while the export writes: what lies there is what its rows say, and goes with the job."""
     out, held = there.storage.parent / "out", there.holdable("export")
     with there.standing():
         there.edbench("discover", str(there.corpus))
@@ -110,7 +108,6 @@ def test_an_experiment_there_is_a_package(storage: Real, there: Bench) -> None:
 
 
 def test_a_recorded_job_is_played_there(there: Bench) -> None:
-    """All its calls, by one client and by two; nothing is left where they were."""
     target, told = there.storage.parent / "target", there.home / "played.json"
     target.mkdir()
     with there.attached():

@@ -45,7 +45,6 @@ def _counted(name: str, mount: Path) -> dict[str, float]:
 
 
 def test_a_mount_counts_what_was_done_on_it(mount: tuple[str, Path]) -> None:
-    """Each file made, written, closed, removed once; a look at the counters is not among them."""
     name, there = mount
     if name == "glusterfs":
         inside = ["nsenter", "--net=/run/netns/edb-glusterfs", "gluster", "--mode=script"]

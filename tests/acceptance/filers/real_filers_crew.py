@@ -71,7 +71,7 @@ def _members(bench: Bench, mount: Path, command: Running) -> Iterator[None]:
 def _collected(bench: Bench, mount: Path) -> Iterator[Path]:
     """What the mount counts, twice a second, by the product's collector."""
     file = bench.home / "counters.jsonl"
-    command = ("counters", "collect", "moosefs-mount", "--every", "0.5", "--output-file", str(file))
+    command = ("counters", "collect", "moosefs-mount", "--every", "0.5", "--to", str(file))
     collecting = bench.start_afresh(*command, "--", "cat", str(mount / ".stats"))
     try:
         until(lambda: file.exists() and file.read_text().count("\n") > 2, "counters are collected")

@@ -81,7 +81,6 @@ def test_one_of_two_disks_is_full_in_the_middle(storage: Real, there: Bench, pha
 
 
 def test_what_was_closed_is_there(storage: Real) -> None:
-    """Of files that are written until there is no room, each whose close was no error is read back whole by another client."""
     directory = Path(tempfile.mkdtemp(prefix="edbench ", dir=storage.directory))
     with storage.full():
         written, refused = _written_until_refused(os.fsencode(directory))

@@ -68,7 +68,6 @@ def test_a_file_that_another_client_takes_away_while_it_is_read(storage: Real, d
 
 
 def test_a_file_that_another_client_replaces_is_looked_at_again(storage: Real, directory: Path) -> None:
-    """Its old length or its new one, without an error between: what this client knows of it grows old by itself."""
     with storage.elsewhere() as other:
         theirs = other / directory.relative_to(storage.directory)
         (theirs / "a").write_bytes(b"old")
@@ -113,7 +112,6 @@ def _told(read: Callable[[], bytes]) -> bytes | ExceptionCode:
 
 
 def test_delete_while_somebody_reads_a_file_of_the_job(storage: Real, there: Bench) -> None:
-    """Gone at once, or refused, again and again, with what to do; once it is closed all of it goes."""
     with there.attached():
         there.end(there.discover("--workers", "1", "--slots", "2"))
         held = max(

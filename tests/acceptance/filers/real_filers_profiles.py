@@ -54,13 +54,11 @@ def _needed(name: str, under_test: Path, tmp_path: Path) -> list[str]:
 
 
 def test_there_is_a_setting_of_each_profile() -> None:
-    """One that comes later is run on each storage too, or is of none."""
     assert set(_GIVEN) | _OF_NO_STORAGE == set(profiles())
 
 
 @pytest.mark.parametrize("name", sorted(_GIVEN))
 def test_a_profile_is_a_study_there(name: str, under_test: Path, tmp_path: Path) -> None:
-    """Nothing was refused or failed, its package tells the same again, and nothing is left where it ran."""
     need_fio()
     given = [*_GIVEN[name], *_needed(name, under_test, tmp_path)]
     result, directory = carried_out(name, Targets(paths=(under_test,)), given, tmp_path)
@@ -87,7 +85,6 @@ def bucket(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 
 @pytest.mark.parametrize("name", _OF_CLIENTS)
 def test_a_profile_of_clients_is_a_study_on_s3(name: str, bucket: str, tmp_path: Path) -> None:
-    """As on a path."""
     result, directory = carried_out(name, Targets(s3=f"{bucket}/profiles"), _GIVEN[name], tmp_path)
     runs = [run for point in result.points for run in point.repeats]
     assert {run.refused + run.failed for run in runs} == {0}  # type: ignore[attr-defined]

@@ -47,7 +47,6 @@ def _resumed(bench: Bench) -> None:
 
 
 def test_read_only_in_the_middle(disk: Real, on_disk: Bench) -> None:
-    """EROFS, as of a file system that met an error: suspended with what to do."""
     held = on_disk.hold("expand", after=2)
     process = on_disk.discover("--workers", "1", "--slots", "1")
     held.until_reached(process)
@@ -61,7 +60,6 @@ def test_read_only_in_the_middle(disk: Real, on_disk: Bench) -> None:
 
 
 def test_unmounted_in_the_middle(disk: Real, on_disk: Bench) -> None:
-    """Lazily, so that whoever has a file open goes on: nothing is looked for on the bare mount point."""
     held = on_disk.hold("expand", after=2)
     process = on_disk.discover("--workers", "1", "--slots", "1")
     held.until_reached(process)
@@ -77,7 +75,6 @@ def test_unmounted_in_the_middle(disk: Real, on_disk: Bench) -> None:
 
 @pytest.mark.parametrize("phase", ["expand", "index"])
 def test_another_client_puts_another_directory_in_its_place(shared: Real, there: Bench, phase: str) -> None:
-    """What this client knows of the source is stale: the job waits until the one that it was created over is back."""
     held = there.hold(phase, after=2)
     process = there.discover("--workers", "1", "--slots", "1")
     held.until_reached(process)
@@ -119,7 +116,6 @@ def _program(server: str) -> str:
 
 
 def test_one_of_two_chunk_servers_with_two_copies(moosefs: Real, there: Bench) -> None:
-    """Nobody notices."""
     inside("moosefs", "mfssetgoal", "-r", "2", str(moosefs.directory))
     source = [str(path) for path in there.corpus.rglob("*") if path.is_file()]
     until(lambda: "with 1 copy" not in inside("moosefs", "mfscheckfile", *source), "the source has two copies", 300)
@@ -134,7 +130,6 @@ def test_one_of_two_chunk_servers_with_two_copies(moosefs: Real, there: Bench) -
 
 @pytest.mark.parametrize("servers", [("server1", "server2")], ids=["chunk servers"])
 def test_servers_that_are_away_for_long(moosefs: Real, there: Bench, servers: tuple[str, ...]) -> None:
-    """Every call waits, and no signal ends it: suspended with what it waits for, no item is to blame."""
     held = there.hold("index", after=1)
     process = there.discover("--workers", "1", "--slots", "1")
     held.until_reached(process)
@@ -145,7 +140,6 @@ def test_servers_that_are_away_for_long(moosefs: Real, there: Bench, servers: tu
 
 
 def test_a_master_that_is_away_for_long(moosefs: Real, there: Bench) -> None:
-    """The same; the command, which looks at the storage for its summary, says so once the master is back."""
     held = there.hold("index", after=1)
     process = there.discover("--workers", "1", "--slots", "1")
     held.until_reached(process)

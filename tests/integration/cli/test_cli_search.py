@@ -32,7 +32,8 @@ def run(finished: Finished, tmp_path_factory: pytest.TempPathFactory) -> Iterato
         }
 
         def command(capsys: pytest.CaptureFixture[str], *arguments: str, status: int = OK) -> str:
-            assert main(["review", arguments[0], "last", *arguments[1:]], env) == status, capsys.readouterr()
+            group = "job" if arguments[0] == "custody" else "review"
+            assert main([group, arguments[0], "last", *arguments[1:]], env) == status, capsys.readouterr()
             printed = capsys.readouterr()
             if status == OK and "json" in arguments:
                 refuse_unlike_schema(arguments[0], json.loads(printed.out))
@@ -62,7 +63,6 @@ def test_a_filter_by_what_nothing_has_is_refused(run: Run, capsys: pytest.Captur
 
 
 def test_from_a_list_of_terms_to_a_tag(run: Run, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """The table, the CSV and the JSON say the same; what is tagged is found, and who tagged it is told."""
     terms = tmp_path / "terms.txt"
     terms.write_bytes("the\nüber OR of\n=1+1\n".encode("cp1252"))
     report = json.loads(run(capsys, "terms", str(terms), "-o", "json"))
@@ -81,11 +81,11 @@ def test_from_a_list_of_terms_to_a_tag(run: Run, tmp_path: Path, capsys: pytest.
     assert run(capsys, "search", "the AND of", "--save", "both")
     assert "the AND of" in run(capsys, "search")
     assert "seen" in run(capsys, "tag")
-    assert [each["action"] for each in json.loads(run(capsys, "tag", "--history", "-o", "json"))] == [
-        "created",
-        "tagged",
-        "search saved",
-    ]
+    done = ["created", "tagged", "search saved"]
+    listed = json.loads(run(capsys, "custody", "--actions", "-o", "json"))
+    assert [each.get("action") for each in listed] == [*done, None]
+    table = run(capsys, "custody")
+    assert all(action in table for action in done)
     families = json.loads(run(capsys, "search", "kind:attachment", "--families", "-o", "json", "--limit", "100000"))
     assert {True, False} == {each["hit"] for each in families}
 
@@ -114,7 +114,6 @@ def test_from_a_list_of_terms_to_a_tag(run: Run, tmp_path: Path, capsys: pytest.
 def test_what_makes_no_sense_is_one_line(
     run: Run, arguments: tuple[str, ...], said: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """And exit status 2."""
     line = run(capsys, *arguments, status=USAGE)
     assert said in line
     assert line.count("\n") == 1

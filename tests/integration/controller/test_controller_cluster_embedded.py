@@ -63,7 +63,6 @@ def make(tmp_path: Path, text: str, workers: int = 2) -> EmbeddedCluster:
 
 
 def test_command_lines() -> None:
-    """The real command lines: our interpreter, the modules, name and slots of a worker, which no crew may take."""
     assert module_commands("queue-manager", 4) == (sys.executable, "-m", "queue_manager")
     assert module_commands("w2", 3) == (sys.executable, "-m", "worker", "--name", "w2", "--slots", "3", "--alone")
     many = ("--name", "w", "--workers", "30", "--slots", "4", "--alone")
@@ -88,7 +87,6 @@ def test_many_workers_are_one_process_to_keep_up(tmp_path: Path) -> None:
 
 
 def test_logs_do_not_grow_without_end(tmp_path: Path) -> None:
-    """Emptied while their processes write to them."""
     with make(tmp_path, STAYING, workers=1):
         log = tmp_path / "scratch of test" / "logs" / "w1.log"
         until(lambda: log.exists() and log.stat().st_size > 0)
@@ -122,7 +120,6 @@ def test_starts_scales_and_stops(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", ["queue-manager", "w1"])
 def test_dead_process_is_started_again(tmp_path: Path, name: str) -> None:
-    """A killed queue manager or worker is there again under a new process id; the others are left alone."""
     with make(tmp_path, STAYING) as cluster:
         before = cluster.pids()
         os.kill(before[name], signal.SIGKILL)
@@ -133,7 +130,6 @@ def test_dead_process_is_started_again(tmp_path: Path, name: str) -> None:
 
 
 def test_process_that_will_not_stay_up(tmp_path: Path) -> None:
-    """A process that ends at once again and again is a fault with the last line it said."""
     with make(tmp_path, FAILING) as cluster:
 
         def failed() -> bool:
@@ -147,7 +143,6 @@ def test_process_that_will_not_stay_up(tmp_path: Path) -> None:
 
 
 def test_deaf_process_is_killed_after_the_grace(tmp_path: Path) -> None:
-    """A process that ignores SIGTERM is ended hard, with its group, once the grace is over and not before."""
     cluster = make(tmp_path, DEAF, workers=1)
     cluster.start()
     until(lambda: said(tmp_path / "scratch of test", "w1") is not None)
@@ -173,7 +168,6 @@ with EmbeddedCluster(settings, 2, 4, env={}, commands=stay) as cluster:
 
 
 def test_killed_command_takes_its_processes_along(tmp_path: Path) -> None:
-    """When the command is killed hard, its queue manager and workers go with it."""
     owner = subprocess.Popen(
         [sys.executable, "-c", OWNER, str(tmp_path)], stdout=subprocess.PIPE, cwd=REPOSITORY, start_new_session=True
     )
@@ -188,7 +182,6 @@ def test_killed_command_takes_its_processes_along(tmp_path: Path) -> None:
 
 
 def test_terminal_interrupt_does_not_reach_them(tmp_path: Path) -> None:
-    """Each process has a session of its own, so Ctrl-C in a terminal reaches the command alone."""
     with make(tmp_path, STAYING) as cluster:
         until(lambda: len(cluster.pids()) == 3)
         for pid in cluster.pids().values():

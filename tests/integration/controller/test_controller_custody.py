@@ -12,14 +12,27 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from taskbench import TaskBench
+from zipped import texts_zipped
 
 from cli.main import FAILED, OK, main
 from controller.custody.actions import actions_of
 from controller.custody.check import check_list
-from controller.custody.report import actions_told, ended, items_of
+from controller.custody.report import actions_told, ended, items_of, parsers_told
+from controller.databases import JobHandle
 from controller.operator import acting
 from controller.search.named import save_search
+from core.records import JobOptions, Phase
+from readers.parsers import ParserSet
+from sql.deletion import begin, delete_rows
 from sql.face import QUERIES
+from sql.jobs import get_job
+from sql.requeue import requeue
+from sql.session import Database
+from sql.states import request_resume
+from worker.parsers import own_set
+from worker.slots.context import SlotContext
+from worker.slots.noting import note_parsers
 
 pytestmark = pytest.mark.services
 
@@ -58,7 +71,6 @@ def _faults_of(lines: Sequence[dict[str, Any] | str], noted: Sequence[str] = ())
 
 
 def test_the_rule_as_documented_gives_every_hash(exported: list[dict[str, Any]]) -> None:
-    """By ten lines that know nothing of edbench, from the list alone."""
     actions = [one for one in exported if one["record"] == "action"]
     assert len(actions) > 4
     before = uuid.UUID(actions[0]["job"]).bytes
@@ -71,7 +83,6 @@ def test_the_rule_as_documented_gives_every_hash(exported: list[dict[str, Any]])
 
 
 def test_actions_stand_in_the_order_of_their_chain(copy: Any, exported: list[dict[str, Any]]) -> None:
-    """Also where the clock went back; the page and the API have them so, too."""
     actions = [one for one in exported if one["record"] == "action"]
     assert [one["who"] for one in actions[-4:]] == ["one@host", "two@host", "three@host", "four@host"]
     assert actions[-1]["at"] < actions[-2]["at"]
@@ -79,7 +90,6 @@ def test_actions_stand_in_the_order_of_their_chain(copy: Any, exported: list[dic
 
 
 def test_every_word_that_is_forged_is_told(exported: list[dict[str, Any]]) -> None:
-    """In each action each field; with the hashed text adapted or not."""
     many = sum(one["record"] == "action" for one in exported)
     changes: dict[str, Callable[[dict[str, Any]], Any]] = {
         "at": lambda one: (datetime.fromisoformat(one["at"]) + timedelta(microseconds=1)).isoformat(),
@@ -105,7 +115,6 @@ def test_every_word_that_is_forged_is_told(exported: list[dict[str, Any]]) -> No
 
 
 def test_what_is_taken_out_moved_or_cut_off_is_told(exported: list[dict[str, Any]]) -> None:
-    """The end only to whoever has noted it."""
     actions = [one for one in exported if one["record"] == "action"]
     for number in range(len(actions) - 1):
         assert _faults(actions[:number] + actions[number + 1 :]), number
@@ -118,7 +127,6 @@ def test_what_is_taken_out_moved_or_cut_off_is_told(exported: list[dict[str, Any
 
 
 def test_a_list_that_ends_early_is_told(exported: list[dict[str, Any]]) -> None:
-    """Wherever it ends, in the middle of the items, too; so is one that lacks an item. Lists may stand one behind the other."""
     whole = list(ended(exported))
     assert whole[-1]["items"] > 5
     items = [one for one in exported if one["record"] == "item"]
@@ -132,7 +140,6 @@ def test_a_list_that_ends_early_is_told(exported: list[dict[str, Any]]) -> None:
 def test_the_command_tells_what_was_forged(
     exported: list[dict[str, Any]], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Without a database: a line for each fault, and exit status 1."""
     path = tmp_path / "custody.jsonl"
     path.write_text("".join(json.dumps(one, ensure_ascii=False) + "\n" for one in ended(exported)))
     env = {"EDBENCH_DATABASES": "db1=postgresql://nobody@127.0.0.1:1/nothing"}
@@ -142,3 +149,275 @@ def test_the_command_tells_what_was_forged(
     path.write_text(path.read_text().replace("three@host", "third@host", 1))
     assert main(["job", "custody", "--check", str(path)], env) == FAILED
     assert "who differs from what was hashed" in capsys.readouterr().out
+
+
+def _parsers(version: str) -> ParserSet:
+    """Of an installation of this version, where other handlers read than here."""
+    types = {"application/zip": "unzip", "text/plain": "words", "*": "nobody"}
+    handlers = dict.fromkeys(types.values(), f"edbench {version}") | {"words": f"wordy {version}.1"}
+    return ParserSet.of(
+        {"edbench": version, "python": "3", "types": types, "handlers": handlers, "libraries": {"lxml": version}}
+    )
+
+
+def _slot(bench: TaskBench, version: str) -> SlotContext:
+    """Of a worker of this version, called after it."""
+    slot = bench.slot(f"w-{version}")
+    slot.parsers = _parsers(version)
+    return slot
+
+
+def _corpus(bench: TaskBench, **options: Any) -> None:
+    bench.options = JobOptions(**options)
+    (bench.source / "a.txt").write_bytes(b"plain words")
+    (bench.source / "b.zip").write_bytes(texts_zipped(one=b"first words", two=b"second words"))
+    bench.create()
+
+
+def _handle(bench: TaskBench) -> JobHandle:
+    with bench.database.transaction() as conn:
+        return JobHandle(bench.database, get_job(conn, bench.job))
+
+
+def _told(bench: TaskBench) -> dict[str, dict[str, Any]]:
+    return {line["path"][-1]: line for line in items_of([_handle(bench)])}
+
+
+def _end(bench: TaskBench, slot: SlotContext) -> None:
+    """All phases that are left, by this slot."""
+    bench.drain(slot)
+    while not str(state := bench.advance()).startswith("completed"):
+        assert state is not None
+        bench.drain(slot)
+    slot.shards.close()
+
+
+def _by(line: dict[str, Any]) -> tuple[Any, ...]:
+    return line["phase"], line["worker"], line["parser"], line["parser_version"], line["version"]
+
+
+def test_each_task_of_an_item_tells_its_own_worker(task_bench: TaskBench) -> None:
+    """A job that another version goes on with: who took the items out is one, who read them another, and a container was
+    opened by the first alone. Nothing depends on what is installed here."""
+    _corpus(task_bench)
+    old, new = _slot(task_bench, "1.0"), _slot(task_bench, "2.0")
+    task_bench.drain(old)
+    assert task_bench.advance() is Phase.EXPAND
+    task_bench.drain(old)
+    _end(task_bench, new)
+    told = _told(task_bench)
+    assert {name: _by(line) for name, line in told.items()} == {
+        "a.txt": ("index", "w-2.0", "words", "wordy 2.0.1", "2.0"),
+        "one.txt": ("index", "w-2.0", "words", "wordy 2.0.1", "2.0"),
+        "two.txt": ("index", "w-2.0", "words", "wordy 2.0.1", "2.0"),
+        "b.zip": ("index", "w-2.0", "unzip", "edbench 1.0", "2.0"),
+    }
+    for line in told.values():
+        (first,) = line["earlier"]
+        assert (first["phase"], first["worker"], first["version"]) == ("expand", "w-1.0", "1.0")
+        assert (first["parsers"], line["parsers"]) == (str(_parsers("1.0").id), str(_parsers("2.0").id))
+        assert None not in (first["task"], first["at"], line["task"], line["at"])
+    sets = {line["parsers"]: line for line in parsers_told([_handle(task_bench)])}
+    assert sorted(line["libraries"]["lxml"] for line in sets.values()) == ["1.0", "2.0"]
+    assert sets.keys() == {str(_parsers("1.0").id), str(_parsers("2.0").id)}
+
+
+def test_two_versions_side_by_side(task_bench: TaskBench) -> None:
+    task_bench.options = JobOptions(batch_files=1)
+    for number in range(6):
+        (task_bench.source / f"{number}.txt").write_bytes(b"words %d" % number)
+    task_bench.create()
+    slots = [_slot(task_bench, "1.0"), _slot(task_bench, "2.0")]
+    done: dict[str, str] = {}
+    for _ in range(4):
+        for number, task in enumerate(task_bench.dispatch()):
+            slot = slots[number % 2]
+            task_bench.handle(task, slot)
+            done[str(task)] = slot.worker
+        task_bench.advance()
+    told = _told(task_bench)
+    assert len(told) == 6
+    assert {line["worker"] for line in told.values()} == {"w-1.0", "w-2.0"}
+    for line in told.values():
+        for one in (line, *line["earlier"]):
+            assert done[one["task"]] == one["worker"] == f"w-{one['version']}"
+            assert one["parser_version"] == f"wordy {one['version']}.1"
+    for slot in slots:
+        slot.shards.close()
+
+
+@pytest.mark.parametrize("single_pass", [False, True])
+def test_of_two_claims_the_one_that_ended_is_told(
+    task_bench: TaskBench, monkeypatch: pytest.MonkeyPatch, single_pass: bool
+) -> None:
+    _corpus(task_bench, single_pass=single_pass)
+    lost, kept = _slot(task_bench, "1.0"), _slot(task_bench, "2.0")
+    phase = Phase.EXPAND if single_pass else Phase.INDEX
+    task_bench.until(phase)
+    (task,) = task_bench.dispatch()
+    with monkeypatch.context() as patch:
+        task_bench.take_over(patch, phase, task)
+        task_bench.handle(task, lost)
+    assert task_bench.value("SELECT parsers FROM task WHERE id = %(t)s", t=task) == _parsers("1.0").id
+    _end(task_bench, kept)
+    told = _told(task_bench)
+    assert {_by(line)[1:] for name, line in told.items() if name != "b.zip"} == {
+        ("w-2.0", "words", "wordy 2.0.1", "2.0")
+    }
+    assert {len(line["earlier"]) for line in told.values()} == {0 if single_pass else 1}
+    if single_pass:
+        assert told["b.zip"]["parser"] == "unzip"
+    lost.shards.close()
+
+
+def test_what_is_processed_again_is_told_by_who_did_it(task_bench: TaskBench) -> None:
+    (task_bench.source / "a.txt").write_bytes(b"plain words")
+    (task_bench.source / "b.zip").write_bytes(texts_zipped(one=b"first words")[:-30])
+    task_bench.create()
+    old, new = _slot(task_bench, "1.0"), _slot(task_bench, "2.0")
+    _end(task_bench, old)
+    (task_bench.source / "b.zip").write_bytes(texts_zipped(one=b"first words"))
+    with task_bench.database.transaction(durable=True) as conn:
+        assert requeue(conn, task_bench.job, task_bench.options) == 1
+        request_resume(conn, task_bench.job)
+    _end(task_bench, new)
+    told = _told(task_bench)
+    assert {name: [line["version"], *(one["version"] for one in line["earlier"])] for name, line in told.items()} == {
+        "a.txt": ["1.0", "1.0"],
+        "b.zip": ["2.0", "2.0"],
+        "one.txt": ["2.0", "2.0"],
+    }
+
+
+def test_tasks_that_were_joined_tell_parsers_and_no_task(task_bench: TaskBench) -> None:
+    task_bench.options = JobOptions(batch_files=1, index_tasks=1)
+    for number in range(6):
+        (task_bench.source / f"{number}.txt").write_bytes(b"words %d" % number)
+    task_bench.create()
+    old, new, last = (_slot(task_bench, version) for version in ("1.0", "2.0", "3.0"))
+    task_bench.drain(old)
+    assert task_bench.advance() is Phase.EXPAND
+    by: dict[str, str] = {}
+    for number, task in enumerate(task_bench.dispatch()):
+        slot = new if number % 2 else old
+        task_bench.handle(task, slot)
+        rows = task_bench.rows(
+            "SELECT jsonb_array_elements_text(payload -> 'items') FROM task WHERE origin = %(t)s", t=task
+        )
+        by |= {str(uuid.UUID(item)): slot.worker for (item,) in rows}
+    assert task_bench.advance() is Phase.INDEX
+    assert task_bench.value("SELECT count(*) FROM task WHERE state = 'pending'") == 2
+    _end(task_bench, last)
+    told = _told(task_bench)
+    assert len(by) == len(told) == 6
+    for line in told.values():
+        (first,) = line["earlier"]
+        assert (line["worker"], line["version"]) == ("w-3.0", "3.0")
+        assert f"w-{first['version']}" == by[line["item"]]
+        assert (first["task"], first["worker"], first["phase"], first["at"]) == (None, None, None, None)
+        assert first["parser_version"] == f"wordy {first['version']}.1"
+
+
+def test_parts_of_a_task_tell_who_made_it(task_bench: TaskBench) -> None:
+    for number in range(64):
+        (task_bench.source / f"{number}.txt").write_bytes(b"words %d" % number)
+    task_bench.create()
+    slot = _slot(task_bench, "1.0")
+    task_bench.drain(slot)
+    assert task_bench.advance() is Phase.EXPAND
+    task_bench.drain(slot)
+    with task_bench.database.transaction() as conn:
+        conn.exec_driver_sql(
+            "INSERT INTO worker (incarnation, name, host, pid, slots, version, seen_at)"
+            " VALUES (gen_random_uuid(), 'w', 'h', 1, 4, '0', clock_timestamp())"
+        )
+    _end(task_bench, slot)
+    assert task_bench.value("SELECT count(*) FROM task WHERE phase = 'index'") > 1
+    assert task_bench.value("SELECT count(*) FROM task WHERE phase = 'expand'") == 1
+    made = dict(map(tuple, task_bench.rows("SELECT id::text, phase FROM task WHERE phase = 'expand'")))
+    told = _told(task_bench)
+    assert len(told) == 64
+    assert all([made.get(one["task"]) for one in line["earlier"]] == ["expand"] for line in told.values())
+
+
+def test_text_of_ocr_has_both_before_it(task_bench: TaskBench) -> None:
+    _corpus(task_bench)
+    _end(task_bench, _slot(task_bench, "1.0"))
+    token = uuid.uuid4()
+    later = _parsers("2.0")
+    with task_bench.database.transaction() as conn:
+        conn.exec_driver_sql(
+            "INSERT INTO parser_set (id, told) VALUES (%(i)s, %(t)s)", {"i": later.id, "t": later.text}
+        )
+        conn.exec_driver_sql(
+            "INSERT INTO task (job, phase, state, weight, payload, token, origin, origin_token, parsers, worker, finished_at)"
+            " SELECT job, 'ocr', 'done', 1, '{}', %(token)s, id, token, %(parsers)s, 'w-2.0', clock_timestamp()"
+            " FROM task WHERE phase = 'index'",
+            {"token": token, "parsers": later.id},
+        )
+        conn.exec_driver_sql(
+            "UPDATE item_index SET owner = %(token)s WHERE item = (SELECT id FROM item WHERE display LIKE '%%a.txt')",
+            {"token": token.hex},
+        )
+    line = _told(task_bench)["a.txt"]
+    assert _by(line) == ("ocr", "w-2.0", "words", "wordy 2.0.1", "2.0")
+    assert [_by(one)[0::4] for one in line["earlier"]] == [("expand", "1.0"), ("index", "1.0")]
+
+
+def test_of_tasks_from_before_it_is_said_to_be_unknown(task_bench: TaskBench) -> None:
+    """A task that noted no parsers: `version` is its worker's as it was, and no parser is told. One that was
+    expanded then and goes on has the parser of who read it, and not that of who took it out."""
+    _corpus(task_bench)
+    slot = _slot(task_bench, "2.0")
+    task_bench.drain(slot)
+    assert task_bench.advance() is Phase.EXPAND
+    task_bench.drain(slot)
+    with task_bench.database.transaction() as conn:
+        conn.exec_driver_sql("UPDATE task SET parsers = NULL")
+        conn.exec_driver_sql("DELETE FROM parser_set")
+        conn.exec_driver_sql(
+            "INSERT INTO worker (incarnation, name, host, pid, slots, version, seen_at, started_at)"
+            " VALUES (gen_random_uuid(), 'w-2.0', 'h', 1, 1, '0.9', now(), now() - interval '1 day')"
+        )
+    assert {(line["parser"], *line["earlier"]) for line in _told(task_bench).values()} == {(None,)}
+    newer = _slot(task_bench, "3.0")
+    _end(task_bench, newer)
+    told = _told(task_bench)
+    assert _by(told["a.txt"]) == ("index", "w-3.0", "words", "wordy 3.0.1", "3.0")
+    assert _by(told["b.zip"]) == ("index", "w-3.0", None, None, "3.0")
+    assert {len(line["earlier"]) for line in told.values()} == {0}
+    with task_bench.database.transaction() as conn:
+        conn.exec_driver_sql("UPDATE task SET parsers = NULL")
+        conn.exec_driver_sql("DELETE FROM parser_set")
+        conn.exec_driver_sql("UPDATE worker SET name = 'w-3.0'")
+    assert {_by(line) for line in _told(task_bench).values()} == {("index", "w-3.0", None, None, "0.9")}
+    assert {line["parsers"] for line in _told(task_bench).values()} == {None}
+    assert list(parsers_told([_handle(task_bench)])) == []
+    slot.shards.close()
+
+
+def test_a_set_is_noted_once_in_each_database(task_bench: TaskBench) -> None:
+    """Before the first claim refers to it, by however many slots, and in every database that a slot works for; it stays
+    when a job is deleted, for those that are left."""
+    slots = [_slot(task_bench, "1.0") for _ in range(2)]
+    first = Database("db1", task_bench.slots.url)
+    second = Database("db2", task_bench.slots.url)  # by another name
+    for slot in slots:
+        assert note_parsers(slot, first) == _parsers("1.0").id
+    assert slots[0].noted == {"db1"}
+    assert task_bench.value("SELECT count(*) FROM parser_set") == 1
+    task_bench.rows("DELETE FROM parser_set RETURNING 1")
+    note_parsers(slots[0], first)
+    assert task_bench.value("SELECT count(*) FROM parser_set") == 0, "it asks once"
+    note_parsers(slots[0], second)
+    assert task_bench.rows("SELECT id FROM parser_set") == [(_parsers("1.0").id,)]
+    first.dispose()
+    second.dispose()
+    _corpus(task_bench)
+    task_bench.context.noted.clear()
+    _end(task_bench, task_bench.context)
+    assert {line["parsers"] for line in _told(task_bench).values()} == {str(own_set().id)}, "without a box: its own"
+    with task_bench.database.transaction(durable=True) as conn:
+        begin(conn, task_bench.job)
+    delete_rows(task_bench.database, task_bench.job)
+    assert task_bench.value("SELECT count(*) FROM parser_set") == 2

@@ -72,7 +72,6 @@ def test_a_server_that_cannot_make_the_tables_is_named(monkeypatch: pytest.Monke
 
 
 def test_storage_that_is_a_file(tmp_path: Path) -> None:
-    """A storage root that is a file is bad, and the finding names the variable to set."""
     file = tmp_path / "file"
     file.write_text("")
     (finding,) = place(file, filer=True, clock=CLOCK)
@@ -92,20 +91,17 @@ def test_same_file_system_is_said(tmp_path: Path) -> None:
 
 
 def test_old_python() -> None:
-    """An interpreter that is too old is bad."""
     assert python_version((3, 10, 12)).level is Level.BAD
     assert python_version((3, 11, 0)).level is Level.OK
 
 
 def test_packages_missing_and_wrong() -> None:
-    """A missing package is bad, one in another version a warning; both say how to mend it."""
     missing, wrong, _ = packages(["no-such-package-edbench", "pytest<1"])
     assert (missing.level, wrong.level) == (Level.BAD, Level.WARN)
     assert "make setup" in missing.fix
 
 
 def test_limits(tmp_path: Path) -> None:
-    """Few open files and missing shared memory are reported."""
     assert [open_files(n).level for n in (100, 600, 4096)] == [Level.BAD, Level.WARN, Level.OK]
     assert shared_memory(tmp_path / "none").level is Level.BAD
 
@@ -124,19 +120,16 @@ def test_limits(tmp_path: Path) -> None:
     ],
 )
 def test_mounts_are_judged(kind: str, options: tuple[str, ...], filer: bool, level: Level) -> None:
-    """What is fine for scratch may not be for the storage under test, and the other way round."""
     assert judge_mount(Mount("/m", kind, "source", options), filer=filer).level is level
 
 
 def test_mount_of_a_real_directory() -> None:
-    """/proc is known to be proc."""
     mount = mount_of(Path("/proc"))
     assert mount is not None
     assert mount.kind == "proc"
 
 
 def test_unreachable_services() -> None:
-    """A database and a broker that do not answer, or a broker that is not named, are bad, each on its own."""
     settings = Settings(
         databases=(DatabaseAddress(name="db1", url="postgresql+psycopg2://u:p@127.0.0.1:1/d"),),
         broker="redis://127.0.0.1:1/0",
@@ -147,7 +140,6 @@ def test_unreachable_services() -> None:
 
 @pytest.mark.services
 def test_reachable_services(services: Settings) -> None:
-    """Real services answer, and the database's clock is compared with ours."""
     findings = list(checks.reachable(services, CLOCK))
     assert bads(findings) == []
     assert any("its clock is" in f.what for f in findings)

@@ -58,7 +58,6 @@ def test_workers_without_a_common_arbiter_are_refused(finished: Any) -> None:
 
 
 def test_what_the_stations_did_is_watched_and_nothing_is_left(finished: Any) -> None:
-    """The figures are of the calls made while watched; the arbiter goes with the last who uses it."""
     settings: Settings = dataclasses.replace(finished.settings, filer="nas-10g")
     model = load_filer(settings.filer)
     assert model is not None
@@ -77,7 +76,6 @@ def test_what_the_stations_did_is_watched_and_nothing_is_left(finished: Any) -> 
 
 
 def test_without_a_filer_nothing_is_said(finished: Any) -> None:
-    """A result of real storage has no stations."""
     with watched_filer(finished.settings) as watch:
         assert watch.figures() == {}
     assert filer_choice(finished.settings).label == ""

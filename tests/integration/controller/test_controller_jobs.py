@@ -85,7 +85,6 @@ def claim_one(handle: JobHandle) -> None:
 
 
 def test_a_job_is_created_whole(handle: JobHandle, tmp_path: Path) -> None:
-    """Custodians, first walk tasks, plan and folder are there when the job is."""
     with handle.database.transaction() as conn:
         assert [c.name for c in custodians(conn, handle.id)] == [b"anna", b"bert", b"_root"]
         assert len(ledger.dispatch(conn, handle.id, 100)) == 3
@@ -114,7 +113,6 @@ def test_no_job_at_all_is_said(database: Database) -> None:
 
 
 def test_an_ambiguous_beginning_is_refused(handle: JobHandle, tmp_path: Path) -> None:
-    """Two jobs that begin alike: more digits are asked for, none is taken by luck."""
     twin = uuid.UUID(hex=handle.id.hex[:-1] + ("0" if handle.id.hex[-1] != "0" else "1"))
     with handle.database.transaction() as conn:
         conn.exec_driver_sql(
@@ -126,7 +124,6 @@ def test_an_ambiguous_beginning_is_refused(handle: JobHandle, tmp_path: Path) ->
 
 
 def test_pause_resume_and_cancel(handle: JobHandle) -> None:
-    """With nothing running the requests take effect at once, and each is refused where it makes no sense."""
     assert pause_job(handle) is JobState.PAUSED
     with pytest.raises(UsageError, match="only a running job"):
         pause_job(handle)
@@ -148,7 +145,6 @@ def register_worker(handle: JobHandle) -> uuid.UUID:
 
 
 def test_a_pause_waits_for_what_runs_but_not_for_the_dead(handle: JobHandle) -> None:
-    """While a worker lives the job is pausing; once all are gone, what they had is given back and it is paused."""
     worker = register_worker(handle)
     claim_one(handle)
     assert pause_job(handle) is JobState.PAUSING
@@ -180,7 +176,6 @@ def test_a_job_with_workers_at_it_is_not_resumed(handle: JobHandle) -> None:
 
 
 def test_delete_removes_rows_and_files_but_not_of_a_running_job(handle: JobHandle, tmp_path: Path) -> None:
-    """What is deleted is gone from the database and from the filer; the source stays; a running job stays whole."""
     root = tmp_path / "store"
     directory = Path(os.fsdecode(job_directory(root, handle.id)))
     (directory / "items" / "ab").mkdir(parents=True)
@@ -239,7 +234,6 @@ def test_custody_records_a_suspension(handle: JobHandle, end: Callable[[JobHandl
 
 
 def test_waiting_ends_when_the_workers_do(handle: JobHandle) -> None:
-    """A cluster that cannot stay up is noticed at the next look, not never."""
     looks = itertools.count()
 
     def check() -> None:
@@ -251,7 +245,6 @@ def test_waiting_ends_when_the_workers_do(handle: JobHandle) -> None:
 
 
 def test_a_lost_database_is_waited_for_a_while(handle: JobHandle) -> None:
-    """One line when it goes, and a fault when it stays away; a short outage ends nothing."""
     gone = Database("db1", "postgresql+psycopg2://nobody@127.0.0.1:1/db1")
     said: list[str] = []
     clock = FastClock()

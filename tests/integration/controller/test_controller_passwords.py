@@ -68,7 +68,6 @@ def _opened(bench: TaskBench) -> dict[str, int]:
 
 @pytest.mark.parametrize("single_pass", [False, True])
 def test_a_bank_opens_what_it_fits(task_bench: TaskBench, single_pass: bool) -> None:
-    """Members of archives and documents, each with its line; nothing is left to except."""
     _create(task_bench, bank_of(["wrong", OFFICE_PASSWORD, SECRET], "it"), single_pass=single_pass)
     assert task_bench.run() == "completed"
     assert _opened(task_bench) == {"letter.doc": 2, "in m.zip.txt": 3, "in h.7z.txt": 3}
@@ -99,7 +98,6 @@ def test_passwords_found_later_open_what_the_first_run_left_shut(task_bench: Tas
 
 
 def test_a_requeue_that_is_refused_leaves_the_bank_alone(task_bench: TaskBench) -> None:
-    """No file is left of the passwords that were not taken."""
     _create(task_bench, bank_of([OFFICE_PASSWORD, SECRET], "it"))
     before = _banks(task_bench)
     with pytest.raises(UsageError, match="only a job that completed with exceptions"):
@@ -125,7 +123,6 @@ def test_the_bank_is_its_owners_and_goes_with_the_job(task_bench: TaskBench) -> 
 
 @pytest.mark.parametrize("damage", ["gone", "another"])
 def test_a_bank_that_is_gone_suspends_the_job(task_bench: TaskBench, damage: str) -> None:
-    """It is not run without what its user gave it; once the file is back, it goes on."""
     handle = _create(task_bench, bank_of([OFFICE_PASSWORD, SECRET], "it"))
     (file,) = _banks(task_bench)
     kept = file.read_bytes()

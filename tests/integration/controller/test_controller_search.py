@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 import uuid
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -12,9 +13,12 @@ from typing import Any
 import pytest
 from shelf import Shelf
 
+from controller.browse.item_filter import ItemFilter, parse_conditions
+from controller.browse.items import stream_items
+from controller.browse.pages import items_page
 from controller.custody.actions import actions_of
 from controller.custody.report import items_of, parsers_told
-from controller.databases import alone
+from controller.databases import JobHandle, alone
 from controller.jobs.requeue import requeue_exceptions
 from controller.operator import acting
 from controller.search.answers import Wanted, answer_all, count_all
@@ -25,6 +29,7 @@ from controller.search.report import CSV_FIELDS, csv_rows, hit_report, listed
 from core.errors import RunFailed, UsageError
 from readers.modules import MEDIA_TYPES
 from readers.parsers import ParserSet, parser_of
+from readers.records import TextState
 from search.engine import IndexDocument, new_writer
 from sql.faces.custody import CUSTODY
 from sql.session import Database
@@ -53,7 +58,6 @@ def asked(copy: Any, condition: str) -> set[Any]:
 
 
 def test_what_the_ledger_knows_is_asked_beside_the_index(copy: Any) -> None:
-    """Each field gives what SQL gives, alone and joined with words by every operator."""
     date, from_, to = copy.run(
         "SELECT v.key, min(left(v.value, 10)), left(percentile_disc(0.5) WITHIN GROUP (ORDER BY v.value), 10)"
         " FROM item_text, jsonb_each_text(metadata) v WHERE v.key IN ('date', 'created', 'modified')"
@@ -118,7 +122,6 @@ def test_a_name_in_a_query_that_nothing_has_is_refused(copy: Any) -> None:
 
 
 def test_pages_of_hits_neither_repeat_nor_lose_an_item(copy: Any) -> None:
-    """Over all shards: the first of few are the first of many, and hits of one score stand by their items."""
     opened = partial(opened_index, settings=copy.settings)
     assert copy.run("SELECT count(*) FROM shard")[0][0] > 1
     for query in ("the", "t*", "the OR of", "*", "the AND size:>1kB"):
@@ -133,7 +136,6 @@ def test_pages_of_hits_neither_repeat_nor_lose_an_item(copy: Any) -> None:
 
 
 def test_families_come_whole(copy: Any) -> None:
-    """Everything in the family of a hit, and which of it is one."""
     opened = partial(opened_index, settings=copy.settings)
     answer = answer_all([copy.handle], opened, Wanted(query="kind:attachment", limit=MOST, families=True))
     attachments = found(copy, "kind:attachment")
@@ -144,7 +146,6 @@ def test_families_come_whole(copy: Any) -> None:
 
 
 def test_a_hit_report_adds_up(copy: Any) -> None:
-    """Every number is that of sets made one by one; a term that is there twice is told and alone all the same."""
     lines = ["the", "and", "kind:attachment", "THE", "nosuchwordatall", "text_state:ok AND size:>1kB"]
     report = hit_report([copy.handle], partial(opened_index, settings=copy.settings), listed(lines, "list"))
     sets = [found(copy, line) for line in lines]
@@ -170,12 +171,11 @@ def test_a_hit_report_adds_up(copy: Any) -> None:
     assert report.total.items == len(set.union(*sets))
     assert report.searched_items == len(families)
     rows = list(csv_rows(report))
-    assert {len(row) for row in rows} == {len(CSV_FIELDS)}
-    assert [row[1] for row in rows if row[3] == ""] == [*lines, "any term"]
+    assert all(row.keys() <= set(CSV_FIELDS) for row in rows)
+    assert [row["term"] for row in rows if row["custodian"] is None] == [*lines, "any term"]
 
 
 def test_items_that_a_requeue_took_out_are_in_no_tags_number(database: Database) -> None:
-    """They may come back with their tag; until then a search by it does not find them."""
     shelf = Shelf(database)
     kept = shelf.loose("anna", "a", "x")
     job = shelf.stored()
@@ -187,7 +187,6 @@ def test_items_that_a_requeue_took_out_are_in_no_tags_number(database: Database)
 
 
 def test_tags_and_saved_searches_are_found_and_written_down(copy: Any) -> None:
-    """Who tagged what and when stays, whatever becomes of the tag; a tag stays when the item is found anew."""
     opened = partial(opened_index, settings=copy.settings)
     handles, the = [copy.handle], found(copy, "the")
     with acting("ann@host"):
@@ -310,7 +309,6 @@ def _ghosts(copy: Any, home: Path) -> None:
 
 
 def test_ghosts_are_in_no_set(copy: Any, tmp_path: Path) -> None:
-    """A claim that was lost leaves documents in its shard: they are neither found nor counted, nor tagged."""
     _ghosts(copy, tmp_path)
     item = copy.run("SELECT item FROM item_index ORDER BY item LIMIT 1")[0][0]
     assert found(copy, "apparition") == found(copy, "apparition AND size:>=0") == {item}
@@ -338,8 +336,72 @@ def test_an_index_stays_open_until_the_job_changes(copy: Any) -> None:
 
 
 def test_a_job_whose_index_is_gone_is_one_line(copy: Any) -> None:
-    """Whatever is asked."""
     copy.settings.storage.rename(copy.settings.storage.with_name("elsewhere"))
     for query in ("the", "the AND size:>1", "*"):
         with pytest.raises(RunFailed, match="EDBENCH_STORAGE"):
             found(copy, query)
+
+
+Metadata = dict[str, Any]
+
+
+@pytest.fixture
+def metadata(handle: JobHandle) -> dict[str, Metadata]:
+    """Of every item, by its id."""
+    with handle.database.transaction() as conn:
+        rows = conn.exec_driver_sql("SELECT item::text, metadata FROM item_text WHERE job = %s", (handle.id,)).all()
+    return {item: dict(found or {}) for item, found in rows}
+
+
+def _known(metadata: dict[str, Metadata], key: str) -> list[Any]:
+    return sorted(found[key] for found in metadata.values() if key in found)
+
+
+def _quoted(value: str) -> str:
+    return '"' + value.replace('"', '""') + '"'
+
+
+def _has(key: str, check: Callable[[Any], bool]) -> Callable[[Metadata], bool]:
+    return lambda found: key in found and check(found[key])
+
+
+def test_conditions_let_pass_what_they_say(handle: JobHandle, metadata: dict[str, Metadata]) -> None:
+    date = _known(metadata, "date")[len(_known(metadata, "date")) // 2]
+    rows = _known(metadata, "width")[0]
+    person = next(each for each in _known(metadata, "from") if each.isascii())
+    name = next(names for found in metadata.values() if (names := found.get("attachments")))[-1]
+    month = date[:7]
+    checks: list[tuple[str, Callable[[Metadata], bool]]] = [
+        (f"date>={date}", _has("date", lambda v: v >= date)),
+        (f"date<{month}", _has("date", lambda v: v[:7] < month)),
+        (f"date={month}", _has("date", lambda v: v.startswith(month))),
+        (
+            f"date>{month} and subject~E",
+            lambda f: f.get("date", "")[:7] > month and "e" in f.get("subject", "").lower(),
+        ),
+        (f"width={rows}.0", _has("width", lambda v: v == rows)),
+        (f"width>{rows}", _has("width", lambda v: v > rows)),
+        (f"width!={rows}", _has("width", lambda v: v != rows)),
+        (f"from={_quoted(person.upper())}", _has("from", lambda v: v.lower() == person.lower())),
+        (f"from~{_quoted(person[1:-1])}", _has("from", lambda v: person[1:-1].lower() in v.lower())),
+        (f"attachments={_quoted(name)}", _has("attachments", lambda v: name.lower() in [one.lower() for one in v])),
+        ("well_formed=false", _has("well_formed", lambda v: v is False)),
+        ("well_formed!=false", _has("well_formed", lambda v: v is not False)),
+    ]
+    for text, check in checks:
+        wanted = ItemFilter(conditions=parse_conditions(text))
+        expected = {item for item, found in metadata.items() if check(found)}
+        assert {item["id"] for item in items_page([handle], wanted, after=None, limit=10_000)} == expected, text
+        assert {item["id"] for item in stream_items(handle, wanted)} == expected, text
+        assert expected or text.startswith(("date>", "well_formed")), text
+
+
+def test_a_text_state_is_a_filter_too(handle: JobHandle) -> None:
+    states = {item["id"]: (item["text_state"], item["media_type"]) for item in stream_items(handle)}
+    for state in {state for state, _ in states.values()}:
+        found = {item["id"] for item in stream_items(handle, ItemFilter(text_state=TextState(state)))}
+        assert found == {item for item, (s, _) in states.items() if s == state}
+    pdf = ItemFilter(text_state=TextState.NO_TEXT_LAYER, type="application/pdf")
+    assert {item["id"] for item in stream_items(handle, pdf)} == {
+        item for item, told in states.items() if told == ("no_text_layer", "application/pdf")
+    }

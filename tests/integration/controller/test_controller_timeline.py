@@ -5,15 +5,17 @@ from __future__ import annotations
 import itertools
 import json
 import time
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
 from installation import until
-from sqlalchemy import insert
+from sqlalchemy import Connection, insert
 
 from benchmarks.driver import bare_job
 from controller.browse.counts import count_job
 from controller.databases import JobHandle
+from controller.jobs.disturbances import DATABASE_AWAY, PAUSED, SUSPENDED, WORKERS_CHANGED, disturbances, elapsed_note
 from controller.timeline.read import read_timeline
 from core.records import JobOptions
 from monitoring.aggregate import STEPS
@@ -55,7 +57,6 @@ def test_a_real_job_leaves_its_seconds(handle: JobHandle) -> None:
 
 
 def test_the_timeline_adds_up_to_the_job(handle: JobHandle) -> None:
-    """Rates × time are the job's counts: nothing is lost between the tables and the page."""
     found = read_timeline([handle]).to_json()
     counts = count_job(handle)
     json.dumps(found, allow_nan=False)
@@ -81,7 +82,6 @@ def test_the_timeline_adds_up_to_the_job(handle: JobHandle) -> None:
 
 
 def test_an_increment_is_the_end_of_the_whole(handle: JobHandle) -> None:
-    """The page joins increments to what it has."""
     whole = read_timeline([handle]).to_json()
     middle = whole["t"][len(whole["t"]) // 2]
     part = read_timeline([handle], since=middle).to_json()
@@ -92,7 +92,6 @@ def test_an_increment_is_the_end_of_the_whole(handle: JobHandle) -> None:
 
 
 def test_a_long_run_is_drawn_from_fewer_points(handle: JobHandle) -> None:
-    """The same calls and items in longer steps."""
     found = read_timeline([handle], points=2).to_json()
     assert found["step_s"] > 1
     assert len(found["t"]) <= 2
@@ -193,7 +192,6 @@ def test_a_job_that_is_over_keeps_the_bottleneck_of_its_longest_phase(running: J
 
 
 def test_pauses_stand_on_the_axis_and_survive_a_reload(running: JobHandle) -> None:
-    """Each with what the job was meanwhile; the one that lasts has no end, and the axis ends where it begins."""
     job, began = running.id, time.monotonic()
     _thirty_seconds_old(running)
     with running.database.transaction() as conn:
@@ -215,7 +213,6 @@ def test_pauses_stand_on_the_axis_and_survive_a_reload(running: JobHandle) -> No
 
 
 def test_a_job_that_nobody_has_claimed_is_an_empty_timeline(running: JobHandle) -> None:
-    """No time has passed yet."""
     with running.database.transaction() as conn:
         conn.exec_driver_sql("UPDATE job SET first_claim_at = NULL")
     found = read_timeline([running]).to_json()
@@ -223,7 +220,6 @@ def test_a_job_that_nobody_has_claimed_is_an_empty_timeline(running: JobHandle) 
 
 
 def test_several_jobs_are_one_timeline(handle: JobHandle) -> None:
-    """Sums over jobs; percentiles are of all calls together, not of averages."""
     one, two = read_timeline([handle]).to_json(), read_timeline([handle, handle]).to_json()
     assert two["t"] == one["t"]
     assert two["totals"]["calls"] == 2 * one["totals"]["calls"]
@@ -231,3 +227,82 @@ def test_several_jobs_are_one_timeline(handle: JobHandle) -> None:
         assert series(two, "calls")[op] == [2 * v for v in values if v is not None]
     assert series(two, "latency_read") == series(one, "latency_read")
     assert series(two, "worker_cpu") == series(one, "worker_cpu")
+
+
+_STOPPED = """
+INSERT INTO job_pause (job, state, reason, started_at, finished_at)
+SELECT id, %(state)s, %(reason)s, first_claim_at, first_claim_at + interval '30 s' FROM job WHERE id = %(job)s
+"""
+
+
+@pytest.fixture
+def conn(handle: JobHandle) -> Iterator[Connection]:
+    """A transaction that is taken back: the finished job is other tests' too."""
+    with handle.database.engine().connect() as made:
+        yield made
+        made.rollback()
+
+
+def test_a_quiet_run_has_none(conn: Connection, handle: JobHandle) -> None:
+    assert disturbances(conn, handle.id) == []
+
+
+@pytest.mark.parametrize(("state", "reason", "label"), [("paused", None, PAUSED), ("suspended", "EIO", SUSPENDED)])
+def test_a_job_that_stood_still_says_for_how_long(
+    conn: Connection, handle: JobHandle, state: str, reason: str | None, label: str
+) -> None:
+    assert elapsed_note(conn, handle.id) == ""
+    conn.exec_driver_sql(_STOPPED, {"job": handle.id, "state": state, "reason": reason})
+    (said,) = disturbances(conn, handle.id)
+    assert said.startswith(f"{label} for 30 s")
+    assert ("EIO" in said) == (state == "suspended")
+    noted = "with 30 s of suspension" if state == "suspended" else "less 30 s of pauses"
+    assert elapsed_note(conn, handle.id) == noted
+
+
+@pytest.mark.parametrize(("ended", "seconds", "label"), [("5 s", 3, True), ("1 h", 3, False), ("5 s", 0.2, False)])
+def test_an_outage_of_the_database_is_on_the_label(
+    conn: Connection, handle: JobHandle, ended: str, seconds: float, label: bool
+) -> None:
+    """One that touched the job's course, and was longer than a connection that is made again."""
+    conn.exec_driver_sql("UPDATE job SET first_claim_at = finished_at - interval '10 s'")
+    for later in "0", "-0.1 s":  # two queue managers noted it
+        conn.exec_driver_sql(
+            "INSERT INTO outage (ended_at, seconds)"
+            f" SELECT first_claim_at + interval '{ended}' + interval '{later}', {seconds} FROM job"
+        )
+    said = [line for line in disturbances(conn, handle.id) if line.startswith(DATABASE_AWAY)]
+    assert len(said) == label
+    assert all("for 3.1 s" in line for line in said)
+
+
+def test_other_workers_than_at_the_beginning(conn: Connection, handle: JobHandle) -> None:
+    """Resumed with another worker: more did its tasks than it was planned with."""
+    one = "UPDATE task SET worker = 'another' WHERE id = (SELECT id FROM task WHERE job = %(job)s ORDER BY id LIMIT 1)"
+    conn.exec_driver_sql(one, {"job": handle.id})
+    assert [line.split(":")[0] for line in disturbances(conn, handle.id)] == [WORKERS_CHANGED]
+
+
+def test_a_worker_that_left_before_the_end(conn: Connection, handle: JobHandle) -> None:
+    early = """
+    UPDATE worker SET stopped_at = j.finished_at - interval '1 ms' FROM job j WHERE j.id = %(job)s
+    """
+    conn.exec_driver_sql(early, {"job": handle.id})
+    (said,) = disturbances(conn, handle.id)
+    (name,) = conn.exec_driver_sql("SELECT name FROM worker").scalars()
+    assert f"{name} (0.0 s before it) left before its end" in said
+    conn.exec_driver_sql("UPDATE job SET first_claim_at = finished_at - interval '1 min'")
+    conn.exec_driver_sql("UPDATE worker SET stopped_at = NULL, seen_at = j.finished_at - interval '12 s' FROM job j")
+    (said,) = disturbances(conn, handle.id)
+    assert f"{name} (not seen for 12.0 s) left before its end" in said
+
+
+def test_workers_that_left_a_job_that_stands_still(conn: Connection, handle: JobHandle) -> None:
+    stood = """
+    WITH job AS (
+        UPDATE job SET state = 'suspended', reason = 'ENOSPC', stopped_at = finished_at, finished_at = NULL
+        WHERE id = %(job)s RETURNING stopped_at
+    ) UPDATE worker SET stopped_at = job.stopped_at + interval '1 ms' FROM job
+    """
+    conn.exec_driver_sql(stood, {"job": handle.id})
+    assert [line.split(",")[0] for line in disturbances(conn, handle.id)] == [SUSPENDED]  # for how long is not known

@@ -82,7 +82,6 @@ def collected(bench: TaskBench, clock: SystemClock, seconds: float = 600.0) -> P
 
 
 def test_a_job_is_traced_across_workers_that_come_and_go(traced: TaskBench) -> None:
-    """One leaves in the middle, one lives on and delivers only when the job is over: every call of both is there."""
     first, second = Recording(traced, "w1"), Recording(traced, "w2")
     traced.context = first.context
     traced.until(Phase.INDEX)
@@ -119,7 +118,6 @@ def test_a_job_is_traced_across_workers_that_come_and_go(traced: TaskBench) -> N
 
 
 def test_a_job_that_wants_no_trace_has_none(task_bench: TaskBench) -> None:
-    """No call is kept, nothing is delivered."""
     (task_bench.source / "a.txt").write_bytes(b"a")
     task_bench.create()
     recording = Recording(task_bench, "w1")

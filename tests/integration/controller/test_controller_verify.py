@@ -47,7 +47,6 @@ def ledger(finished: Finished, tmp_path: Path) -> Iterator[Copy]:
 
 
 def test_a_sound_job_has_no_difference(copy: Any) -> None:
-    """Database, index and filer agree with the ground truth, and everything was looked at."""
     found = verified(copy, manifest_of(copy))
     assert found.counts == ()
     assert found.items == found.manifest_items == found.documents - found.ghosts > 100
@@ -107,7 +106,6 @@ ONE_WITH_SCANS = "(SELECT item FROM item_text WHERE metadata ? 'pages_without_te
 
 
 def test_pages_that_ocr_read_are_no_exception(ledger: Any) -> None:
-    """The manifest expects one of a PDF in which pages of text and of pictures lie: in a job with OCR there is none."""
     ledger.run(f"DELETE FROM exception WHERE item = {ONE_WITH_SCANS}")
     assert [(count.what, count.items) for count in verified(ledger, manifest_of(ledger)).counts] == [
         ("wrong exceptions", 1)
@@ -130,7 +128,6 @@ def test_what_is_spoiled_is_found(ledger: Any, statement: str, expected: set[str
 
 
 def test_files_on_the_filer_are_looked_at(copy: Any) -> None:
-    """A written child that is gone, has another size, or belongs to no item is a difference without any manifest."""
     rows = copy.run("SELECT location FROM item WHERE location IS NOT NULL AND bytes > 0 ORDER BY id LIMIT 2")
     gone, short = (copy.settings.storage / os.fsdecode(bytes(row[0])) for row in rows)
     gone.unlink()
@@ -146,7 +143,6 @@ def test_files_on_the_filer_are_looked_at(copy: Any) -> None:
 
 
 def test_a_term_that_is_found_elsewhere_is_wrong(copy: Any, tmp_path: Path) -> None:
-    """Searching a planted term gives exactly the items it was planted in, no others."""
     table = m.read_manifest(manifest_of(copy))
     planted = table[m.TERMS].to_pylist()
     row = next(n for n, terms in enumerate(planted) if terms)
@@ -211,7 +207,6 @@ texts = st.text(st.characters(exclude_characters="\0", exclude_categories=["Cs"]
 @settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
 @given(st.lists(st.tuples(texts, st.lists(texts, max_size=3), st.binary(max_size=20)), max_size=5))
 def test_copied_values_come_back(database: Database, rows: list[tuple[str, list[str], bytes]]) -> None:
-    """Tabs, backslashes, quotes, braces, newlines and any bytes survive the way into the temporary tables."""
     with database.transaction() as conn:
         conn.exec_driver_sql("CREATE TEMP TABLE t (n int, a text, b text[], c bytea, d bool, e int) ON COMMIT DROP")
         copied = copy_rows(conn, "t", "nabcde", ((n, a, b, c, n % 2 == 0, None) for n, (a, b, c) in enumerate(rows)))

@@ -119,7 +119,6 @@ def test_first_starts_others_attach_last_stops(scratch: Path) -> None:
 
 
 def test_who_starts_them_does_something_meanwhile(scratch: Path) -> None:
-    """Once, before they are there; who finds them there has nothing to wait for."""
     seen: list[bool] = []
 
     def meanwhile() -> None:
@@ -133,7 +132,6 @@ def test_who_starts_them_does_something_meanwhile(scratch: Path) -> None:
 
 
 def test_the_broker_comes_with_the_first_who_needs_one(scratch: Path) -> None:
-    """Who only reads the databases has none; another command beside him gets one, which is tended and ends as all do."""
     Home(scratch).prepare()
     Home(scratch).broker_request.touch()  # by one who was killed
     with embedded_services(Settings(scratch=scratch), slots=1, broker=False) as reading:
@@ -155,7 +153,6 @@ def test_the_broker_comes_with_the_first_who_needs_one(scratch: Path) -> None:
 
 @pytest.mark.parametrize("signum", [signal.SIGKILL, signal.SIGINT, signal.SIGTERM])
 def test_nothing_is_left_when_the_command_is_ended(scratch: Path, signum: signal.Signals) -> None:
-    """However its only user ends, the services end too, and so does their socket directory."""
     command = Command(scratch)
     addresses = running(scratch)
     processes = everything(addresses)
@@ -167,7 +164,6 @@ def test_nothing_is_left_when_the_command_is_ended(scratch: Path, signum: signal
 
 
 def test_keeper_killed_takes_everything_along(scratch: Path) -> None:
-    """When the keeper itself is killed its servers go; the next command starts over with the data intact."""
     command = Command(scratch)
     query(command.said["database"], KEEP)
     processes = everything(running(scratch))
@@ -179,7 +175,6 @@ def test_keeper_killed_takes_everything_along(scratch: Path) -> None:
 
 
 def test_next_command_right_after_the_keeper_was_killed(scratch: Path) -> None:
-    """A command that comes while the killed keeper's servers are still going waits for them and then works."""
     command = Command(scratch)
     keeper = psutil.Process(running(scratch).keeper)
     keeper.kill()
@@ -190,7 +185,6 @@ def test_next_command_right_after_the_keeper_was_killed(scratch: Path) -> None:
 
 
 def test_broker_killed_comes_back_empty(scratch: Path) -> None:
-    """A broker that dies hard is there again, at the same address, with nothing in it."""
     with embedded_services(Settings(scratch=scratch), slots=1) as settings:
         client = redis.Redis.from_url(broker_keeper_url(settings.scratch))
         client.set("key", "value")
@@ -249,7 +243,6 @@ def test_passwords_are_asked_for_and_hidden(scratch: Path) -> None:
 
 
 def test_logs_are_not_for_everybody_and_do_not_grow_without_end(scratch: Path) -> None:
-    """The keeper's own and those of what it keeps, while they are written to."""
     with embedded_services(Settings(scratch=scratch), slots=1):
         logs = [scratch / "logs" / name for name in ("keeper.log", "postgres.log", "broker.log")]
         for log in logs:
@@ -311,7 +304,6 @@ def test_data_of_another_major_version(scratch: Path) -> None:
 
 
 def test_unusable_scratch(open_dir: Path) -> None:
-    """Scratch that is a file is refused with a line that names it."""
     blocked = open_dir / "file"
     blocked.write_text("")
     with (
@@ -322,7 +314,6 @@ def test_unusable_scratch(open_dir: Path) -> None:
 
 
 def test_services_that_exist_already_are_used() -> None:
-    """With EDBENCH_DATABASES set nothing is started; without a broker beside it the user is told what is missing."""
     env = {"EDBENCH_DATABASES": "db1=postgresql+psycopg2://u:p@h/d"}
     with pytest.raises(UsageError, match="EDBENCH_BROKER"), embedded_services(read_settings(env), slots=1):
         pass

@@ -100,7 +100,6 @@ def refused(connection: Any, statement: str) -> bool:
 
 @pytest.mark.parametrize("role", ROLES)
 def test_statements_that_are_not_the_roles(services: Settings, database: Database, role: str) -> None:
-    """Each is refused for want of a right: no program on the server, no file of it, no secret, no other's table."""
     url = login(services, role).into(database.url).replace("+psycopg2", "")
     with contextlib.closing(psycopg2.connect(url)) as connection:
         connection.autocommit = True
@@ -110,7 +109,6 @@ def test_statements_that_are_not_the_roles(services: Settings, database: Databas
 
 
 def test_no_role_gets_into_other_databases(services: Settings) -> None:
-    """Where nobody's tables are, nobody could be kept from filling the disk."""
     for role in ROLES:
         url = login(services, role).into(superuser_url(services.scratch))
         with pytest.raises(psycopg2.OperationalError, match="permission denied for database"):
@@ -118,7 +116,6 @@ def test_no_role_gets_into_other_databases(services: Settings) -> None:
 
 
 def test_only_the_roles_connect_to_a_database(services: Settings) -> None:
-    """Its rights name them; there is none for everybody."""
     with (
         contextlib.closing(psycopg2.connect(superuser_url(services.scratch))) as connection,
         connection.cursor() as cursor,
@@ -252,7 +249,6 @@ def test_a_message_goes_its_way_through_the_roles(services: Settings, queue: str
 
 
 def test_nobody_gets_in_without_a_name_and_password(services: Settings) -> None:
-    """The broker's nameless user is shut; wrong passwords do not open."""
     assert services.broker is not None
     address = services.broker.rpartition("@")[2]
     for who in ("", ":x@", "edbench_worker:x@", "edbench_keeper:x@", "default:@"):
@@ -261,7 +257,6 @@ def test_nobody_gets_in_without_a_name_and_password(services: Settings) -> None:
 
 
 def test_no_role_is_told_the_keepers_passwords(services: Settings) -> None:
-    """What commands read holds the roles' passwords only; the superuser's stands beside the data alone."""
     home = Home(services.scratch)
     told = home.address_file.read_text()
     superuser = re.search(r":([^:@]+)@", superuser_url(services.scratch))

@@ -121,7 +121,6 @@ def test_ordinary_user_then_root_then_the_user_again(ordinary: pwd.struct_passwd
 
 
 def test_scratch_of_somebody_else(ordinary: pwd.struct_passwd, open_dir: Path) -> None:
-    """A scratch directory that an ordinary user may not write to is refused with one line."""
     scratch = open_dir / "of root"
     scratch.mkdir()
     said = run_as(ordinary, scratch)

@@ -88,7 +88,6 @@ def found(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
 
 
 def test_a_full_file_system_is_a_fault_that_leaves_nothing(found: dict[str, Any]) -> None:
-    """ENOSPC suspends the job, says what to do, is recorded; the half-written file is removed, the rest goes on."""
     assert (found["full"]["type"], found["full"]["errno"], found["full"]["recorded"]) == (
         "StorageFault",
         "ENOSPC",
@@ -100,12 +99,10 @@ def test_a_full_file_system_is_a_fault_that_leaves_nothing(found: dict[str, Any]
 
 
 def test_inodes_can_run_out_too(found: dict[str, Any]) -> None:
-    """A file system without inodes is as full as one without bytes."""
     assert (found["inodes"]["type"], found["inodes"]["errno"]) == ("StorageFault", "ENOSPC")
 
 
 def test_a_read_only_file_system_is_a_fault(found: dict[str, Any]) -> None:
-    """EROFS suspends the job; reading goes on."""
     assert (found["read-only"]["type"], found["read-only"]["errno"]) == ("StorageFault", "EROFS")
     assert "mount it writable" in found["read-only"]["text"]
     assert found["still read"] is None

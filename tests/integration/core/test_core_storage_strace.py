@@ -74,7 +74,6 @@ print(json.dumps({
 
 @pytest.mark.parametrize("where", ["anywhere", "beneath"])
 def test_records_are_what_the_kernel_saw(tmp_path: Path, where: str) -> None:
-    """Per op, recorded calls, errors and bytes equal the system calls on the storage root: none is missed or made up."""
     need_strace()
     (tmp_path / "fs").mkdir()
     local = tmp_path / "local"

@@ -2,20 +2,30 @@
 
 from __future__ import annotations
 
+import hashlib
+from collections import Counter
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 
 import pytest
 from agreement import EXPECTED, differences
 
+from core.records import Limits
 from dataset_gen import faults
 from dataset_gen.formats.mail import eml
+from dataset_gen.formats.mail.eml import Letter
+from dataset_gen.formats.outlook import msg_letter
 from dataset_gen.made import Made, Placed, Truth, branch
+from dataset_gen.material.mail import letters, thread
 from dataset_gen.packing.zip import ZipWriter
 from dataset_gen.profile import load_profile
 from dataset_gen.truth.manifest import EXCEPTIONS, rows_of
 from dataset_gen.workshop import BUILDERS, Workshop, extension
+from readers.base import MemorySource
 from readers.errors import ExceptionCode
+from readers.identification.identify import identify
 from readers.records import Kind
+from readers.registry import handler_for
 
 SOUND = sorted(set(BUILDERS) - set(faults.FILES))
 
@@ -40,7 +50,6 @@ def faulty(shop: Workshop, kind: str, key: str) -> Made:
 
 @pytest.mark.parametrize("fmt", SOUND)
 def test_a_sound_document_is_found_as_it_was_made(shop: Workshop, fmt: str) -> None:
-    """Two sizes of each format: no difference."""
     for size in (8_000, 60_000):
         made = shop.document(fmt, f"agreement/{size}", size)
         assert differences(name_of(fmt), made.data, made.truth) == []
@@ -48,7 +57,6 @@ def test_a_sound_document_is_found_as_it_was_made(shop: Workshop, fmt: str) -> N
 
 @pytest.mark.parametrize("kind", sorted(faults.FILES))
 def test_a_faulty_document_has_the_exceptions_it_has_to_cause(shop: Workshop, kind: str) -> None:
-    """Children, counts and exceptions of each kind of fault, with two seeds; the kind stands in the manifest."""
     for key in ("agreement/1", "agreement/2"):
         made = faulty(shop, kind, key)
         assert differences(name_of(kind), made.data, made.truth) == []
@@ -64,7 +72,6 @@ def faults_in(truth: Truth) -> set[str]:
 
 @pytest.mark.parametrize("kind", faults.ATTACHABLE)
 def test_an_attached_fault_is_the_same_fault(shop: Workshop, kind: str) -> None:
-    """In a message in a zip the same is found of it as on its own."""
     made = faulty(shop, kind, "agreement/attached")
     letter = eml.single(shop.order("eml", "agreement/letter", 1200))
     mail = eml.write(replace(letter, attachments=((name_of(kind).decode(), made),)))
@@ -83,9 +90,114 @@ def test_a_fault_is_the_same_bytes_every_time(shop: Workshop) -> None:
 
 
 def test_zip_in_mail_in_zip(shop: Workshop) -> None:
-    """An archive of mail of some size has messages that carry zips with members, and mail stores beside them."""
     made = shop.document("zip_mail", "agreement/large", 1_500_000)
     inside = [(child, part) for child in made.truth.children for part in child.truth.children]
     assert any(part.truth.media_type == "application/zip" and part.truth.children for _, part in inside)
     assert {child.truth.media_type for child in made.truth.children} >= {"message/rfc822", "application/mbox"}
     assert made.truth.announced == len(made.truth.children)
+
+
+@pytest.fixture(scope="module")
+def workshop() -> Workshop:
+    return Workshop(load_profile("reference"), 17, 0.001)
+
+
+@pytest.mark.parametrize("fmt", ["doc", "xls", "ppt", "docx", "xlsx", "pptx"])
+def test_documents(workshop: Workshop, fmt: str) -> None:
+    for number in range(6):
+        size = (500, 30_000, 250_000)[number % 3]
+        made = workshop.document(fmt, f"first/{number}", size)
+        assert differences(f"x.{fmt}".encode(), made.data, made.truth) == []
+
+
+@pytest.mark.parametrize("fmt", ["doc", "ppt", "docx", "xlsx", "pptx"])
+def test_some_hold_documents_and_packages(workshop: Workshop, fmt: str) -> None:
+    for number in range(400):
+        made = workshop.document(fmt, f"holds/{number}", 60_000 if fmt.startswith("ppt") else 36_000)
+        held = [c for c in made.truth.children if not c.name.startswith((b"image", b"picture", b"Microsoft_"))]
+        if held:
+            assert all(child.name.count(b".") == 1 for child in held)
+            assert differences(f"x.{fmt}".encode(), made.data, made.truth) == []
+            return
+    pytest.fail("none of 400 holds a package")
+
+
+OUTLOOK, TNEF, MAIL = "application/vnd.ms-outlook", "application/vnd.ms-tnef", "message/rfc822"
+
+
+@pytest.fixture(scope="module")
+def shop_of_dataset_gen_outlook() -> Workshop:
+    return Workshop(load_profile("reference"), 3, 0.001)
+
+
+def _letters(shop_of_dataset_gen_outlook: Workshop, threads: int) -> Iterator[Letter]:
+    for number in range(threads):
+        talk = thread(shop_of_dataset_gen_outlook, 0, number, 60_000)
+        for _, letter in letters(shop_of_dataset_gen_outlook, talk, frozenset(range(len(talk.sketches)))):
+            yield letter
+
+
+def _check(name: bytes, data: bytes, truth: Truth, seen: Counter[str], declared: str | None = None) -> None:
+    """One item and, for mails of all kinds, everything in it."""
+    source = MemorySource(name, data)
+    media_type = identify(source, declared)
+    assert (media_type, len(data)) == (truth.media_type, truth.size), name
+    assert hashlib.sha256(data).digest() == truth.sha256
+    seen[media_type] += 1
+    if media_type not in (OUTLOOK, TNEF, MAIL) or truth.exceptions:
+        return
+    handler = handler_for(media_type)
+    found = list(handler.children(source, Limits()))
+    assert [(c.name, c.ordinal, c.kind) for c in found] == [(p.name, p.ordinal, p.kind) for p in truth.children]
+    text = handler.text(source, Limits())
+    assert text.error is None
+    for term in truth.terms:
+        assert term in " ".join(text.text.split())
+    for child, placed in zip(found, truth.children, strict=True):
+        assert child.data is not None
+        assert child.error is None
+        _check(child.name, child.data, placed.truth, seen, child.media_type)
+
+
+def test_letters_as_loose_files(shop_of_dataset_gen_outlook: Workshop) -> None:
+    seen: Counter[str] = Counter()
+    for letter in _letters(shop_of_dataset_gen_outlook, 30):
+        made = msg_letter.write(letter)
+        _check(b"a.msg", made.data, made.truth, seen)
+        canonical = eml.formed(letter).message()
+        assert canonical.truth.children == made.truth.children
+        assert canonical.truth.terms == made.truth.terms
+        _check(b"a.eml", canonical.data, canonical.truth, seen)
+    assert seen[OUTLOOK] > 30
+    assert len(seen) > 4
+
+
+@pytest.mark.parametrize("fmt", ["msg", "tnef"])
+def test_items_on_their_own(shop_of_dataset_gen_outlook: Workshop, fmt: str) -> None:
+    seen: Counter[str] = Counter()
+    for number in range(40):
+        made = shop_of_dataset_gen_outlook.document(
+            fmt, f"{'first/' if number % 4 == 0 else ''}{fmt}/{number}", (3000, 20_000, 60_000)[number % 3]
+        )
+        assert bool(made.truth.terms) or number % 4
+        _check(fmt.encode(), made.data, made.truth, seen)
+    assert seen[OUTLOOK if fmt == "msg" else TNEF] == 40
+    assert seen[MAIL] >= 1, "messages in messages"
+
+
+@pytest.mark.parametrize("fmt", ["msg", "tnef"])
+def test_the_bytes_follow_from_the_key(fmt: str) -> None:
+    def make() -> list[Made]:
+        maker: Callable[..., Made] = Workshop(load_profile("reference"), 3, 0.001).document
+        return [maker(fmt, f"again/{number}", 30_000) for number in range(6)]
+
+    assert make() == make()
+
+
+def test_items_of_several_classes(shop_of_dataset_gen_outlook: Workshop) -> None:
+    names = ["IPM.Note", "REPORT.IPM.Note.IPNRN", "IPM.Appointment", "IPM.Schedule.Meeting.Request"]
+    found: Counter[str] = Counter()
+    for number in range(120):
+        data = shop_of_dataset_gen_outlook.document("msg", f"class/{number}", 3000).data
+        found.update(name for name in names if f"{name}".encode("utf-16-le") + b"\0" in data)
+    assert all(found[name] for name in names), found

@@ -10,16 +10,20 @@ import shutil
 import signal
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import psutil
 import pytest
-from installation import until
+from installation import COMMAND_SECONDS, until
 
+from cli.main import main
 from core.errors import RunFailed, UsageError
 from dataset_gen import corpus as corpus_module
 from dataset_gen.corpus import generate_corpus
+from dataset_gen.truth import check
+from dataset_gen.truth.check import check_corpus
 from dataset_gen.truth.manifest import read_manifest
 
 SCALE = 0.0002
@@ -51,12 +55,10 @@ def alone(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, Any
 
 
 def test_golden_hash(alone: tuple[Path, dict[str, Any]]) -> None:
-    """This machine's processor and libraries give the bytes that every other gives."""
     assert (alone[1]["hash"], alone[1]["content_hash"]) == (GOLDEN, GOLDEN_CONTENT)
 
 
 def test_number_of_processes_does_not_matter(alone: tuple[Path, dict[str, Any]], tmp_path: Path) -> None:
-    """Three processes write the same files, times and manifest as one."""
     directory = tmp_path / "c"
     assert generate_corpus(directory, "reference", SCALE, 1, 3, _silent) == alone[1]
     assert _tree(directory / "data") == _tree(alone[0] / "data")
@@ -65,7 +67,6 @@ def test_number_of_processes_does_not_matter(alone: tuple[Path, dict[str, Any]],
 
 
 def test_another_seed_gives_other_bytes(alone: tuple[Path, dict[str, Any]], tmp_path: Path) -> None:
-    """The seed decides about names and contents."""
     other = generate_corpus(tmp_path / "c", "reference", SCALE, 2, 1, _silent)
     assert other["hash"] != alone[1]["hash"]
     assert other["content_hash"] != alone[1]["content_hash"]
@@ -74,7 +75,6 @@ def test_another_seed_gives_other_bytes(alone: tuple[Path, dict[str, Any]], tmp_
 def test_an_interrupted_run_goes_on(
     alone: tuple[Path, dict[str, Any]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """What was done before an interruption is kept, the rest is made, and the result is the same."""
     directory = tmp_path / "c"
 
     def stop_half_way(done: int, total: int) -> None:
@@ -93,7 +93,6 @@ def test_an_interrupted_run_goes_on(
 
 
 def test_a_killed_run_leaves_no_process_and_goes_on(alone: tuple[Path, dict[str, Any]], tmp_path: Path) -> None:
-    """SIGKILL of the command ends its processes too; the same command then finishes the corpus."""
     directory = tmp_path / "c"
     code = (
         "import sys; from pathlib import Path; from dataset_gen.corpus import generate_corpus\n"
@@ -142,7 +141,6 @@ def _group_alive(group: int) -> bool:
 
 
 def test_a_finished_corpus_is_left_alone(alone: tuple[Path, dict[str, Any]]) -> None:
-    """Asking again for the same corpus does nothing and says the same."""
     before = (alone[0] / "manifest.parquet").stat().st_mtime_ns
     assert generate_corpus(alone[0], "reference", SCALE, 1, 1, _silent) == alone[1]
     assert (alone[0] / "manifest.parquet").stat().st_mtime_ns == before
@@ -150,7 +148,6 @@ def test_a_finished_corpus_is_left_alone(alone: tuple[Path, dict[str, Any]]) -> 
 
 
 def test_other_directories_are_refused(alone: tuple[Path, dict[str, Any]], tmp_path: Path) -> None:
-    """Nothing of anybody's is overwritten: another corpus, other files, a file."""
     with pytest.raises(UsageError, match="another corpus"):
         generate_corpus(alone[0], "reference", SCALE, 2, 1, _silent)
     (tmp_path / "note.txt").write_text("mine")
@@ -161,7 +158,6 @@ def test_other_directories_are_refused(alone: tuple[Path, dict[str, Any]], tmp_p
 
 
 def test_too_small_and_unknown(tmp_path: Path) -> None:
-    """A scale that cannot hold the parts and a profile that does not exist give one clear line each."""
     with pytest.raises(UsageError, match="at least"):
         generate_corpus(tmp_path / "c", "reference", 0.00001, 1, 1, _silent)
     with pytest.raises(UsageError, match="reference"):
@@ -170,9 +166,165 @@ def test_too_small_and_unknown(tmp_path: Path) -> None:
 
 
 def test_disk_space_is_checked_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A corpus that does not fit is refused before a byte is written."""
     small = shutil.disk_usage(tmp_path)._replace(free=5_000_000)
     monkeypatch.setattr(corpus_module.shutil, "disk_usage", lambda path: small)
     with pytest.raises(UsageError, match="free"):
         generate_corpus(tmp_path / "c", "reference", SCALE, 1, 1, _silent)
     assert not (tmp_path / "c").exists()
+
+
+PROFILE = """
+name = "tiny"
+version = 1
+raw_bytes = 2_000_000
+system_files = 0.2
+[[custodians]]
+mail = "maildir"
+[[custodians]]
+mail = "folders"
+[shares]
+mail = 0.4
+[formats]
+txt = { loose = 3, attached = 1, median = 9000 }
+jpg = { loose = 1, attached = 1, median = 40000 }
+"""
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A small corpus of a profile of one's own."""
+    root = tmp_path_factory.mktemp("check")
+    (root / "tiny.toml").write_text(PROFILE)
+    generate_corpus(root / "c", str(root / "tiny.toml"), 1.0, 1, 1, _silent)
+    return root / "c"
+
+
+@pytest.fixture
+def corpus(whole: Path, tmp_path: Path) -> Path:
+    """A copy to change."""
+    return Path(shutil.copytree(whole, tmp_path / "c"))
+
+
+def _first(corpus: Path) -> Path:
+    return min(f for f in (corpus / "data").rglob("*.txt") if f.stat().st_size > 100)
+
+
+def _flip(corpus: Path) -> None:
+    data = bytearray(_first(corpus).read_bytes())
+    data[50] ^= 1
+    _first(corpus).write_bytes(data)
+
+
+def _lengthen(corpus: Path) -> None:
+    with _first(corpus).open("ab") as file:
+        file.write(b"more")
+
+
+def _describe(corpus: Path) -> None:
+    said = json.loads((corpus / "dataset.json").read_text())
+    (corpus / "dataset.json").write_text(json.dumps({**said, "items": said["items"] + 1}))
+
+
+CHANGES: dict[str, Callable[[Path], object]] = {
+    "changed": _flip,
+    "instead of": _lengthen,
+    "missing": lambda corpus: _first(corpus).unlink(),
+    "extra": lambda corpus: (corpus / "data" / "new.txt").write_text("new"),
+    "dataset.json": _describe,
+    "system-files.csv": lambda corpus: (corpus / "system-files.csv").write_text("sha256,name\n"),
+}
+
+
+def test_a_whole_corpus(whole: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["corpus", "check", str(whole), "--processes", "1"], {}) == 0
+    assert json.loads((whole / "dataset.json").read_text())["hash"] in capsys.readouterr().out
+    found = check_corpus(whole, 2, _silent)
+    assert not found.differences
+    assert not found.published
+    assert found.read == found.description["raw_bytes"]
+
+
+@pytest.mark.parametrize("said", CHANGES)
+def test_changes_are_named(said: str, corpus: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    CHANGES[said](corpus)
+    assert main(["corpus", "check", str(corpus), "--processes", "1"], {}) == 1
+    assert said in capsys.readouterr().out
+
+
+def test_another_corpus_under_the_same_name(whole: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    key = ("tiny", 1, 1.0, 1)
+    monkeypatch.setitem(check.PUBLISHED, key, "00" * 32)
+    assert [d.where for d in check_corpus(whole, 1, _silent).differences] == ["hash"]
+    said = json.loads((whole / "dataset.json").read_text())
+    monkeypatch.setitem(check.PUBLISHED, key, said["hash"])
+    assert check_corpus(whole, 1, _silent).published
+
+
+def test_no_corpus(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="is not a corpus"):
+        check_corpus(tmp_path, 1, _silent)
+
+
+def test_system_files_do_not_depend_on_the_seed(whole: Path, tmp_path: Path) -> None:
+    (tmp_path / "tiny.toml").write_text(PROFILE)
+    said = generate_corpus(tmp_path / "c", str(tmp_path / "tiny.toml"), 1.0, 2, 1, _silent)
+    assert said["system_files"] > 0
+    assert (tmp_path / "c" / "system-files.csv").read_bytes() == (whole / "system-files.csv").read_bytes()
+
+
+def _edbench(*arguments: str) -> subprocess.CompletedProcess[str]:
+    environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[3])}
+    return subprocess.run(
+        [sys.executable, "-m", "cli", "corpus", "generate", *arguments],
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=COMMAND_SECONDS,
+        check=False,
+    )
+
+
+def test_generate_writes_a_corpus_and_says_what(tmp_path: Path) -> None:
+    directory = tmp_path / "a corpus"
+    done = _edbench(str(directory), "--scale", "0.0001", "--seed", "3", "--processes", "2")
+    assert done.returncode == 0, done.stderr
+    assert "items per raw GB" in done.stdout
+    assert "hash " in done.stdout
+    assert {f.name for f in directory.iterdir()} == {"data", "dataset.json", "manifest.parquet", "system-files.csv"}
+
+
+def test_an_interrupted_command_can_be_given_again(tmp_path: Path) -> None:
+    """SIGTERM, as Ctrl-C: exit status 130, one line that says how to go on, no corpus half there, and no process left, whose
+    standard error would be open still. That it goes on is in test_dataset_gen_corpus."""
+    directory = tmp_path / "c"
+    arguments = [
+        sys.executable,
+        "-m",
+        "cli",
+        "corpus",
+        "generate",
+        str(directory),
+        "--scale",
+        "0.01",
+        "--processes",
+        "2",
+    ]
+    environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[3])}
+    command = subprocess.Popen(arguments, env=environment, stderr=subprocess.PIPE, text=True)
+    written = directory / ".edbench-generate" / "data"
+    until(lambda: any(names for _, _, names in os.walk(written)), "something is written")
+    command.send_signal(signal.SIGTERM)
+    _, said = command.communicate(timeout=COMMAND_SECONDS)
+    assert command.returncode == 130
+    assert "Traceback" not in said
+    assert said.strip().splitlines()[-1].startswith("edbench: interrupted: ")
+    assert "run the same command to continue" in said.strip().splitlines()[-1]
+    assert [f.name for f in directory.iterdir()] == [".edbench-generate"]
+
+
+def test_bad_requests_are_usage_errors(tmp_path: Path) -> None:
+    for arguments in ([str(tmp_path / "c"), "--scale", "0.0000001"], [str(tmp_path / "c"), "--profile", "nope"]):
+        done = _edbench(*arguments)
+        assert done.returncode == 2
+        assert len(done.stderr.strip().splitlines()) == 1
+        assert "Traceback" not in done.stderr

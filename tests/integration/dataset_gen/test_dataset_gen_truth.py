@@ -108,7 +108,6 @@ def _check_salvage(corpus: Corpus, below: dict[int, list[int]], at: int, data: b
 
 
 def test_every_row_is_derived_again_from_disk(corpus: Corpus) -> None:
-    """Names, ordinals, bytes and hashes of all items at all depths are what stdlib readers and pdfium find."""
     below: dict[int, list[int]] = {}
     for at, row in enumerate(corpus.rows):
         if row[m.PARENT] >= 0:
@@ -125,7 +124,6 @@ def _native(path: bytes) -> str:
 
 
 def test_loose_files_are_exactly_those_of_the_manifest(corpus: Corpus) -> None:
-    """No file on disk without a row and no row without a file; first-level directories are the custodians."""
     on_disk = {bytes(f.relative_to(corpus.data)) for f in corpus.data.rglob("*") if f.is_file()}
     assert on_disk == {r[m.ORDINAL] for r in corpus.rows if r[m.DEPTH] == 0}
     assert {f.name for f in corpus.data.iterdir()} == {r[m.CUSTODIAN] for r in corpus.rows}
@@ -133,7 +131,6 @@ def test_loose_files_are_exactly_those_of_the_manifest(corpus: Corpus) -> None:
 
 
 def test_relations_are_consistent(corpus: Corpus) -> None:
-    """Depth, path, family and duplicate group follow from parent and hash."""
     hashes = Counter(r[m.SHA256] for r in corpus.rows if r[m.BYTES])
     for at, row in enumerate(corpus.rows):
         parent = corpus.rows[row[m.PARENT]] if row[m.PARENT] >= 0 else None
@@ -148,7 +145,6 @@ def test_relations_are_consistent(corpus: Corpus) -> None:
 
 
 def test_every_kind_of_fault_with_its_exception(corpus: Corpus) -> None:
-    """All kinds of the profile are there at a small scale already, each with the exceptions it has to cause."""
     codes: dict[str, set[str]] = {}
     for row in corpus.rows:
         if row[m.FAULT]:
@@ -197,7 +193,6 @@ def test_faults_are_faulty(corpus: Corpus) -> None:
 
 
 def test_pictures_and_pages(corpus: Corpus) -> None:
-    """Pictures decode fully with Pillow; page numbers are those that it and pdfium count."""
     formats = Counter()
     for row in corpus.rows:
         if row[m.DEPTH] or row[m.FAULT] in UNREADABLE:
@@ -216,7 +211,6 @@ def test_pictures_and_pages(corpus: Corpus) -> None:
 
 
 def test_terms_are_planted_in_every_format_and_depth(corpus: Corpus) -> None:
-    """A search test can rely on terms in each text format, loose and inside others."""
     planted = [r for r in corpus.rows if r[m.TERMS]]
     depths = {r[m.DEPTH] for r in planted}
     assert set(range(16)) <= depths
@@ -226,7 +220,6 @@ def test_terms_are_planted_in_every_format_and_depth(corpus: Corpus) -> None:
 
 
 def test_description_adds_up(corpus: Corpus) -> None:
-    """dataset.json says what the manifest says."""
     said = corpus.description
     assert said["items"] == len(corpus.rows)
     assert said["raw_bytes"] == sum(r[m.BYTES] for r in corpus.rows if r[m.DEPTH] == 0)
@@ -235,7 +228,6 @@ def test_description_adds_up(corpus: Corpus) -> None:
 
 
 def test_names_and_times(corpus: Corpus) -> None:
-    """Spaces, Unicode, long names and one that is not UTF-8; times over years, none of them today's."""
     names = [r[m.NAME] for r in corpus.rows if r[m.DEPTH] == 0]
     assert any(b" " in n for n in names)
     assert any(not n.isascii() for n in names)
@@ -247,7 +239,6 @@ def test_names_and_times(corpus: Corpus) -> None:
 
 
 def test_reading_something_else_is_refused(tmp_path: Path) -> None:
-    """A file that is no manifest gives one clear line."""
     other = tmp_path / "x.parquet"
     other.write_bytes(b"no parquet")
     with pytest.raises(m.UsageError, match="not a manifest"):

@@ -40,8 +40,8 @@ from experiments.crew.system import System
 from experiments.workload import HostLost
 from sql import runs, workers
 from sql.session import Database
-from storage_tests.at_members import crowd_at
 from storage_tests.crowd import Place as ClientsPlace
+from storage_tests.study import crowd_at
 
 ROOT = Path(__file__).parents[3]
 PATIENCE = 120.0
@@ -141,7 +141,6 @@ def test_a_run_has_fresh_databases_and_leaves_none(system: Settings, crew: Crew,
 
 
 def test_the_provisioner_makes_no_more_than_there_are_servers_for(system: Settings, crew: Crew) -> None:
-    """And makes none twice; to remove one that is not there is no fault."""
     with pytest.raises(SystemFault, match="needs 3 database servers, and the system has 2"):
         crew.provision(Make(run=RUN, databases=3))
     crew.provision(Make(run=RUN, databases=1))
@@ -270,13 +269,11 @@ def test_clients_of_a_storage_test_run_at_all_members(system: Settings, crew: Cr
 
 
 def test_a_member_with_another_storage_is_refused(system: Settings, crew: Crew, tmp_path: Path) -> None:
-    """It is mounted elsewhere: named, with what is mounted on both sides."""
     with member(system, "far", tmp_path), pytest.raises(UsageError, match="member far has another storage at"):
         admission(crew, system).await_workers(1, PATIENCE)
 
 
 def test_too_few_workers_are_said_with_the_command_that_starts_more(system: Settings, crew: Crew) -> None:
-    """At once where none is awaited."""
     until(lambda: not crew.present(), "members of other tests have left")
     with pytest.raises(UsageError, match=r"3 workers are required and 0 are connected: .*`edbench scale 3`"):
         admission(crew, system).await_workers(3, 0.0)

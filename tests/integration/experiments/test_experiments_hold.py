@@ -9,7 +9,7 @@ import pytest
 
 from core.errors import StorageFault
 from core.records import JobOptions, JobState, Phase
-from experiments.workloads.discovery.hold import Hold
+from experiments.workloads.discovery.sampler import Hold
 from sql import states
 from sql.jobs import get_job
 
@@ -33,7 +33,6 @@ def _states(hands: Any, jobs: tuple[uuid.UUID, uuid.UUID]) -> list[JobState]:
 
 
 def test_they_go_on_once_all_were_held(hands: Any, jobs: tuple[uuid.UUID, uuid.UUID]) -> None:
-    """What is done meanwhile is done once, with both standing."""
     seen: list[list[JobState]] = []
     hold = Hold([(hands.database, job) for job in jobs], lambda: seen.append(_states(hands, jobs)))
     _come(hands, jobs[0])
@@ -47,7 +46,6 @@ def test_they_go_on_once_all_were_held(hands: Any, jobs: tuple[uuid.UUID, uuid.U
 
 
 def test_one_that_never_comes_is_not_waited_for(hands: Any, jobs: tuple[uuid.UUID, uuid.UUID]) -> None:
-    """A suspended job holds nobody up for ever; nothing is done meanwhile, and it stays suspended."""
     hold = Hold([(hands.database, job) for job in jobs], lambda: pytest.fail("not all were held"))
     _come(hands, jobs[0])
     with hands.database.transaction() as conn:
@@ -57,8 +55,6 @@ def test_one_that_never_comes_is_not_waited_for(hands: Any, jobs: tuple[uuid.UUI
 
 
 def test_what_fails_meanwhile_is_told_when_they_go_on(hands: Any, jobs: tuple[uuid.UUID, uuid.UUID]) -> None:
-    """An error is not swallowed, and no job stands for it."""
-
     def broken() -> None:
         raise StorageFault("the filer is gone")
 

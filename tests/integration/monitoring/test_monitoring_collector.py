@@ -152,7 +152,6 @@ def test_an_idle_worker_brings_the_rate_down(
 def test_frames_that_come_twice_count_once(
     database: Database, broker_url: str, job: uuid.UUID, incarnation: uuid.UUID
 ) -> None:
-    """A collector that died between commit and XDEL, or a sender that sent again, doubles nothing."""
     sender, maker = FrameSender(broker_url), FrameMaker("w", incarnation)
     client = redis.Redis.from_url(broker_url)
     for second in (10.0, 11.0):
@@ -171,7 +170,6 @@ def test_frames_that_come_twice_count_once(
 def test_gaps_count_as_lost_across_collectors(
     database: Database, broker_url: str, job: uuid.UUID, incarnation: uuid.UUID
 ) -> None:
-    """Frames that a broker lost are stated for each worker, also when the collector was a new one."""
     sender, maker = FrameSender(broker_url), FrameMaker("w", incarnation)
     client = redis.Redis.from_url(broker_url)
     for second in range(1, 10):
@@ -188,7 +186,6 @@ def test_gaps_count_as_lost_across_collectors(
 def test_unknown_jobs_and_garbage_are_dropped_and_counted(
     database: Database, broker_url: str, job: uuid.UUID, incarnation: uuid.UUID
 ) -> None:
-    """A deleted job or a foreign entry in the stream does not stop the frames behind it."""
     sender, maker = FrameSender(broker_url), FrameMaker("w", incarnation)
     redis.Redis.from_url(broker_url).xadd(STREAM, {FIELD: b"garbage"})
     redis.Redis.from_url(broker_url).xadd(STREAM, {b"other": b"x"})
@@ -206,7 +203,6 @@ def test_unknown_jobs_and_garbage_are_dropped_and_counted(
 def test_a_database_that_is_away_costs_nothing(
     services: Settings, database: Database, broker_url: str, job: uuid.UUID, incarnation: uuid.UUID
 ) -> None:
-    """Frames wait in the stream while the database refuses, and are stored once it is back."""
     sender, maker = FrameSender(broker_url), FrameMaker("w", incarnation)
     collector = Collector(broker_url, {"db1": database})
     thread = threading.Thread(target=collector.run, daemon=True)
@@ -240,7 +236,6 @@ def test_a_database_that_is_away_costs_nothing(
 def test_each_job_goes_to_its_own_database(
     services: Settings, database: Database, broker_url: str, job: uuid.UUID, incarnation: uuid.UUID
 ) -> None:
-    """A job lives wholly in one database, and so do its calls; every database learns how far the frames are."""
     name = f"test_{uuid.uuid4().hex}"
     admin = psycopg2.connect(superuser_url(services.scratch))
     admin.autocommit = True

@@ -118,7 +118,6 @@ def test_idle_workers_write_nothing(database: Database, broker_url: str) -> None
 
 
 def test_steps_are_the_sum_of_the_seconds_stored(database: Database, broker_url: str) -> None:
-    """All lengths agree with what came in, in whatever batches, twice or late; percentiles are of all calls."""
     job, other = new_job(database), new_job(database)
     makers = [FrameMaker("w1", uuid.uuid4()), FrameMaker("w2", uuid.uuid4())]
     client = redis.Redis.from_url(broker_url)
@@ -147,7 +146,6 @@ def test_steps_are_the_sum_of_the_seconds_stored(database: Database, broker_url:
 
 
 def test_deleting_a_job_takes_its_observations_and_what_is_older_than_all_jobs(database: Database) -> None:
-    """Hosts' and databases' rows go once no job is as old as they are."""
     first, second = new_job(database, "completed"), new_job(database, "completed")
     with database.transaction() as conn:
         conn.exec_driver_sql(

@@ -73,7 +73,6 @@ def send(sender: FrameSender, maker: FrameMaker, second: int) -> bool:
 
 
 def test_frames_are_kept_while_the_broker_is_dead(broker: Broker) -> None:
-    """A killed broker costs no frame that it had not taken: they follow in order when it is back."""
     sender, maker = FrameSender(broker.url), FrameMaker("w", uuid.uuid4())
     send(sender, maker, 1)
     until(sender.flush)
@@ -86,7 +85,6 @@ def test_frames_are_kept_while_the_broker_is_dead(broker: Broker) -> None:
 
 
 def test_the_oldest_are_dropped_and_counted(broker: Broker) -> None:
-    """Memory is bounded however long the broker stays away, and the loss is stated."""
     sender, maker = FrameSender(broker.url, held=10), FrameMaker("w", uuid.uuid4())
     broker.signal(signal.SIGKILL)
     for second in range(1, 26):

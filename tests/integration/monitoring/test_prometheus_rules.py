@@ -20,14 +20,12 @@ DIRECTORY = Path(__file__).parents[3] / "monitoring/prometheus"
     ],
 )
 def test_promtool_finds_nothing_wrong(command: tuple[str, ...]) -> None:
-    """The files that docker-compose.yml mounts are ones that Prometheus takes; the alerts fire when they are to."""
     line = (find_binary("promtool"), *command)
     done = subprocess.run(line, cwd=DIRECTORY, capture_output=True, text=True, timeout=300, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
 
 
 def test_every_alert_has_a_test() -> None:
-    """By name: each alert of the rules is among those that promtool is told to see fire."""
     alerts = {
         line.split()[-1]
         for line in (DIRECTORY / "rules/edbench.rules.yml").read_text().splitlines()

@@ -80,7 +80,6 @@ def samples(text: str) -> dict[str, float]:
 
 
 def test_the_counters_are_those_of_the_ledger(scraped: Any, job: uuid.UUID) -> None:
-    """Items, exceptions, bytes, tasks and calls of the slots' shared memory add up to what the database has."""
     with scraped.database.transaction() as conn:
         one = lambda sql: conn.exec_driver_sql(sql).scalar_one()  # noqa: E731
         items, exceptions = one("SELECT count(*) FROM item"), one("SELECT count(*) FROM exception")
@@ -140,7 +139,6 @@ def _document() -> str:
 
 
 def test_every_query_finds_something(scraped: Any, job: uuid.UUID, prometheus: str) -> None:
-    """Queries of dashboards and recording rules give data after a job, and no rule fails."""
     until(lambda: query(prometheus, "sum(edbench_jobs) > 0"), "the job was scraped")
     until(lambda: query(prometheus, "edbench:raw_gb_per_hour:rate1m > 0"), "the rules were evaluated")
     for dashboard in DASHBOARDS:

@@ -11,7 +11,6 @@ from sql.session import Database
 
 
 def test_healthy_only_while_a_manager_is_connected(database: Database, services: Settings) -> None:
-    """It is the connection to each database that counts, not a process that lives."""
     settings = Settings(
         databases=(DatabaseAddress(name="db1", url=database.url),), broker=services.broker, handed=services.handed
     )

@@ -29,7 +29,6 @@ def observed(database: Database) -> dict[str, list[Any]]:
 def test_a_running_job_is_observed_and_an_idle_database_is_not(
     database: Database, create_job: Callable[..., uuid.UUID]
 ) -> None:
-    """Queue, progress and the database's own counters, with the numbers that Prometheus gets."""
     numbers = DatabaseNumbers()
     observer = Observer(database, numbers)
     observer.look()
@@ -55,7 +54,6 @@ def test_a_running_job_is_observed_and_an_idle_database_is_not(
 def test_a_job_that_has_just_ended_is_observed_once_more(
     database: Database, create_job: Callable[..., uuid.UUID]
 ) -> None:
-    """So that the last point has what it came to; after that nothing is written."""
     job = create_job(0)
     with database.transaction() as conn:
         while not isinstance(states.advance(conn, job), JobState):
@@ -109,7 +107,6 @@ def test_the_last_look_of_a_second_stays(database: Database, create_job: Callabl
 
 
 def test_a_fault_is_told_once_and_raises_nothing(database: Database, caplog: pytest.LogCaptureFixture) -> None:
-    """Dispatching goes on without it."""
     gone = Database("db1", database.url.replace("/test_", "/missing_"))
     observer = Observer(gone, DatabaseNumbers())
     for _ in range(3):
@@ -135,7 +132,6 @@ def test_a_fault_is_told_once_and_raises_nothing(database: Database, caplog: pyt
 def test_what_has_much_to_count_is_done_less_often(
     database: Database, counted: int, takes: float, most: int, least: int
 ) -> None:
-    """And the end of a job is seen all the same."""
     now = [100.0]
     looks: list[float] = []
 
@@ -155,7 +151,6 @@ def test_what_has_much_to_count_is_done_less_often(
 
 
 def test_a_look_tells_how_many_rows_it_counted(database: Database, create_job: Callable[..., uuid.UUID]) -> None:
-    """Its pace goes by that."""
     job = create_job(7)
     observer = Observer(database, DatabaseNumbers())
     with database.transaction() as conn:

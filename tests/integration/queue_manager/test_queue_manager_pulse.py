@@ -38,7 +38,6 @@ def _clock(*seconds: float) -> Callable[[], float]:
 
 
 def test_a_database_that_was_gone_or_frozen_is_noted(services: Settings, database: Database) -> None:
-    """Gone: from the first attempt that failed to the next answer. Frozen: no attempt fails, one takes long."""
     own = Database("db1", database.url, pool_size=1)
     pulse = Pulse(own, _clock(0, 0.1, 10, 12, 14, 14.5, 20, 20 + SLOW_SECONDS, 30, 29.9 + SLOW_SECONDS))
     pulse.beat()  # 0 to 0.1

@@ -64,7 +64,6 @@ def test_lint(settings: list[str]) -> None:
 
 @pytest.mark.parametrize("version", ["1.28", "1.37"])
 def test_every_object_is_valid(objects: list[dict[str, Any]], version: str) -> None:
-    """By the schemas of the oldest and the newest supported version; names are unique."""
     names = [(each["kind"], each["metadata"]["name"]) for each in objects]
     assert len(names) == len(set(names)) > 8
     for each in objects:
@@ -73,7 +72,6 @@ def test_every_object_is_valid(objects: list[dict[str, Any]], version: str) -> N
 
 
 def test_no_container_has_a_privilege(objects: list[dict[str, Any]]) -> None:
-    """As in docker-compose.yml: read-only, no capability, never root; no key to the cluster."""
     for name, pod in pods(objects):
         assert pod["securityContext"]["runAsNonRoot"] is True, name
         assert pod["securityContext"]["runAsUser"] > 0, name
@@ -111,7 +109,6 @@ def test_each_role_sees_only_its_own_secret(objects: list[dict[str, Any]]) -> No
 
 
 def test_the_containers_run_what_compose_runs(objects: list[dict[str, Any]]) -> None:
-    """The same programs, and variables of the same names."""
     compose = yaml.safe_load((REPOSITORY / "docker-compose.yml").read_text())["services"]
     for name, pod in pods(objects):
         for container in (*pod.get("initContainers", ()), *pod["containers"]):
@@ -128,7 +125,6 @@ def test_the_containers_run_what_compose_runs(objects: list[dict[str, Any]]) -> 
 
 
 def test_the_broker_and_the_databases_start_as_in_compose() -> None:
-    """The text of their start, which no image has by itself, is the same."""
     compose = yaml.safe_load((REPOSITORY / "docker-compose.yml").read_text())["services"]
     broker = (CHART / "templates" / "broker.yaml").read_text()
     for line in compose["broker"]["command"][2].replace("$$", "$").replace("/secrets/", "/users/").splitlines():

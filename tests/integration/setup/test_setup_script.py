@@ -157,7 +157,6 @@ def test_make_alone_lists_the_targets() -> None:
 
 
 def test_settings_of_pip_reach_uv(tmp_path: Path) -> None:
-    """uv reads none of them: the index of a company is in pip's configuration, a directory of wheels in its environment."""
     programs = tmp_path / "venv" / "bin"
     programs.mkdir(parents=True)
     program(

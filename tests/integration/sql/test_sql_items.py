@@ -3,14 +3,27 @@
 from __future__ import annotations
 
 import uuid
-from typing import Any
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import datetime
+from types import NoneType
+from typing import Any, get_args, get_origin, get_type_hints
 
+import pytest
+from finished_job import Finished
+from sql_faces import FACES, STATEMENTS
+
+from controller.browse.counts import count_job
+from controller.browse.items import stream_items
+from controller.databases import JobHandle, find_job, open_databases, open_to_read
 from core.records import ExceptionLevel, Shard
 from readers.errors import ExceptionCode
 from readers.records import Kind
+from sql.face import Query, hints_of, parameters
 from sql.faces.runs import RUNS
 from sql.findings import IndexOwner, Item, ItemException, TaskResult
 from sql.items import custodian_names, item_codes, load_items, locations, shard_ids
+from sql.light import LightDatabase
+from sql.session import Database
 
 
 def _finished(hands: Any, **found: Any) -> uuid.UUID:
@@ -21,7 +34,6 @@ def _finished(hands: Any, **found: Any) -> uuid.UUID:
 
 
 def test_an_item_comes_back_as_it_went_in(hands: Any) -> None:
-    """Every field survives, NULLs and bytes that are no text included."""
     loose, child = [], []
 
     def items(job: uuid.UUID) -> tuple[Item, ...]:
@@ -77,7 +89,6 @@ def test_item_codes_are_the_item_level_ones(hands: Any) -> None:
 
 
 def test_shards_are_those_of_finished_tasks_of_the_job(hands: Any) -> None:
-    """Only a shard in a committed result is known; another job's is not."""
     shard = Shard(id=uuid.uuid4(), engine="tantivy", location=b"x", documents=1)
     item = []
 
@@ -95,8 +106,6 @@ def test_shards_are_those_of_finished_tasks_of_the_job(hands: Any) -> None:
 
 
 def test_a_loose_file_needs_room_for_what_was_taken_out_of_it(hands: Any) -> None:
-    """Whole blocks and a name for the copy of it, and for each file below it that was written, however deep."""
-
     def items(job: uuid.UUID) -> tuple[Item, ...]:
         loose = hands.item(job, b"b.zip", size=5_000)
         child = hands.item(job, b"#1", loose.id, location=b"x", size=4_096)
@@ -112,3 +121,124 @@ def test_a_loose_file_needs_room_for_what_was_taken_out_of_it(hands: Any) -> Non
     with hands.database.transaction() as conn:
         needs = [(bytes(need.path), need.itself, need.inside) for need in RUNS.loose_needs(conn, job=job)]
     assert needs == [(b"a\xff", 1_024, 0), (b"b.zip", 8_192 + 1_024, 2 * (4_096 + 1_024))]
+
+
+# Types of PostgreSQL (pg_type.typname) that the driver gives as a type of Python.
+_GIVEN = {
+    uuid.UUID: {"uuid"},
+    str: {"text", "name"},
+    int: {"int2", "int4", "int8"},
+    float: {"float8"},
+    bool: {"bool"},
+    memoryview: {"bytea"},
+    datetime: {"timestamptz"},
+    list[str]: {"_text", "jsonb"},
+    Mapping: {"jsonb"},
+}
+_SAMPLES = {uuid.UUID: uuid.UUID(int=0), str: "{}", int: 1, float: 1.0, bool: True, bytes: b""}
+
+
+def _known(hint: Any) -> Any:
+    """Without None; a mapping of whatever."""
+    hint = get_args(hint)[0] if _optional(hint) else hint
+    return Mapping if get_origin(hint) is Mapping else hint
+
+
+def _optional(hint: Any) -> bool:
+    return NoneType in get_args(hint)
+
+
+def _sample(hint: Any) -> Any:
+    """Something to give, with which a statement finds nothing: null where it may be, else an empty list."""
+    return None if _optional(hint) else [] if get_origin(hint) is Sequence else _SAMPLES[hint]
+
+
+def _expected(returned: Any) -> list[tuple[str | None, Any]]:
+    """Names and types of columns; of a value its type alone."""
+    kind = get_args(returned)[0] if get_origin(returned) in (list, Iterator) else _known(returned)
+    if hasattr(kind, "__match_args__"):
+        return [(name, _known(hint)) for name, hint in get_type_hints(kind).items()]
+    return [(None, _known(kind))]
+
+
+@pytest.mark.parametrize("name", FACES)
+def test_rows_have_the_columns_of_their_statements(name: str, database: Database) -> None:
+    """Every statement is run; in the order of declaration, since some work on tables that others make."""
+    with database.transaction() as conn:
+        types = dict(map(tuple, conn.exec_driver_sql("SELECT oid, typname FROM pg_type")))
+        for statement in parameters(FACES[name]):
+            hints = hints_of(getattr(FACES[name], statement))
+            given = {key: _sample(hint) for key, hint in hints.items() if key not in ("conn", "return")}
+            found = STATEMENTS[statement].run(conn, **given)
+            if hints["return"] is NoneType or not found.returns_rows:
+                assert found.returns_rows or hints["return"] in (NoneType, int), statement
+                continue
+            columns = {column[0]: types[column[1]] for column in found.cursor.description}
+            for column, kind in _expected(hints["return"]):
+                assert columns.get(column or next(iter(columns))) in _GIVEN[kind], (statement, column)
+
+
+VALUES = Query("values", "Of every type that statements give.", """
+SELECT %(id)s::uuid AS id, ARRAY[%(id)s::uuid] AS ids, n, 'a' AS text, 1.5::float8 AS number, true AS yes,
+    '{"a": [1]}'::jsonb AS data, '\\x00ff'::bytea AS bytes, now() AS at, null AS nothing, ARRAY['x', null] AS texts
+FROM generate_series(1, %(rows)s) n""")  # fmt: skip
+
+
+def _plain(value: Any) -> Any:
+    return bytes(value) if isinstance(value, memoryview) else value
+
+
+def _rows(database: Database, at_once: int, count: int) -> list[tuple[Any, ...]]:
+    with database.transaction() as conn:
+        conn.exec_driver_sql("SET LOCAL timezone = 'UTC'")
+        taking = conn.execution_options(stream_results=True, yield_per=at_once) if at_once else conn
+        found = VALUES.run(taking, id=uuid.UUID(int=7), rows=count)
+        names = ("n", "id", "ids", "text", "number", "yes", "data", "bytes", "nothing", "texts")
+        return [tuple(map(_plain, row)) for row in found.columns(*names)]
+
+
+@pytest.mark.parametrize("at_once", [0, 3])
+@pytest.mark.parametrize("count", [0, 1, 7])
+def test_values_are_of_the_same_types(at_once: int, count: int, database: Database) -> None:
+    light = LightDatabase("db1", database.url)
+    found = _rows(light, at_once, count)
+    assert found == _rows(database, at_once, count)
+    assert [row[0] for row in found] == list(range(1, count + 1))
+    assert all(type(row[1]) is uuid.UUID is type(row[2][0]) for row in found)
+    light.dispose()
+
+
+def test_one_row_is_one(database: Database) -> None:
+    """More or fewer than were expected are an error, as everywhere here."""
+    light = LightDatabase("db1", database.url)
+    with light.transaction() as conn:
+        assert conn.exec_driver_sql("SELECT 1 WHERE false").one_or_none() is None
+        assert conn.exec_driver_sql("SELECT 1 WHERE false").scalar_one_or_none() is None
+        for rows in ("SELECT 1 WHERE false", "VALUES (1), (2)"):
+            with pytest.raises(LookupError):
+                conn.exec_driver_sql(rows).scalar_one()
+        with pytest.raises(LookupError):
+            conn.exec_driver_sql("VALUES (1), (2)").one_or_none()
+    light.dispose()
+
+
+def test_two_transactions_at_a_time_have_a_connection_each(database: Database) -> None:
+    light = LightDatabase("db1", database.url)
+    with light.transaction() as one, light.transaction() as other:
+        pids = {conn.exec_driver_sql("SELECT pg_backend_pid()").scalar_one() for conn in (one, other)}
+    assert len(pids) == 2
+    with light.transaction() as conn:
+        assert conn.exec_driver_sql("SELECT pg_backend_pid()").scalar_one() in pids
+    light.dispose()
+
+
+def test_a_job_reads_the_same(finished: Finished) -> None:
+    (light,), (usual,) = open_to_read(finished.settings), open_databases(finished.settings)
+    handles = [JobHandle(each, find_job([each], str(finished.job)).job) for each in (light, usual)]
+    assert isinstance(light, LightDatabase)
+    counts, items = [count_job(handle) for handle in handles], [list(stream_items(handle)) for handle in handles]
+    assert counts[0] == counts[1]
+    assert items[0] == items[1]
+    assert len(items[0]) == counts[0].items > 100
+    for database in (light, usual):
+        database.dispose()

@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+import itertools
 import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import pytest
 from installation import PATIENCE
+from sqlalchemy import Connection
 
-from core.errors import UsageError
+from core.errors import DatabaseFault, UsageError
 from core.records import JobOptions, JobState, Limits, NewTask, Phase, Shard
 from readers.records import TextState
-from sql import deletion, jobs, ledger, states
+from sql import deletion, jobs, ledger, states, workers
 from sql.findings import ContainerCount, IndexOwner, ItemText, TaskResult
 from sql.models import metadata
+from sql.session import Database
 
 
 def test_a_job_comes_back_as_it_was_created(hands: Any) -> None:
@@ -125,3 +130,91 @@ def test_delete_leaves_no_row_of_the_job_and_all_of_others(hands: Any) -> None:
         if "job" in table.c:
             assert hands.value(f"SELECT count(*) FROM {table.name} WHERE job = %(job)s", job=job) == 0, table.name
     assert hands.value("SELECT count(*) FROM task") == 1
+
+
+ITEMS = 7
+
+
+class Failing(Database):
+    """A database that goes away after so many transactions."""
+
+    left = 0
+
+    @contextmanager
+    def transaction(self, *, durable: bool = False) -> Iterator[Connection]:
+        if not self.left:
+            raise DatabaseFault("database db1: gone", transient=True)
+        self.left -= 1
+        with super().transaction(durable=durable) as conn:
+            yield conn
+
+
+def _finished_job(hands: Any) -> uuid.UUID:
+    """A job with rows in many tables, more of each than one transaction may delete."""
+    job: uuid.UUID = hands.create([NewTask(phase=Phase.WALK, weight=1, payload={}) for _ in range(ITEMS)])
+    items = [hands.item(job, b"%d" % n) for n in range(ITEMS)]
+    shard = Shard(id=uuid.uuid4(), engine="tantivy", location=b"s", documents=1)
+    result = TaskResult(
+        items=tuple(items),
+        texts=tuple(ItemText(item=i.id, state=TextState.OK, characters=1, pages=1) for i in items),
+        owners=tuple(IndexOwner(item=i.id, shard=shard.id) for i in items),
+        shard=shard,
+    )
+    hands.finish(hands.take(job), result)
+    with hands.database.transaction() as conn:
+        states.request_cancel(conn, job)
+    return job
+
+
+def test_a_deletion_goes_on_where_it_was_interrupted(hands: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Promise: whatever transaction is its last, the job is still named, as `deleting`, nothing but deleting changes
+    it, and the next call ends it; other jobs keep every row."""
+    monkeypatch.setattr(deletion, "ROWS_AT_ONCE", 2)
+    keep, job = hands.create(2), _finished_job(hands)
+    with hands.database.transaction() as conn:
+        assert deletion.begin(conn, job), "it begins once"
+    failing = Failing("db1", hands.database.url)
+    for calls in itertools.count(1):
+        failing.left = calls
+        try:
+            deletion.delete_rows(failing, job)
+            break
+        except DatabaseFault:
+            with hands.database.transaction() as conn:
+                assert jobs.get_job(conn, job).state.value == "deleting"
+                with pytest.raises(UsageError, match="is deleting"):
+                    states.request_resume(conn, job)
+                assert not deletion.begin(conn, job)
+    failing.dispose()
+    for table in metadata.tables.values():
+        if "job" in table.c:
+            assert hands.value(f"SELECT count(*) FROM {table.name} WHERE job = %(job)s", job=job) == 0, table.name
+    assert hands.rows("SELECT id FROM job") == [(keep,)]
+    assert hands.value("SELECT count(*) FROM task") == 2
+
+
+def _register(database: Database, slots: int) -> uuid.UUID:
+    incarnation = uuid.uuid4()
+    with database.transaction() as conn:
+        workers.register(
+            conn, incarnation=incarnation, name="w1", host="h", pid=1, boot_id="b", slots=slots, version="0"
+        )
+    return incarnation
+
+
+def test_live_slots_are_those_of_workers_seen_lately(database: Database) -> None:
+    """Promise: the window follows the workers that live: the silent and the departed do not count."""
+    silent, departed, well = (_register(database, n) for n in (1, 2, 4))
+    with database.transaction() as conn:
+        assert workers.live_slots(conn) == 7
+        workers.stopped(conn, departed)
+        assert workers.live_slots(conn) == 5
+        conn.exec_driver_sql("UPDATE worker SET seen_at = now() - interval '11 seconds'")
+        assert workers.live_slots(conn) == 0
+        workers.seen(conn, well, 1.5, 0.25)
+        assert workers.live_slots(conn) == 4
+        rows = {row.incarnation: row for row in workers.list_workers(conn)}
+    assert rows[well].live
+    assert (rows[well].cpu_seconds, rows[well].run_queue_seconds) == (1.5, 0.25)
+    assert not rows[silent].live
+    assert rows[departed].stopped_at is not None

@@ -64,7 +64,6 @@ def test_all_start_at_one_moment_once_the_last_is_ready(bench: TaskBench) -> Non
 
 
 def test_a_second_claim_ends_the_replay_with_one_line(bench: TaskBench) -> None:
-    """The first one had taken a client: whatever became of it, the replay is not what was recorded any more."""
     claimed = _claim(bench, 0)
     _do(bench, replay.take_client, claimed, "w1", 0, "h1")
     with bench.database.transaction() as conn:
@@ -74,7 +73,6 @@ def test_a_second_claim_ends_the_replay_with_one_line(bench: TaskBench) -> None:
 
 
 def test_a_client_is_its_claims_alone(bench: TaskBench) -> None:
-    """Who asks again has it still; who never took it, or lost it in a crash of the database, cannot call it ready."""
     claimed, other = _claim(bench, 0), _claim(bench, 1)
     assert [_do(bench, replay.take_client, claimed, "w1", 0, "h1") for _ in range(2)] == [0, 0]
     with pytest.raises(TaskLost):

@@ -86,7 +86,6 @@ def test_mended_files_leave_no_trace_of_their_failure(
 
 
 def test_what_is_not_mended_fails_again(task_bench: TaskBench) -> None:
-    """Only the code that was asked for is gone over; the sums are what they were."""
     _make(task_bench)
     before, codes = _sums(task_bench), task_bench.codes()
     assert _requeue(task_bench, "zero_bytes") == 1
@@ -110,7 +109,6 @@ def test_the_time_between_counts_for_nothing(task_bench: TaskBench) -> None:
 
 
 def test_a_directory_that_could_not_be_listed_is_walked_again(task_bench: TaskBench) -> None:
-    """Its files turn up, from phase walk on."""
     bench = task_bench
     (bench.source / "box").mkdir()
     (bench.source / "box" / "a.txt").write_bytes(b"words")
@@ -125,7 +123,6 @@ def test_a_directory_that_could_not_be_listed_is_walked_again(task_bench: TaskBe
 
 
 def test_only_a_job_that_completed_with_exceptions_has_any(task_bench: TaskBench) -> None:
-    """Refused while it runs, when there is nothing of that code, and for links, which stay links."""
     (task_bench.source / "a.txt").symlink_to("nowhere")
     task_bench.create()
     with pytest.raises(UsageError, match="is running"):

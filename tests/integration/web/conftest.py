@@ -1,75 +1,7 @@
-"""The web application over a copy of the finished job, asked in this process."""
+"""The web application over a copy of the finished job, for all tests here."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
-from pathlib import Path
+from web_site import make_site, shared_copy, site
 
-import pytest
-from fastapi import FastAPI
-from fastapi.testclient import TestClient
-from finished_job import Copy, Finished, copied
-
-from core.clock import SystemClock
-from web.app import create_app
-from web.context import Runner
-from web.door import Door
-from web.guests import OthersWork
-from web.installed import web_context
-
-LOCAL = "http://127.0.0.1:8080"
-TOKEN = "the token of tests that ask as programs do"
-
-
-@dataclass(frozen=True, slots=True)
-class Site:
-    """One application and the job in it."""
-
-    app: FastAPI
-    client: TestClient
-    copy: Copy
-
-    @property
-    def job(self) -> str:
-        """The API's path of the finished job."""
-        return f"/api/v1/jobs/{self.copy.handle.id}"
-
-
-@pytest.fixture(scope="module")
-def shared_copy(finished: Finished, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Copy]:
-    """One copy for the tests of a module."""
-    with copied(finished, tmp_path_factory.mktemp("site")) as made:
-        yield made
-
-
-@pytest.fixture(scope="module")
-def make_site(shared_copy: Copy) -> Iterator[Callable[..., Site]]:
-    """Applications over the module's copy; workers are nobody's. Their clients are let in where no `token` is given."""
-    closing: list[Callable[[], object]] = []
-
-    def make(*, token: str | None = None, runner: Runner | None = None, embedded: bool = False) -> Site:
-        settings = shared_copy.settings
-        manager = web_context(
-            settings,
-            {"EDBENCH_CORPORA": str(Path(settings.storage).parent)},
-            runner or OthersWork(settings, SystemClock()),
-            embedded=embedded,
-            door=Door(token or TOKEN),
-        )
-        app = create_app(manager.__enter__())
-        closing.append(lambda: manager.__exit__(None, None, None))
-        closing.append(app.state.streams.close)
-        headers = {} if token else {"Authorization": f"Bearer {TOKEN}"}
-        client = TestClient(app, base_url=LOCAL, follow_redirects=False, headers=headers)
-        return Site(app, client, shared_copy)
-
-    yield make
-    for close in reversed(closing):
-        close()
-
-
-@pytest.fixture(scope="module")
-def site(make_site: Callable[..., Site]) -> Site:
-    """The application to one who is let in."""
-    return make_site()
+__all__ = ["make_site", "shared_copy", "site"]

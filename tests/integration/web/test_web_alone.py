@@ -4,18 +4,31 @@ from __future__ import annotations
 
 import dataclasses
 import importlib
+import json
 import os
+import shutil
+import signal
+import subprocess
 import uuid
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+import httpx
 import pytest
+from installation import COMMAND_SECONDS, PATIENCE, Bench, until
+from PIL import Image
 from profile_runs import need_fio
 
+from cli.main import main
+from controller.operator import operator
 from core.errors import UsageError
 from core.records import JobState
+from core.settings import DatabaseAddress, Settings
+from sql.session import Database
+from web.__main__ import page
 from web.api import measure
 from web.background import BackgroundTasks
 from web.measuring.runs import Measurement, Measurements
@@ -98,3 +111,230 @@ def test_an_old_job_that_runs_is_seen(measuring: Any, monkeypatch: pytest.Monkey
     monkeypatch.setattr(measure, "newest_jobs", lambda databases, limit: jobs[:limit])
     refused = _measure(measuring)
     assert (refused.status_code, f"job {old} is running" in refused.json()["error"]) == (409, True)
+
+
+TOKEN = "a token for the tests of the container"
+
+
+def test_the_containers_page_wants_the_token(database: Database, services: Settings) -> None:
+    own = (DatabaseAddress(name="db1", url=database.url),)
+    settings = Settings(databases=own, broker=services.broker, storage=services.storage)
+    with page(settings, {"EDBENCH_TOKEN": TOKEN}, port=0) as address:
+        here = address.replace("0.0.0.0", "127.0.0.1")
+        headers = {"Authorization": f"Bearer {TOKEN}", "Host": "controller.example"}
+        assert httpx.get(f"{here}api/v1/jobs", timeout=PATIENCE).status_code == 401
+        assert httpx.get(f"{here}api/v1/jobs", headers=headers, timeout=PATIENCE).json() == {"jobs": [], "total": 0}
+        choices = httpx.get(f"{here}api/v1/choices", headers=headers, timeout=PATIENCE).json()
+        assert (choices["embedded"], choices["creating"], choices["workers"]) == (False, True, 0)
+        order = {"source": "/", "workers": 2}
+        refused = httpx.post(f"{here}api/v1/jobs", headers=headers, json=order, timeout=PATIENCE)
+        assert list(refused.json()["errors"]) == ["workers"]
+        form = httpx.get(f"{here}measure", headers=headers, timeout=PATIENCE).text
+        assert all(f'name="{name}"' in form for name in ("workers", "slots", "repeats", "filer"))
+        assert "nas-1g" in form
+    with pytest.raises(httpx.ConnectError):
+        httpx.get(f"{here}api/v1/jobs", timeout=PATIENCE)
+
+
+def test_links_that_sign_in(
+    database: Database,
+    services: Settings,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The first is in the log, `edbench token` prints more; each signs in once. A session creates none, and there are none for a
+    port that other machines reach."""
+    own = (DatabaseAddress(name="db1", url=database.url),)
+    settings = Settings(databases=own, broker=services.broker, storage=tmp_path)
+    (tmp_path / "token").write_text(TOKEN)
+    (tmp_path / "grafana").write_text("grafana's password\n")
+    env = {
+        "EDBENCH_TOKEN_FILE": str(tmp_path / "token"),
+        "EDBENCH_WEB_ADDRESS": "127.0.0.1:8080",
+        "EDBENCH_GRAFANA_ADDRESS": "127.0.0.1:3000",
+    }
+
+    def used(link: str, here: str) -> httpx.Response:
+        place, _, code = link.partition("#code=")
+        assert place == "http://127.0.0.1:8080/login"
+        return httpx.post(f"{here}login", data={"code": code}, timeout=PATIENCE)
+
+    with page(settings, env, port=0) as address:
+        here = address.replace("0.0.0.0", "127.0.0.1")
+        monkeypatch.setattr("web.__main__.PORT", int(here.rstrip("/").rpartition(":")[2]))
+        log = capsys.readouterr().out.splitlines()
+        assert len(log) == 4
+        assert "/login?failed" in used("http://127.0.0.1:8080/login#code=guessed", here).headers["location"]
+        signed_in = used(log[0].rpartition(" ")[2], here)
+        assert signed_in.headers["location"] == "/"
+        assert "failed=code" in used(log[0].rpartition(" ")[2], here).headers["location"]
+        form = httpx.get(f"{here}login?failed=code", timeout=PATIENCE).text
+        assert "docker compose exec controller edbench token" in form
+        session = httpx.post(f"{here}api/v1/sign-in-links", cookies=signed_in.cookies, timeout=PATIENCE)
+        assert session.status_code == 409
+        assert main(["token", "-o", "json"], env) == 0
+        out, err = capsys.readouterr()
+        assert "ssh -L 8080:" in err
+        assert used(json.loads(out)["url"], here).headers["location"] == "/"
+        assert main(["token", "--grafana"], env) == 0
+        assert capsys.readouterr().out.split("\n") == [
+            "http://127.0.0.1:3000/",
+            "user admin",
+            "password grafana's password",
+            "",
+        ]
+        assert main(["token", "--api"], env) == 0
+        assert capsys.readouterr().out == f"{TOKEN}\n"
+        assert main(["token"], {}) == 2
+        assert "docker compose exec controller edbench token" in capsys.readouterr().err
+    env["EDBENCH_WEB_ADDRESS"] = "0.0.0.0:8080"
+    with page(settings, env, port=0) as address:
+        assert "code=" not in capsys.readouterr().out
+        here = address.replace("0.0.0.0", "127.0.0.1")
+        asked = httpx.post(
+            f"{here}api/v1/sign-in-links", headers={"Authorization": f"Bearer {TOKEN}"}, timeout=PATIENCE
+        )
+        assert asked.status_code == 409
+        assert "not on loopback" in asked.json()["error"]
+
+
+def test_without_a_token_there_is_no_page(services: Settings) -> None:
+    with pytest.raises(UsageError, match="EDBENCH_TOKEN"), page(services, {}, port=0):
+        pass
+
+
+TOKEN_WEB_SERVE = "a token for the tests of serve"
+HEADERS = {"Authorization": f"Bearer {TOKEN_WEB_SERVE}"}
+
+
+@pytest.fixture
+def bench(open_dir: Path, small_corpus: Path, empty_scratch: Path) -> Iterator[Bench]:
+    """An installation of this test's own that may read the corpus."""
+    home = open_dir / "served place"
+    home.mkdir()
+    home.chmod(0o711)
+    env = {"EDBENCH_CORPORA": str(small_corpus), "EDBENCH_TOKEN": TOKEN_WEB_SERVE}
+    yield Bench(home, small_corpus, env, furniture=empty_scratch)
+    shutil.rmtree(home, ignore_errors=True)
+
+
+def _served(bench: Bench) -> tuple[subprocess.Popen[str], httpx.Client]:
+    process = bench.start_afresh("serve", "--port", "0")
+    assert process.stdout is not None
+    address = process.stdout.readline().strip()
+    assert address.startswith("http://127.0.0.1:"), bench.end(process, None)
+    client = httpx.Client(base_url=f"{address}api/v1", headers=HEADERS, timeout=COMMAND_SECONDS)
+    until(lambda: client.get("/health").status_code == 200, "the page answers")
+    return process, client
+
+
+def _stop(bench: Bench, process: subprocess.Popen[str], number: int) -> str:
+    process.send_signal(number)
+    return bench.end(process)
+
+
+def _events(client: httpx.Client, job: str) -> Iterator[tuple[str, Any]]:
+    with client.stream("GET", f"/jobs/{job}/events", timeout=COMMAND_SECONDS) as answer:
+        name = ""
+        for line in answer.iter_lines():
+            if line.startswith("event: "):
+                name = line.removeprefix("event: ")
+            elif line.startswith("data: "):
+                yield name, json.loads(line.removeprefix("data: "))
+
+
+def test_a_job_from_the_page_survives_ctrl_c(bench: Bench) -> None:
+    hold = bench.furnish().hold("index", 0)
+    process, client = _served(bench)
+    (corpus,) = client.get("/corpora").json()["corpora"]
+    order = {"corpus": corpus["id"], "workers": 1, "slots": 2, "name": "from the page"}
+    job = client.post("/jobs", json=order).json()["id"]
+    assert client.post("/jobs", json=order | {"slots": 3}).json()["errors"].keys() == {"slots"}
+    assert client.post("/jobs", json=order | {"workers": 500}).json()["errors"].keys() == {"workers"}
+    next(row for name, row in _events(client, job) if name == "job" and row["items"])
+    hold.until_reached(process)
+    process.send_signal(signal.SIGINT)
+    bench.until_pausing()
+    hold.let_go()
+    assert "stopping" in bench.end(process)
+    until(lambda: not bench.leftovers(), "everything is gone")
+    process, client = _served(bench)
+    paused = client.get(f"/jobs/{job}").json()
+    assert (paused["state"], paused["problem"]) == ("paused", None)
+    assert "resume" in paused["allowed"]
+    assert client.post("/jobs/last/resume").json() == {"id": job, "state": "running"}
+    seen = dict(_events(client, job))
+    assert seen["end"] == {"state": "completed_with_exceptions"}
+    acted = [(one["action"], one["who"]) for one in client.get(f"/jobs/{job}/actions").json()["actions"]]
+    caller = "web UI at 127.0.0.1"
+    assert acted == [("created", caller), ("pause", operator()), ("resume", caller)]  # Ctrl-C is a pause, too
+    ended = client.get(f"/jobs/{job}").json()
+    assert ended["name"] == "from the page"
+    truth = json.loads((bench.corpus / "dataset.json").read_text())
+    assert ended["items"] == truth["items"]
+    out = bench.storage / "productions" / "first"
+    out.parent.mkdir()
+    crew = {"workers": 1, "slots": 2}
+    _pages_from_the_api(client, out.parent / "pages", crew)
+    asked = {"type": "export", "sources": ["last"], "out": str(out), "prefix": "WEB", "trace": True}
+    order = asked | crew
+    made = client.post("/productions", json=order)
+    assert made.headers["Location"].endswith(made.json()["id"])
+    assert dict(_events(client, made.json()["id"]))["end"]["state"].startswith("completed")
+    export = client.get(f"/jobs/{made.json()['id']}").json()
+    assert (export["type"], export["sources"], "requeue" in export["allowed"]) == ("export", [job], False)
+    panels = client.get(f"/jobs/{export['id']}/timeline").json()["panels"]
+    (volumes,) = (panel["series"] for panel in panels if panel["id"] == "gb_per_hour")
+    assert [series["label"] for series in volumes] == ["written, now", "written, since start"]
+    assert list((out / "VOL001" / "TEXT" / "0001").glob("WEB*.txt"))
+    until(lambda: client.get("/traces").json()["traces"], "its trace is made")
+    (trace,) = client.get("/traces").json()["traces"]
+    assert (trace["job"], trace["type"], trace["bytes"] > 1_000) == (made.json()["id"], "export", True)
+    assert client.post("/productions", json=order).json()["errors"].keys() == {"out"}  # it is that job's
+    (out / "VOL123").mkdir()  # somebody else's
+    deleted = client.delete(f"/jobs/{made.json()['id']}")
+    assert (deleted.status_code, "which stay: VOL123" in deleted.json()["left"][0]) == (200, True)
+    assert list(out.iterdir()) == [out / "VOL123"]
+    assert bench.edbench("verify", "last").returncode == 0
+    assert client.delete(f"/jobs/{job[:8]}").json() == {"left": []}
+    assert client.get("/jobs").json()["total"] == 0
+    if shutil.which("fio") is not None:
+        _measured_from_the_api(client)
+    _stop(bench, process, signal.SIGTERM)
+    until(lambda: not bench.leftovers(), "everything is gone")
+    need_fio()
+
+
+def _pages_from_the_api(client: httpx.Client, out: Path, crew: dict[str, int]) -> None:
+    """A processing job of the messages alone; as many colour pictures as its Opticon file says."""
+    asked = {"type": "processing", "sources": ["last"], "out": str(out), "image_format": "jpeg", "dpi": 72}
+    made = client.post("/productions", json=asked | crew | {"query": "type:message AND size:<4kB", "no_families": True})
+    assert made.status_code == 201, made.text
+    job = made.json()["id"]
+    assert dict(_events(client, job))["end"]["state"].startswith("completed")
+    pages = sorted(out.glob("VOL001/IMAGES/*/*.jpg"))
+    told = (out / "loadfile.opt").read_text().splitlines()
+    assert [path.stem for path in pages] == [line.partition(",")[0] for line in told]
+    with Image.open(pages[0]) as page:
+        assert (page.format, page.mode, page.width < 700) == ("JPEG", "RGB", True)
+    assert client.delete(f"/jobs/{job}").json() == {"left": []}
+
+
+def _measured_from_the_api(client: httpx.Client) -> None:
+    """A small profile, as a child of the server; its result is among the results."""
+    begun = client.post("/measurements/profile", json={"profile": "self-check", "small": True})
+    assert begun.status_code == 201, begun.text
+    place = begun.headers["Location"].removeprefix("/api/v1")
+    until(lambda: client.get(place).json()["ended"], "it is over")
+    measured = client.get(place).json()
+    assert measured["state"] == "completed", client.get(f"{place}/log").text
+    assert client.get("/results/" + measured["result"]).status_code == 200
+
+
+def test_what_cannot_be_served_is_one_line(bench: Bench) -> None:
+    bench.env["EDBENCH_TOKEN"] = "short"
+    done = bench.edbench("serve", "--host", "0.0.0.0", check=2)
+    assert "EDBENCH_TOKEN" in done.stderr
+    assert done.stderr.count("\n") == 1
+    assert not bench.scratch.exists()

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import collections
 import csv
+import dataclasses
 import html
 import io
 import json
+import re
 import uuid
+from collections import Counter
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode
@@ -14,8 +19,16 @@ from urllib.parse import urlencode
 import pyarrow.parquet
 import pytest
 from fastapi.testclient import TestClient
+from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import strategies as st
 
-from cli.main import OK, main
+from cli.main import OK, USAGE, main
+from controller.databases import JobHandle
+from controller.jobs.groups.find import find
+from core.records import GroupKind
+from sql.groups import GroupMember, create_group
+from sql.session import Database
+from web.context import WebContext
 
 pytestmark = pytest.mark.services
 
@@ -35,7 +48,6 @@ def truth(finished: Any) -> list[dict[str, Any]]:
 
 
 def test_the_server_says_how_it_is(site: Any) -> None:
-    """Health by database, versions, and what may be chosen."""
     health = _get(site, f"{API}/health")
     assert (health["status"], set(health["databases"].values())) == ("ok", {"ok"})
     anonymous = TestClient(site.app, base_url="http://127.0.0.1").get(f"{API}/health")
@@ -64,7 +76,6 @@ def test_the_list_and_the_job_agree(site: Any, truth: list[dict[str, Any]]) -> N
 
 
 def test_counts_and_result_add_up(site: Any, truth: list[dict[str, Any]]) -> None:
-    """Kinds, types and custodians sum to all items; the result is the one of the command line."""
     counts = _get(site, f"{site.job}/counts")
     (job,) = counts["jobs"]
     for parts in (job["kinds"], job["media_types"], counts["custodians"]):
@@ -76,7 +87,6 @@ def test_counts_and_result_add_up(site: Any, truth: list[dict[str, Any]]) -> Non
 
 
 def test_pages_of_items_are_all_items_once(site: Any, truth: list[dict[str, Any]]) -> None:
-    """However the pages are cut, in path order."""
     seen: list[dict[str, Any]] = []
     after = None
     while True:
@@ -93,7 +103,6 @@ def test_pages_of_items_are_all_items_once(site: Any, truth: list[dict[str, Any]
 
 
 def test_filters_narrow_to_what_they_say(site: Any) -> None:
-    """Each alone and all together; nothing is an empty page, not an error."""
     counts = _get(site, f"{site.job}/counts")
     for field, parts in (
         ("kind", counts["jobs"][0]["kinds"]),
@@ -134,7 +143,6 @@ def test_filters_narrow_to_what_they_say(site: Any) -> None:
 
 
 def test_one_item_with_its_family_and_text(site: Any) -> None:
-    """An attachment: its details, what it lies in, its siblings, and the text that a search finds."""
     attachment = _get(site, f"{site.job}/items", kind="attachment", limit=1)["items"][0]
     item = _get(site, f"{site.job}/items/{attachment['id']}")
     assert {key: item[key] for key in attachment} == attachment
@@ -151,7 +159,6 @@ def test_one_item_with_its_family_and_text(site: Any) -> None:
 
 
 def test_text_comes_in_pieces(site: Any) -> None:
-    """The pieces together are the characters that the item's row says."""
     items = _get(site, f"{site.job}/items", limit=200)["items"]
     item = next(i for i in items if 100 < (i["characters"] or 0) < 100_000)  # all of it in one answer
     path = f"{site.job}/items/{item['id']}/text"
@@ -166,7 +173,6 @@ def test_text_comes_in_pieces(site: Any) -> None:
 
 
 def test_search_marks_matches_and_counts_what_it_found(site: Any) -> None:
-    """Facets sum to the items; narrowing by a facet finds as many as it says."""
     found = _get(site, f"{site.job}/search", q="the", limit=5)
     assert len(found["hits"]) == 5
     assert found["complete"]
@@ -181,7 +187,6 @@ def test_search_marks_matches_and_counts_what_it_found(site: Any) -> None:
 
 
 def test_exceptions_by_everything_and_as_csv(site: Any) -> None:
-    """Every way to count gives the same sum, which is the number of the CSV's rows."""
     sums = {
         by: sum(row["exceptions"] for row in _get(site, f"{site.job}/exceptions", by=by)["rows"])
         for by in ("code", "type", "custodian")
@@ -208,7 +213,6 @@ def test_exceptions_by_everything_and_as_csv(site: Any) -> None:
 def test_items_as_csv_are_those_of_the_command(
     site: Any, capsys: pytest.CaptureFixture[str], asked: dict[str, Any], words: list[str]
 ) -> None:
-    """Column by column, whatever they are narrowed by; the list on the page leads to them."""
     job = str(site.copy.handle.id)
     answer = site.client.get(f"{site.job}/items.csv", params=asked)
     assert main(["review", "items", job, *words], site.copy.settings.environment()) == OK
@@ -222,7 +226,6 @@ def test_items_as_csv_are_those_of_the_command(
 
 
 def test_the_timeline_of_a_finished_job_and_its_end_as_an_event(site: Any) -> None:
-    """One axis for all panels; the events of a job that is over are its timeline, its row and its end."""
     timeline = _get(site, f"{site.job}/timeline", points=20)
     assert timeline["state"] == "completed_with_exceptions"
     assert len(timeline["t"]) <= 20
@@ -257,7 +260,6 @@ def test_a_filer_that_others_workers_do_not_emulate_is_refused_at_its_field(site
 def test_ocr_that_cannot_be_done_is_refused_at_its_field(
     make_site: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, order: dict[str, object], field: str, said: str
 ) -> None:
-    """Before a job is made, where the server's own processes are to do it."""
     program = tmp_path / "tesseract"
     program.write_text('#!/bin/sh\ncase $1 in --version) echo tesseract 5.3.0;; *) echo "x (1):"; echo eng;; esac\n')
     program.chmod(0o755)
@@ -270,7 +272,6 @@ def test_ocr_that_cannot_be_done_is_refused_at_its_field(
 
 
 def test_a_sources_error_stands_at_the_source_whatever_its_name_says(make_site: Any) -> None:
-    """A path that holds the name of another field is not taken for that field."""
     site = make_site(embedded=True)
     roots = _get(site, f"{API}/corpora")["roots"]
     for gone in ("filer", "--shard", "--ocr-languages"):
@@ -324,7 +325,6 @@ def test_a_production_that_makes_no_sense_is_refused_at_its_field(
 def test_ocr_without_tesseract_is_refused_at_its_field(
     make_site: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """With what to install."""
     monkeypatch.setenv("PATH", str(tmp_path))
     site = make_site(embedded=True)
     corpus = _get(site, f"{API}/corpora")["corpora"][0]["id"]
@@ -346,7 +346,6 @@ def test_passwords_that_are_none_are_refused_without_being_shown(site: Any, path
 
 @pytest.mark.parametrize("path", ["zzzz", "0" * 32, "..%2F..%2Fetc%2Fpasswd", "%00"])
 def test_what_is_not_there_is_404_with_one_line(site: Any, path: str) -> None:
-    """Jobs, items and results alike."""
     for route in (f"{API}/jobs/{path}", f"{API}/jobs/{path}/items", f"{API}/results/{path}", f"{API}/{path}"):
         answer = site.client.get(route)
         assert answer.status_code in (404, 422), (route, answer.text)
@@ -355,7 +354,6 @@ def test_what_is_not_there_is_404_with_one_line(site: Any, path: str) -> None:
 
 
 def test_the_document_and_its_page_cover_every_route(site: Any) -> None:
-    """What is served under the API is documented, and the page needs nothing from elsewhere."""
     spec = _get(site, f"{API}/openapi.json")
     assert {"/api/v1/jobs", "/api/v1/jobs/{job}/events", "/api/v1/results/{run}.zip"} <= set(spec["paths"])
     ids = [op["operationId"] for item in spec["paths"].values() for op in item.values()]
@@ -368,7 +366,6 @@ def test_the_document_and_its_page_cover_every_route(site: Any) -> None:
 
 
 def test_corpora_are_those_of_the_roots(site: Any, finished: Any) -> None:
-    """A corpus below EDBENCH_CORPORA or the storage root is listed with its id; the storage root's own folders not."""
     listed = _get(site, f"{API}/corpora")
     assert str(site.copy.settings.storage) in listed["roots"]
     assert all(Path(corpus["path"]).is_dir() for corpus in listed["corpora"])
@@ -378,7 +375,6 @@ def test_corpora_are_those_of_the_roots(site: Any, finished: Any) -> None:
 
 
 def test_terms_tags_and_searches(site: Any) -> None:
-    """A list is reported on, what it found is tagged, the search is kept, and who did so is there to be read."""
     report = _sent(site, "POST", "terms", {"terms": ["the", "nosuchwordatall"]})
     assert [term["items"] for term in report["terms"]] == [_get(site, f"{site.job}/search", q="the")["items"], 0]
     made = _sent(site, "POST", "tags", {"tag": "seen", "query": "the AND size:>1kB", "families": True})
@@ -414,3 +410,306 @@ def _sent(site: Any, method: str, path: str, body: Any, status: int = 200) -> An
     answer = site.client.request(method, f"{site.job}/{path}", json=body)
     assert answer.status_code == status, answer.text
     return answer.json() if answer.content else None
+
+
+TOKEN = "0123456789abcdef0123456789abcdef"
+FEW = 3
+
+
+def _page(site: Any, path: str, status: int = 200) -> str:
+    answer = site.client.get(path)
+    assert answer.status_code == status, answer.text
+    assert answer.headers["content-type"].startswith("text/html")
+    assert "default-src 'self'" in answer.headers["content-security-policy"]
+    return str(answer.text)
+
+
+def _links(text: str) -> Iterator[str]:
+    """Addresses on this server."""
+    for found in re.findall(r"(?:href|src)=\"([^\"]*)\"", text):
+        address = html.unescape(found)
+        if not address.startswith("#"):
+            yield address.partition("#")[0]
+
+
+@pytest.fixture(scope="module")
+def base(site: Any) -> str:
+    """The path of the job's pages."""
+    return f"/jobs/{site.copy.handle.id}"
+
+
+def test_every_link_of_every_page_leads_somewhere(site: Any, base: str) -> None:
+    found: dict[str, None] = {}
+    shapes: collections.Counter[str] = collections.Counter()
+    for path in ("/", base, f"{base}/items", f"{base}/search?q=the", f"{base}/exceptions", "/results", "/compare"):
+        for link in _links(_page(site, path)):
+            shape = re.sub(r"[0-9a-f-]{36}|=[^&]*", "*", link)
+            if link not in found and shapes[shape] < FEW:
+                shapes[shape] += 1
+                found[link] = None
+    for link in found:
+        assert site.client.get(link).status_code in (200, 303), link
+    assert len(found) > 30
+
+
+def test_pages_say_what_the_api_says(site: Any, base: str) -> None:
+    job = site.client.get(site.job).json()
+    listed = _page(site, "/")
+    assert f"{job['items']:,}" in listed
+    assert job["name"] in listed
+    counts = site.client.get(f"{site.job}/exceptions", params={"by": "code"}).json()["rows"]
+    page = _page(site, f"{base}/exceptions")
+    for row in counts:
+        assert re.search(rf"exception={row['name']}\">{row['exceptions']}</a>", page), row
+    for row in site.client.get(f"{site.job}/counts").json()["jobs"][0]["texts"]:
+        assert re.search(rf"items\?text={row['name']}\">{row['items']:,}</a>", page), row
+
+
+@pytest.mark.parametrize(("filters", "matches"), [
+    ({"exception": "any"}, lambda item: bool(item["exceptions"])),
+    ({"kind": "attachment"}, lambda item: item["kind"] == "attachment"),
+    ({"type": "application/pdf", "exception": "", "kind": "", "custodian": ""},
+     lambda item: item["media_type"] == "application/pdf"),
+    ({"text": "empty", "where": ""}, lambda item: item["text_state"] == "empty"),
+])  # fmt: skip
+def test_items_are_narrowed_and_paged(
+    site: Any, base: str, filters: dict[str, str], matches: Callable[[Any], bool]
+) -> None:
+    """Following `next page` to the end gives exactly the items that match; empty fields of the form are no filter."""
+    every = site.client.get(f"{site.job}/items", params={"limit": 1000}).json()["items"]
+    wanted = [item["id"] for item in every if matches(item)]
+    shown: list[str] = []
+    path: str | None = f"{base}/items?{urlencode(filters)}"
+    while path is not None:
+        text = _page(site, path)
+        shown += re.findall(rf"<a href=\"{base}/items/([0-9a-f-]{{36}})[\"?]", text)
+        following = re.search(r"href=\"([^\"]+)\" rel=\"next\"", text)
+        path = html.unescape(following[1]) if following else None
+    assert shown == wanted
+    assert wanted
+
+
+def test_items_are_narrowed_by_metadata(site: Any, base: str) -> None:
+    dated = site.client.get(f"{site.job}/items", params={"limit": 1000, "where": "date>1970"}).json()["items"]
+    assert dated
+    shown = re.findall(
+        rf"<a href=\"{base}/items/([0-9a-f-]{{36}})[\"?]", _page(site, f"{base}/items?where=date%3E1970")
+    )
+    assert shown == [item["id"] for item in dated[:100]]
+    refused = _page(site, f"{base}/items?where=autor%3Dx", 422)
+    assert "did you mean author?" in html.unescape(refused)
+    assert "container path</th>" not in refused
+    answer = site.client.get(f"{site.job}/items", params={"where": "autor=x"})
+    assert (answer.status_code, "author" in answer.json()["errors"]["where"]) == (422, True)
+
+
+def test_an_item_shows_its_family_its_text_and_its_exceptions(site: Any, base: str) -> None:
+    items = site.client.get(f"{site.job}/items", params={"limit": 1000}).json()["items"]
+    child = next(item for item in items if item["parent"] and item["characters"])
+    text = _page(site, f"{base}/items/{child['id']}")
+    assert f"{base}/items/{child['parent']}" in text
+    assert child["sha256"] in text
+    assert '<pre class="text"' in text
+    failed = next(item for item in items if item["exceptions"])
+    assert f"exception={failed['exceptions'][0]}" in _page(site, f"{base}/items/{failed['id']}")
+
+
+@pytest.mark.parametrize("families", [False, True])
+def test_a_facet_leads_to_the_items_that_it_counts(site: Any, base: str, families: bool) -> None:
+    """Whatever signs a custodian has in the name, and though one's name begins as another's; with families as without."""
+    names = dict(enumerate(("ann", "ann marie", r'a"b\\c', "*?", "&")))
+    before = site.copy.run("SELECT number, display FROM custodian WHERE job = %(job)s", job=site.copy.handle.id)
+    asked = urlencode({"q": "the"} | ({"families": "true"} if families else {}))
+    try:
+        for number, name in names.items():
+            site.copy.run("UPDATE custodian SET display = %(name)s WHERE number = %(number)s", name=name, number=number)
+        facets = _page(site, f"{base}/search?{asked}").partition('aria-label="facets"')[2]
+        rows = re.findall(r"<a href=\"([^\"]+)\">[^<]*</a></td><td class=\"number\">([\d,]+)", facets)
+        for link, items in rows:
+            found = _page(site, html.unescape(link))
+            assert re.search(rf">{items} items? match(es)?[.;]", found), link
+        assert len([link for link, _ in rows if "custodian_is" in link]) > 1
+        assert bool([link for link, _ in rows if "type_is" in link]) is not families
+    finally:
+        for number, name in before:
+            site.copy.run("UPDATE custodian SET display = %(name)s WHERE number = %(number)s", name=name, number=number)
+
+
+def test_a_query_that_cannot_be_read_is_said_at_the_field(site: Any, base: str) -> None:
+    text = _page(site, f"{base}/search?q=nosuchfield:x", 422)
+    assert 'aria-invalid="true"' in text
+    assert "nosuchfield" in text
+
+
+def test_what_is_not_there_is_a_page_too(site: Any, base: str) -> None:
+    for path in ("/nothing", "/jobs/ffffffff", f"{base}/items/{'0' * 32}", "/results/none"):
+        assert "<h1>Not Found</h1>" in _page(site, path, 404)
+    wrong = _page(site, f"{base}/items?kind=nonsense&text=nonsense", 422)
+    assert "Kind: Input should be &#39;loose_file&#39;" in wrong
+    assert "; text: Input should be" in wrong
+    assert "literal" not in wrong
+
+
+def test_the_form_asks_for_the_token_and_leads_back(make_site: Any) -> None:
+    site = make_site(token=TOKEN)
+    asked = site.client.get("/results?x=1")
+    assert asked.status_code == 303
+    form = site.client.get(asked.headers["location"])
+    assert 'name="next" value="/results?x=1"' in form.text
+    wrong = site.client.post("/login", data={"token": "no", "next": "/results?x=1"})
+    assert "Wrong token." in site.client.get(wrong.headers["location"]).text
+    right = site.client.post("/login", data={"token": TOKEN, "next": "/results?x=1"})
+    assert right.headers["location"] == "/results?x=1"
+    assert "Sign out" in site.client.get("/results?x=1").text
+
+
+_OVER_NFS = """INSERT INTO observation (second, kind, source, "values")
+SELECT second, 'wire', 'abcd1234:filer:0:52', %(fixed)s::jsonb || jsonb_build_object('read_bytes', second %% 1000000 * 1000,
+    'ops', jsonb_build_object('READ', jsonb_build_object('ops', second %% 1000000, 'queue_ms', 0, 'rtt_ms', 0, 'execute_ms', 0)))
+FROM generate_series((SELECT floor(extract(epoch FROM first_claim_at))::bigint - 2 FROM job),
+    (SELECT ceil(extract(epoch FROM finished_at))::bigint + 2 FROM job)) AS second"""
+
+
+@pytest.fixture
+def group(site: Any) -> str:
+    """The finished job as a group of one; the API's path of it."""
+    identity, handle = uuid.uuid4(), site.copy.handle
+    with handle.database.transaction() as conn:
+        create_group(
+            conn,
+            id=identity,
+            name="group",
+            kind=GroupKind.SIMULTANEOUS,
+            source=handle.job.source,
+            source_copies=1,
+            members=[GroupMember(database=handle.database.name, job=handle.id)],
+        )
+    site.copy.run("UPDATE job SET group_id = %(group)s", group=identity)
+    return f"/api/v1/jobs/{identity}"
+
+
+def test_a_group_has_wire_panels_and_wire_read_by_phase(site: Any, group: str) -> None:
+    on_nfs = {"type": "nfs4", "version": "4.2", "storage": True, "points": ["/"]}
+    site.copy.run(_OVER_NFS, fixed=json.dumps(on_nfs))
+    panels = {panel["id"] for panel in site.client.get(f"{group}/timeline").json()["panels"]}
+    assert {"wire_1", "wire_1_ms", "wire_read_share", "space_1"} <= panels
+    result = site.client.get(f"{group}/result").json()
+    assert result["wire"]["sources"] == ["abcd1234:filer:0:52"]
+    assert list(result["wire"]["phases"]) == ["walk", "expand", "index", "finalise"]
+    assert result["wire"]["total"]["wire_read_bytes"] > 0
+    page = site.client.get(group.removeprefix("/api/v1"))
+    assert f'data-job="{group.rpartition("/")[2]}"' in page.text
+    assert 'id="members"' in page.text
+
+
+def test_a_group_is_one_row_of_the_list_with_its_jobs_below(site: Any, group: str) -> None:
+    identity, member = group.rpartition("/")[2], str(site.copy.handle.id)
+    for query, number in (("", 1), ("?state=completed_with_exceptions", 1), ("?state=running", 0)):
+        listed = site.client.get(f"/api/v1/jobs{query}").json()
+        assert [listed["total"], len(listed["jobs"])] == [number, number]
+        for row in listed["jobs"]:
+            assert (row["id"], [each["id"] for each in row["jobs"]]) == (identity, [member])
+            assert row["items"] == row["jobs"][0]["items"] > 0
+    text = site.client.get("/").text
+    assert text.index(f'id="job-{identity}"') < text.index(f'<tr id="job-{member}" class="part"')
+    assert text.count("<tr id=") == 2
+
+
+def test_a_group_whose_jobs_have_gone_is_a_line(site: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """At the field that names it, and of the command; it was a bug's line."""
+    identity, database = uuid.uuid4(), site.copy.handle.database
+    with database.transaction() as conn:
+        create_group(
+            conn,
+            id=identity,
+            name="gone",
+            kind=GroupKind.SIMULTANEOUS,
+            source=b"/s",
+            source_copies=1,
+            members=[GroupMember(database=database.name, job=uuid.uuid4())],
+        )
+    line = f"all jobs of group {identity} were deleted; delete the group too"
+    order = {"type": "export", "out": f"{site.copy.settings.storage}/gone"}
+    for field, more in (
+        ("sources", {"sources": [str(identity)]}),
+        ("images", {"sources": ["last"], "images": str(identity)}),
+    ):
+        refused = site.client.post("/api/v1/productions", json=order | more)
+        assert (refused.status_code, refused.json()["errors"]) == (422, {field: line})
+    words = ["produce", "text", str(identity), "--out", str(tmp_path / "out")]
+    assert main(words, site.copy.settings.environment()) == USAGE
+    assert capsys.readouterr().err == f"edbench: {line}\n"
+    assert site.client.delete(f"/api/v1/jobs/{identity}").status_code == 200
+
+
+def test_what_lies_in_several_databases_is_not_offered_as_one_production(
+    site: Any, group: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A form could only fail: its page says why, and leads to the form of each job, which is there."""
+    handle = site.copy.handle
+    other = JobHandle(Database("elsewhere", site.copy.settings.databases[0].url), handle.job)
+    both = dataclasses.replace(find([handle.database], group.rpartition("/")[2]), each=(handle, other))
+    with monkeypatch.context() as patched:
+        patched.setattr(WebContext, "find_discovered", lambda context, reference: both)
+        page = site.client.get(f"{group.removeprefix('/api/v1')}/produce?type=processing").text
+    assert "uses 2 databases" in page
+    assert f'href="/jobs/{handle.id}/produce?type=processing">elsewhere<' in page
+    assert 'id="produce"' not in page
+    assert 'id="parts"' not in site.client.get(f"/jobs/{handle.id}/produce").text
+    other.database.dispose()
+
+
+TOKEN_WEB_FUZZ = "a token for the tests of the API"
+HEADERS = {"Authorization": f"Bearer {TOKEN_WEB_FUZZ}"}
+EXAMPLES = 12  # an operation
+_NEVER = frozenset(("/api/v1/jobs/{job}/events",))  # goes on for as long as its job
+
+
+@pytest.fixture(scope="module")
+def schema(make_site: Any) -> Any:
+    """The document, as an application with a token serves it."""
+    import schemathesis  # slow to come, and every process of a test run reads this file
+
+    return schemathesis.openapi.from_asgi("/api/v1/openapi.json", make_site(token=TOKEN_WEB_FUZZ).app, headers=HEADERS)
+
+
+def test_no_request_is_too_odd(schema: Any) -> None:
+    statuses: Counter[int] = Counter()
+    for result in schema.get_all_operations():
+        operation = result.ok()
+        if operation.path not in _NEVER:
+            _fuzz(operation, statuses)
+    # It came through to the routes, and through them to the job.
+    assert {200, 404, 422} <= set(statuses), statuses
+    assert statuses[200] > 50, statuses
+
+
+def _fuzz(operation: Any, statuses: Counter[int]) -> None:
+    from schemathesis.checks import not_a_server_error
+    from schemathesis.specs.openapi import checks as of_schemas
+
+    held = (
+        *(not_a_server_error, of_schemas.status_code_conformance),
+        *(of_schemas.content_type_conformance, of_schemas.response_schema_conformance),
+    )
+
+    @settings(
+        max_examples=EXAMPLES,
+        derandomize=True,
+        database=None,
+        deadline=None,
+        phases=[Phase.generate],
+        suppress_health_check=list(HealthCheck),
+    )
+    @given(case=operation.as_strategy(), ours=st.booleans())
+    def ask(case: Any, ours: bool) -> None:
+        if "job" in (case.path_parameters or {}):
+            if operation.method.upper() != "GET":  # "a" may be the beginning of the job's id, and then it is deleted
+                case.path_parameters["job"] = f"x{case.path_parameters['job']}"
+            elif ours:
+                case.path_parameters["job"] = "last"
+        response = case.call(headers=HEADERS)
+        statuses[response.status_code] += 1
+        case.validate_response(response, checks=held)
+
+    ask()

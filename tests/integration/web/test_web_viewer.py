@@ -65,7 +65,6 @@ def _links(text: str) -> dict[str, str | None]:
 
 @pytest.mark.parametrize("narrowed", ["", "kind=attachment", "exception=any"])
 def test_the_way_leads_through_the_list_and_back(site: Any, base: str, narrowed: str) -> None:
-    """Forwards from the first to the last, each with what stands before it."""
     listed = site.client.get(f"{site.job}/items?limit=6&{narrowed}").json()["items"]
     assert len(listed) == 6
     path: str | None = f"{base}/items/{listed[0]['id']}?{narrowed}"
@@ -94,7 +93,6 @@ def test_the_way_leads_through_a_search_by_rank(site: Any, base: str) -> None:
 
 
 def test_words_of_a_search_are_marked_where_they_stand(site: Any, items: list[dict[str, Any]]) -> None:
-    """In each portion, and where the next one is; marked letters are the words that were sought."""
     hit = site.client.get(f"{site.job}/search", params={"q": "body:the"}).json()["hits"][0]["item"]
     path = f"{site.job}/items/{hit}/text"
     whole = site.client.get(path, params={"q": "body:the"}).json()
@@ -108,7 +106,6 @@ def test_words_of_a_search_are_marked_where_they_stand(site: Any, items: list[di
 
 
 def test_what_data_say_is_never_markup(site: Any, base: str, items: list[dict[str, Any]]) -> None:
-    """Path, subject, sender and what is searched for stand there as text, on one line."""
     item = next(each for each in items if each["media_type"] == "message/rfc822" and each["characters"])
     told = {"id": item["id"], "attack": ATTACK, "metadata": json.dumps({"subject": ATTACK, "from": [ATTACK]})}
     site.copy.run("UPDATE item SET container_path = ARRAY[%(attack)s] WHERE id = %(id)s", **told)
@@ -139,7 +136,6 @@ def test_what_data_say_is_never_markup(site: Any, base: str, items: list[dict[st
 
 
 def test_items_are_tagged_with_their_families_and_it_is_written_down(site: Any, items: list[dict[str, Any]]) -> None:
-    """An item that is not there is refused, and nothing is tagged then."""
     child = next(each for each in items if each["family"] and each["family"] != each["id"])
     family = [each["id"] for each in items if each["family"] == child["family"]]
     wrong = {"tag": "kin", "items": [child["id"], str(uuid.UUID(int=7))]}
@@ -158,7 +154,6 @@ def test_items_are_tagged_with_their_families_and_it_is_written_down(site: Any, 
 
 
 def test_duplicates_are_looked_for_shown_and_left_out(site: Any, base: str) -> None:
-    """Begun over the API, told by the background_task, listed by item, original first."""
     begun = site.client.post(f"{site.job}/duplicates", json={"by": "item"})
     assert begun.status_code == 202
     outcome = _done(site, "dedupe")["outcome"]
@@ -177,7 +172,6 @@ def test_duplicates_are_looked_for_shown_and_left_out(site: Any, base: str) -> N
 
 
 def test_the_page_waits_for_what_ends_while_it_is_drawn(site: Any, base: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """An background_task that ends after the page has read what it finds, and before it is whole: the page looks again."""
     over, real = threading.Event(), routes.threads
 
     def read_before_the_end(context: Any, jobs: Any) -> Any:
@@ -194,7 +188,6 @@ def test_the_page_waits_for_what_ends_while_it_is_drawn(site: Any, base: str, mo
 
 
 def test_near_duplicates_are_looked_for_shown_and_left_out(site: Any, base: str) -> None:
-    """Refused with what to do before anybody looked; then as told, in the CSV, the list, the viewer and on the page."""
     for path in ("near-duplicates", "near-duplicates.csv", "items?near=true", "items.csv?near=true"):
         refused = site.client.get(f"{site.job}/{path}")
         assert (refused.status_code, "`edbench review near-dup " in refused.json()["error"]) == (409, True), path
@@ -227,7 +220,6 @@ def test_near_duplicates_are_looked_for_shown_and_left_out(site: Any, base: str)
 
 
 def test_paths_of_near_duplicates_are_text_and_no_formulas(site: Any, base: str) -> None:
-    """On the page of reviews, in the viewer, and in a spreadsheet."""
     _found(site, "near", "near-duplicates", {})
     row = next(csv.DictReader(site.client.get(f"{site.job}/near-duplicates.csv").text.splitlines()))
     path = site.client.get(f"{site.job}/items/{row['item']}").json()["container_path"]

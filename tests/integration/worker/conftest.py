@@ -16,7 +16,6 @@ import pytest
 from forked import Forked, Forker, Program
 from installation import PATIENCE
 from kombu.exceptions import OperationalError
-from ports import own_ports
 
 from core.celery_app import TASK_NAME, make_app, queue_name
 from core.records import ROOT_CUSTODIAN, Custodian, JobOptions, NewTask, Phase
@@ -179,10 +178,3 @@ def bench(services: Settings, database: Database, broker_url: str, open_dir: Pat
                 with contextlib.suppress(ProcessLookupError):
                     os.killpg(worker.pid, signal.SIGKILL)
             worker.wait()
-
-
-@pytest.fixture
-def port() -> Iterator[int]:
-    """A port of this test's own."""
-    with own_ports() as own:
-        yield own

@@ -14,7 +14,6 @@ def _nurseries(worker: int) -> list[int]:
 
 
 def test_a_nursery_that_is_killed_is_replaced(bench: Any) -> None:
-    """Its boxes die with it, their slots of that, and tasks are done by those that come after; nobody is convicted."""
     worker = bench.start(box=True)
     (nursery,) = bench.until(lambda: _nurseries(worker.pid))
     bench.tasks({"do": "nothing"}, {"do": "nothing"})

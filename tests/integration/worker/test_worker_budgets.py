@@ -80,7 +80,6 @@ def test_a_container_in_which_every_item_kills(dying: DyingSlot, method: bytes) 
 
 
 def test_a_container_that_kills_is_stopped_and_those_beside_it_go_on(dying: DyingSlot) -> None:
-    """In a loose file that is large enough for more deaths, a container costs what its own size allows."""
     bench = dying.bench
     bench.options = JobOptions(limits=Limits(deaths=4, deaths_per_mb=20.0))
     inner = make_zip({"0.txt": b"in front", **_killers(b"children", 50)})
@@ -96,7 +95,6 @@ def test_a_container_that_kills_is_stopped_and_those_beside_it_go_on(dying: Dyin
 
 
 def test_ranges_of_one_container_share_its_deaths(dying: DyingSlot) -> None:
-    """Killers all over a container that is read in ranges, by tasks of their own."""
     bench = dying.bench
     bench.options = JobOptions(split_bytes=20_000, batch_bytes=20_000, limits=Limits(deaths_per_mb=0))
     texts = {f"{n:03}.txt": random.Random(n).randbytes(500).hex().encode() for n in range(100)}
@@ -110,7 +108,6 @@ def test_ranges_of_one_container_share_its_deaths(dying: DyingSlot) -> None:
 
 
 def test_deaths_in_a_task_that_writes_portions(dying: DyingSlot, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What a claim wrote before its slot died is taken out and found again; the counts are right all the same."""
     monkeypatch.setattr("worker.items.portions.ROWS", 10)
     bench = dying.bench
     texts = {f"{n:03}.txt": b"innocent %d" % n for n in range(100)}
@@ -143,7 +140,6 @@ def test_members_that_are_handed_on_share_what_is_left(dying: DyingSlot, monkeyp
 
 
 def test_items_that_kill_while_they_are_copied(dying: DyingSlot, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where the bytes alone are deadly, whoever reads them."""
     bench, put = dying.bench, FilerStore.put
 
     def killing(store: FilerStore, item: Any, chunks: Any) -> bytes | None:
@@ -162,7 +158,6 @@ def test_items_that_kill_while_they_are_copied(dying: DyingSlot, monkeypatch: py
 
 @pytest.mark.parametrize("method", [b"children", b"text"])
 def test_hangs_share_the_seconds_of_their_loose_file(dying: DyingSlot, method: bytes) -> None:
-    """The deadline does not start anew with each child: ten documents that hang for a minute each cost five minutes."""
     bench = dying.bench
     dying.overdue, dying.seconds = True, 60.0
     bench.options = JobOptions(limits=Limits(deaths=100, loose_seconds_per_mb=0))
@@ -203,7 +198,6 @@ def test_a_loose_file_that_fills_the_memory(dying: DyingSlot, monkeypatch: pytes
 
 
 def test_a_requeued_loose_file_starts_afresh(dying: DyingSlot, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What it cost is forgotten with its rows: a parser that was mended reads all of it."""
     bench = dying.bench
     _write(bench, "b.zip", make_zip(_killers(b"children", 20)))
     bench.create()

@@ -26,7 +26,6 @@ def test_a_worker_without_the_jobs_filer_suspends_it(task_bench: TaskBench) -> N
 
 
 def test_a_worker_with_the_jobs_filer_does_it(task_bench: TaskBench) -> None:
-    """The same numbers are the same filer."""
     model = load_filer("titan")
     assert model is not None
     task_bench.options = JobOptions(filer=model.choice)

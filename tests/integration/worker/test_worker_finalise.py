@@ -91,7 +91,6 @@ def test_folders_with_few_files_are_asked_for_together(task_bench: TaskBench, mo
 
 
 def test_a_second_finalise_changes_nothing(task_bench: TaskBench) -> None:
-    """A re-run after a lost lease finds the work done and does not take it for a broken filer."""
     (task_bench.source / "a.zip").write_bytes(make_zip({"x.txt": b"x"}))
     task_bench.create()
     assert task_bench.run() == "completed"
@@ -104,7 +103,6 @@ def test_a_second_finalise_changes_nothing(task_bench: TaskBench) -> None:
 
 
 def test_a_job_that_wrote_nothing(task_bench: TaskBench) -> None:
-    """No items folder and no index folder: nothing to sweep, and no error."""
     (task_bench.source / "a.txt").write_bytes(b"")
     task_bench.create()
     assert task_bench.run() == "completed_with_exceptions"

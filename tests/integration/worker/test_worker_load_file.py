@@ -54,7 +54,6 @@ def _fill(source: Path) -> None:
 
 @pytest.mark.parametrize("single_pass", [False, True])
 def test_a_loose_file_has_what_its_record_says(task_bench: TaskBench, single_pass: bool) -> None:
-    """Fields, family, and exceptions where it is not what it should be; of a record without a native the usual metadata too."""
     bench = task_bench
     bench.options = JobOptions(load_file=True, single_pass=single_pass)
     _fill(bench.source)

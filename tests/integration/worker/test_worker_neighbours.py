@@ -51,7 +51,6 @@ def test_a_worker_on_another_host_does_not_start(
 def test_a_worker_with_another_storage_than_the_controller_does_not_start(
     database: Database, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Another file system may be mounted at the same path: one line and status 1. With the controller's it may start."""
     storage = tmp_path / "filer"
     storage.mkdir()
     settings = Settings(
@@ -76,7 +75,6 @@ def test_a_worker_with_another_storage_than_the_controller_does_not_start(
 
 
 def test_a_database_that_is_away_keeps_no_worker_from_starting(caplog: pytest.LogCaptureFixture) -> None:
-    """It may come back; what is not known is logged."""
     url = "postgresql+psycopg2://u@127.0.0.1:1/d"
     refuse_strange_host(Settings(databases=(DatabaseAddress(name="db1", url=url),), filer="titan"))
     assert "is not known" in caplog.text

@@ -58,7 +58,6 @@ def _task(bench: TaskBench) -> uuid.UUID:
 
 @pytest.mark.parametrize("single_pass", [False, True])
 def test_words_in_pictures_are_found(task_bench: TaskBench, tmp_path: Path, single_pass: bool) -> None:
-    """In one pass and in two: a state, a row and one valid document for each item, and the phase's own count and time."""
     need_tesseract()
     bench = task_bench
     bench.options = dataclasses.replace(OCR, single_pass=single_pass)
@@ -85,7 +84,6 @@ def test_words_in_pictures_are_found(task_bench: TaskBench, tmp_path: Path, sing
 
 
 def test_a_job_that_does_not_ask_has_no_such_phase(task_bench: TaskBench) -> None:
-    """No task, no row of the phase, and pictures stay without text: of pages among others an exception tells."""
     _corpus(task_bench.source)
     task_bench.create()
     assert task_bench.run() == "completed_with_exceptions"
@@ -97,7 +95,6 @@ def test_a_job_that_does_not_ask_has_no_such_phase(task_bench: TaskBench) -> Non
 
 
 def test_its_reads_are_recorded_calls(task_bench: TaskBench, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """Each candidate is read again from the filer, through the storage layer."""
     monkeypatch.setattr(ocr, "find_engine", lambda: stand_in(tmp_path, ""))
     task_bench.options = OCR
     _corpus(task_bench.source)
@@ -137,7 +134,6 @@ def test_an_attempt_that_was_taken_over_leaves_nothing(
 def test_a_picture_that_kills_costs_its_siblings_nothing(
     task_bench: TaskBench, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    """It has an exception with a code; it was indexed before and stays so."""
     word = r"printf '5\t1\t1\t1\t1\t1\t0\t0\t9\t9\t90\tfound\n'"
     killer = stand_in(tmp_path, f"head -c 2 | grep -q P5 && {{ {word}; exit; }}; kill -SEGV $$")
     monkeypatch.setattr(ocr, "find_engine", lambda: killer)
@@ -156,7 +152,6 @@ def test_a_picture_that_kills_costs_its_siblings_nothing(
 def test_a_worker_without_tesseract_suspends_the_job(
     task_bench: TaskBench, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    """At its first task and not hours later, with a line that says what to do; resumed, it goes on."""
     task_bench.options = OCR
     _corpus(task_bench.source)
     task_bench.create()
@@ -175,7 +170,6 @@ def test_a_worker_without_tesseract_suspends_the_job(
 def test_what_is_gone_over_again_is_counted_once(
     task_bench: TaskBench, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    """A requeue of what OCR failed at takes its counts back, and the phase is gone through again."""
     bench = task_bench
     bench.options = OCR
     (bench.source / "a.png").write_bytes(picture("PNG", ["HARVEST"]))

@@ -95,7 +95,6 @@ def test_slots_come_back_after_the_broker_did(bench: Any, own_broker: OwnBroker)
 
 
 def test_a_worker_may_start_before_its_broker(bench: Any, own_broker: OwnBroker) -> None:
-    """Slots wait for a broker that is not there yet."""
     own_broker.kill()
     bench.tasks({"do": "nothing"})
     bench.start()
@@ -105,7 +104,6 @@ def test_a_worker_may_start_before_its_broker(bench: Any, own_broker: OwnBroker)
 
 
 def test_a_stopping_worker_does_not_wait_for_a_dead_broker(bench: Any, own_broker: OwnBroker) -> None:
-    """SIGTERM while the broker is away still ends the worker, in good order."""
     worker = bench.start()
     own_broker.kill()
     bench.until(lambda: "does not answer" in bench.log())
@@ -115,7 +113,6 @@ def test_a_stopping_worker_does_not_wait_for_a_dead_broker(bench: Any, own_broke
 
 
 def test_a_death_is_reported_once_the_database_is_back(bench: Any, services: Settings) -> None:
-    """A slot dies while the database refuses connections; the report and the task's return wait for it."""
     go = bench.scratch / "go"
     bench.tasks({"do": "wait", "until": str(go)})
     worker = bench.start()
@@ -161,7 +158,6 @@ def test_calls_reach_the_broker_as_frames(bench: Any) -> None:
 
 
 def test_who_waits_for_a_message_can_be_had_answered(bench: Any, own_broker: OwnBroker) -> None:
-    """A worker's login may end a question of its own: a slot without work leaves at once, however long it asks for."""
     (login,) = (login for login in bench.handed if login.role == WORKER)
     url = f"redis://{login_name(WORKER)}:{login.password}@127.0.0.1:{own_broker.port}/0"
     asked = connect(url, block_seconds=PATIENCE).connection_pool.get_connection()
@@ -180,7 +176,6 @@ def test_who_waits_for_a_message_can_be_had_answered(bench: Any, own_broker: Own
 
 
 def test_stopping_workers_lose_no_message(bench: Any) -> None:
-    """Workers that are stopped in the middle of a busy queue leave every message they do not work on to others."""
     bench.tasks(*[{"do": "nothing"}] * 1_000)
     workers = [bench.start(f"w{n}", slots=2) for n in range(2)]
     assert bench.send() == 1_000

@@ -35,7 +35,6 @@ def source(path: Path) -> MemorySource:
 @pytest.mark.parametrize("name", ["content-length", "issue1189"])
 @pytest.mark.parametrize("newline", ["unix", "dos"])
 def test_mbox_offsets_are_mimekits(name: str, newline: str) -> None:
-    """MimeKit's tests say where each message of these stores starts and ends, for both kinds of line end."""
     offsets = json.loads((REAL / f"mimekit/mbox/{name}.{newline}-offsets.json").read_text())
     data = (REAL / f"mimekit/mbox/{name}.mbox.txt").read_bytes().replace(b"\r\n", b"\n")
     if newline == "dos":
@@ -59,7 +58,6 @@ def test_mbox_offsets_are_mimekits(name: str, newline: str) -> None:
     "name", ["mimekit/mbox/unmunged.mbox.txt", "mimekit/mbox/simple.mbox.txt", "ingest-file/plan.mbox"]
 )
 def test_small_stores(name: str) -> None:
-    """A byte-order mark, "From Russia with love" in a body, and messages without a blank line between them."""
     counts = {"unmunged.mbox.txt": 2, "simple.mbox.txt": 3, "plan.mbox": 1}
     path = REAL / name
     assert identify(source(path)) == "application/mbox"
@@ -85,7 +83,6 @@ def own_leaves(message: Message) -> Iterator[Message]:
 
 @pytest.mark.parametrize("path", MAIL, ids=lambda path: path.name)
 def test_children_of_real_messages(path: Path) -> None:
-    """Types, order, names and bytes of all children agree with the standard library's parser."""
     item = source(path)
     if identify(item) != "message/rfc822":
         pytest.skip("not a message by itself")
@@ -116,7 +113,6 @@ def test_children_of_real_messages(path: Path) -> None:
 
 
 def test_archives_agree_with_the_standard_library() -> None:
-    """Names and bytes of zip and tar members."""
     for path in (REAL / "ingest-file/test-documents.zip", REAL / "ingest-file/test-documents.tar"):
         item = source(path)
         ours = {c.name: c.data for c in handler_for(identify(item)).children(item, LIMITS)}
@@ -157,12 +153,10 @@ def test_archives_agree_with_the_standard_library() -> None:
     ],
 )
 def test_types_of_real_files(name: str, expected: str) -> None:
-    """What these files are, whatever their names say."""
     assert identify(source(REAL / name)) == expected
 
 
 def test_nothing_unforeseen_comes_out_of_any_real_file() -> None:
-    """Every file goes through its handler and through all containers' handlers."""
     for path in sorted(path for path in REAL.rglob("*") if path.is_file() and path.stat().st_size < 3_000_000):
         item = source(path)
         for media_type in {

@@ -51,7 +51,6 @@ def _hits(bench: TaskBench, tmp_path: Path, query: str) -> list[uuid.UUID]:
 @pytest.mark.parametrize("single_pass", [False, True])
 @pytest.mark.parametrize("split_bytes", [64_000_000, 500])
 def test_a_whole_job(task_bench: TaskBench, tmp_path: Path, single_pass: bool, split_bytes: int) -> None:
-    """Through all phases: every item has a row, a text, an index document of its own, and children their files."""
     task_bench.options = JobOptions(single_pass=single_pass, split_bytes=split_bytes, batch_files=7)
     _corpus(task_bench.source)
     task_bench.create()
@@ -73,7 +72,6 @@ def test_a_whole_job(task_bench: TaskBench, tmp_path: Path, single_pass: bool, s
 
 
 def test_a_stale_or_doubled_message_claims_nothing(task_bench: TaskBench) -> None:
-    """A message for a task that is done, pending or unknown changes nothing."""
     task_bench.create()
     task_bench.handle(uuid.uuid4())
     pending = task_bench.value("SELECT id FROM task")
@@ -103,7 +101,6 @@ def _ended(bench: TaskBench, phase: Phase) -> dict[Outcome, int]:
 def test_the_work_of_a_lost_task_is_dropped(
     task_bench: TaskBench, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Another claim took over while this one worked: no row of its, and its documents are never found."""
     task = _to_index(task_bench)
     task_bench.take_over(monkeypatch, Phase.INDEX, task)
     task_bench.handle(task)
@@ -184,7 +181,6 @@ def test_a_full_filer_suspends_and_resume_goes_on(task_bench: TaskBench, tmp_pat
 @pytest.mark.parametrize("how", ["gone", "replaced"])
 @pytest.mark.parametrize("phase", [Phase.WALK, Phase.EXPAND, Phase.INDEX])
 def test_a_source_that_is_not_the_one_suspends(task_bench: TaskBench, how: str, phase: Phase) -> None:
-    """The source unmounted, or another directory in its place: suspended in every phase, no exception for any file."""
     _corpus(task_bench.source)
     task_bench.create()
     task_bench.until(phase)
@@ -240,7 +236,6 @@ def test_a_source_that_goes_away_inside_a_handler_suspends(
 
 
 def test_a_storage_root_without_the_jobs_folder_suspends(task_bench: TaskBench) -> None:
-    """An unmounted storage root is noticed before anything is written under its mount point."""
     _corpus(task_bench.source)
     task_bench.create()
     task_bench.until(Phase.EXPAND)
@@ -254,7 +249,6 @@ def test_a_storage_root_without_the_jobs_folder_suspends(task_bench: TaskBench) 
 
 
 def test_files_that_change_after_the_walk(task_bench: TaskBench) -> None:
-    """Vanished, turned into a link, a FIFO or a directory: an exception each, while the source stands; no hang."""
     for name in ("gone", "link", "fifo", "directory", "stays"):
         (task_bench.source / name).write_bytes(b"text")
     task_bench.create()
@@ -276,7 +270,6 @@ def test_files_that_change_after_the_walk(task_bench: TaskBench) -> None:
 
 
 def test_an_own_file_that_is_lost_suspends(task_bench: TaskBench) -> None:
-    """A child that a worker wrote and that is gone in phase index is the storage's fault, not the document's."""
     _corpus(task_bench.source)
     task_bench.create()
     task_bench.until(Phase.INDEX)
@@ -290,7 +283,6 @@ def test_an_own_file_that_is_lost_suspends(task_bench: TaskBench) -> None:
 
 
 def test_a_deleted_job_is_nobodys_task(task_bench: TaskBench, caplog: pytest.LogCaptureFixture) -> None:
-    """A job deleted while its task runs costs the slot nothing."""
     task_bench.create(tasks=[NewTask(phase=Phase.WALK, weight=1, payload={"directories": [], "custodian": 0})])
     (task,) = task_bench.dispatch()
     with task_bench.database.transaction() as conn:
@@ -303,7 +295,6 @@ def test_a_deleted_job_is_nobodys_task(task_bench: TaskBench, caplog: pytest.Log
 
 
 def test_an_unreadable_file_is_an_exception_of_its_own(task_bench: TaskBench) -> None:
-    """EIO or EACCES on one file costs that file only."""
     (task_bench.source / "bad.txt").write_bytes(b"x")
     (task_bench.source / "good.txt").write_bytes(b"findme")
 
@@ -321,7 +312,6 @@ def test_an_unreadable_file_is_an_exception_of_its_own(task_bench: TaskBench) ->
 
 
 def test_a_fault_met_without_the_task_suspends_nobody(task_bench: TaskBench, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A slot whose claim is lost may miss files that were swept away: what it meets is no fault of the storage."""
     task = _to_index(task_bench)
 
     def broken(work: TaskWork) -> TaskResult:

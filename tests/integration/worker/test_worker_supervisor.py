@@ -6,14 +6,25 @@ import os
 import re
 import signal
 import urllib.request
+import uuid
 from pathlib import Path
 from typing import Any
 
+import psutil
+import pytest
 from forked import Forked
-from installation import PATIENCE
+from installation import PATIENCE, children_of, is_gone
 
+from controller.databases import JobHandle, alone
+from controller.jobs.overview import Overview
+from controller.jobs.progress import Pace, one_line
+from core.places import job_location
+from core.records import JobOptions
 from monitoring.metrics.endpoint import Endpoint
 from readers.errors import ExceptionCode
+from sql import jobs, states, workers
+from traces.parts import parts_directory
+from traces.spool import read_spool
 
 
 def _slot_pids(bench: Any, worker: Forked) -> list[int]:
@@ -115,7 +126,6 @@ def test_a_lease_lives_as_long_as_its_slot_works(bench: Any) -> None:
 
 
 def test_a_stopped_slot_loses_its_lease_but_convicts_nobody(bench: Any) -> None:
-    """SIGSTOP: the lease runs out, the item's deadline stands still; after SIGCONT the slot finishes in vain or not."""
     go = bench.scratch / "go"
     bench.tasks({"do": "wait", "until": str(go), "seconds": 8}, lease=1.5)
     worker = bench.start()
@@ -134,7 +144,6 @@ def test_a_stopped_slot_loses_its_lease_but_convicts_nobody(bench: Any) -> None:
 
 
 def test_sigterm_lets_a_running_task_finish(bench: Any) -> None:
-    """Asked to stop, a worker finishes what runs."""
     go = bench.scratch / "go"
     bench.tasks({"do": "wait", "until": str(go)})
     worker = bench.start(grace=600)
@@ -147,7 +156,6 @@ def test_sigterm_lets_a_running_task_finish(bench: Any) -> None:
 
 
 def test_sigterm_gives_back_what_does_not_finish_in_time(bench: Any) -> None:
-    """When the grace is over the slot is killed, and its task is pending again at no charge, with no death."""
     bench.tasks({"do": "wait", "until": "/nonexistent"})
     worker = bench.start(grace=0.3)
     bench.send()
@@ -158,7 +166,6 @@ def test_sigterm_gives_back_what_does_not_finish_in_time(bench: Any) -> None:
 
 
 def test_a_second_sigterm_does_not_wait(bench: Any) -> None:
-    """Asked twice, a worker stops at once."""
     bench.tasks({"do": "wait", "until": "/nonexistent"})
     worker = bench.start(grace=600)
     bench.send()
@@ -170,7 +177,6 @@ def test_a_second_sigterm_does_not_wait(bench: Any) -> None:
 
 
 def test_slots_die_with_their_supervisor(bench: Any) -> None:
-    """SIGKILL of the supervisor ends its slots and its reporter; the next worker removes what they left on scratch."""
     bench.tasks({"do": "wait", "until": "/nonexistent"})
     worker = bench.start(slots=2)
     bench.send()
@@ -186,7 +192,6 @@ def test_slots_die_with_their_supervisor(bench: Any) -> None:
 
 
 def test_a_slot_killed_from_outside_is_replaced(bench: Any) -> None:
-    """An idle slot that is killed is forked anew and goes on with the work."""
     worker = bench.start()
     (slot,) = bench.until(lambda: _slot_pids(bench, worker))
     os.kill(slot, signal.SIGKILL)
@@ -212,7 +217,6 @@ def test_a_dead_reporter_is_replaced(bench: Any) -> None:
 
 
 def test_metrics_outlive_slots_and_reporter(bench: Any, port: int) -> None:
-    """A task that dies with its slot is counted as that, and a new reporter goes on from the counts so far."""
     endpoint = Endpoint(port)
 
     def ended(outcome: str) -> float | None:
@@ -234,3 +238,101 @@ def test_metrics_outlive_slots_and_reporter(bench: Any, port: int) -> None:
     bench.until(lambda: len(bench.rows("SELECT 1 FROM worker")) == 2)
     bench.until(lambda: ended("done") == 2)
     assert ended("died") == 1
+
+
+def test_a_slot_that_hangs_outside_an_item_is_ended_and_its_task_charged(bench: Any) -> None:
+    """Promise: a listing that never comes back costs the task an attempt, no item is convicted, and the log says what
+    it was."""
+    bench.tasks({"do": "wait", "until": "/nonexistent", "where": "between", "listing": "/source/deep"})
+    bench.start(stall=1)
+    bench.until(bench.done)
+    assert bench.rows("SELECT * FROM death") == []
+    assert bench.one("SELECT failures FROM task").failures == 1
+    assert "has been listing /source/deep for" in bench.log()
+
+
+@pytest.mark.parametrize("where", ["between", "item"])
+def test_a_slot_that_cannot_be_killed_is_named_and_its_job_suspended(bench: Any, where: str) -> None:
+    """Promise: the job says which slot does what since when; the task is free at once, its lease is renewed no more,
+    nobody is convicted; after the mend a resumed job ends, on another slot; and the worker can still be stopped."""
+    go = bench.scratch / "go"
+    stuck = {"do": "wait", "until": str(go), "where": where, "seconds": 1, "listing": "/source/deep"}
+    bench.tasks(stuck, lease=1.5)
+    worker = bench.start(stall=1, unkillable=True)
+    bench.send()
+    row = bench.until(lambda: bench.rows("SELECT state, reason FROM job WHERE state = 'suspended'"))[0]
+    what = "listing /source/deep" if where == "between" else "reading item 00000000-0000-0000-0000-000000000001"
+    assert "worker w1: slot 0 (process " in row.reason
+    assert f"has been {what} for" in row.reason
+    assert "cannot be killed" in row.reason
+    assert bench.one("SELECT state, failures FROM task") == ("pending", 0)
+    with bench.database.transaction() as conn:
+        states.request_resume(conn, bench.job)
+    bench.start("w2")
+    bench.until(bench.done)
+    assert bench.rows("SELECT * FROM death") == []
+    assert bench.one("SELECT attempt FROM task").attempt == 2
+    assert _stop(worker) == 0
+
+
+def test_what_a_slot_waits_for_is_told_to_whoever_asks_for_the_job(bench: Any) -> None:
+    """Promise: while it lasts, and only for the job that it holds up; a worker that is gone says nothing."""
+    bench.tasks({"do": "nothing"})
+    incarnation, text = uuid.uuid4(), "slot 0 (process 7) has been listing /source for 41 s"
+    with bench.database.transaction() as conn:
+        workers.register(conn, incarnation=incarnation, name="w1", host="h", pid=1, boot_id="", slots=1, version="0")
+        workers.seen(conn, incarnation, 0.0, 0.0, [{"job": str(bench.job), "text": text}])
+        assert workers.waits(conn, uuid.uuid4()) == []
+        progress = jobs.progress(conn, bench.job)
+        assert progress.waiting == (f"w1: {text}",)
+        assert one_line(Pace(JobOptions()).snapshot(progress, 0.0, 0.0)).endswith(f"waiting: w1: {text}")
+        job = jobs.get_job(conn, bench.job)
+    row = Overview().row_of(alone(JobHandle(bench.database, job)))
+    assert (row.state, row.reason) == ("running", f"waiting: w1: {text}")
+    with bench.database.transaction() as conn:
+        workers.stopped(conn, incarnation)
+        assert jobs.progress(conn, bench.job).waiting == ()
+
+
+def _delivered(bench: Any) -> list[bytes]:
+    """The paths of the calls that have arrived on the storage root."""
+    parts = parts_directory(bench.scratch / "storage", bench.job).glob("*.calls")
+    return sorted(path for part in parts for block in read_spool(part)[1] for path in block.paths)
+
+
+def _tasks(bench: Any, *paths: str) -> None:
+    (bench.scratch / "storage" / os.fsdecode(job_location(bench.job))).mkdir(parents=True)
+    bench.tasks(*({"do": "nothing", "stat": path} for path in paths))
+
+
+def test_a_worker_that_lives_on_delivers_when_the_job_is_over(bench: Any) -> None:
+    _tasks(bench, "/", "/usr")
+    bench.start(slots=2)
+    bench.until(bench.done)
+    assert not parts_directory(bench.scratch / "storage", bench.job).exists()
+    with bench.database.transaction() as conn:
+        conn.exec_driver_sql("UPDATE job SET state = 'completed'")
+    incarnation = bench.one("SELECT incarnation FROM worker").incarnation
+    done = parts_directory(bench.scratch / "storage", bench.job) / f"{incarnation.hex}.done"
+    bench.until(done.exists)
+    assert _delivered(bench) == [b"/", b"/usr"]
+
+
+def test_a_worker_that_leaves_delivers_whatever_its_jobs_do(bench: Any) -> None:
+    _tasks(bench, "/", "/usr")
+    killed = bench.start()
+    bench.until(bench.done)
+    slots = children_of(psutil.Process(killed.pid))
+    os.killpg(killed.pid, signal.SIGKILL)
+    killed.wait()
+    bench.until(lambda: all(is_gone(slot) for slot in slots))
+    assert _delivered(bench) == []
+    later = bench.start("w2")
+    bench.until(lambda: _delivered(bench) == [b"/", b"/usr"])
+    with bench.database.transaction() as conn:
+        conn.exec_driver_sql("UPDATE task SET state = 'pending', attempt = 0 WHERE payload ->> 'stat' = '/'")
+    bench.until(bench.done)
+    later.terminate()
+    assert later.wait(PATIENCE) == 0
+    assert _delivered(bench) == [b"/", b"/", b"/usr"]
+    assert not any(Path(bench.scratch / "traces").iterdir())

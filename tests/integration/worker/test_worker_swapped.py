@@ -16,7 +16,6 @@ SECRET = b"what only root may read"
 def test_a_directory_swapped_for_a_link_after_the_walk_gives_away_nothing(
     task_bench: TaskBench, tmp_path: Path
 ) -> None:
-    """An exception for each file that the walk had found there; the rest of the job goes on."""
     outside = tmp_path / "root-only"
     outside.mkdir()
     for name in ("shadow", "key"):
@@ -36,7 +35,6 @@ def test_a_directory_swapped_for_a_link_after_the_walk_gives_away_nothing(
 
 
 def test_the_folder_of_extracted_children_replaced_by_a_link_suspends(task_bench: TaskBench, tmp_path: Path) -> None:
-    """Nothing is written where the link leads, and the job says what is wrong."""
     (task_bench.source / "a.zip").write_bytes(make_zip({"x.txt": b"findme"}))
     task_bench.create()
     task_bench.until(Phase.EXPAND)

@@ -41,7 +41,6 @@ def _special(source: os.PathLike[str]) -> None:
 
 
 def test_links_and_special_files_are_items_and_never_opened(task_bench: TaskBench) -> None:
-    """A symlink loop, a dangling link, a FIFO and a socket: a row and a code each, in no batch, and no hang."""
     _special(task_bench.source)
     (task_bench.source / "file").write_bytes(b"x")
     task_bench.create()
@@ -61,7 +60,6 @@ def test_links_and_special_files_are_items_and_never_opened(task_bench: TaskBenc
 
 
 def test_names_that_are_not_utf8_survive_the_round_trip(task_bench: TaskBench) -> None:
-    """Bytes on disk are bytes in the row, and the file is opened by them; display text is for people."""
     names = [b"m\xfcller.txt", b"new\nline.txt", b"\xf0\x9f\x98\x80.txt", b"back\\slash.txt", b"\xed\xa0\x80.txt"]
     folder = os.fsencode(task_bench.source) + b"/dir\xff"
     os.mkdir(folder)
@@ -122,7 +120,6 @@ def test_a_directory_that_cannot_be_listed_is_an_item(task_bench: TaskBench) -> 
 
 
 def test_a_fault_of_the_filer_while_listing_suspends(task_bench: TaskBench) -> None:
-    """A stale handle says nothing about a directory: the job waits until the filer is back."""
     storage = _Stubborn(NullRecorder())
     storage.refused = {os.path.basename(os.fsencode(task_bench.source)): errno.ESTALE}
     task_bench.create()
@@ -131,7 +128,6 @@ def test_a_fault_of_the_filer_while_listing_suspends(task_bench: TaskBench) -> N
 
 
 def test_wide_and_deep_trees_become_follow_on_tasks(task_bench: TaskBench) -> None:
-    """Over 64 directories the rest is handed on, and every file is in exactly one batch of bounded size."""
     task_bench.options = JobOptions(batch_files=20, batch_bytes=100)
     expected = set()
     for n in range(90):
@@ -150,7 +146,6 @@ def test_wide_and_deep_trees_become_follow_on_tasks(task_bench: TaskBench) -> No
 
 
 def test_files_only_stays_above(task_bench: TaskBench) -> None:
-    """Custodian _root takes the files of the root directory and leaves the directories to their custodians."""
     (task_bench.source / "bob").mkdir()
     (task_bench.source / "bob" / "b.txt").write_bytes(b"b")
     (task_bench.source / "top.txt").write_bytes(b"t")
@@ -161,14 +156,12 @@ def test_files_only_stays_above(task_bench: TaskBench) -> None:
 
 
 def test_an_empty_source_completes(task_bench: TaskBench) -> None:
-    """Nothing to do is done."""
     task_bench.create()
     assert task_bench.run() == "completed"
     assert task_bench.paths() == set()
 
 
 def test_what_is_listed_twice_is_one_item(task_bench: TaskBench, monkeypatch: pytest.MonkeyPatch) -> None:
-    """As GlusterFS does while a file changes bricks; files and directories alike, whether in one batch or in two."""
     once = Listing.fill
     monkeypatch.setattr(Listing, "fill", lambda listing, entries, *more: once(listing, iter([*entries] * 2), *more))
     task_bench.options = JobOptions(batch_files=3)

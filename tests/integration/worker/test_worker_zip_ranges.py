@@ -22,7 +22,6 @@ def _run(bench: TaskBench, data: bytes, ending: str) -> None:
 
 
 def test_a_big_zip_is_read_in_ranges_by_many_tasks(task_bench: TaskBench) -> None:
-    """Every range is a task that reads its own members and no others; together they are the archive."""
     _run(task_bench, make_zip(_CONTENT, stored=True), "completed")
     ranges = task_bench.rows(
         "SELECT (e -> 'part' ->> 0)::int AS start, (e -> 'part' ->> 1)::int AS stop, (e ->> 'announced')::int AS announced, "
@@ -40,7 +39,6 @@ def test_a_big_zip_is_read_in_ranges_by_many_tasks(task_bench: TaskBench) -> Non
 
 
 def test_what_is_lost_in_one_range_is_named_once(task_bench: TaskBench) -> None:
-    """A damaged member is failed in its range, with its number at the archive; the other ranges are whole."""
     data = bytearray(make_zip(_CONTENT, stored=True))
     data[data.index(_CONTENT["d/31.txt"])] ^= 1
     _run(task_bench, bytes(data), "completed_with_exceptions")
@@ -50,7 +48,6 @@ def test_what_is_lost_in_one_range_is_named_once(task_bench: TaskBench) -> None:
 
 
 def test_a_directory_that_breaks_off_in_the_last_range(task_bench: TaskBench) -> None:
-    """What the directory announces and does not list is missing, however the archive was cut into ranges."""
     data = bytearray(make_zip(_CONTENT, stored=True))
     last = data.rindex(b"PK\x01\x02")
     data[last : last + 4] = b"\0\0\0\0"

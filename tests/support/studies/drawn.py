@@ -1,5 +1,4 @@
-"""The report of a result is made once: that takes most of a check, and most of what tests do to a package leaves alone what
-was observed."""
+"""Reports of results made once, or without pictures: both take most of the time of a check."""
 
 from __future__ import annotations
 
@@ -14,6 +13,14 @@ from experiments.report.parts import Section
 from experiments.report.sheet import Sheet
 from experiments.result.codec import to_json
 from experiments.result.schema import Result
+
+
+@pytest.fixture(scope="module", autouse=True)
+def no_pictures() -> Iterator[None]:
+    """A report's PNGs take as long as the rest of it: they are empty, except in tests of the report itself."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(page, "write_png", lambda _figure, path: path.write_bytes(b""))
+        yield
 
 
 @contextmanager

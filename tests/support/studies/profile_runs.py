@@ -10,7 +10,7 @@ import pytest
 
 from core.clock import SystemClock
 from core.settings import Settings
-from experiments.package.finish import finish
+from experiments.package.check import finish
 from experiments.result.schema import Result
 from experiments.study import conduct
 from storage_tests.fio import MISSING

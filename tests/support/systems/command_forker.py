@@ -19,7 +19,7 @@ _LATE = (  # what commands import when they are at it
     "controller.jobs.groups.results",
     "production.create",
     "controller.jobs.create",
-    "experiments.package.finish",
+    "experiments.package.check",
     "experiments.report.page",
 )
 # That start queue managers and workers. Not `tests.chaos`, which is about how these start and end.

@@ -20,7 +20,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         files.setdefault(item.nodeid.partition("::")[0], []).append(item)
     due: list[tuple[float, str]] = []  # how much of its kind goes before a file
     for waiting in (True, False):
-        kind = [file for file in files if (_seconds(file) > _LITTLE) is waiting]
+        kind = sorted((file for file in files if (_seconds(file) > _LITTLE) is waiting), key=_seconds, reverse=True)
         whole, before = sum(_seconds(file) * len(files[file]) for file in kind), 0.0
         for file in kind:
             due.append((before / whole, file))

@@ -152,3 +152,21 @@ def copied(finished: Finished, home: Path, *, files: bool = True) -> Iterator[Co
     finally:
         database.dispose()
         as_superuser(finished.settings, f"DROP DATABASE {name} WITH (FORCE)")
+
+
+@pytest.fixture
+def handle(finished: Finished) -> Iterator[JobHandle]:
+    """The finished job; for reading only."""
+    databases = open_databases(finished.settings)
+    try:
+        yield find_job(databases, str(finished.job))
+    finally:
+        for database in databases:
+            database.dispose()
+
+
+@pytest.fixture
+def copy(finished: Finished, tmp_path: Path) -> Iterator[Copy]:
+    """A copy of the finished job of one test's own, which may be spoiled."""
+    with copied(finished, tmp_path) as made:
+        yield made

@@ -24,7 +24,7 @@ import worker.crowd
 import worker.supervisor
 from controller.cluster import embedded
 from core.program.whole import begin
-from experiments.workloads.discovery import serving
+from experiments.workloads.discovery import sampler as serving
 from worker import app
 from worker.box import main as nursery_main
 from worker.box.nursery import NurseryAddress

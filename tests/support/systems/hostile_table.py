@@ -1,5 +1,5 @@
 """What hostile files cost a real installation, a line each:
-`PYTHONPATH=tests/support/samples python tests/support/systems/hostile_table.py [row …]`.
+`PYTHONPATH=tests/support/samples:packages/readers/tests/support python tests/support/systems/hostile_table.py [row …]`.
 
 Not a test: it takes minutes. The tests of the same bounds are integration/worker/test_worker_budgets.py and
 acceptance/test_killer.py.

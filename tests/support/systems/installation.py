@@ -7,8 +7,10 @@ import io
 import json
 import os
 import shutil
+import signal
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -362,3 +364,31 @@ def _parent(process: psutil.Process) -> int | None:
         return int(process.ppid())
     except psutil.NoSuchProcess:
         return None
+
+
+@pytest.fixture
+def bench(small_corpus: Path, empty_scratch: Path) -> Iterator[Bench]:
+    """An installation of this test's own, from a path with spaces; nothing may be left running afterwards."""
+    home = Path(tempfile.mkdtemp(prefix="edbench acceptance "))
+    home.chmod(0o711)
+    made = Bench(home=home, corpus=small_corpus, furniture=empty_scratch)
+    try:
+        yield made
+        until(lambda: not made.leftovers(), f"nothing left running: {made.leftovers()}")
+    finally:
+        for command in made.begun:
+            command.kill()
+        for candidate in psutil.process_iter():
+            try:
+                if candidate.environ().get("EDBENCH_SCRATCH", "") == str(made.scratch):
+                    candidate.send_signal(signal.SIGKILL)
+            except psutil.Error:
+                continue
+        shutil.rmtree(home, ignore_errors=True)
+
+
+@pytest.fixture
+def attached(bench: Bench) -> Iterator[None]:
+    """Its services stay up for the whole test, and are not started anew by each command."""
+    with bench.attached():
+        yield

@@ -7,6 +7,8 @@ import socket
 from collections.abc import Iterator
 from contextlib import ExitStack, closing, contextmanager
 
+import pytest
+
 # Below those that the kernel gives to connections, and that embedded brokers choose from (core.services.keeper).
 _LOW, _HIGH = 4_000, 10_000
 
@@ -37,3 +39,10 @@ def own_ports(count: int = 1) -> Iterator[int]:
                 yield base
                 return
     raise RuntimeError("no free ports")
+
+
+@pytest.fixture
+def port() -> Iterator[int]:
+    """A port of one test's own."""
+    with own_ports() as own:
+        yield own

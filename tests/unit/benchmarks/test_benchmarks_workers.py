@@ -10,13 +10,11 @@ from benchmarks.workers import Runs, over_best
 
 
 def test_most_workers_over_the_best_number() -> None:
-    """Pairs of one turn each, against the number whose median is best: one slow turn of both says nothing."""
     assert over_best({1: [10.0, 30.0, 10.0], 2: [12.0, 36.0, 12.0], 4: [20.0, 60.0, 20.0]}) == (0.5, 1)
     assert over_best({1: [10.0], 2: [9.0], 4: [8.0]}) == (1.0, 4)
 
 
 def test_an_item_costs_what_an_empty_job_does_not() -> None:
-    """The start is in neither figure."""
     job = Spent(processor_s=12.0, system_s=3.0, faults=2_100, switches=700)
     start = Spent(processor_s=10.0, system_s=1.0, faults=100, switches=200)
     runs = Runs(elapsed=[1.0], spent=[job], empty=[start])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import json
 import os
 import re
@@ -9,12 +10,14 @@ import shlex
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 from every_command import every_command, every_registered
 from schema_check import refuse_unlike_schema
 
 from cli.main import FAILED, INTERRUPTED, OK, USAGE, _meaning, commands, main
+from cli.output import print_document
 from cli.tree import TUNING, Entry
 from core.errors import BrokerFault, Interrupted, RunFailed, UsageError
 
@@ -48,19 +51,17 @@ SEVERAL_MEANINGS = {
         "--format",
         "--from",
         "--name",
-        "--output-file",
         "--remove",
         "--repeats",
         "--scale",
         "--shard",
     ),
-    *("--seed", "--workers", "--yes"),
+    *("--seed", "--to", "--workers", "--yes"),
 }
 
 
 @pytest.mark.parametrize("words", [words for words, _ in every_command()], ids=" ".join)
 def test_help_has_an_example(words: tuple[str, ...], capsys: pytest.CaptureFixture[str]) -> None:
-    """Every command shows how it is used, and the example is a command line of that very command, which it accepts."""
     assert main([*words, "-h"], {}) == OK
     shown = " ".join(capsys.readouterr().out.split())
     example = {each: registered.example for each, registered, _ in every_registered()}[words]
@@ -74,7 +75,6 @@ def test_help_has_an_example(words: tuple[str, ...], capsys: pytest.CaptureFixtu
     "entry", [None, *(entry for entry in commands() if entry.group)], ids=lambda one: one and one.name
 )
 def test_the_help_of_a_group_fits_on_a_terminal(entry: Entry | None, capsys: pytest.CaptureFixture[str]) -> None:
-    """Each command has one line of 80 columns, none is cut."""
     words = [] if entry is None else [entry.name]
     assert main([*words, "--help"], {}) == OK
     lines = capsys.readouterr().out.splitlines()
@@ -113,7 +113,6 @@ def test_help_texts_start_with_a_capital_and_end_with_a_full_stop() -> None:
 
 
 def test_tuning_options_are_advanced(capsys: pytest.CaptureFixture[str]) -> None:
-    """Common options first; every name in the list of tuning options is one of a command."""
     assert main(["discover", "--help"], {}) == OK
     common, _, advanced = capsys.readouterr().out.partition("Advanced:")
     assert "--workers" in common
@@ -121,39 +120,45 @@ def test_tuning_options_are_advanced(capsys: pytest.CaptureFixture[str]) -> None
     assert {option.name for _, command in every_command() for option in command.params} >= TUNING
 
 
-def test_there_is_one_convention_for_output() -> None:
-    """`-o FORMAT` and `--output-file FILE`; no option of an earlier convention is left."""
+def test_every_command_prints_in_every_format_to_any_file() -> None:
+    """But for those that run until Ctrl-C. No option of an earlier convention is left."""
     for words, command in every_command():
-        opts = {opt for option in command.params for opt in option.opts}
-        assert opts.isdisjoint({"--json", "--jsonl", "--csv"}), words
-        assert ("--output" in opts) == ("-o" in opts), words
-        assert "--output" not in opts or "--output-file" in opts, words
+        options = {opt: option for option in command.params for opt in option.opts}
+        assert options.keys().isdisjoint({"--json", "--jsonl", "--csv"}), words
+        if words in RUNNING:
+            assert options.keys().isdisjoint({"-o", "--output-file"}), words
+        else:
+            assert list(options["-o"].type.choices) == ["table", "json", "jsonl", "csv"], words
+            assert options["-o"] is options["--output"], words
+            assert {"--output-file", "--csv-raw"} <= options.keys(), words
 
 
+RUNNING = {("serve",), ("worker",)}
 # The schema of what a command prints with -o json, in docs/schemas.
 SCHEMAS = {
-    ("discover",): "discover", ("verify",): "verify", ("doctor",): "doctor",
-    ("token",): "token", ("storage", "clean"): "leftovers",
-    ("corpus", "describe"): "corpus", ("corpus", "profiles"): "corpus-profiles",
-    ("job", "list"): "job-list", ("job", "show"): "job", ("job", "resume"): "discover", ("job", "requeue"): "discover",
-    **{("review", name): name for name in ("search", "item", "terms", "tag", "dedupe", "languages", "denist", "threads")},
+    ("discover",): "discover", ("verify",): "verify", ("doctor",): "doctor", ("inspect",): "inspect",
+    ("formats",): "formats", ("token",): "token", ("scale",): "scale", ("storage", "clean"): "leftovers",
+    ("corpus", "generate"): "corpus", ("corpus", "describe"): "corpus", ("corpus", "check"): "corpus-check",
+    ("corpus", "profiles"): "corpus-profiles",
+    ("job", "list"): "job-list", ("job", "show"): "job", ("job", "custody"): "custody",
+    **{("job", name): "job-state" for name in ("pause", "cancel", "delete")},
+    **{("job", name): "discover" for name in ("resume", "requeue")},
+    **{("review", name): name for name in ("search", "items", "item", "terms", "tag", "dedupe", "languages", "denist", "threads")},
     ("review", "near-dup"): "near",
     **{("produce", name): "discover" for name in ("text", "images", "export")},
+    **{("produce", name): f"production-{name}" for name in ("check", "import")},
+    **{("counters", name): "counters" for name in ("collect", "import")},
     **{("bench", name): "result" for name in ("scale-up", "scale-out", "knee", "tune", "sweep", "job-types", "r1", "storage")},
     ("bench", "plan"): "plan",
     ("trace", "record"): "trace-record", ("trace", "replay"): "result", ("trace", "info"): "trace-info",
+    ("trace", "export"): "trace-export", ("trace", "import"): "trace-file", ("trace", "merge"): "trace-file",
+    ("result", "check"): "result-check", ("result", "describe"): "result-file", ("result", "sign"): "result-file",
     ("result", "compare"): "compare", ("simulate",): "simulation",
 }  # fmt: skip
 
 
 def test_every_json_document_has_a_schema() -> None:
-    printing = {
-        words
-        for words, command in every_command()
-        for option in command.params
-        if option.name == "output" and "json" in option.type.choices
-    }
-    assert printing == SCHEMAS.keys()
+    assert {words for words, _ in every_command()} - RUNNING == SCHEMAS.keys()
     assert {f"{name}.json" for name in SCHEMAS.values()} <= {
         path.name for path in (REPOSITORY / "docs/schemas").iterdir()
     }
@@ -164,14 +169,47 @@ def test_every_json_document_has_a_schema() -> None:
     [
         (["corpus", "profiles"], "corpus-profiles"),
         (["corpus", "profiles", "reference"], "corpus-profiles"),
+        (["formats"], "formats"),
         (["bench", "storage"], "storage-tests"),
         (["bench", "storage", "stream", "--describe"], "storage-tests"),
         (["bench", "storage", "all", "--describe"], "storage-tests"),
     ],
 )
 def test_documents_are_as_their_schemas_say(argv: list[str], schema: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """And the other formats have the same: a line of JSON for each record, CSV with a name for each column."""
     assert main([*argv, "-o", "json"], {}) == OK
-    refuse_unlike_schema(schema, json.loads(capsys.readouterr().out))
+    refuse_unlike_schema(schema, document := json.loads(capsys.readouterr().out))
+    assert main([*argv, "-o", "jsonl"], {}) == OK
+    lines = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    assert lines == (document if isinstance(document, list) else [document])
+    assert main([*argv, "-o", "csv"], {}) == OK
+    rows = list(csv.DictReader(capsys.readouterr().out.splitlines()))
+    if isinstance(document, list):
+        assert [row["name"] for row in rows] == [each["name"] for each in document]
+    else:
+        assert {row["name"]: row["value"] for row in rows}["name"] == document["name"]
+
+
+@pytest.mark.parametrize(
+    ("value", "fields", "rows", "lines"),
+    [
+        ({"a": 1, "b": {"c": [1, 2], "d": [{"e": True}]}}, (), "name,value\na,1\nb.c,1; 2\nb.d.0.e,true\n", 1),
+        ([{"a": None}, {"b": "=1"}], (), "a,b\n,\n,'=1\n", 2),
+        (iter([{"path": ["a", "b"], "x": {"y": 1}}]), ("path", "x"), 'path,x\na / b,"{""y"": 1}"\n', 1),
+        ([], ("a",), "a\n", 0),
+    ],
+)
+def test_one_mechanism_prints_all_formats(
+    value: Any, fields: tuple[str, ...], rows: str, lines: int, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A record is `name,value`, records are rows; records in a record are flat, and so are lists of them."""
+    records = value if isinstance(value, dict) else list(value)
+    print_document(records if isinstance(value, dict) else iter(records), "csv", fields)
+    assert capsys.readouterr().out == rows
+    print_document(records, "jsonl")
+    assert len(capsys.readouterr().out.splitlines()) == lines
+    print_document(records if isinstance(value, dict) else iter(records), "json")
+    assert json.loads(capsys.readouterr().out) == records
 
 
 def test_a_usage_error_names_the_help_of_its_command(capsys: pytest.CaptureFixture[str]) -> None:
@@ -186,7 +224,6 @@ def test_a_usage_error_names_the_help_of_its_command(capsys: pytest.CaptureFixtu
 
 
 def test_a_shell_completes_commands_and_options() -> None:
-    """By typer's own mechanism."""
     for line, word, wanted in (
         ("edbench jo", "1", "job"),
         ("edbench job li", "2", "list"),
@@ -200,7 +237,6 @@ def test_a_shell_completes_commands_and_options() -> None:
 
 
 def test_a_document_goes_to_a_file_as_a_whole(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Standard output has nothing of it; a failed command leaves neither a file nor a draft."""
     file = tmp_path / "p.json"
     assert main(["corpus", "profiles", "reference", "-o", "json", "--output-file", str(file)], {}) == OK
     assert json.loads(file.read_text())["name"] == "reference"
@@ -264,7 +300,6 @@ def test_what_is_listed_comes_without_what_is_not(code: str, without: set[str]) 
 
 
 def test_a_search_brings_its_engine_and_no_more() -> None:
-    """Neither SQLAlchemy nor what documents, numbers in rows or the other engine take."""
     work = "controller.search.found, controller.search.opened, search.tantivy_engine"
     loaded = _packages(_modules(f"import cli.review, {work}"))
     assert loaded.isdisjoint({*HEAVY - {"tantivy"}, *DATABASE, "pydantic"})
@@ -272,7 +307,6 @@ def test_a_search_brings_its_engine_and_no_more() -> None:
 
 @pytest.mark.parametrize("code", ["import cli.main, cli.job, cli.review", "import core.services.keeper"])
 def test_little_comes_before_the_services_are_started(code: str) -> None:
-    """What talks to them, and what a command works with, comes while they start: whoever asks for jobs waits for them."""
     loaded = _modules(f"import sys; {code}")
     assert _packages(loaded).isdisjoint({*HEAVY, *DATABASE, "psycopg2", "msgspec", "pydantic", "rich", "ssl"})
 
@@ -306,7 +340,6 @@ def test_version(capsys: pytest.CaptureFixture[str]) -> None:
     ],
 )
 def test_usage_errors_are_one_line_and_status_2(argv: list[str], says: str, capsys: pytest.CaptureFixture[str]) -> None:
-    """What is wrong in one line on standard error, nothing on standard output, nothing started."""
     assert main(argv, {}) == USAGE
     shown = capsys.readouterr()
     assert shown.out == ""
@@ -328,7 +361,6 @@ def test_usage_errors_are_one_line_and_status_2(argv: list[str], says: str, caps
 def test_no_password_of_a_url_is_repeated(
     argv: list[str], env: dict[str, str], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """What a command says stands in logs and is sent to whoever is to help."""
     assert main(argv, env) == USAGE
     said = capsys.readouterr().err
     assert "cret" not in said
@@ -336,7 +368,6 @@ def test_no_password_of_a_url_is_repeated(
 
 
 def test_a_bad_variable_is_named(capsys: pytest.CaptureFixture[str]) -> None:
-    """Settings are checked with the variable's name."""
     assert main(["job", "list"], {"EDBENCH_SLOTS": "many"}) == USAGE
     assert "EDBENCH_SLOTS" in capsys.readouterr().err
 
@@ -363,7 +394,6 @@ def test_endings_have_their_status(error: BaseException, status: int) -> None:
 
 
 def test_tracebacks_only_on_request(capsys: pytest.CaptureFixture[str]) -> None:
-    """EDBENCH_DEBUG=1 shows where an error came from."""
     assert main(["discover", "/no/such/directory"], {"EDBENCH_DEBUG": "1"}) == USAGE
     assert "Traceback" in capsys.readouterr().err
 
@@ -375,7 +405,6 @@ ELSEWHERE = {*HEAVY, *DATABASE, "psycopg2", "pydantic", "asyncio", "multiprocess
 
 
 def test_inspecting_a_text_loads_no_other_reader(tmp_path: Path) -> None:
-    """In the command as in the process that reads: readers are loaded by the media types that are met."""
     (tmp_path / "a.txt").write_text("words")
     (tmp_path / "b.pdf").write_bytes(b"%PDF-1.4\n")
     command = "from cli.main import main; assert main(['inspect', {!r}], {{}}) == 0"
@@ -396,7 +425,6 @@ def test_inspecting_a_text_loads_no_other_reader(tmp_path: Path) -> None:
 
 
 def test_what_draws_the_summary_comes_while_others_read(tmp_path: Path) -> None:
-    """It is imported when the first processes are at work, and not by these."""
     place = tmp_path / "a.txt"
     place.write_text("words")
     code = (

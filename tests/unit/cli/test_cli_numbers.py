@@ -4,18 +4,23 @@ from __future__ import annotations
 
 import functools
 import math
+import os
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
 import typer
-from every_command import every_command
+from every_command import every_command, options
 from typer.exceptions import TyperException
 
-from cli.main import USAGE, _meaning, main
+from cli.discover import refuse_scaling
+from cli.main import OK, USAGE, _meaning, main
+from cli.options import numbers
 from cli.tree import Registered
 from core.errors import EdbenchError, UsageError
 from core.settings import parse_bytes
+from experiments.orders import DEFAULT_REPEATS
 
 _KINDS = {"int", "float"}
 _MOST_SAID = 300
@@ -42,7 +47,6 @@ def _outside(kind: Any) -> Iterator[str]:
 
 
 def test_commands_take_numbers_of_both_kinds() -> None:
-    """What follows looks at something: a command that is known to have one of each is among them."""
     found = {(words, option.opts[0], option.type.name.partition(" ")[0]) for words, _, option in _numbers()}
     assert {(("corpus", "generate"), "--scale", "float"), (("corpus", "generate"), "--seed", "int")} <= found
     assert {(("bench", "knee"), "--wait", "float"), (("bench", "storage"), "--scale", "float")} <= found
@@ -50,7 +54,6 @@ def test_commands_take_numbers_of_both_kinds() -> None:
 
 
 def test_every_number_has_a_least_and_a_most() -> None:
-    """Without one an absurd number reaches whatever counts with it: a column of a database, a list in memory, a wait."""
     open_ended = [
         (" ".join(words), option.opts[0])
         for words, _, option in _numbers()
@@ -77,7 +80,6 @@ def test_every_number_that_makes_no_sense_is_refused_in_one_line() -> None:
 
 
 def test_what_is_within_is_taken() -> None:
-    """The ends themselves: what is refused above is refused for its own sake."""
     for words, command, option in _numbers():
         for value in (option.type.min, option.type.max):
             taken = option.process_value(typer.Context(command), repr(value))
@@ -89,7 +91,6 @@ def _counting(_ctx: typer.Context, much: float = 1.0) -> None:
 
 
 def test_a_number_without_bounds_is_finite_all_the_same(capsys: pytest.CaptureFixture[str]) -> None:
-    """By what loads a command, and not by its own doing."""
     command = Registered("count", _counting, "edbench count", (), {}).load()
     assert command.make_context("count", ["--much=1e300"]).params["much"] == 1e300
     for value in ("nan", "inf", "-inf"):
@@ -125,3 +126,101 @@ def test_numbers_in_texts_are_refused_by_their_options(
     said = capsys.readouterr().err
     assert option in said
     assert len(said.splitlines()) == 1
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (("--shard",), "--databases 2"),
+        (("--source-copies", "2"), "--databases 2"),
+        (("--databases", "2", "--source-copies", "3"), "1 or 2"),
+        (("--databases", "2", "--shard", "--source-copies", "2"), "exclude each other"),
+        (("--ocr-languages", "eng"), "requires --ocr"),
+        (("--ocr", "--ocr-languages", "../eng"), "write eng or eng+deu"),
+    ],
+)
+def test_they_are_refused_before_anything_starts(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], options: tuple[str, ...], said: str
+) -> None:
+    """Promise: exit status 2 and one line that says what to do; no services are started."""
+    (tmp_path / "source").mkdir()
+    env = {"EDBENCH_SCRATCH": str(tmp_path / "scratch"), "EDBENCH_STORAGE": str(tmp_path / "storage")}
+    assert main(["discover", str(tmp_path / "source"), *options], env) == USAGE
+    error = capsys.readouterr().err
+    assert said in error
+    assert len(error.strip().splitlines()) == 1
+    assert not (tmp_path / "scratch").exists()
+
+
+def test_a_source_without_files_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Also one of directories: a filer that is not mounted leaves such a source, and its job would be complete at once."""
+    (tmp_path / "source" / "ann" / "mail").mkdir(parents=True)
+    env = {"EDBENCH_SCRATCH": str(tmp_path / "scratch"), "EDBENCH_STORAGE": str(tmp_path / "storage")}
+    assert main(["discover", str(tmp_path / "source")], env) == USAGE
+    error = capsys.readouterr().err
+    assert "is empty: there is no file in it" in error
+    assert len(error.strip().splitlines()) == 1
+    assert not (tmp_path / "scratch").exists()
+
+
+def test_workers_of_other_processes_are_not_counted_by_the_command() -> None:
+    """Inside a container `--workers 6` would change nothing: it is refused, and so is `--slots`."""
+    for workers, slots in ((6, None), (None, 2)):
+        with pytest.raises(UsageError, match=r"does not start the workers .* edbench scale 6"):
+            refuse_scaling(workers, slots)
+    refuse_scaling(None, None)
+
+
+def test_a_corpus_that_is_not_on_the_storage_under_test_is_refused(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    storage = Path("/dev/shm")
+    if not os.path.ismount(storage) or storage.stat().st_dev == tmp_path.stat().st_dev:
+        pytest.skip("/dev/shm is no file system of its own here")
+    login = "postgresql+psycopg2://u:p@h/d"
+    env = {"EDBENCH_DATABASES": f"db1={login}", "EDBENCH_BROKER": "redis://:p@h", "EDBENCH_STORAGE": str(storage)}
+    assert main(["corpus", "generate", str(tmp_path / "corpus"), "--scale", "0.0001"], env) == USAGE
+    error = capsys.readouterr().err
+    assert "not on the storage under test (memory (tmpfs)" in error
+    assert len(error.strip().splitlines()) == 1
+    assert not (tmp_path / "corpus").exists()
+
+
+REPEATING = (
+    *(("bench", name) for name in ("scale-up", "scale-out", "knee", "job-types", "r1", "storage")),
+    ("trace", "replay"),
+)
+
+
+@pytest.mark.parametrize("name", ["scale-up", "scale-out", "knee", "job-types", "r1", "storage"])
+def test_help_recommends_a_number_of_repeats(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["bench", name, "--help"], {}) == OK
+    assert "5 or more are recommended" in " ".join(capsys.readouterr().out.split())
+
+
+def test_defaults_of_repeats_agree() -> None:
+    """But for `bench plan`, which chooses the number by the time that there is."""
+    defaults = {words: command["repeats"].default for words in REPEATING if (command := options(*words))}
+    assert set(defaults.values()) == {DEFAULT_REPEATS}
+
+
+def test_numbers_are_whole_and_at_least_one() -> None:
+    """Lists of points are read as people write them; anything else names the option."""
+    assert numbers("1, 2,8", "--workers") == [1, 2, 8]
+    for wrong in ("", ",", "1,x", "1;2", "-1", "1.5", "9999"):
+        with pytest.raises(UsageError, match="--workers"):
+            numbers(wrong, "--workers")
+
+
+@pytest.mark.parametrize(
+    ("argv", "says"),
+    [
+        (["bench", "nonsense"], "No such command"),
+        (["bench", "scale-up"], "Missing option"),
+        (["bench", "scale-up", "--corpus", ".", "--repeats", "0"], "--repeats"),
+        (["result", "compare", "/no/such/result"], "give a result.json"),
+    ],
+)
+def test_usage_errors_are_one_line(argv: list[str], says: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(argv, {}) == USAGE
+    assert says in capsys.readouterr().err

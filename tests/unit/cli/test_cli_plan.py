@@ -12,7 +12,7 @@ from schema_check import refuse_unlike_schema
 
 from cli.main import OK, USAGE, main
 from experiments.result.codec import write_result
-from experiments.workloads.discovery.phase_use import CallUse, PhaseUse
+from experiments.workloads.discovery.figures import CallUse, PhaseUse
 from experiments.workloads.discovery.result import PointSpec
 
 FIGURES = {
@@ -42,7 +42,6 @@ def result(tmp_path: Path) -> Path:
 
 
 def test_a_plan_is_printed_and_written(result: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Every command that it prints is one: what it makes is what the next one takes."""
     file, storage = tmp_path / "p.json", tmp_path / "a filer"
     arguments = ["--filer-cache", "2GB", "--client-memory", "8GB", "--hours", "20", "--from", str(result)]
     assert (
@@ -82,7 +81,6 @@ def test_a_plan_is_printed_and_written(result: Path, tmp_path: Path, capsys: pyt
 def test_what_cannot_be_done_is_one_line(
     arguments: list[str], said: str, result: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """The later of two options of one name counts."""
     usual = ["--filer-cache", "32GB", "--client-memory", "128GB", "--from", str(result)]
     assert main(["bench", "plan", *usual, *arguments], {}) == USAGE
     lines = capsys.readouterr().err.strip().splitlines()
@@ -91,7 +89,6 @@ def test_what_cannot_be_done_is_one_line(
 
 
 def test_a_cache_that_nobody_declared_is_asked_for(result: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Or taken from where jobs take it."""
     assert main(["bench", "plan", "--from", str(result)], {}) == USAGE
     assert "--filer-cache" in capsys.readouterr().err
     usual = ["--from", str(result), "--hours", "99", "--client-memory", "40GB", "--storage", str(result / "none")]
@@ -100,7 +97,6 @@ def test_a_cache_that_nobody_declared_is_asked_for(result: Path, capsys: pytest.
 
 
 def test_a_result_without_calls_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """An older version's."""
     write_result(a_result({PointSpec(1, 1, 4): [a_run(result=FIGURES)]}), tmp_path)
     assert main(["bench", "plan", "--from", str(tmp_path), "--filer-cache", "0B"], {}) == USAGE
     assert "no records of calls" in capsys.readouterr().err

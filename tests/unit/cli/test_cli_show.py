@@ -3,16 +3,25 @@
 from __future__ import annotations
 
 import io
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
 
+import psutil
 import pytest
 from job_figures import TRACE, figures
 from rich.console import Console
 
 from cli.context import CommandContext
-from cli.output import bytes_text, harmless, table
+from cli.output import await_answer, bytes_text, harmless, table
+from cli.progress import PLAIN_SECONDS, PlainDisplay, panel, progress_display
 from cli.review import highlighted
 from cli.summary import show_result
 from controller.jobs.figures import Figures
+from controller.jobs.progress import Snapshot
+from core.records import JobState, Phase
 
 
 def shown(of: Figures) -> str:
@@ -51,14 +60,12 @@ def test_a_name_is_shown_as_it_is(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_a_label_says_what_to_do_about_it() -> None:
-    """A line for each that something can be done about."""
     text = shown(figures(labels=["CACHED: not a storage result", "GENERATOR-LIMITED", "latencies are closed-loop"]))
     todo = [line for line in text.splitlines() if line.startswith("what to do")]
     assert ["CACHED" in todo[0], "GENERATOR-LIMITED" in todo[1], len(todo)] == [True, True, 2]
 
 
 def test_what_the_processor_dominates_is_marked() -> None:
-    """A p99 of waiting is no p99 of the storage; the shares of the time in calls stand beside."""
     read = {"count": 5, "bytes": 10, "errors": 0, "p50_us": 1.0, "p99_us": 2.0, "max_us": 3.0, "processor": ["p99"]}
     time = {"call_s": 10.0, "service_s": 5.0, "queue_s": 2.0, "processor_s": 3.0, "exact": True, "dominated": {}}
     text = shown(figures(calls={"read": read}, call_time=time))
@@ -71,7 +78,6 @@ def test_what_the_processor_dominates_is_marked() -> None:
 
 
 def test_calls_that_move_bytes_are_shown_by_size() -> None:
-    """A line for each class of size under the op's: a p99 of 4 KiB is not one of whole files."""
     sizes = {
         "to 4 KiB": {"count": 7, "p50_us": 11.0, "p99_us": 12.0},
         "over 1 MiB": {"count": 3, "p50_us": 21.0, "p99_us": 4321.0},
@@ -86,7 +92,6 @@ def test_calls_that_move_bytes_are_shown_by_size() -> None:
 
 
 def test_what_is_not_recorded_is_named() -> None:
-    """With its bytes where somebody counts them."""
     nobody = {"recorded": False, "read_bytes": None, "written_bytes": None, "when": "w", "counted_by": "t"}
     kinds = [
         {
@@ -106,7 +111,6 @@ def test_what_is_not_recorded_is_named() -> None:
 
 
 def test_wire_read_over_call_read_stands_in_the_summary() -> None:
-    """By phase where it can be told; not at all without NFS."""
     share = {"seconds": 1.0, "call_read_bytes": 9, "wire_read_bytes": 6}
     phases = {"walk": share | {"ratio": None, "why": "nothing was read by calls"}, "expand": share | {"ratio": 0.94}}
     wire = {"total": share | {"ratio": 0.66}, "phases": phases, "sources": [], "other_jobs": 0}
@@ -115,7 +119,6 @@ def test_wire_read_over_call_read_stands_in_the_summary() -> None:
 
 
 def test_a_trace_stands_in_the_summary_with_what_it_lacks() -> None:
-    """One line for each job that asked for one."""
     lines = [line.strip() for line in shown(figures(trace=TRACE)).splitlines()]
     assert "trace       /s/t (8.1 kB, 1,000 calls)" in lines
     assert "1,000 calls, 12 more are lost" in shown(figures(trace=TRACE | {"lost": 12}))
@@ -129,14 +132,12 @@ def test_counts_that_do_not_add_up_are_shouted() -> None:
 
 
 def test_names_are_never_taken_for_markup() -> None:
-    """A file called [red] or [/] is shown as it is called."""
     out = io.StringIO()
     Console(file=out, width=80).print(table(("name",), [("[red]x[/] [/bold]",)]))
     assert "[red]x[/] [/bold]" in out.getvalue()
 
 
 def test_matches_are_bold_and_nothing_is_lost() -> None:
-    """The marks of a snippet become style; its text stays."""
     text = highlighted("one \x02two\x03 three\nfour \x02five\x03")
     assert text.plain == "one two three four five"
     assert [text.plain[span.start : span.end] for span in text.spans] == ["two", "five"]
@@ -152,5 +153,107 @@ def test_sizes_are_decimal(nbytes: int, text: str) -> None:
 
 
 def test_text_of_evidence_does_not_drive_a_terminal() -> None:
-    """Escapes and carriage returns are shown as what they are; lines and tabs stay."""
     assert harmless("a\tb\nc\x1b[2Jd\re\x9bf\u0301") == "a\tb\nc\ufffd[2Jd\ufffde\ufffdf\u0301"
+
+
+def snapshot(share: float | None = 0.5) -> Snapshot:
+    """A job in the middle of its index phase."""
+    return Snapshot(
+        state=JobState.RUNNING,
+        phase=Phase.INDEX,
+        reason=None,
+        items_done=10,
+        items_known=20,
+        share=share,
+        tasks_done=1,
+        tasks_known=2,
+        raw_gb_per_hour=1.0,
+        discovered_gb_per_hour=2.0,
+        raw_gb_per_hour_now=3.0,
+        discovered_gb_per_hour_now=4.0,
+        calls_per_second=5.0,
+        exceptions=6,
+        elapsed_s=7.0,
+        phase_left_s=None,
+        left_s=None,
+    )
+
+
+def test_a_pipe_gets_one_plain_line_every_five_seconds() -> None:
+    out = io.StringIO()
+    with progress_display(Console(file=out, width=200)) as display:
+        assert isinstance(display, PlainDisplay)
+        for tenth in range(161):
+            display.show(snapshot(), tenth / 10)
+    lines = out.getvalue().splitlines()
+    assert len(lines) == int(16 / PLAIN_SECONDS)
+    assert all(line.startswith("index 50 % · 10 of 20 items") and line.isprintable() for line in lines)
+
+
+def test_the_panel_shows_everything_that_is_asked_for() -> None:
+    """Phase, items, GB/hour now and since start, calls, exceptions, time; with and without a known share."""
+    for share in (None, 0.5):
+        out = io.StringIO()
+        Console(file=out, width=160).print(panel(snapshot(share)))
+        shown = out.getvalue()
+        for piece in ("index", "10 of 20 items", "4.0 now, 2.0 since start", "5", "6 exceptions", "7.0 s elapsed"):
+            assert piece in shown
+
+
+REPOSITORY = Path(__file__).parents[3]
+# The opening of a FIFO that nobody writes to waits as a call to a dead server does.
+_COMMAND = """
+import sys
+from pathlib import Path
+from cli.output import await_answer
+await_answer(Path(sys.argv[1]), waits="job 1 is suspended; ", look=lambda path: open(path), patience=0.05)
+print("went on")
+"""
+
+
+def _command(fifo: Path) -> subprocess.Popen[str]:
+    """A command that looks at it; it has said that there is no answer."""
+    started = subprocess.Popen(
+        [sys.executable, "-c", _COMMAND, str(fifo)],
+        cwd=REPOSITORY,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    assert started.stderr is not None
+    assert started.stderr.readline() == (
+        f"edbench: job 1 is suspended; the storage at {fifo} has not answered for 0.05 s: is its server up?"
+        " Waiting for it; Ctrl-C ends this\n"
+    )
+    return started
+
+
+@pytest.fixture
+def fifo(tmp_path: Path) -> Path:
+    path = tmp_path / "fifo"
+    os.mkfifo(path)
+    return path
+
+
+def test_a_silent_storage_is_said_and_waited_for(fifo: Path) -> None:
+    command = _command(fifo)
+    with fifo.open("w"):  # whoever looks is answered
+        out, err = command.communicate(timeout=60)
+    assert (out, err) == ("went on\n", f"edbench: the storage at {fifo} answers\n")
+    assert command.returncode == 0
+
+
+def test_ctrl_c_ends_the_waiting(fifo: Path) -> None:
+    """The command and its pipes, though the look still waits: whoever reads from it comes to the end."""
+    command = _command(fifo)
+    command.send_signal(signal.SIGINT)
+    out, err = command.communicate(timeout=60)
+    assert out == ""
+    assert err.rstrip().endswith("KeyboardInterrupt")
+    os.close(os.open(fifo, os.O_WRONLY | os.O_NONBLOCK))  # refused where nobody looks any more; now that goes, too
+
+
+def test_storage_that_answers_is_not_spoken_of(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    await_answer(tmp_path, tmp_path / "none", patience=60.0)
+    assert capfd.readouterr().err == ""
+    assert not [child for child in psutil.Process().children() if child.status() == psutil.STATUS_ZOMBIE]

@@ -85,14 +85,12 @@ def _told(words: tuple[str, ...], *options: str) -> list[str]:
 
 
 def test_every_command_that_is_made_from_an_order_is_attacked() -> None:
-    """None is missing above, and there are attacks of each."""
     assert _made().keys() == NEEDED.keys()
     assert all([value for _, info in fields for value in _beyond(info)] for fields in _made().values())
 
 
 @pytest.mark.parametrize("words", NEEDED, ids=" ".join)
 def test_what_a_command_does_by_default_is_allowed(words: tuple[str, ...], capsys: pytest.CaptureFixture[str]) -> None:
-    """It comes as far as to its settings; so an attack that does not was refused for its own sake."""
     assert main(_told(words), STOP) == USAGE
     assert "EDBENCH_SLOTS" in capsys.readouterr().err
 
@@ -101,7 +99,6 @@ def test_what_a_command_does_by_default_is_allowed(words: tuple[str, ...], capsy
 def test_what_is_out_of_bounds_is_refused_by_its_option(
     words: tuple[str, ...], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Exit status 2, one line, before anything is started."""
     attacks = [(f"--{name.replace('_', '-')}", value) for name, info in _made()[words] for value in _beyond(info)]
     for option, value in attacks:
         what = f"{option}={value[:40]!r}"
@@ -126,7 +123,6 @@ def test_what_is_out_of_bounds_is_refused_by_its_option(
 def test_what_no_bound_says_is_refused_too(
     words: tuple[str, ...], option: str, value: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Patterns, and numbers of options that are in no order."""
     assert main(_told(words, f"{option}={value}"), STOP) == USAGE
     said = capsys.readouterr().err
     assert option in said
@@ -160,7 +156,6 @@ class Bounded(Order):
     ],
 )
 def test_whatever_a_model_checks_is_checked(option: str, value: str, said: str) -> None:
-    """Also what no option of a command line can say, such as a bound that is outside itself, and validators."""
     heard: list[Bounded] = []
 
     def command(*, order: Bounded) -> None:

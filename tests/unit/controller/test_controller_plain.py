@@ -2,11 +2,21 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
+import os
+import pwd
+import socket
 import uuid
+from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
+import pytest
+
+from controller.custody.check import check_list
+from controller.operator import acting, operator
 from controller.search.found import HIGHLIGHT_START, HIGHLIGHT_STOP, FoundItem
 from controller.timeline.model import Limit, OpCalls, Panel, PauseSpan, PhaseSpan, Series, SizeCalls, Timeline
 from controller.verify.group import GroupVerification
@@ -53,7 +63,6 @@ def test_a_timeline() -> None:
 
 
 def test_a_hit() -> None:
-    """Without marks; with database and job where several were searched, and only there."""
     alone = {
         "item": str(ITEM), "score": 1.2346, "container_path": ["a", "b"], "custodian": "c", "family": None,
         "kind": "message", "media_type": "t/x", "snippet": "so many words",
@@ -72,7 +81,6 @@ def _verified(manifest: Path | None, *counts: Count) -> Verification:
 
 
 def test_a_verification_and_a_groups() -> None:
-    """Differences by sort and kind, and in sum; a group has the sums of its jobs, and what is in several of them."""
     found = _verified(Path("/c/m"), Count("missing", "message", 2), Count("missing", "x", 1), Count("text", "x", 4))
     example = {"what": "missing", "kind": "message", "container_path": ["a"], "expected": "", "found": "x"}
     plain = {
@@ -87,3 +95,96 @@ def test_a_verification_and_a_groups() -> None:
     assert group["jobs"][0] == plain | {"database": "db1"}
     assert (group["items"], group["missing"], group["extra"], group["wrong"]) == (16, 3, 2, 4)
     assert (group["doubled"], group["differences"]) == (2, 9)
+
+
+_JOB = uuid.UUID(int=7)
+_AT, _SECONDS = "2026-11-27T10:00:00+00:00", "1795773600.000000"
+
+
+def _action(action: str, details: dict[str, Any], before: str | None) -> dict[str, Any]:
+    """With its hash behind the one before; `before` None: the first."""
+    hashed = "\n".join((_SECONDS, "ann@host", action, json.dumps(details)))
+    start = _JOB.bytes if before is None else bytes.fromhex(before)
+    chain = hashlib.sha256(start + hashed.encode()).hexdigest()
+    told = {"record": "action", "job": str(_JOB), "at": _AT, "who": "ann@host", "action": action, "details": details}
+    return told | {"chain": chain, "hashed": hashed, "broken": False}
+
+
+def _chained(*actions: str) -> list[dict[str, Any]]:
+    out: list[dict[str, Any]] = []
+    for number, action in enumerate(actions):
+        out.append(_action(action, {"n": number}, out[-1]["chain"] if out else None))
+    return out
+
+
+def _bare(action: str) -> dict[str, Any]:
+    """Without a hash, as those have that are older than hashes."""
+    return _action(action, {"tag": "privileged"}, None) | {"chain": None}
+
+
+def _faults(*lists: Iterable[dict[str, Any]], noted: Iterable[str] = ()) -> list[str]:
+    """Of lists behind each other, each with its end."""
+    lines: list[str] = []
+    for actions in map(list, lists):
+        lines += map(json.dumps, [*actions, {"record": "end", "actions": len(actions), "items": 0}])
+    told: list[str] = []
+    assert check_list(lines, noted, told.append).faults == len(told)
+    return told
+
+
+def test_nothing_stands_before_the_creation_of_a_job() -> None:
+    """Where that has a hash, an action without one is no older one but put in: wherever it is, in another list, too."""
+    true, forged = _chained("created", "tagged"), _bare("untagged")
+    noted = [true[-1]["chain"]]
+    assert _faults(true, noted=noted) == []
+    (fault,) = _faults([forged, *true], noted=noted)
+    assert "no action can come before the creation of a job" in fault
+    assert "was removed" in _faults([true[0], forged, true[1]])[0]
+    assert "was removed" in _faults(true, [forged], noted=noted)[0]
+    assert "before the creation of a job" in _faults([forged], true, noted=noted)[0]
+    late = _chained("tagged", "created")
+    assert "before the creation of a job" in _faults(late)[0]
+
+
+def test_actions_that_are_older_than_hashes_say_what_their_text_says() -> None:
+    older = [_bare("tagged"), *_chained("untagged", "paused")]
+    assert _faults(older) == []
+    assert "who differs from its text" in _faults([older[0] | {"who": "eve@host"}, *older[1:]])[0]
+    assert "number of lines" in _faults([older[0] | {"hashed": "anything"}, *older[1:]])[0]
+
+
+def test_lists_of_one_job_may_stand_behind_each_other() -> None:
+    """As it was, and as it went on; a list that says something else than the one before is told, where its hashes are right,
+    too."""
+    true = _chained("created", "tagged", "paused")
+    assert _faults(true[:2], true, true[:1], noted=[true[-1]["chain"]]) == []
+    other = _chained("created", "untagged", "resume")
+    faults = _faults(true, other)
+    assert len(faults) == 2
+    assert "an earlier list of the same job has another action in this position" in faults[0]
+    assert _faults(true[:1], other) == []
+    told: list[str] = []
+    lines = [*map(json.dumps, true), json.dumps({"record": "end", "actions": 3, "items": 0}), json.dumps(true[0])]
+    done = check_list([*lines, json.dumps({"record": "end", "actions": 1, "items": 0})], [], told.append)
+    assert (told, done.last) == ([], {str(_JOB): true[-1]["chain"]})
+
+
+def test_the_environment_names_nobody(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("LOGNAME", "USER", "LNAME", "USERNAME"):
+        monkeypatch.setenv(name, "alice")
+    monkeypatch.delenv("SUDO_USER", raising=False)
+    own = f"{pwd.getpwuid(os.geteuid()).pw_name}@{socket.gethostname()}"
+    assert operator() == own
+    monkeypatch.setenv("SUDO_USER", "ann.lee")
+    assert operator() == f"{own} (sudo: ann.lee)"
+    for forged in ("", "ann\ncreated", "a" * 65, "ann) (sudo: bob"):
+        monkeypatch.setenv("SUDO_USER", forged)
+        assert operator() == own
+    with acting("page at 10.1.1.1"):
+        assert operator() == "page at 10.1.1.1"
+
+
+def test_a_user_without_a_name_has_a_number(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("SUDO_USER", raising=False)
+    monkeypatch.setattr(os, "geteuid", lambda: 3_999_999_999)
+    assert operator() == f"uid 3999999999@{socket.gethostname()}"

@@ -17,7 +17,6 @@ def _read_anew() -> None:
 
 @pytest.mark.parametrize("group", ["edbench.commands", "edbench.web"])
 def test_the_same_is_found_as_by_the_standard_library(group: str) -> None:
-    """Which takes too long to import for a command's help."""
     expected: dict[str, set[str]] = {}
     for one in entry_points(group=group):
         expected.setdefault(one.name, set()).add(one.value)
@@ -25,7 +24,6 @@ def test_the_same_is_found_as_by_the_standard_library(group: str) -> None:
 
 
 def test_a_package_adds_modules(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Installed from a wheel or from a checkout; one that is found twice counts once; what is no package is passed over."""
     for place, folder in (("a", "edbench_x-1.dist-info"), ("b", "edbench_x.egg-info"), ("b", "other-1.dist-info")):
         (tmp_path / place / folder).mkdir(parents=True)
         (tmp_path / place / folder / "entry_points.txt").write_text("[edbench.web]\nx = x.routes\n[other]\ny = z\n")

@@ -53,7 +53,6 @@ def _model(tmp_path: Path, servers: int = 1, service_us: float = 1000.0) -> File
 
 
 def test_a_queue_serves_in_order_and_counts_the_wait(tmp_path: Path, path: Path) -> None:
-    """Calls that come at once wait for one another; those that find a free server do not."""
     with Arbiter(path, _model(tmp_path)) as arbiter:
         assert [arbiter.book(Op.STAT, 0, 0) for _ in range(3)] == [1 * MS, 2 * MS, 3 * MS]
         assert arbiter.book(Op.STAT, 0, 10 * MS) == 11 * MS
@@ -62,13 +61,11 @@ def test_a_queue_serves_in_order_and_counts_the_wait(tmp_path: Path, path: Path)
 
 
 def test_servers_work_side_by_side(tmp_path: Path, path: Path) -> None:
-    """Two servers end two calls at once, and the third after either."""
     with Arbiter(path, _model(tmp_path, servers=2)) as arbiter:
         assert [arbiter.book(Op.STAT, 0, 0) for _ in range(4)] == [1 * MS, 1 * MS, 2 * MS, 2 * MS]
 
 
 def test_all_users_share_the_queue(tmp_path: Path, path: Path) -> None:
-    """What another slot has booked is waited for: that is what makes it one filer."""
     model = _model(tmp_path)
     with Arbiter(path, model) as arbiter:
         pid = os.fork()
@@ -80,7 +77,6 @@ def test_all_users_share_the_queue(tmp_path: Path, path: Path) -> None:
 
 
 def test_the_link_bounds_bytes(tmp_path: Path, path: Path) -> None:
-    """Bytes take their time on the link after the processor's, and the link is one for all."""
     with Arbiter(path, _model(tmp_path)) as arbiter:
         first = arbiter.book(Op.READ, 10_000, 0)
         assert first == 100_000 + 10 * MS
@@ -89,7 +85,6 @@ def test_the_link_bounds_bytes(tmp_path: Path, path: Path) -> None:
 
 
 def test_misses_are_the_stated_share(tmp_path: Path, path: Path) -> None:
-    """Every fourth read goes to the disk, in every run the same."""
     with Arbiter(path, _model(tmp_path)) as arbiter:
         for n in range(400):
             arbiter.book(Op.READ, 0, n * MS)
@@ -98,14 +93,12 @@ def test_misses_are_the_stated_share(tmp_path: Path, path: Path) -> None:
 
 
 def test_no_service_time_bends_nothing(tmp_path: Path, path: Path) -> None:
-    """Without service time every call ends when it came."""
     with Arbiter(path, _model(tmp_path, service_us=0.0)) as arbiter:
         assert {arbiter.book(Op.OPEN, 0, 7 * MS) for _ in range(100)} == {7 * MS}
         assert arbiter.snapshot().stations["metadata"].waited_ns == 0
 
 
 def test_a_slot_killed_while_it_books_holds_nobody_up(tmp_path: Path, path: Path) -> None:
-    """SIGKILL at any instruction: the lock goes with the process and the counters stay sane."""
     model = _model(tmp_path, servers=4, service_us=1.0)
     with Arbiter(path, model) as arbiter:
         for _ in range(20):
@@ -126,7 +119,6 @@ def test_a_slot_killed_while_it_books_holds_nobody_up(tmp_path: Path, path: Path
 
 
 def test_it_goes_with_its_last_user(tmp_path: Path, path: Path) -> None:
-    """Nothing is left in shared memory, and nobody loses a filer that is still in use."""
     model = _model(tmp_path)
     ready, done = os.pipe(), os.pipe()
     pid = os.fork()
@@ -159,7 +151,6 @@ def test_a_link_in_its_place_is_refused(tmp_path: Path, path: Path) -> None:
 
 
 def test_installations_do_not_share_a_filer(tmp_path: Path) -> None:
-    """One arbiter for each scratch and each set of numbers."""
     one, two = _model(tmp_path), _model(tmp_path, servers=2)
     paths = {arbiter_path(m.digest, tmp_path / s) for m in (one, two) for s in "ab"} | {
         arbiter_path(one.digest, tmp_path / "a")
@@ -168,7 +159,6 @@ def test_installations_do_not_share_a_filer(tmp_path: Path) -> None:
 
 
 def test_the_delay_is_part_of_the_recorded_call(tmp_path: Path, path: Path) -> None:
-    """Every op is delayed inside its call, failed ones too, and recorded with the delay, which it has once."""
     # A delay ends when there is a processor to go on with: a moment at which there is one is waited for.
     until(lambda: _median_of_delayed_calls(tmp_path, path) < 8 * MS, "calls of 3 ms take about as long")
 

@@ -2,22 +2,26 @@
 
 from __future__ import annotations
 
+import math
 import os
 import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from core.errors import UsageError
-from core.filer import FilerModel, load_filer
-from core.filer.arbiter import Arbiter
+from core.filer import FilerModel, emulation, load_filer
+from core.filer.arbiter import MOST, Arbiter
 from core.filer.emulation import EmulatedFiler, Pacer
-from core.filer.load import PROFILES
+from core.filer.load import PROFILES, profile_names
 from core.filer.model import load_protocol, protocol_names, protocol_of
 from core.filer.use import SHARED_MEMORY
 from core.operations import MemoryRecorder, Op
 from core.records import Phase
+from core.settings import read_settings
 from experiments.conditions import emulated
 
 MS = 1_000_000
@@ -63,7 +67,6 @@ def _model(tmp_path: Path, more: str = "", index: str = "") -> FilerModel:
 
 
 def test_a_call_is_as_many_filer_ops_as_the_protocol_says(tmp_path: Path, path: Path) -> None:
-    """By op, by entry of a listing, by transfer begun; each with its own service time, at the unit that serves it."""
     with Arbiter(path, _model(tmp_path)) as arbiter:
         assert arbiter.book(Op.OPEN, 0, 0) == 3 * MS
         assert arbiter.book(Op.SCAN, 0, 10 * MS, argument=40) == 10 * MS + 2 * MS + 20 * MS // 10
@@ -76,7 +79,6 @@ def test_a_call_is_as_many_filer_ops_as_the_protocol_says(tmp_path: Path, path: 
 
 
 def test_calls_of_phase_index_may_be_other_filer_ops(tmp_path: Path, path: Path) -> None:
-    """Those that the protocol names for it, and only while a slot works on a task of that phase; a result holds them, too."""
     plain = _model(tmp_path).digest
     model = _model(tmp_path, index="[index_call]\nopen = { LOOKUP = 1.0, READ = 40.0 }")
     assert model.protocol is not None
@@ -95,7 +97,6 @@ def test_calls_of_phase_index_may_be_other_filer_ops(tmp_path: Path, path: Path)
 
 
 def test_both_units_are_asked_and_neither_loses_its_ceiling(tmp_path: Path, path: Path) -> None:
-    """Closes take 0.1 ms of metadata and 0.25 ms of data each: of a hundred that come at once the data unit is never idle."""
     with Arbiter(path, _model(tmp_path)) as arbiter:
         ends = [arbiter.book(Op.CLOSE, 0, 0) for _ in range(100)]
         assert ends[0] == 100_000 + 250_000
@@ -104,7 +105,6 @@ def test_both_units_are_asked_and_neither_loses_its_ceiling(tmp_path: Path, path
 
 
 def test_each_filer_op_waits_for_its_round_trip(tmp_path: Path, path: Path) -> None:
-    """A delay and no queue: two calls at once wait for it side by side."""
     model = _model(tmp_path, "[client]\nround_trip_us = 1000.0")
     with Arbiter(path, model) as arbiter:
         assert arbiter.book(Op.OPEN, 0, 0) == 3 * MS + 3 * MS
@@ -113,7 +113,6 @@ def test_each_filer_op_waits_for_its_round_trip(tmp_path: Path, path: Path) -> N
 
 
 def test_filers_that_expand_otherwise_are_not_the_same(tmp_path: Path) -> None:
-    """The digest stands for behaviour: another expansion, transfer, cache or round trip is another filer."""
     changes = ("LOOKUP = 3.0", "LOOKUP = 4.0"), ("transfer_bytes = 1000", "transfer_bytes = 1001")
     digests = {_model(tmp_path).digest, _model(tmp_path, "[client]\nround_trip_us = 1.0").digest,
                _model(tmp_path, "[client]\ncache_bytes = 4096").digest}  # fmt: skip
@@ -137,14 +136,12 @@ def test_ours_say_how_they_are_known() -> None:
 
 
 def test_a_filer_of_calls_says_so(tmp_path: Path) -> None:
-    """One that names no protocol."""
     (tmp_path / "calls.toml").write_text('name = "calls"\n[metadata]\nservice_us.default = 100.0\n')
     told = " ".join((emulated(load_filer(str(tmp_path / "calls.toml"))) or {})["assumptions"])
     assert "every call counts as one filer op" in told
 
 
 def test_what_the_server_counted_stands_beside_and_is_told(tmp_path: Path) -> None:
-    """Of a compound of NFSv4.2 it counts every operation. Nothing is booked by it: what is emulated stays."""
     nas = PROFILES / "nas-1g.toml"
     alike = (
         f'name = "mine"\nprotocol = "nfs-v4.2"\n[mix]\n{nas.read_text().partition("[mix]")[2].partition(chr(10))[2]}'
@@ -167,7 +164,6 @@ def test_what_the_server_counted_stands_beside_and_is_told(tmp_path: Path) -> No
 
 
 def test_plain_data_and_back(tmp_path: Path) -> None:
-    """A result holds the protocol whole, so that a prediction needs no file."""
     protocol = _model(tmp_path).protocol
     assert protocol is not None
     assert protocol_of(protocol.to_plain(), "result", protocol.source) == protocol
@@ -192,7 +188,6 @@ def test_plain_data_and_back(tmp_path: Path) -> None:
     ],
 )
 def test_impossible_expansions_are_refused_in_one_line(tmp_path: Path, old: str, new: str, says: str) -> None:
-    """Before anything starts, with the key."""
     file = tmp_path / "small.toml"
     file.write_text(_PROTOCOL.replace(old, new))
     with pytest.raises(UsageError) as caught:
@@ -207,7 +202,6 @@ def test_a_protocol_that_is_not_there_is_told_with_those_that_are() -> None:
 
 
 def test_storage_tells_the_filer_what_a_call_found(tmp_path: Path, path: Path) -> None:
-    """Entries of a listing reach the expansion through the real layer: 20 of them are 10 ops more."""
     from core.storage.layer import Storage
 
     class Now:
@@ -222,3 +216,372 @@ def test_storage_tells_the_filer_what_a_call_found(tmp_path: Path, path: Path) -
         storage = Storage(MemoryRecorder(), filer=EmulatedFiler(arbiter, Now()))  # type: ignore[arg-type]
         storage.scan(bytes(directory))
         assert arbiter.snapshot().stations["metadata"].filer_ops == pytest.approx(2 + 10)
+
+
+_FILER_CORE_FILER_CLIENT_CACHE = """
+name = "mine"
+[data]
+service_us.default = 1000.0
+[link]
+bytes_per_s = 1e9
+[client]
+cache_bytes = {size}
+reread_us = 7.0
+"""
+
+
+def _model_of_core_filer_client_cache(tmp_path: Path, size: int = 10_000) -> FilerModel:
+    (tmp_path / "filer.toml").write_text(_FILER_CORE_FILER_CLIENT_CACHE.format(size=size))
+    model = load_filer(str(tmp_path / "filer.toml"))
+    assert model is not None
+    return model
+
+
+def _moved(arbiter: Arbiter) -> int:
+    """Bytes over the link, at 1 GB/s."""
+    return arbiter.snapshot().stations["link"].busy_ns
+
+
+def test_what_was_read_or_written_is_not_fetched_again(tmp_path: Path, path: Path) -> None:
+    """A second read costs what a re-read costs, whatever is queued at the filer."""
+    with Arbiter(path, _model_of_core_filer_client_cache(tmp_path)) as arbiter:
+        arbiter.book(Op.READ, 4000, 0, b"/a", 0)
+        arbiter.book(Op.WRITE, 2000, 0, b"/b", 0)
+        before = _moved(arbiter)
+        assert arbiter.book(Op.READ, 4000, 0, b"/a", 0) == 7_000
+        assert arbiter.book(Op.READ, 2000, 0, b"/b", 0) == 7_000
+        assert _moved(arbiter) == before == 6000
+        counts = arbiter.snapshot()
+        assert (counts.cached_calls, counts.cached_bytes, counts.stations["data"].calls) == (2, 6000, 2)
+
+
+def test_only_what_is_missing_goes_over_the_wire(tmp_path: Path, path: Path) -> None:
+    with Arbiter(path, _model_of_core_filer_client_cache(tmp_path)) as arbiter:
+        arbiter.book(Op.READ, 1000, 0, b"/a", 0)
+        arbiter.book(Op.READ, 5000, 0, b"/a", 0)
+        assert _moved(arbiter) == 5000
+        arbiter.book(Op.READ, 500, 0, b"/a", 4500)
+        assert _moved(arbiter) == 5000
+
+
+def test_a_full_cache_lets_go_of_what_was_used_longest_ago(tmp_path: Path, path: Path) -> None:
+    with Arbiter(path, _model_of_core_filer_client_cache(tmp_path)) as arbiter:
+        arbiter.book(Op.READ, 1000, 0, b"/old", 0)
+        arbiter.book(Op.READ, 1000, 0, b"/used", 0)
+        for n in range(12):
+            arbiter.book(Op.READ, 1000, 0, b"/f%d" % n, 0)
+            if n == 6:
+                arbiter.book(Op.READ, 1000, 0, b"/used", 0)
+        before = _moved(arbiter)
+        arbiter.book(Op.READ, 1000, 0, b"/used", 0)
+        assert _moved(arbiter) == before
+        arbiter.book(Op.READ, 1000, 0, b"/old", 0)
+        assert _moved(arbiter) == before + 1000
+
+
+def test_a_file_larger_than_the_cache_is_not_in_it(tmp_path: Path, path: Path) -> None:
+    with Arbiter(path, _model_of_core_filer_client_cache(tmp_path)) as arbiter:
+        for _ in range(2):
+            for offset in range(0, 30_000, 1000):
+                arbiter.book(Op.READ, 1000, 0, b"/large", offset)
+        assert _moved(arbiter) == 60_000
+
+
+def test_names_move_and_go(tmp_path: Path, path: Path) -> None:
+    with Arbiter(path, _model_of_core_filer_client_cache(tmp_path)) as arbiter:
+        arbiter.book(Op.WRITE, 2000, 0, b"/a.tmp", 0)
+        arbiter.book(Op.RENAME, 0, 0, b"/a", 0, b"/a.tmp")
+        before = _moved(arbiter)
+        arbiter.book(Op.READ, 2000, 0, b"/a", 0)
+        assert _moved(arbiter) == before
+        arbiter.book(Op.REMOVE, 0, 0, b"/a")
+        arbiter.book(Op.READ, 2000, 0, b"/a", 0)
+        assert _moved(arbiter) == before + 2000
+
+
+def test_the_middle_of_a_file_is_not_kept(tmp_path: Path, path: Path) -> None:
+    with Arbiter(path, _model_of_core_filer_client_cache(tmp_path)) as arbiter:
+        for _ in range(2):
+            arbiter.book(Op.READ, 1000, 0, b"/a", 5000)
+        assert _moved(arbiter) == 2000
+
+
+def test_without_a_cache_every_read_is_the_filers(tmp_path: Path, path: Path) -> None:
+    with Arbiter(path, _model_of_core_filer_client_cache(tmp_path, size=0)) as arbiter:
+        for _ in range(2):
+            arbiter.book(Op.READ, 1000, 0, b"/a", 0)
+        assert _moved(arbiter) == 2000
+
+
+_FILER_CORE_FILER_DIRECTORIES = """
+name = "mine"
+scale = 2.0
+[metadata]
+servers = 2
+service_us.default = 0.0
+service_us.create = 10.0
+[directory]
+entry_us = {entry}
+"""
+
+
+def _model_of_core_filer_directories(tmp_path: Path, entry: float = 3.0) -> FilerModel:
+    (tmp_path / "filer.toml").write_text(_FILER_CORE_FILER_DIRECTORIES.format(entry=entry))
+    model = load_filer(str(tmp_path / "filer.toml"))
+    assert model is not None
+    return model
+
+
+def _took(arbiter: Arbiter, op: Op, path: bytes, other: bytes = b"") -> int:
+    """Nanoseconds of a call that nobody is before: each comes a second after the last."""
+    _took.now += 1_000_000_000  # type: ignore[attr-defined]
+    return arbiter.book(op, 0, _took.now, path, 0, other) - _took.now  # type: ignore[attr-defined]
+
+
+_took.now = 0  # type: ignore[attr-defined]
+
+
+def test_each_entry_makes_the_next_one_slower(tmp_path: Path, path: Path) -> None:
+    with Arbiter(path, _model_of_core_filer_directories(tmp_path)) as arbiter:
+        assert [_took(arbiter, Op.CREATE, b"/a/%d" % n) for n in range(4)] == [20_000, 26_000, 32_000, 38_000]
+        assert _took(arbiter, Op.CREATE, b"/b/0") == 20_000
+        assert _took(arbiter, Op.STAT, b"/a/0") == 0
+        assert arbiter.snapshot().stations["metadata"].busy_ns == 20_000 * 5 + 6_000 * 6
+
+
+def test_what_is_gone_or_moved_counts_no_more(tmp_path: Path, path: Path) -> None:
+    with Arbiter(path, _model_of_core_filer_directories(tmp_path)) as arbiter:
+        for op in (Op.CREATE, Op.MKDIR, Op.CREATE):
+            _took(arbiter, op, b"/a/x")
+        _took(arbiter, Op.REMOVE, b"/a/x")
+        assert _took(arbiter, Op.RENAME, b"/b/y", b"/a/x") == 0
+        assert _took(arbiter, Op.CREATE, b"/a/z") == 20_000 + 6_000
+        assert _took(arbiter, Op.CREATE, b"/b/z") == 20_000 + 6_000
+
+
+def test_more_directories_than_are_known(tmp_path: Path, path: Path) -> None:
+    with Arbiter(path, _model_of_core_filer_directories(tmp_path)) as arbiter:
+        for n in range(50):
+            _took(arbiter, Op.CREATE, b"/large/%d" % n)
+        for n in range(MOST // 8):
+            _took(arbiter, Op.CREATE, b"/%d/x" % n)
+        assert _took(arbiter, Op.CREATE, b"/large/50") == 20_000 + 50 * 6_000
+
+
+def test_it_is_another_filer_and_says_so(tmp_path: Path) -> None:
+    slow, slower, none = (_model_of_core_filer_directories(tmp_path, entry) for entry in (1.0, 2.0, 0.0))
+    assert len({slow.digest, slower.digest, none.digest}) == 3
+    told, untold = (" ".join((emulated(model) or {})["assumptions"]) for model in (slow, none))
+    assert "directories: each entry adds 1 us" in told
+    assert "directories" not in untold
+    with pytest.raises(UsageError, match=r"directory\.entry_us is -1"):
+        _model_of_core_filer_directories(tmp_path, -1)
+
+
+_DOCS = Path(__file__).parents[3] / "docs"
+MINIMAL = 'name = "mine"\n[metadata]\nservice_us.default = 100.0\n'
+
+
+def _file(tmp_path: Path, text: str | bytes) -> str:
+    path = tmp_path / "filer.toml"
+    path.write_bytes(text if isinstance(text, bytes) else text.encode())
+    return str(path)
+
+
+def test_every_profile_of_ours_loads() -> None:
+    """What `--filer` offers can be had; `none` is no filer."""
+    assert set(profile_names()) == {"titan", "nas-1g", "nas-10g", "cloud-nas", "none"}
+    assert load_filer("none") is None
+    for name in profile_names()[:-1]:
+        model = load_filer(name)
+        assert model is not None
+        assert (model.name, model.source) == (name, name)
+        assert 100 < model.ceiling_calls_per_s < 100_000
+
+
+def test_titan_has_the_ceilings_of_report_r1() -> None:
+    """39,000 filer ops/s to 4 %, not calls, with its units 99 % and 60 % busy then, 3 x 1 GbE, reads under 5 ms, writes at most 25 ms."""
+    model = load_filer("titan")
+    assert model is not None
+    most = model.ceiling_filer_ops_per_s * model.scale
+    assert most == pytest.approx(39_000 / 0.99, rel=0.04)
+    metadata, data = (busy_at(model, 0.99 * most, unit) for unit in ("metadata", "data"))
+    assert (metadata, data) == (pytest.approx(0.99, abs=0.005), pytest.approx(0.60, abs=0.03))
+    assert model.link_bytes_per_s == 375e6
+    assert model.disk.read_ms < 5
+    assert model.disk.write_ms <= 25
+    assert model.choice.label == f"EMULATED FILER titan, scale 1/{model.scale:g}"
+
+
+def test_the_pages_say_what_titan_is() -> None:
+    """Calls a second of its mix: the profile was changed once and the page was not."""
+    model = load_filer("titan")
+    assert model is not None
+    calls = round(model.ceiling_calls_per_s, -1)
+    assert f"about {calls:,.0f} calls/s of the mix of its busiest seconds" in (_DOCS / "filer.md").read_text()
+
+
+@pytest.mark.parametrize(("name", "calls"), [("nas-1g", 5_500), ("nas-10g", 55_000)])
+def test_a_nas_has_filer_ops_and_the_rate_that_pages_state(name: str, calls: int) -> None:
+    model = load_filer(name)
+    assert model is not None
+    assert model.protocol is not None
+    assert model.protocol.origin.startswith("measured")
+    assert model.ceiling_calls_per_s == pytest.approx(calls, rel=0.015)
+    assert f"{calls:,} calls/s" in model.description
+    page = (_DOCS / "filer.md").read_text()
+    assert f"about {calls:,} calls/s" in page
+    assert f"{model.filer_ops_per_call:.2f} filer ops a call" in page
+    at_most = model.ceiling_filer_ops_per_s
+    assert busy_at(model, at_most, "metadata") == pytest.approx(1.0)
+    assert busy_at(model, at_most, "data") < 1 / 3
+
+
+def busy_at(model: FilerModel, filer_ops_per_s: float, unit: str) -> float:
+    """How busy a unit is with calls of the model's mix."""
+    calls_per_s, busy = filer_ops_per_s / model.filer_ops_per_call, 0.0
+    moved = {Op.READ: model.sizes.read_bytes, Op.WRITE: model.sizes.write_bytes}
+    for op, share in model.mix.items():
+        begun = moved[op] / model.protocol.transfer_bytes + 0.5 if op in moved and model.protocol else 0.0
+        cost = model.cost(op).metadata_ns if unit == "metadata" else model.cost(op).data_ns
+        busy += calls_per_s * share * cost.of(model.sizes.entries, begun) / 1e9
+    return busy / (model.metadata if unit == "metadata" else model.data).servers
+
+
+def test_the_link_of_titan_lets_its_ops_through() -> None:
+    """What it states must be reachable: the bytes of calls at its ceiling are far less than its link moves."""
+    model = load_filer("titan")
+    assert model is not None
+    moved = model.mix[Op.READ] * model.sizes.read_bytes + model.mix[Op.WRITE] * model.sizes.write_bytes
+    assert model.ceiling_calls_per_s * moved * model.link_ns_per_byte / 1e9 < 0.5
+
+
+def test_the_scale_factor_divides_the_ceilings(tmp_path: Path) -> None:
+    text = 'name = "mine"\nscale = {}\n[metadata]\nservice_us.default = 100.0\n[link]\nbytes_per_s = 1e6\n[mix]\nstat = 1.0\n'
+    one, two = (load_filer(_file(tmp_path, text.format(k))) for k in (1.0, 2.0))
+    assert one is not None
+    assert two is not None
+    assert one.ceiling_calls_per_s == pytest.approx(10_000)
+    assert two.ceiling_calls_per_s == pytest.approx(5_000)
+    assert [m.cost(Op.STAT).metadata_ns.each for m in (one, two)] == [100_000, 200_000]
+    assert (one.link_ns_per_byte, two.link_ns_per_byte) == (1_000, 2_000)
+    assert one.digest != two.digest
+    nothing = load_filer(_file(tmp_path, 'name = "mine"\n'))
+    assert nothing is not None
+    assert math.isinf(nothing.ceiling_calls_per_s)
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        (MINIMAL + "servers = 0\n", "servers"),
+        (MINIMAL + "servers = true\n", "servers"),
+        (MINIMAL + "servers = 1000000\n", "from 1 to 64"),
+        (MINIMAL + "service_us.stat = -1.0\n", "service_us.stat"),
+        (MINIMAL + "service_us.stat = nan\n", "must be a number"),
+        (MINIMAL + "service_us.stat = inf\n", "must be a number"),
+        (MINIMAL + 'service_us.stat = "1"\n', "must be a number"),
+        (MINIMAL + "service_us.read = 1.0\n", "there is no metadata.service_us.read"),
+        (MINIMAL + "[link]\nbytes_per_s = 0\n", "link.bytes_per_s"),
+        (MINIMAL + "[link]\nbytes_per_s = -5\n", "link.bytes_per_s"),
+        (MINIMAL + "[disk]\nread_miss = 1.5\n", "disk.read_miss"),
+        (MINIMAL + "[disk]\nread_ms = 1e9\n", "disk.read_ms"),
+        (MINIMAL + "[disk]\nseek = 1\n", "there is no disk.seek"),
+        (MINIMAL + "[mix]\nread = 0.4\n", "sum to 0.4"),
+        ("scale = 0.0\n" + MINIMAL, "scale"),
+        ("scale = -4\n" + MINIMAL, "scale"),
+        ("speed = 4\n" + MINIMAL, "there is no speed"),
+        (MINIMAL + "[client]\ncache_bytes = -1\n", "client.cache_bytes"),
+        (MINIMAL + "[client]\ncache_bytes = 1.5\n", "whole number"),
+        (MINIMAL + "[client]\nround_trip_us = nan\n", "client.round_trip_us"),
+        (MINIMAL + "[sizes]\nentries = -2\n", "sizes.entries"),
+        ('protocol = "smb9"\n' + MINIMAL, "protocol 'smb9'"),
+        ('protocol = "r1"\n' + MINIMAL + "service_us.DATA = 4.0\n", "there is no metadata.service_us.DATA"),
+        ("name = 4\n", "name"),
+        ('name = ""\n', "name"),
+        ('name = "titan"\n', "another"),
+        ('name = "a"\nmetadata = 4\n', "must be a table"),
+        ("name = \n", "must be TOML"),
+        (b"\xff\xfe", "must be TOML"),
+        ("#" * 70_000, "more than 65536 bytes"),
+    ],
+)
+def test_impossible_numbers_are_refused_in_one_line(tmp_path: Path, text: str | bytes, says: str) -> None:
+    with pytest.raises(UsageError) as caught:
+        load_filer(_file(tmp_path, text))
+    assert says in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("name", ["titanic", "", "no/such/file.toml", "/"])
+def test_a_filer_that_is_not_there_is_told_with_those_that_are(name: str) -> None:
+    with pytest.raises(UsageError, match="titan"):
+        load_filer(name)
+
+
+def test_settings_hold_a_name_that_means_the_same_everywhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    _file(tmp_path, MINIMAL)
+    monkeypatch.chdir(tmp_path)
+    settings = read_settings({"EDBENCH_FILER": "filer.toml"})
+    assert settings.filer == str(tmp_path / "filer.toml")
+    assert read_settings(settings.environment()).filer == settings.filer
+    assert read_settings({}).filer == "none"
+    with pytest.raises(UsageError, match="titan"):
+        read_settings({"EDBENCH_FILER": "titanic"})
+
+
+SECOND = 1_000_000_000
+
+
+class _Machine:
+    """A clock on which reading costs 100 ns and a sleep ends as late as the machine is busy."""
+
+    def __init__(self, late: int) -> None:
+        self.now = 7 * SECOND
+        self.late = late
+        self.spun = 0
+
+    def monotonic_ns(self) -> int:
+        self.now += 100
+        self.spun += 100
+        return self.now
+
+    def sleep(self, seconds: float) -> None:
+        self.now += round(seconds * 1e9) + self.late
+
+
+@given(
+    measured=st.integers(0, 2_000_000),
+    late=st.integers(0, 2_000_000),
+    waits=st.lists(st.integers(-1_000, 5_000_000), min_size=1, max_size=20),
+)
+def test_no_wait_ends_early(measured: int, late: int, waits: list[int]) -> None:
+    """Promise: whatever the machine was like when it was measured and is like now, every call lasts its time; and the
+    excess is the lateness of one sleep."""
+    with pytest.MonkeyPatch.context() as patch:
+        machine = _Machine(measured)
+        patch.setattr(emulation, "time", machine)
+        pacer = emulation.Pacer()
+        machine.late = late
+        for wait in waits:
+            end = machine.now + wait
+            ended = pacer.wait_until(end)
+            assert ended >= end
+            assert ended - max(end, end - wait) <= late + 1_000
+
+
+def test_a_measurement_on_a_busy_machine_is_corrected(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Promise: measured while others had the processors, it is right again after a call or two, and hardly anything
+    is spun away."""
+    machine = _Machine(480_000)
+    monkeypatch.setattr(emulation, "time", machine)
+    pacer = emulation.Pacer()
+    assert pacer.overshoot_ns == 480_100  # with the reading of the clock
+    machine.late = 55_000
+    pacer.wait_until(machine.now + 2_000_000)
+    assert pacer.overshoot_ns < 56_000
+    machine.spun = 0
+    for _ in range(100):
+        end = machine.now + 300_000
+        assert end <= pacer.wait_until(end) < end + 1_000
+    assert machine.spun < 100 * 11_000

@@ -53,7 +53,6 @@ def test_a_discovery_has_none() -> None:
 
 
 def test_a_job_whose_package_is_not_installed_is_listed_and_can_do_nothing_else(types: dict[str, JobTypes]) -> None:
-    """Its options are kept as they are. The message names the package and what to do."""
     data: dict[str, Any] = JobOptions(of_type=Own(out="/x")).to_json()
     types.clear()
     options = JobOptions.from_json(data)

@@ -15,27 +15,23 @@ from core.ocr import MOST_LANGUAGES, parse_languages
     [("eng", "eng"), ("deu+eng+deu", "deu+eng"), ("chi_sim+script/Latin", "chi_sim+script/Latin")],
 )
 def test_names(text: str, found: str) -> None:
-    """Each once, in the order given: tesseract believes the first one most."""
     assert parse_languages(text) == found
 
 
 @pytest.mark.parametrize("text", ["", "eng+", "eng, deu", "../eng", "/etc/x", "script/../x", "-l", "e", "eng\n"])
 def test_what_is_no_name(text: str) -> None:
-    """No path and no option gets through; the line names the option."""
     with pytest.raises(UsageError, match="--ocr-languages") as refused:
         parse_languages(text)
     assert "\n" not in str(refused.value)
 
 
 def test_not_too_many() -> None:
-    """Each costs time on every page."""
     with pytest.raises(UsageError, match=str(MOST_LANGUAGES)):
         parse_languages("+".join(f"l{n}a" for n in range(MOST_LANGUAGES + 1)))
 
 
 @given(st.text(max_size=20))
 def test_whatever_is_taken_is_harmless(text: str) -> None:
-    """Letters, digits and underlines, at most one slash in each, and never at its beginning."""
     try:
         names = parse_languages(text).split("+")
     except UsageError:

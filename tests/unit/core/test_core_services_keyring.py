@@ -45,7 +45,6 @@ def test_each_part_gets_its_own_and_nothing_changes_afterwards(tmp_path: Path) -
 
 
 def test_a_role_comes_with_what_its_file_says(tmp_path: Path) -> None:
-    """The file is what EDBENCH_LOGIN_FILE wants."""
     make_secrets(tmp_path, Given())
     env = {
         "EDBENCH_DATABASES": "db1=postgresql+psycopg2://db1:5432/edbench",
@@ -74,7 +73,6 @@ def test_what_the_environment_says_is_taken(tmp_path: Path) -> None:
     [("EDBENCH_DB_PASSWORD", "short"), ("EDBENCH_TOKEN", "a b" * 9), ("EDBENCH_UID", "root"), ("EDBENCH_GID", "-1")],
 )
 def test_weak_values_are_refused(key: str, value: str) -> None:
-    """One line that names the variable."""
     with pytest.raises(UsageError, match=key) as caught:
         read_given({key: value})
     assert "\n" not in str(caught.value)

@@ -43,7 +43,6 @@ def test_what_a_process_says_is_not_for_everybody(tmp_path: Path) -> None:
 
 
 def test_a_log_is_emptied_under_the_hands_of_its_writer(tmp_path: Path) -> None:
-    """Who writes keeps writing to the same file; what was said before is kept beside it, once."""
     log, older = tmp_path / "w1.log", tmp_path / "w1.log.1"
     with open_log(log) as writer:
         for round_ in range(3):
@@ -73,7 +72,6 @@ def test_a_full_disk_does_not_keep_a_log_large(tmp_path: Path, monkeypatch: pyte
 
 
 def test_a_log_that_is_not_there_is_no_trouble(tmp_path: Path) -> None:
-    """Its process has not started yet, or was started anew this moment."""
     trim(tmp_path / "w1.log")
     rotate(tmp_path / "w1.log")
     assert os.listdir(tmp_path) == []

@@ -29,13 +29,11 @@ def _identity(kind: str = "nfs4", source: str = "10.0.0.5:/export", token: str =
     ],
 )
 def test_two_storages_are_told_apart(other: Identity, differs: str | None) -> None:
-    """By type, source and token; a server may be reached at several addresses."""
     found = _identity().differs(other)
     assert (found is None) if differs is None else (found is not None and differs in found)
 
 
 def test_local_disks_are_compared_by_their_device() -> None:
-    """Their source has no server."""
     assert _identity("ext4", "/dev/sda1").differs(_identity("ext4", "/dev/sdb1")) is not None
 
 
@@ -60,7 +58,6 @@ def test_a_volume_that_kept_other_options_is_found(source: str, kind: str, optio
 
 
 def test_the_token_is_written_once_and_read_by_everyone(tmp_path: Path) -> None:
-    """Whoever may only read finds it; where there is none, it is another storage."""
     with pytest.raises(StorageFault, match="not the storage that the system was started on"):
         identify(tmp_path, mark=False)
     first = identify(tmp_path, mark=True)
@@ -72,7 +69,6 @@ def test_the_token_is_written_once_and_read_by_everyone(tmp_path: Path) -> None:
 def test_a_directory_that_cannot_be_written_to_ends_with_the_command_to_type(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """One line with the user's id, and status 1."""
     storage = tmp_path / "filer"
     storage.mkdir(mode=0o555)
     env = {"EDBENCH_STORAGE": str(storage), "EDBENCH_SHARED": str(storage)}
@@ -97,7 +93,6 @@ def _refused(env: dict[str, str], storage: Path, capsys: pytest.CaptureFixture[s
 
 
 def test_storage_that_can_be_used_is_named(tmp_path: Path) -> None:
-    """With what it is and where it comes from."""
     said = check(tmp_path, {"EDBENCH_SHARED": str(tmp_path), "EDBENCH_SHARED_TYPE": "none"})
     assert said.startswith(f"{tmp_path}: ")
     assert " from " in said

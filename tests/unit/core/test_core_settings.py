@@ -14,7 +14,6 @@ URL = "postgresql+psycopg2://u:p@h/db"
 
 
 def test_defaults_are_the_embedded_installation() -> None:
-    """With nothing set, services are ours to start and every place is absolute."""
     settings = read_settings({})
     assert settings.embedded
     assert settings.slots == 4
@@ -60,7 +59,6 @@ def test_a_child_process_gets_the_same_settings() -> None:
     ],
 )
 def test_a_bad_value_is_told_with_its_variable(variable: str, value: str) -> None:
-    """One line that names the variable, whatever is wrong with it."""
     with pytest.raises(UsageError, match=variable) as caught:
         read_settings({variable: value})
     assert "\n" not in str(caught.value)
@@ -72,7 +70,6 @@ def test_empty_values_count_as_not_set() -> None:
 
 
 def test_databases_may_be_spaced() -> None:
-    """Blanks around names, addresses and commas, and a comma too many, do no harm."""
     assert parse_databases(f" a = {URL} , b={URL}, ") == (
         DatabaseAddress(name="a", url=URL),
         DatabaseAddress(name="b", url=URL),
@@ -86,7 +83,6 @@ def test_a_log_level_may_be_written_small() -> None:
 
 @pytest.mark.parametrize("broker", ["redis://h:6379/0", "redis://:@h/0", "redis://user@h/0", "rediss://user:@h"])
 def test_a_broker_without_a_password_is_refused(broker: str) -> None:
-    """Anybody who reaches it could send tasks."""
     with pytest.raises(UsageError, match=r"EDBENCH_BROKER.*no password.*EDBENCH_LOGIN_FILE"):
         read_settings({"EDBENCH_BROKER": broker})
 
@@ -95,7 +91,6 @@ def test_a_broker_without_a_password_is_refused(broker: str) -> None:
     "url", ["//u@h/db", "//u:@h/db", "//h/db", "///db?host=db.example.org", "//u@127.0.0.1/db?sslmode=require"]
 )
 def test_a_database_without_a_password_is_refused(url: str) -> None:
-    """An empty one is none."""
     with pytest.raises(
         UsageError, match=r"EDBENCH_DATABASES: the URL of a has no password.*EDBENCH_LOGIN_FILE"
     ) as caught:
@@ -114,7 +109,6 @@ def test_a_database_that_knows_its_callers_otherwise_needs_none(url: str) -> Non
 
 
 def test_a_login_comes_from_a_file(tmp_path: Path) -> None:
-    """Each URL that names nobody gets it; one that has its own keeps it; a file that holds no login is refused."""
     file = tmp_path / "login"
     file.write_text("edbench_worker:s3cret\n")
     env = {

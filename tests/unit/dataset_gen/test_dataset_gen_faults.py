@@ -38,7 +38,6 @@ def archive(data: bytes) -> zipfile.ZipFile:
 
 
 def test_tables_agree(shop: Workshop) -> None:
-    """Every kind has a builder, a name and a size that is about right, and says its kind."""
     assert set(BUILDERS) == set(FILES)
     assert set(ATTACHABLE) <= set(FILES)
     for kind, (_, size) in FILES.items():
@@ -70,7 +69,6 @@ def _sound(opened: zipfile.ZipFile, name: str) -> bool:
 
 
 def test_encrypted_7z_opens_with_the_password_only(shop: Workshop) -> None:
-    """Both sorts, with names and without, come up among a few."""
     announced = []
     for number in range(8):
         document = shop.document("encrypted_7z", f"faults/{number}", 1500)
@@ -109,7 +107,6 @@ def test_missing_parts_are_missing(shop: Workshop) -> None:
 
 
 def test_cut_files_end_early(shop: Workshop) -> None:
-    """No end of the picture, of the document, of the package."""
     for document in made(shop, "truncated_jpg"):
         with Image.open(io.BytesIO(document.data)) as picture, pytest.raises(OSError, match="truncated"):
             picture.load()
@@ -130,7 +127,6 @@ def test_cut_files_end_early(shop: Workshop) -> None:
     ],
 )
 def test_broken_mail_is_broken(shop: Workshop, kind: str, defect: type[email.errors.MessageDefect]) -> None:
-    """The standard library finds the same fault."""
     for document in made(shop, kind):
         message = email.message_from_bytes(document.data, policy=email.policy.default)
         parts = list(message.walk())
@@ -148,7 +144,6 @@ def test_one_part_of_a_message(shop: Workshop) -> None:
 
 
 def test_wrong_names_are_sound_files(shop: Workshop) -> None:
-    """A program's two headers, where they have to be; a picture and a package that can be read."""
     for document in made(shop, "exe_as_doc"):
         assert document.data.startswith(b"MZ")
         assert document.data.startswith(b"PE\0\0", struct.unpack_from("<L", document.data, 60)[0])

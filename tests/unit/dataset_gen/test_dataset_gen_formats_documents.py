@@ -5,24 +5,43 @@ from __future__ import annotations
 
 import ast
 import csv
+import email
+import email.policy
+import hashlib
 import io
 import json
 import wave
+from collections.abc import Callable
+from dataclasses import replace
+from email.message import EmailMessage
 from pathlib import Path
 
+import msoffcrypto
+import olefile
 import pytest
 import vobject
+import xlrd
 from agreement import differences
 from documents import TERMS, make, run
 from lxml import etree
 from odfdo import Document
+from office_programs import text_by, words
 from PIL import Image
 from tinytag import TinyTag
 
 from core.records import Limits
-from dataset_gen.made import Made
-from dataset_gen.workshop import WITH_TEXT, extension
+from dataset_gen.formats.mail.eml import Letter, formed
+from dataset_gen.formats.office import doc, ole_package, ppt, xls
+from dataset_gen.formats.office import encrypted as encrypted_office
+from dataset_gen.made import Made, Order, Placed, leaf
+from dataset_gen.material.people import Someone
+from dataset_gen.material.text import prose
+from dataset_gen.profile import load_profile
+from dataset_gen.rng import Dice
+from dataset_gen.workshop import WITH_TEXT, Workshop, extension
+from readers import cfb
 from readers.base import MemorySource
+from readers.mail_form import write_message
 from readers.registry import handler_for
 
 SOURCES = ("py", "c", "java", "js", "sql")
@@ -34,7 +53,6 @@ SIZES = (700, 4_000, 30_000, 180_000)
 
 @pytest.mark.parametrize("fmt", [*TEXTS, *PICTURES, *MEDIA])
 def test_worker_finds_what_the_truth_says(fmt: str) -> None:
-    """Type, children, pages, terms and exceptions at several sizes; asked twice, the bytes are the same."""
     terms = TERMS if fmt in WITH_TEXT else ()
     for number, size in enumerate(SIZES * 2):
         made = make(fmt, number, size, terms=terms)
@@ -46,7 +64,6 @@ def test_worker_finds_what_the_truth_says(fmt: str) -> None:
 
 @pytest.mark.parametrize("fmt", [*TEXTS, *PICTURES, *MEDIA])
 def test_size_is_about_what_was_asked(fmt: str) -> None:
-    """Documents of 40 KB and more are within a third of it on average."""
     sizes = [len(make(fmt, number, 60_000, terms=()).data) for number in range(12)]
     assert 40_000 < sum(sizes) / len(sizes) < 80_000
 
@@ -55,14 +72,12 @@ def test_size_is_about_what_was_asked(fmt: str) -> None:
     ("fmt", "language"), [("rtf", "ru"), ("rtf", "ja"), ("rtf", "de"), ("odt", "ja"), ("odt", "pl")]
 )
 def test_other_scripts(fmt: str, language: str) -> None:
-    """Text beyond Latin-1 is written so that it can be read again."""
     made = make(fmt, 1, 6_000, language=language)
     assert differences(f"a.{fmt}".encode(), made.data, made.truth) == []
 
 
 @pytest.mark.parametrize("fmt", ["rtf", "odt", "ods", "pdf", "vcf", "ics"])
 def test_some_carry_others(fmt: str) -> None:
-    """Children occur in each of these formats."""
     assert any(make(fmt, number, 150_000, terms=()).truth.children for number in range(40))
 
 
@@ -82,7 +97,6 @@ def _text(fmt: str, made: Made) -> str:
 
 @pytest.mark.parametrize("number", [1, 2, 3])
 def test_rtf_by_unrtf(number: int, tmp_path: Path) -> None:
-    """unrtf reads the same words."""
     made = make("rtf", number, SIZES[number])
     (tmp_path / "a.rtf").write_bytes(made.data)
     _same_words(made, run("unrtf", "unrtf", "--text", "a.rtf", where=tmp_path), _text("rtf", made))
@@ -90,7 +104,6 @@ def test_rtf_by_unrtf(number: int, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("fmt", ["odt", "ods"])
 def test_open_document_by_odfdo(fmt: str, tmp_path: Path) -> None:
-    """odfdo opens it, and finds the same words and pictures."""
     size = 150_000 if fmt == "odt" else 64_000
     made = next(made for made in (make(fmt, number, size) for number in range(40)) if made.truth.children)
     (tmp_path / "a").write_bytes(made.data)
@@ -130,7 +143,6 @@ def test_pdf_by_poppler(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("fmt", PICTURES)
 def test_pictures_by_pillow(fmt: str) -> None:
-    """Every frame decodes; Exif, where there is some, has a camera and a date, and now and then a place."""
     exif = places = 0
     for number in range(24):
         made = make(fmt, number, SIZES[number % 4], terms=())
@@ -152,7 +164,6 @@ def test_pictures_by_pillow(fmt: str) -> None:
 
 
 def test_contacts_by_vobject() -> None:
-    """vobject reads the same names, addresses, events and inline files."""
     cards = make("vcf", 2, 60_000)
     found = list(vobject.readComponents(cards.data.decode()))
     photos = [bytes(card.photo.value) for card in found if hasattr(card, "photo")]
@@ -169,7 +180,6 @@ def test_contacts_by_vobject() -> None:
 
 
 def test_text_formats_are_well_formed() -> None:
-    """By the standard library and lxml."""
     ast.parse(make("py", 1, 40_000).data)
     orders = json.loads(make("json", 1, 40_000).data)["orders"]
     assert len({tuple(order) for order in orders}) == 1
@@ -185,9 +195,235 @@ def test_documents_of_one_pool_differ() -> None:
 
 
 def test_recordings_play(tmp_path: Path) -> None:
-    """Durations as the standard library and tinytag compute them."""
     with wave.open(io.BytesIO(make("wav", 1, 160_044, terms=()).data)) as sound:
         assert sound.getnframes() / sound.getframerate() == 10.0
     for fmt, seconds in (("mp3", 10.0), ("mp4", 9.0), ("m4a", 9.0)):
         (tmp_path / f"a.{fmt}").write_bytes(make(fmt, 1, 160_000, terms=()).data)
         assert TinyTag.get(tmp_path / f"a.{fmt}").duration == pytest.approx(seconds, abs=0.2)
+
+
+_INNER = Letter(
+    key="inner",
+    sender=Someone("Bob Lee", "bob@quarry.example"),
+    to=(Someone("Anna Müller", "anna@northgate.example"),),
+    cc=(),
+    when=1_500_000_000,
+    subject="R/B: the inner one",
+    message_id="1@quarry.example",
+    references=(),
+    body="inner text\n",
+    terms=("inner term",),
+    html=False,
+    encoding="7bit",
+)
+_LETTER = Letter(
+    key="outer",
+    sender=Someone("Anna Müller", "anna@northgate.example"),
+    to=(Someone("Bob Lee", "bob@quarry.example"),),
+    cc=(Someone("Carla", "carla@mail.example"),),
+    when=1_600_000_000,
+    subject="Fwd: Größe",
+    message_id="12@northgate.example",
+    references=tuple(f"{n}@quarry.example" for n in range(12)),
+    body="Dear Bob,\n\nplanted\n",
+    terms=("planted",),
+    html=True,
+    encoding="base64",
+    attachments=(("Отчёт.txt", leaf(b"a report\n", "text/plain")), ("empty.bin", leaf(b"", "inode/x-empty"))),
+    picture=leaf(b"\xff\xd8\xff\xe0picture", "image/jpeg"),
+    forwarded=_INNER,
+)
+
+
+def _found(data: bytes) -> list[tuple[str, bytes]]:
+    """Names and bytes of the parts that have a name."""
+    message = email.message_from_bytes(data, policy=email.policy.default)
+    return [(str(p.get_filename()), p.get_payload(decode=True) or b"") for p in message.walk() if p.get_filename()]
+
+
+def test_children_are_stated_as_they_are_found() -> None:
+    made = formed(_LETTER)
+    message = made.message()
+    found = _found(message.data)
+    stated = {child.name.decode(): child for child in made.children}
+    assert [name for name, _ in found] == list(stated)
+    assert [child.ordinal for child in made.children] == [0, 1, 2, 3]
+    for name, data in found[:3]:
+        assert hashlib.sha256(data).digest() == stated[name].truth.sha256
+    _check_inner(message.data, made.children[3])
+
+
+def _check_inner(data: bytes, child: Placed) -> None:
+    """The forwarded message lies in the outer one as it is."""
+    inner = write_message(formed(_INNER).form)
+    assert child.name == b"R_B_ the inner one.eml" or child.name == b"R_B: the inner one.eml"
+    assert child.truth.sha256 == hashlib.sha256(inner).digest()
+    assert child.truth.terms == ("inner term",)
+    assert inner in data
+
+
+def test_fields_are_those_of_the_letter() -> None:
+    form = formed(_LETTER).form
+    message = email.message_from_bytes(write_message(form), policy=email.policy.default)
+    assert isinstance(message, EmailMessage)
+    assert message["Subject"] == "Fwd: Größe"
+    assert message["Message-ID"] == "<12@northgate.example>"
+    assert message["References"].split() == [f"<{n}@quarry.example>" for n in range(4, 12)]
+    assert message["In-Reply-To"] == "<11@quarry.example>"
+    body = message.get_body(("plain",))
+    assert body is not None
+    assert body.get_content() == _LETTER.body
+    shown = message.get_body(("html",))
+    assert shown is not None
+    assert f"cid:picture@{_LETTER.message_id}" in shown.get_content()
+    assert form.attachments[0].content_id == f"picture@{_LETTER.message_id}"
+
+
+TERMS_of_dataset_gen_formats_office_old = ("plantqvx0000000007", "velvet anvil memorandum")
+
+
+@pytest.fixture(scope="module")
+def workshop() -> Workshop:
+    return Workshop(load_profile("reference"), 5, 0.001)
+
+
+def order(workshop: Workshop, fmt: str, size: int, *, language: str = "en") -> Order:
+    """An order of known terms and language."""
+    made = replace(workshop.order(fmt, f"{language}/{size}", size), terms=TERMS_of_dataset_gen_formats_office_old)
+    made.dice.language = language
+    return made
+
+
+def streams(data: bytes) -> dict[str, bytes]:
+    """Streams of a compound file by an independent reader at its strictest."""
+    with olefile.OleFileIO(io.BytesIO(data), raise_defects=olefile.DEFECT_INCORRECT) as file:
+        return {"/".join(path): file.openstream(path).read() for path in file.listdir()}
+
+
+def paragraphs(language: str) -> list[str]:
+    dice = Dice(9)
+    dice.language = language
+    return prose().paragraphs(dice, 15_000, accented=True, any_script=True)
+
+
+def document(*pieces: tuple[str, bool]) -> tuple[bytes, list[str]]:
+    """A document of pieces (language, whether in UTF-16), and its paragraphs."""
+    text, said = doc.Text(), []
+    for language, wide in pieces:
+        said += paragraphs(language)
+        text.add(paragraphs(language), wide=wide)
+    main, table = doc.streams(text)
+    return cfb.write(cfb.Storage(streams={"WordDocument": main, "1Table": table})), said
+
+
+@pytest.mark.parametrize(
+    "pieces",
+    [[("en", False)], [("en", True)], [("ru", True)], [("de", False), ("ru", True)], [("ru", True), ("de", False)]],
+)
+def test_antiword_reads_every_word(tmp_path: Path, pieces: list[tuple[str, bool]]) -> None:
+    data, said = document(*pieces)
+    (tmp_path / "x.doc").write_bytes(data)
+    found = text_by("antiword", tmp_path / "x.doc")
+    assert words(" ".join(said)) <= words(found)
+    assert len(found) == pytest.approx(sum(map(len, said)), rel=0.05)
+
+
+@pytest.mark.parametrize(("language", "wide"), [("en", False), ("ru", True)])
+def test_catdoc_reads_every_paragraph(tmp_path: Path, language: str, wide: bool) -> None:
+    data, said = document((language, wide))
+    (tmp_path / "x.doc").write_bytes(data)
+    found = text_by("catdoc", tmp_path / "x.doc").split("\n")
+    assert [line.strip() for line in found if line.strip()] == said
+
+
+@pytest.mark.parametrize("language", ["en", "ru"])
+@pytest.mark.parametrize("size", [600, 40_000, 300_000])
+def test_antiword_finds_what_is_planted(workshop: Workshop, tmp_path: Path, language: str, size: int) -> None:
+    (tmp_path / "x.doc").write_bytes(doc.build(order(workshop, "doc", size, language=language)).data)
+    found = text_by("antiword", tmp_path / "x.doc")
+    assert all(f"{term}." in found.splitlines() for term in TERMS_of_dataset_gen_formats_office_old)
+    assert len(found) > min(size, 40_000) * 0.3
+
+
+@pytest.mark.parametrize("size", [600, 60_000, 700_000])
+def test_xlrd_and_xls2csv_read_workbooks(workshop: Workshop, tmp_path: Path, size: int) -> None:
+    made = xls.build(order(workshop, "xls", size))
+    book = xlrd.open_workbook(file_contents=made.data)
+    rows = [[c.value for c in row] for s in book.sheets() for row in s.get_rows()]
+    assert rows[0] == ["Number", "Amount", "Share", "Remark"]
+    numbers = [row for row in rows if isinstance(row[0], float)]
+    assert len(numbers) == max(3, (size - 8_000) // 140)
+    assert all(0 <= a < 1e9 and 0 <= b < 1e5 and 0 <= c < 1 and d for a, b, c, d in numbers)
+    assert set(TERMS_of_dataset_gen_formats_office_old) <= {row[3] for row in numbers}
+    (tmp_path / "x.xls").write_bytes(made.data)
+    printed = text_by("xls2csv", tmp_path / "x.xls")
+    assert all(str(row[3]) in printed for row in numbers)
+
+
+@pytest.mark.parametrize("language", ["en", "de", "ru"])
+def test_catppt_reads_presentations(workshop: Workshop, tmp_path: Path, language: str) -> None:
+    made = ppt.build(order(workshop, "ppt", 250_000, language=language))
+    (tmp_path / "x.ppt").write_bytes(made.data)
+    found = text_by("catppt", tmp_path / "x.ppt")
+    assert all(term in found for term in TERMS_of_dataset_gen_formats_office_old)
+    assert made.truth.pages is not None
+    assert len(words(found)) > 25 * made.truth.pages
+
+
+@pytest.mark.parametrize(("fmt", "build"), [("doc", doc.build), ("xls", xls.build), ("ppt", ppt.build)])
+def test_properties_and_repeatability(workshop: Workshop, fmt: str, build: Callable[[Order], Made]) -> None:
+    made = build(order(workshop, fmt, 50_000))
+    assert build(order(workshop, fmt, 50_000)).data == made.data
+    with olefile.OleFileIO(io.BytesIO(made.data)) as file:
+        said = file.get_metadata()
+    assert said.title
+    assert said.author.startswith(b"Author ")
+    assert 2003 <= said.create_time.year <= 2010
+    assert said.last_saved_time >= said.create_time
+
+
+@pytest.mark.parametrize(("fmt", "build"), [("doc", doc.build), ("ppt", ppt.build)])
+def test_big_documents_carry_files(workshop: Workshop, fmt: str, build: Callable[[Order], Made]) -> None:
+    made = build(order(workshop, fmt, 900_000))
+    held = streams(made.data)
+    assert made.truth.children
+    assert sum(child.truth.size for child in made.truth.children) > 400_000
+    assert {"WordDocument", "1Table"} <= held.keys() or {"PowerPoint Document", "Current User"} <= held.keys()
+    assert len(made.data) == pytest.approx(900_000, rel=0.25)
+
+
+def test_packages_hold_the_file_and_its_names() -> None:
+    """Label, path and bytes as [MS-OLEDS] and the Packager have them."""
+    held = streams(ole_package.compound_file("größe.txt", b"contents"))
+    native = held["\x01Ole10Native"]
+    assert len(native) == int.from_bytes(native[:4], "little") + 4
+    assert native[4:].startswith(b"\2\0gr\xf6\xdfe.txt\0C:\\Documents\\gr\xf6\xdfe.txt\0\0\0\3\0")
+    assert b"\x08\0\0\0contents" in native
+    assert "größe.txt".encode("utf-16-le") in native
+
+
+@pytest.mark.parametrize(
+    ("fmt", "build", "begins"),
+    [
+        ("docx", encrypted_office.encrypted_docx, b"PK\3\4"),
+        ("xlsx", encrypted_office.encrypted_xlsx, b"PK\3\4"),
+        ("doc", encrypted_office.encrypted_doc, b"\xd0\xcf\x11\xe0"),
+    ],
+)
+def test_passwords_open_what_they_protect(
+    workshop: Workshop, tmp_path: Path, fmt: str, build: Callable[[Order], Made], begins: bytes
+) -> None:
+    """An independent implementation opens them with the password, and not with another."""
+    made = build(order(workshop, fmt, 9_000))
+    assert made.truth.exceptions == ("encrypted",)
+    file, out = msoffcrypto.OfficeFile(io.BytesIO(made.data)), io.BytesIO()
+    assert file.is_encrypted()
+    verified = {} if fmt == "doc" else {"verify_password": True}
+    with pytest.raises(msoffcrypto.exceptions.InvalidKeyError):
+        file.load_key(password="another", **verified)
+    file.load_key(password=encrypted_office.PASSWORD, **verified)
+    file.decrypt(out)
+    assert out.getvalue().startswith(begins)
+    if fmt == "doc":
+        (tmp_path / "x.doc").write_bytes(out.getvalue())
+        assert len(words(text_by("antiword", tmp_path / "x.doc"))) > 100

@@ -174,7 +174,6 @@ def test_the_hash_of_a_name_is_the_one_microsoft_gives() -> None:
 
 
 def test_an_item_says_what_it_is() -> None:
-    """Class of the item, class of the storage, and extra properties over those of the mail."""
     details = Details(message_class="IPM.Appointment", properties={0x00170003: 2})
     data = write(message_of(SAMPLE, details))
     found = oxmsg.Message.load(io.BytesIO(data))
@@ -185,7 +184,6 @@ def test_an_item_says_what_it_is() -> None:
 
 
 def test_an_item_of_properties_alone() -> None:
-    """As the documentation shows it."""
     room = Named(mapi_mail.PSETID_APPOINTMENT, 0x8208, STRING)
     message = Message(properties={0x001A001F: "IPM.Appointment", 0x0037001F: "Budget"}, named={room: "Room 2.07"})
     found = oxmsg.Message.load(io.BytesIO(write(message)))

@@ -63,7 +63,6 @@ def test_tnefparse_reads_texts_and_files(form: MailForm) -> None:
 
 
 def test_debians_tnef_takes_the_files_out(tmp_path: Path) -> None:
-    """Names beyond the code page, text as RTF."""
     unpack = program("tnef", "tnef")
     rich: dict[int, mapi_mail.Value] = {RTF_COMPRESSED: compress(from_plain(SAMPLE.plain or ""))}
     named = {
@@ -86,7 +85,6 @@ def test_debians_tnef_takes_the_files_out(tmp_path: Path) -> None:
 
 
 def test_a_message_inside_is_a_stream_inside() -> None:
-    """PidTagAttachDataObject: the interface it is (IMessage), then the inner stream."""
     found = TNEF(write(message_of(SAMPLE)), do_checksum=True)
     assert found.attachments[2].data.startswith(struct.pack("<I", 0x223E9F78))
     inner = found.attachments[2].embed
@@ -96,7 +94,6 @@ def test_a_message_inside_is_a_stream_inside() -> None:
 
 
 def test_what_old_programs_look_at_comes_first() -> None:
-    """Version, code page, class, subject in the code page, date."""
     data = write(message_of(SAMPLE))
     found = TNEF(data, do_checksum=True)
     assert [obj.name for obj in found.objects[:4]] == [0x9006, 0x9007, 0x8008, 0x8004]

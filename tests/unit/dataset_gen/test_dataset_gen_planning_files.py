@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+import math
+import random
 from collections import Counter
 from collections.abc import Sequence
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from core.errors import UsageError
 from dataset_gen.planning.files import Planner
+from dataset_gen.planning.level import Goal, archive_bytes, counts, fitted, stretches
 from dataset_gen.planning.shelf import LETTER, MAILDIR, NOTE, PST, STORE, SYSTEM_FILE, FileSpec
-from dataset_gen.planning.tally import CorpusTotals
+from dataset_gen.planning.tally import CorpusTotals, Sums, tally_of
 from dataset_gen.profile import load_profile
+from dataset_gen.rng import Dice, derive, power_of_two, running_totals
 from dataset_gen.writer import UNIT_BYTES, UNIT_FILES, units_of
 
 SCALE = 0.001
@@ -36,7 +42,6 @@ def _by_custodian(specs: Sequence[FileSpec]) -> Counter[bytes]:
 
 
 def test_most_of_the_bytes_and_something_of_everything(specs: list[FileSpec]) -> None:
-    """The first round leaves room to level the totals out; all formats, ways of keeping mail and faults are there."""
     raw = REFERENCE.raw_bytes * SCALE
     assert 0.6 * raw < sum(s.size for s in specs) < 0.97 * raw
     formats = {s.fmt for s in specs}
@@ -47,7 +52,6 @@ def test_most_of_the_bytes_and_something_of_everything(specs: list[FileSpec]) ->
 
 
 def test_nobody_has_more_than_his_part_yet(specs: list[FileSpec]) -> None:
-    """Every custodian's bytes are under his weight's part, so that the last rounds can bring him there."""
     weight = sum(c.weight for c in REFERENCE.custodians)
     sizes = _by_custodian(_first(3, 0.004))
     parts = sorted(c.weight / weight for c in REFERENCE.custodians)
@@ -66,7 +70,6 @@ def test_paths_are_possible_and_distinct(specs: list[FileSpec]) -> None:
 
 
 def test_units_cover_everything_once(specs: list[FileSpec]) -> None:
-    """Units are in order of path and bounded, except for one large file alone."""
     units = units_of(specs, 5)
     assert [s for u in units for s in u.specs] == sorted(specs, key=lambda s: s.path)
     assert [u.number for u in units] == list(range(5, 5 + len(units)))
@@ -74,20 +77,120 @@ def test_units_cover_everything_once(specs: list[FileSpec]) -> None:
 
 
 def test_a_plan_is_reproducible(specs: list[FileSpec]) -> None:
-    """The same request gives the same plan; another seed another one."""
     assert _first(3) == specs
     assert _first(4) != specs
 
 
 def test_sizes_are_spread_evenly() -> None:
-    """The median of a format with many files is the profile's, not what chance makes of it."""
     sizes = sorted(s.size for s in _first(5, 0.02) if s.fmt == "txt")
     assert len(sizes) > 50
     assert sizes[len(sizes) // 2] == pytest.approx(REFERENCE.formats["txt"].median, rel=0.1)
 
 
 def test_too_small() -> None:
-    """A scale at which the parts of a corpus do not fit in is refused with the least that does."""
     with pytest.raises(UsageError, match="use at least") as refused:
         Planner(REFERENCE, 1, 0.0)
     Planner(REFERENCE, 1, float(str(refused.value).rpartition(" ")[2]))
+
+
+GOAL = Goal(raw=1000.0, items=100.0, pages=300.0, extracted=600.0, types={"a": 40.0, "b": 30.0})
+
+
+def _tally() -> CorpusTotals:
+    """Documents of type a with a picture of type b in every second one, pictures, and archives."""
+    return CorpusTotals(
+        formats={
+            "doc": Sums(files=10, raw=200, extracted=20, pages=100, types=Counter(a=10, b=5), own_type="a"),
+            "txt": Sums(files=4, raw=40, extracted=0, pages=20, types=Counter(t=4), own_type="t"),
+            "pic": Sums(files=10, raw=300, extracted=0, pages=10, types=Counter(b=10), own_type="b"),
+            "zip": Sums(files=5, raw=100, extracted=200, pages=20, types=Counter(z=5, a=5), own_type="z"),
+        }
+    )
+
+
+def test_missing_files_with_what_they_bring_along() -> None:
+    found = counts(GOAL, _tally(), {"doc": 1.0, "pic": 1.0})
+    assert found["doc"] == pytest.approx(25)
+    assert found["pic"] == pytest.approx(2.5)
+
+
+def test_too_many_already() -> None:
+    many = Goal(raw=1000.0, items=100.0, pages=0, extracted=0, types={"a": 4.0})
+    assert counts(many, _tally(), {"doc": 1.0}) == {"doc": 0.0}
+
+
+def test_bytes_of_archives() -> None:
+    tally = _tally()
+    found = archive_bytes(GOAL, tally, {"zip": 1.0}, {"doc": 1.0, "pic": 1.0})
+    members = 5 * found / 100
+    documents = (40 - 15 - members) * 20 / 10
+    assert found * 2.0 + documents == pytest.approx(600 - 220, rel=0.05)
+    assert archive_bytes(GOAL, tally, {}, {"doc": 1.0}) == 0.0
+
+
+def test_sizes_are_stretched_to_bytes_and_pages() -> None:
+    wanted = {"txt": 200.0, "pic": 100.0, "doc": 50.0}
+    found = stretches(GOAL, _tally(), wanted)
+    assert "doc" not in found
+    assert found["txt"] * 200 + found["pic"] * 100 == pytest.approx(1000 - 640 - 50)
+    assert found["txt"] * 200 * 0.5 + found["pic"] * 100 / 30 == pytest.approx(300 - 150 - 25, rel=0.01)
+    heavy = Goal(raw=1000.0, items=100.0, pages=10_000.0, extracted=0.0, types={})
+    found = stretches(heavy, _tally(), wanted)
+    assert found["txt"] * 200 + found["pic"] * 100 == pytest.approx(310, rel=0.02)
+
+
+def test_sizes_are_fitted_around_the_smallest_possible() -> None:
+    sizes = {"a": [10, 20], "b": [100, 200], "c": [7]}
+    found = fitted(sizes, {"a": 1.0, "b": 1.0}, {"a": 30, "b": 1, "c": 1}, {"a": 99, "b": 999}, 247)
+    assert found["c"] == [7]
+    assert found["a"] == [30, 30]
+    assert sum(found["b"]) == pytest.approx(180, abs=3)
+
+
+def test_a_tally_is_kept_with_its_part() -> None:
+    once, twice = _tally(), _tally()
+    twice.add(tally_of(once.to_json()))
+    assert twice.raw == 2 * once.raw
+    assert twice.types == Counter(a=30, b=30, z=10, t=8)
+    assert twice.formats["doc"].files == 20
+
+
+def test_draws_are_pinned() -> None:
+    """Values that a change of algorithm would change, and with it every corpus."""
+    dice = Dice(derive(7, "a", 1))
+    drawn = (dice.below(1000), dice.between(5, 9), dice.pick("abcdef"), dice.size(1000, 1.5, 1, 10**9), dice.noise(4))
+    assert drawn == DRAWN
+
+
+DRAWN = (12, 8, "b", 2827, b"\x8d.\xe0\xc2")
+
+
+@given(st.floats(-50, 50))
+def test_power_of_two(x: float) -> None:
+    assert abs(power_of_two(x) / math.pow(2, x) - 1) < 1e-4
+
+
+@given(st.integers(0, 2**64), st.integers(1, 10**6))
+def test_below_stays_below(seed: int, n: int) -> None:
+    assert 0 <= Dice(seed).below(n) < n
+
+
+def test_lognormal_median() -> None:
+    dice = Dice(5)
+    sizes = [dice.size(10_000, 1.5, 100, 1_000_000) for _ in range(4000)]
+    assert 0.46 < sum(s < 10_000 for s in sizes) / len(sizes) < 0.54
+    assert min(sizes) >= 100
+    assert max(sizes) <= 1_000_000
+
+
+def test_weights() -> None:
+    dice = Dice(9)
+    totals = running_totals((1.0, 3.0))
+    drawn = [dice.weighted("ab", totals) for _ in range(4000)]
+    assert 0.70 < drawn.count("b") / len(drawn) < 0.80
+
+
+def test_seeds_of_things_differ() -> None:
+    seeds = {derive(1, "a", "b"), derive(1, "ab"), derive(1, "a\0b", "c"), derive(2, "ab"), derive(1, "\udce9")}
+    assert len(seeds) == 5
+    assert random.Random(derive(1, "ab")).random() == Dice(derive(1, "ab")).random()

@@ -25,7 +25,6 @@ txt = { loose = 1, attached = 1, median = 4000 }
 
 @pytest.mark.parametrize("name", profile_names())
 def test_shipped_profiles(name: str) -> None:
-    """Each can be read, is called what its file is called, and says what it is."""
     profile = load_profile(name)
     assert profile.name == name
     assert profile.about
@@ -69,7 +68,6 @@ def test_a_custodian_may_have_a_share_of_mail_of_his_own() -> None:
 
 
 def test_a_profile_that_is_based_on_another() -> None:
-    """Tables are changed value by value, lists of tables replaced; what is based on nothing is refused."""
     mine = 'based_on = "reference"\nname = "mine"\nversion = 2\n[faults]\ndeep_nesting = 0.0\n[[custodians]]\nmail = "files"\n'
     reference, profile = load_profile("reference"), read_profile(mine, "mine.toml")
     assert (profile.name, profile.version, len(profile.custodians)) == ("mine", 2, 1)
@@ -88,7 +86,6 @@ def test_the_corpus_of_r1_has_no_deep_archive() -> None:
 
 
 def test_a_file_of_ones_own(tmp_path: Path) -> None:
-    """A path works where a name does."""
     file = tmp_path / "mine.toml"
     file.write_text(SMALL)
     assert load_profile(str(file)).version == 3
@@ -124,7 +121,6 @@ def test_a_file_of_ones_own(tmp_path: Path) -> None:
     ],
 )
 def test_mistakes_are_named(old: str, new: str, message: str) -> None:
-    """Each message begins with the file and names the key."""
     assert old in SMALL
     with pytest.raises(UsageError, match=message) as caught:
         read_profile(SMALL.replace(old, new), "mine.toml")

@@ -8,7 +8,7 @@ import pytest
 from experiment_runs import a_run, points
 from replay_results import point as replay_point
 
-from experiments.filer_limit import busiest, limit_told
+from experiments.conditions import busiest, limit_told
 from experiments.result.schema import CallTime
 from experiments.workloads.discovery.result import PointSpec
 from experiments.workloads.discovery.telling import limits_told
@@ -59,7 +59,6 @@ def test_a_replay_names_it_on_one_storage_only() -> None:
 
 
 def test_storage_that_is_not_emulated_is_named_where_it_takes_most_of_the_time() -> None:
-    """Of a discovery by its pair, under the lowest and the highest load."""
     few, many = PointSpec(1, 1, 4), PointSpec(1, 4, 4)
     real = dataclasses.replace(a_run(), series=dataclasses.replace(a_run().series, filer=()))
     bound = dataclasses.replace(real, null_elapsed_s=real.elapsed_s * 0.4)

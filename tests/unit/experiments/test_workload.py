@@ -13,14 +13,11 @@ import pytest
 import experiments.workloads
 from core.clock import SystemClock
 from core.errors import RunFailed, UsageError
-from experiments.kinds.grid import sweep
-from experiments.package.check import check
-from experiments.package.finish import finish
-from experiments.result.codec import read_result
+from experiments.kinds import sweep
+from experiments.package.check import check, finish
+from experiments.result.codec import json_schema, read_result
 from experiments.result.compare import compare
-from experiments.result.json_schema import json_schema
-from experiments.study import ATTEMPTS, conduct
-from experiments.unfinished import Begun
+from experiments.study import ATTEMPTS, Begun, conduct
 from experiments.workload import Disturbed, Turn
 from experiments.workloads import about, names
 
@@ -95,7 +92,6 @@ def test_bounds_are_judged_stored_checked_and_shown(listing: ModuleType, tree: P
 
 
 def test_a_delivery_that_broke_off_is_made_again(listing: ModuleType, tree: Path, tmp_path: Path) -> None:
-    """Resumed under its name, it finds half of what was observed where the whole is to lie."""
     plan = sweep([listing.Load(1)], "threads", [1], repeats=1, seed=1)
     begun = Begun(run_id="night", seed=1, sessions=(0.0,), raw=tmp_path / "scratch")
     begun.raw.mkdir()
@@ -110,7 +106,6 @@ def test_a_delivery_that_broke_off_is_made_again(listing: ModuleType, tree: Path
 def test_nothing_is_written_of_a_study_that_ends_early(
     listing: ModuleType, tree: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Refused, or disturbed time and again: a disturbed run is made again under another name, not for ever."""
     plan = sweep([listing.Load(1)], "threads", [1], repeats=1, seed=1)
     with pytest.raises(UsageError, match="is no directory"):
         conduct(listing.Listing(tree / "none", tmp_path, SystemClock()), plan)

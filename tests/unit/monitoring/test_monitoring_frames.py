@@ -5,15 +5,23 @@ from __future__ import annotations
 import json
 import uuid
 import zlib
+from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from core.errors import UsageError
 from core.histogram import CELLS, Histogram
 from core.operations import Op
 from core.records import Phase
+from monitoring.aggregate import array
+from monitoring.broker import client_url, connect
 from monitoring.frames import CounterDelta, Frame, FrameMaker, decode_frame, encode_frame, merge_deltas
+from monitoring.host_samplers import HostSampling
+from monitoring.machine import processors, usable_processors
+from monitoring.observations import BLOCK, WORKER, Observation
 
 big = st.integers(0, (1 << 63) - 1)
 deltas = st.builds(
@@ -53,7 +61,6 @@ ONE = CounterDelta(
 
 @given(frames)
 def test_round_trip(frame: Frame) -> None:
-    """The collector gets what the worker counted."""
     assert decode_frame(encode_frame(frame)) == frame
 
 
@@ -67,7 +74,6 @@ def test_garbage_is_a_value_error(data: bytes) -> None:
 @given(frames, st.data())
 @settings(max_examples=60)
 def test_cut_frames_are_refused(frame: Frame, data: st.DataObject) -> None:
-    """No part of a frame is a frame."""
     whole = encode_frame(frame)
     with pytest.raises(ValueError):  # noqa: PT011
         decode_frame(whole[: data.draw(st.integers(0, len(whole) - 1))])
@@ -111,3 +117,95 @@ def test_merging_leaves_its_input_alone() -> None:
     (both,) = merge_deltas([ONE, ONE])
     assert (both.calls, both.histogram.counts) == (2, {3: 2})
     assert ONE.histogram.counts == {3: 1}
+
+
+@pytest.mark.parametrize(
+    ("given", "wanted"),
+    [
+        ("redis://:pw@127.0.0.1:6379/0", "redis://:pw@127.0.0.1:6379/0"),
+        ("redis+socket:///run/b.sock", "unix:///run/b.sock?db=0"),
+        ("redis+socket://:pw@/run/a b/b.sock?virtual_host=2", "unix://:pw@/run/a%20b/b.sock?db=2"),
+        ("redis+socket:///run/a%20b/b.sock?virtual_host=/3", "unix:///run/a%20b/b.sock?db=3"),
+    ],
+)
+def test_addresses(given: str, wanted: str) -> None:
+    """What Celery takes, the frames' client takes too."""
+    assert client_url(given) == wanted
+    connect(given).close()
+
+
+def test_socket_password_and_database_arrive() -> None:
+    pool = connect("redis+socket://:pw@/run/a b/b.sock?virtual_host=2").connection_pool
+    assert pool.connection_kwargs["path"] == "/run/a b/b.sock"
+    assert (pool.connection_kwargs["password"], pool.connection_kwargs["db"]) == ("pw", 2)
+
+
+def test_other_brokers_are_refused() -> None:
+    with pytest.raises(UsageError, match="EDBENCH_BROKER"):
+        client_url("amqp://localhost")
+
+
+@pytest.mark.parametrize(
+    ("kind", "source", "values"),
+    [
+        ("weather", "w1", {}),
+        (WORKER, "", {}),
+        (WORKER, "x" * 501, {}),
+        (WORKER, "a\0b", {}),
+        (WORKER, "w1", {"a": float("nan")}),
+        (WORKER, "w1", {"a": object()}),
+        (WORKER, "w1", {"a": "\0"}),
+        (WORKER, "w1", {"a": "\udcff"}),
+        (WORKER, "w1", {"a": "x" * 40_000}),
+        (WORKER, "w1", 7),
+    ],
+)
+def test_what_cannot_be_stored_is_refused(kind: str, source: str, values: Any) -> None:
+    """Where it is made, not at the database, where it would hold up what comes behind it."""
+    with pytest.raises(ValueError, match="observation"):
+        Observation(kind, source, values)
+
+
+def test_a_frame_carries_observations() -> None:
+    seen = [Observation(WORKER, "wörker", {"cpu_s": 1.5, "ops": {"READ": {"ops": 3}}}), Observation(BLOCK, "b:sda", {})]
+    frame = FrameMaker("w", uuid.uuid4()).frame([], 7.0, seen)
+    assert frame is not None
+    assert decode_frame(encode_frame(frame)).observations == tuple(seen)
+    object.__setattr__(seen[1], "kind", "weather")
+    with pytest.raises(ValueError, match="observation"):
+        decode_frame(encode_frame(frame))
+
+
+def test_a_sampler_that_fails_holds_up_nothing(caplog: pytest.LogCaptureFixture) -> None:
+    """It is told of once; the others are heard every second."""
+
+    class Good:
+        def sample(self) -> list[Observation]:
+            return [Observation(BLOCK, "b:sda", {"reads": 1})]
+
+    class Bad:
+        def sample(self) -> list[Observation]:
+            raise OSError("no such file")
+
+    sampling = HostSampling([Bad(), Good(), Bad()])
+    assert [len(sampling.sample()) for _ in range(3)] == [1, 1, 1]
+    assert len(caplog.records) == 2
+
+
+def test_array_literals_escape_what_they_must() -> None:
+    assert array(['a"b', "c\\d", "{,}", ""]) == '{"a\\"b","c\\\\d","{,}",""}'
+    assert array([b"\x00\xff"]) == '{"\\\\x00ff"}'
+    assert array([1, 2]) == "{1,2}"
+
+
+def test_a_limit_of_the_control_group_counts(tmp_path: Path) -> None:
+    every = processors()
+    assert usable_processors(tmp_path) == every
+    (tmp_path / "cpu").mkdir()
+    (tmp_path / "cpu" / "cpu.cfs_period_us").write_text("100000\n")
+    for quota, usable in (("-1", every), ("50000", 0.5), (str(100_000 * (every + 1)), every)):
+        (tmp_path / "cpu" / "cpu.cfs_quota_us").write_text(quota)
+        assert usable_processors(tmp_path) == usable
+    for text, usable in (("25000 50000\n", 0.5), ("max 100000\n", every)):
+        (tmp_path / "cpu.max").write_text(text)
+        assert usable_processors(tmp_path) == usable

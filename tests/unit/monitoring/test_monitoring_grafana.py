@@ -15,7 +15,6 @@ REPOSITORY = Path(__file__).parents[3]
 
 
 def test_compose_mounts_every_dashboard() -> None:
-    """A dashboard that is not in docker-compose.yml is provisioned nowhere."""
     definition = (REPOSITORY / "docker-compose.yml").read_text()
     for dashboard in DASHBOARDS:
         assert f"file: ./monitoring/grafana/dashboards/{dashboard.uid}.json" in definition
@@ -24,7 +23,6 @@ def test_compose_mounts_every_dashboard() -> None:
 
 @pytest.mark.parametrize("dashboard", DASHBOARDS, ids=lambda d: d.uid)
 def test_panels_do_not_overlap(dashboard: Dashboard) -> None:
-    """Every panel has an id and a place of its own on the grid, every target a letter."""
     panels = dashboard.panels
     assert len({panel["id"] for panel in panels}) == len(panels)
     taken: set[tuple[int, int]] = set()
@@ -44,7 +42,6 @@ def _metrics(text: str) -> set[str]:
 
 
 def test_queries_and_rules_ask_only_for_metrics_that_there_are() -> None:
-    """Every name in a dashboard or rule is one of the catalogue's."""
     asked = set().union(*(_metrics(query.expr) for dashboard in DASHBOARDS for query in dashboard.queries))
     rules = (REPOSITORY / "monitoring/prometheus/rules/edbench.rules.yml").read_text()
     expressions = re.sub(r"^ *(- record|- alert|summary|description):.*$|#.*$", "", rules, flags=re.M)

@@ -112,7 +112,6 @@ def test_pages_never_mix_and_nothing_is_lost(script: list[tuple[str, object]]) -
 
 
 def test_without_a_reader_calls_are_counted_as_lost() -> None:
-    """A slot whose reader is gone goes on after a bounded wait, and says how many calls nobody will see."""
     buffer = region()
     now = [0.0]
 
@@ -133,7 +132,6 @@ def test_without_a_reader_calls_are_counted_as_lost() -> None:
 
 
 def test_a_page_is_used_anew_only_after_its_final_state_was_read() -> None:
-    """Closed pages wait for the reader; their last calls are in its next collect."""
     buffer = region()
     recorder, reader = LiveRecorder(buffer, wait_seconds=0.0), RegionReader(buffer)
     for n in range(3 * PAGES):
@@ -144,7 +142,6 @@ def test_a_page_is_used_anew_only_after_its_final_state_was_read() -> None:
 
 
 def test_sigkill_loses_nothing() -> None:
-    """A killed slot's calls are in the parent's memory, and the next incarnation goes on."""
     shared = mmap.mmap(-1, REGION_BYTES)
     reader = RegionReader(memoryview(shared))
     for _ in range(2):
@@ -164,6 +161,5 @@ def test_sigkill_loses_nothing() -> None:
 
 
 def test_wrong_region_size_is_refused() -> None:
-    """A slot table of another version is an error, not memory corruption."""
     with pytest.raises(ValueError, match="bytes"):
         LiveRecorder(memoryview(bytearray(64)))

@@ -63,7 +63,6 @@ def samples(*collectors: Collector) -> dict[str, float]:
 
 
 def test_calls_and_latencies_add_up() -> None:
-    """Counters and the cumulative histogram say what the recorders counted; ops without calls stand at 0."""
     calls = CallMetrics()
     calls.add([delta([1_000, 300_000]), delta([2_000_000_000, 1 << 50])])
     found = samples(calls)
@@ -82,7 +81,6 @@ def test_calls_and_latencies_add_up() -> None:
 
 @pytest.mark.parametrize("ns", [0, 1, 4095, 4096, 4097, 8192, 8193, 300_000, (1 << 34) - 1, 1 << 34, (1 << 34) + 1])
 def test_a_duration_is_in_the_first_bucket_that_is_not_below_it(ns: int) -> None:
-    """Our own count, taken over from the fine one, is the one that Prometheus' definition asks for."""
     wanted = next((n for n, bound in enumerate(catalogue.BOUNDS_NS) if ns <= bound), len(catalogue.BOUNDS_NS))
     assert catalogue.bucket_of(ns) == wanted
     coarse = catalogue.coarsened(Histogram({bucket_of(ns): 1}), ns)
@@ -133,7 +131,6 @@ class _Clock:
 
 
 def test_a_tally_counts_what_was_committed_and_how_long_it_took() -> None:
-    """Both slots together, a running task's time included, which never goes back when the task ends."""
     clock = _Clock()
     memory = [memoryview(bytearray(tally_bytes(1))) for _ in range(2)]
     slots = [CallCounters(each, clock) for each in memory]
@@ -167,7 +164,6 @@ def test_a_tally_counts_what_was_committed_and_how_long_it_took() -> None:
 
 
 def test_a_task_that_died_with_its_slot_is_counted_once() -> None:
-    """By the supervisor, in the dead slot's memory; a slot that died idle counts nothing."""
     clock = _Clock()
     memory = memoryview(bytearray(tally_bytes(0)))
     CallCounters(memory, clock).begin(Phase.INDEX)
@@ -211,7 +207,6 @@ def test_observations_become_metrics_without_paths() -> None:
 
 @pytest.mark.parametrize("recording", ["lab-v3-nconnect4", "lab-v4.2"])
 def test_what_a_kernel_says_of_nfs_is_scraped(tmp_path: Path, recording: str) -> None:
-    """A recorded mount: every op that was sent, and what went over the wire, and no path of it."""
     for name in ("mountstats", "mountinfo"):
         shutil.copy(RECORDINGS / f"{recording}.{name}", tmp_path / name)
     observations = WireSampler(Path("/run/filer"), boot="abc", proc_self=tmp_path).sample()
@@ -230,7 +225,6 @@ def test_what_a_kernel_says_of_nfs_is_scraped(tmp_path: Path, recording: str) ->
 
 
 def test_names_follow_the_conventions() -> None:
-    """Counters end in _total, units are base units in the name, and no label could hold a path or a job."""
     for spec in SPECS.values():
         assert (spec.type == "counter") == spec.name.endswith("_total"), spec
         if spec.unit in ("seconds", "bytes"):
@@ -276,7 +270,6 @@ def test_the_endpoint_serves_and_a_busy_port_is_one_line(caplog: pytest.LogCaptu
 
 
 def test_the_endpoint_comes_from_the_environment() -> None:
-    """Off without a port; children of the same host get ports of their own; nonsense is refused by name."""
     assert read_endpoint({}) == read_endpoint({"EDBENCH_METRICS_PORT": ""}) == Endpoint(0)
     found = read_endpoint({"EDBENCH_METRICS_PORT": "9464", "EDBENCH_METRICS_ADDRESS": "0.0.0.0"})
     assert found == Endpoint(9464, "0.0.0.0")

@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
+import json
 import os
+import pickle
 import uuid
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from core.errors import StorageFault, UsageError
 from core.settings import INDEX_ENGINES
 from search.engine import QUERY_FIELDS, IndexDocument, IndexReader, new_writer, open_reader
+from search.language import parse
+from search.query import asks_ledger, sought
+from search.whoosh_engine import WhooshReader, WhooshWriter, plain_loads, whoosh_query
 
 DOCUMENTS = [
     IndexDocument(
@@ -118,7 +125,6 @@ def reader(tmp_path_factory: pytest.TempPathFactory, engine: str) -> IndexReader
     ],
 )
 def test_queries(reader: IndexReader, query: str, found: set[int]) -> None:
-    """Boolean operators, phrases, prefixes and fields find exactly what they say; count agrees with search."""
     assert {hit.item.int for hit in reader.search(query, 10)} == found
     assert reader.count(query) == len(found)
 
@@ -127,7 +133,6 @@ def test_queries(reader: IndexReader, query: str, found: set[int]) -> None:
     "query", ["", "  ", '"open', "(a", "a AND", "nofield:x", "NOT worms", "-wor*", "body:/(/", "/[/", "a:b:c", "\ud800"]
 )
 def test_a_query_that_cannot_be_read_is_one_clear_line(reader: IndexReader, query: str) -> None:
-    """No traceback and no engine dialect: a UsageError in one line."""
     for ask in (lambda: reader.search(query, 5), lambda: reader.count(query)):
         with pytest.raises(UsageError) as caught:
             ask()
@@ -136,7 +141,6 @@ def test_a_query_that_cannot_be_read_is_one_clear_line(reader: IndexReader, quer
 
 
 def test_an_unknown_field_is_told_with_the_known_ones(reader: IndexReader) -> None:
-    """Whoever mistypes a field sees what there is."""
     with pytest.raises(UsageError, match="custodian, type, kind") as caught:
         reader.search("costudian:ann", 5)
     assert all(field in str(caught.value) for field in QUERY_FIELDS)
@@ -144,7 +148,6 @@ def test_an_unknown_field_is_told_with_the_known_ones(reader: IndexReader) -> No
 
 @pytest.mark.parametrize("word", ["grün", "Straße", "naïve", "日本語", "end"])
 def test_snippets_mark_words_beyond_ascii(reader: IndexReader, word: str) -> None:
-    """The engine counts bytes; marks around words after umlauts and emoji still stand where they belong."""
     (hit,) = reader.search(word if word != "end" else "end AND grün", 5)
     assert f"\x02{word}\x03" in hit.snippet
     assert hit.snippet.replace("\x02", "").replace("\x03", "") in DOCUMENTS[0].body
@@ -164,7 +167,6 @@ SENTENCES = {
 
 @pytest.mark.parametrize("word", SENTENCES)
 def test_words_of_scripts_without_blanks_are_found(engine: str, tmp_path: Path, word: str) -> None:
-    """Where they stand, as words of their own, in text and subject; the text comes back as it was."""
     writer = new_writer(engine, tmp_path / "index")
     text, other = SENTENCES[word], "録会事記议录员 無関係な文"
     for number, body in enumerate((text, other)):
@@ -182,7 +184,6 @@ def test_words_of_scripts_without_blanks_are_found(engine: str, tmp_path: Path, 
 
 
 def test_a_hit_says_whose_it_is(reader: IndexReader) -> None:
-    """The caller needs item and owner of each hit, and every document of the shard can be listed."""
     (hit,) = reader.search("quarterly", 5)
     assert (hit.item, hit.owner, hit.fields["subject"]) == (uuid.UUID(int=1), "1:1", "Quarterly results")
     assert hit.snippet.startswith("The wording")  # no match in the body: its beginning
@@ -192,7 +193,6 @@ def test_a_hit_says_whose_it_is(reader: IndexReader) -> None:
 
 
 def test_text_that_is_no_unicode_is_indexed_all_the_same(engine: str, tmp_path: Path) -> None:
-    """A lone surrogate or NUL in a header costs one character, not the task."""
     writer = new_writer(engine, tmp_path / "index")
     writer.add(IndexDocument(item=uuid.uuid4(), owner="1:1", body="find \ud800 me \0 here", subject="\udfff subject"))
     writer.finish()
@@ -201,7 +201,6 @@ def test_text_that_is_no_unicode_is_indexed_all_the_same(engine: str, tmp_path: 
 
 
 def test_reading_leaves_nothing_on_the_filer(engine: str, tmp_path: Path) -> None:
-    """Lock files of the engine stay in the reader's own directory."""
     writer = new_writer(engine, tmp_path / "index")
     writer.add(DOCUMENTS[0])
     writer.finish()
@@ -215,7 +214,6 @@ def test_reading_leaves_nothing_on_the_filer(engine: str, tmp_path: Path) -> Non
 
 @pytest.mark.parametrize("broken", ["missing", "empty", "torn"])
 def test_a_shard_that_cannot_be_opened_is_a_storage_fault(engine: str, tmp_path: Path, broken: str) -> None:
-    """One line that names the shard, whether its directory or its meta file is at fault."""
     published = tmp_path / "published"
     if broken != "missing":
         published.mkdir()
@@ -236,6 +234,83 @@ def test_scratch_that_fails_is_a_storage_fault(engine: str, tmp_path: Path) -> N
 
 
 def test_an_unknown_engine_is_refused(tmp_path: Path) -> None:
-    """The message lists the engines there are."""
     with pytest.raises(UsageError, match="tantivy"):
         new_writer("lucene", tmp_path)
+
+
+ITEM, OTHER = uuid.UUID(int=1), uuid.UUID(int=2)
+
+
+@pytest.mark.parametrize("engine", ["tantivy", "whoosh"])
+def test_the_text_is_the_owners_and_nobody_elses(engine: str, tmp_path: Path) -> None:
+    writer = new_writer(engine, tmp_path / "shard")
+    writer.add(IndexDocument(item=ITEM, owner="1:1", body="a ghost"))
+    writer.add(IndexDocument(item=ITEM, owner="1:2", body="first line\nsecond <b>line</b> é"))
+    writer.add(IndexDocument(item=OTHER, owner="1:2", body="", name="empty"))
+    writer.finish()
+    writer.close()
+    reader = open_reader(engine, tmp_path / "shard", tmp_path / "view")
+    assert reader.body(ITEM, "1:2") == "first line\nsecond <b>line</b> é"
+    assert reader.body(ITEM, "1:1") == "a ghost"
+    assert reader.body(OTHER, "1:2") == ""
+    assert reader.body(ITEM, "9:9") is None
+    assert reader.body(uuid.UUID(int=3), "1:2") is None
+
+
+class _Harmful:
+    def __reduce__(self) -> tuple[object, tuple[str]]:
+        return os.mkdir, ("harm",)
+
+
+def test_a_pickle_from_the_filer_cannot_call_anything(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whoever may write to the storage under test must not thereby run code in the controller."""
+    monkeypatch.chdir(tmp_path)
+    for protocol in range(pickle.HIGHEST_PROTOCOL + 1):
+        with pytest.raises(pickle.UnpicklingError):
+            plain_loads(pickle.dumps(_Harmful(), protocol))
+        plain = {"a": (1, 2.5, b"\x00\xff", "ü", None, [True])}
+        assert plain_loads(pickle.dumps(plain, protocol)) == plain
+    assert not (tmp_path / "harm").exists()
+
+
+def test_a_directory_in_a_segment_that_would_call_something_is_a_fault(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    writer = WhooshWriter(tmp_path / "index")
+    writer.add(IndexDocument(item=uuid.uuid4(), owner="1:1", body="words"))
+    (name,) = writer.finish().files
+    writer.close()
+    file = tmp_path / "index" / name
+    harm = pickle.dumps(_Harmful(), 2)
+    body = file.read_bytes()
+    file.unlink()
+    file.write_bytes((12).to_bytes(8, "big") + body[8:12] + harm)
+    with pytest.raises(StorageFault, match="cannot be opened"):
+        WhooshReader(tmp_path / "index", tmp_path / "view")
+    assert not (tmp_path / "harm").exists()
+
+
+def test_a_meta_file_cannot_lead_out_of_its_directory(tmp_path: Path) -> None:
+    meta = {"format": "edbench-whoosh/1", "segments": [{"id": "../../x", "documents": 1, "field_lengths": {}}]}
+    (tmp_path / "meta.json").write_text(json.dumps(meta))
+    with pytest.raises(StorageFault, match="cannot be opened"):
+        WhooshReader(tmp_path, tmp_path / "view")
+
+
+@given(
+    st.text(alphabet=st.sampled_from("ab()\"' *+-:/\\") | st.characters(), max_size=30)
+    | st.text('abANDORT() "-*~^[]{}<>1.:')
+)
+def test_any_query_is_read_or_refused(query: str) -> None:
+    """Whatever is typed, there is a query or one clear line; nothing else is raised."""
+    refused, node = "", None
+    try:
+        node = parse(query)
+    except UsageError as e:
+        refused = str(e)
+    assert "\n" not in refused
+    if node is not None:
+        set(sought(node))
+        if not asks_ledger(node):
+            whoosh_query(node)

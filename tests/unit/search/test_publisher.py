@@ -74,7 +74,6 @@ def _count(root: Path, shard: OpenShard) -> int:
 
 
 def test_only_new_files_are_copied_and_the_meta_goes_last(tmp_path: Path, engine: str, storage: _Noting) -> None:
-    """A reader at any moment sees a whole shard; what lies there already is not written again."""
     shard = OpenShards(tmp_path / "scratch").of(JOB, engine)
     _add(shard)
     row, written = shard.publish(storage, bytes(tmp_path))
@@ -118,7 +117,6 @@ def test_what_is_published_stays_as_it_is(tmp_path: Path, engine: str, storage: 
 def test_more_than_fits_into_the_writers_memory_is_one_publication(
     tmp_path: Path, storage: _Noting, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """What the engine writes meanwhile is merged on scratch, and only what it comes to is published."""
     monkeypatch.setattr(tantivy_engine, "HEAP_BYTES", 15_000_000)  # the least that the engine takes
     shard = OpenShards(tmp_path / "scratch").of(JOB, "tantivy")
     for part in range(56):
@@ -135,7 +133,6 @@ def test_more_than_fits_into_the_writers_memory_is_one_publication(
 def test_a_publication_that_broke_off_shows_in_no_reader(
     tmp_path: Path, engine: str, storage: _Noting, fail_at: str
 ) -> None:
-    """After a fault in the middle the shard says what it said before, and another one is begun."""
     shards = OpenShards(tmp_path / "scratch")
     shard = shards.of(JOB, engine)
     _add(shard, 2)
@@ -154,7 +151,6 @@ def test_a_publication_that_broke_off_shows_in_no_reader(
 
 
 def test_publication_goes_through_recorded_calls(tmp_path: Path, engine: str) -> None:
-    """Index writes are part of what the storage is measured by."""
     recorder = MemoryRecorder()
     shard = OpenShards(tmp_path / "scratch").of(JOB, engine)
     _add(shard)
@@ -165,7 +161,6 @@ def test_publication_goes_through_recorded_calls(tmp_path: Path, engine: str) ->
 
 
 def test_a_closed_shard_is_never_reopened(tmp_path: Path, engine: str, storage: _Noting) -> None:
-    """A slot that comes back to a job whose shard it closed begins a fresh one; scratch is given back."""
     shards = OpenShards(tmp_path / "scratch")
     first = shards.of(JOB, engine)
     assert shards.of(JOB, engine) is first
@@ -232,7 +227,6 @@ def test_a_shard_that_is_published_anew_while_it_is_opened(
 
 
 def test_a_shard_that_lacks_a_file_is_told(tmp_path: Path, engine: str, storage: _Noting) -> None:
-    """Nobody publishes it anew, so it is not waited for."""
     shard = OpenShards(tmp_path / "scratch").of(JOB, engine)
     _add(shard)
     shard.publish(storage, bytes(tmp_path))

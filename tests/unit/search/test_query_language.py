@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import time
 import uuid
+from fnmatch import fnmatchcase
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from core.errors import UsageError
 from core.settings import INDEX_ENGINES
 from search.engine import IndexDocument, new_writer, open_reader
 from search.language import MOST_WORDS, parse
-from search.query import Asked, Everything, Near, Row, Wild, sought
-from search.words import placed
+from search.query import Asked, Everything, Fuzzy, Near, Pattern, Row, Wild, Word, sought
+from search.snippets import marks
+from search.words import like, placed, wild
 
 
 @pytest.mark.parametrize(
@@ -100,7 +105,6 @@ from search.words import placed
     ],
 )
 def test_what_is_wrong_is_said_with_its_place(query: str, said: str) -> None:
-    """One line, whatever the length of the query."""
     with pytest.raises(UsageError) as caught:
         parse(query)
     line = str(caught.value)
@@ -110,7 +114,6 @@ def test_what_is_wrong_is_said_with_its_place(query: str, said: str) -> None:
 
 
 def test_what_the_signs_mean() -> None:
-    """A sample of each kind, as its meaning."""
     assert parse("*") == Everything()
     assert parse("from:ann") == parse("sender:Ann")
     assert parse("size:>=1kB") == Asked("size", ">=", "1000")
@@ -129,7 +132,6 @@ def test_what_the_signs_mean() -> None:
 
 
 def test_every_side_of_what_stands_near_is_marked() -> None:
-    """The words of each alternative, and each once: a row for every distance has the same ones."""
     for query, words in (
         ("merger w/5 (price OR valuation)", ["merger", "price", "valuation"]),
         ('(a OR "b c") pre/50 (d* OR e)', ["a", "d*", "e", "b", "c"]),
@@ -140,14 +142,12 @@ def test_every_side_of_what_stands_near_is_marked() -> None:
 
 
 def test_a_thousand_brackets_side_by_side_and_a_long_row_of_signs_are_read() -> None:
-    """Neither uses the stack."""
     assert parse(" OR ".join(["(a)"] * 1_000))
     assert parse("-" * 10_000 + "a")
 
 
 @pytest.mark.parametrize("engine", INDEX_ENGINES)
 def test_ten_thousand_words_are_one_query(engine: str, tmp_path: Path) -> None:
-    """As a list of names may be."""
     writer = new_writer(engine, tmp_path / "index")
     writer.add(IndexDocument(item=uuid.UUID(int=1), owner="1:1", body="w9999"))
     writer.finish()
@@ -192,7 +192,6 @@ def test_words_are_cut_as_the_engine_does_it(tmp_path: Path) -> None:
 
 
 def test_a_pattern_that_means_very_many_words_is_bounded(tmp_path: Path) -> None:
-    """Alone it is answered; in a row of words the engine's refusal is one line."""
     writer = new_writer("tantivy", tmp_path / "index")
     writer.add(IndexDocument(item=uuid.UUID(int=1), owner="1:1", body=" ".join(f"a{n}" for n in range(20_000)) + " b"))
     writer.finish()
@@ -215,14 +214,93 @@ def test_a_pattern_that_means_very_many_words_is_bounded(tmp_path: Path) -> None
     ],
 )
 def test_a_pattern_is_as_long_as_its_letters(word: str) -> None:
-    """And not as what stands for its signs while it is cut."""
     node = parse(word)
     assert isinstance(node, Row)
     assert [pattern for _, pattern in node.places] == [Wild(word)]
 
 
 def test_in_quotes_signs_are_what_they_are_and_an_end_of_a_month_may_be_the_31st() -> None:
-    """What a field says may have them; a range ends where its text does."""
     assert parse('message_id:"a*b?c~1"') == Asked("message_id", "~", "a*b?c~1")
     assert parse('load_path:="C:/PROGRA~1"') == Asked("load_path", "=", "C:/PROGRA~1")
     assert parse("date:<=2001-06-31") == Asked("date", "<=", "2001-06-31")
+
+
+def _marked(text: str, *patterns: Pattern, begin: int = 0, end: int | None = None) -> list[str]:
+    return [text[first:last] for first, last in marks(text, patterns, begin, end)]
+
+
+@pytest.mark.parametrize("hyphen", ["-\n", "-\r\n", "\u2010\n", "\xad\n", "\xad", "- \n\t ", "-\n> "], ids=ascii)
+def test_a_word_that_is_parted_is_marked_whole_and_in_its_parts(hyphen: str) -> None:
+    text = f"an inter{hyphen}national treaty"
+    whole = f"inter{hyphen}national"
+    assert _marked(text, Word("international")) == [whole]
+    assert _marked(text, Wild("internat*")) == [whole]
+    assert _marked(text, Fuzzy("internationel", 1)) == [whole]
+    assert _marked(text, Word("national"), Word("treaty")) == ["national", "treaty"]
+    assert _marked(text, Word("inter"), Word("an")) == ["an", "inter"]
+
+
+def test_what_is_no_word_together_is_not_marked() -> None:
+    assert (
+        _marked("Anglo-\nAmerican; 2019-\n2020; mid-line", Word("angloamerican"), Word("20192020"), Word("midline"))
+        == []
+    )
+    assert _marked("super-\ncali-\nfragile end-\nless", Word("supercalifragile"), Word("endless")) == [
+        "super-\ncali-\nfragile",
+        "end-\nless",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("written", "sought"),
+    [("re\u0301sume\u0301s", "r\xe9sum\xe9s"), ("\ufb01nance", "finance"), ("\uff21\uff22\uff23", "abc"), ("ΛΟΓΟΣ", "λογος")],
+)  # fmt: skip
+def test_letters_in_any_form_are_marked(written: str, sought: str) -> None:
+    assert _marked(f"of {written} and", Word(sought)) == [written]
+
+
+def test_letters_that_are_words_are_marked_each() -> None:
+    assert _marked("東京都 Kyoto", Word("京"), Word("kyoto")) == ["京", "Kyoto"]
+
+
+def test_a_portion_has_the_words_that_begin_in_it() -> None:
+    """None is taken for a word that the portion's edge cuts."""
+    text = "budget rebudget budget inter-\nnational"
+    assert _marked(text, Word("budget"), begin=9) == ["budget"]
+    assert _marked(text, Word("budget"), end=3) == ["budget"]
+    assert _marked(text, Word("international"), begin=7, end=26) == ["inter-\nnational"]
+    assert _marked(text, Word("national"), Word("international"), begin=30) == []
+    assert _marked(text, begin=0) == []
+
+
+MOST_S = 2.0  # of a processor; it is some milliseconds, and was minutes
+
+
+@given(st.text("ab*?", min_size=1, max_size=12), st.text("ab", max_size=14))
+def test_a_pattern_means_what_the_shells_would(pattern: str, word: str) -> None:
+    """However many `*` and `?` stand in it, and whatever stands between them."""
+    assert bool(wild(pattern).fullmatch(word)) == fnmatchcase(word, pattern)
+
+
+@pytest.mark.parametrize("stars", [1, 12])
+def test_no_pattern_takes_long_with_a_word(stars: int) -> None:
+    """With as many `*` as there may be and letters that nearly match, each place of a piece was tried with each of the others'."""
+    began = time.thread_time()
+    assert not like([Wild("a*" * stars + "b")])("a" * 39)
+    assert wild("a*" * stars + "b").fullmatch("a" * 38 + "b")
+    assert time.thread_time() - began < MOST_S
+
+
+@pytest.mark.parametrize(("pattern", "letters"), [(Wild("a*b*c"), 400_000), (Fuzzy("a" + "b" * 4_999, 2), 5_000)])
+def test_a_word_that_is_too_long_for_an_index_is_not_looked_at(pattern: Wild | Fuzzy, letters: int) -> None:
+    """A text may have a line of a million letters: the time for it grows with its square, and nothing else ran meanwhile."""
+    began = time.thread_time()
+    assert not like([pattern])("a" + "b" * letters)
+    assert time.thread_time() - began < MOST_S
+
+
+def test_where_a_word_is_too_long() -> None:
+    means = like([Wild("w*"), Wild("ж*"), Word("plain")])
+    assert [means("w" * 39), means("w" * 40)] == [True, False]
+    assert [means("ж" * 19), means("ж" * 20)] == [True, False]
+    assert means("plain")

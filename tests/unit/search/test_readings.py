@@ -78,12 +78,10 @@ def test_a_compound_cut_at_its_own_hyphen_is_found_as_it_is_written(shard: Shard
     ],
 )
 def test_what_is_no_word_in_two_is_left_as_it_is(text: str) -> None:
-    """A capital behind a small letter, numbers, dashes, paragraphs."""
     assert readings(text) == [text]
 
 
 def test_a_phrase_reaches_across_no_readings(shard: Shard) -> None:
-    """What is indexed once more stands apart from the text and from the next such part."""
     reader = shard(f"first inter-\nnational {'word ' * 100} and co-\noperate last")
     assert _found(reader, '"last first"') == _found(reader, '"word international"') == []
     assert _found(reader, '"cooperate last"') == [0]
@@ -119,7 +117,6 @@ def test_letters_are_found_in_whatever_form_they_are_written(shard: Shard, word:
 
 
 def test_a_plain_text_is_indexed_once() -> None:
-    """Nothing is read twice for signs, spaces and letters that have one form."""
     for text in (
         "plain text - with dashes",
         "Straße\xa0„naïve“ … 5\xa0€ ™",
@@ -131,7 +128,6 @@ def test_a_plain_text_is_indexed_once() -> None:
 
 
 def test_marks_that_pile_up_are_cut() -> None:
-    """To bring them in order takes time by their number squared; sixteen on a letter are kept."""
     assert usual("a" + "\u0316\u0301" * 1_000 + "b") == unicodedata.normalize("NFC", "a" + "\u0316\u0301" * 8 + "b")
 
 

@@ -155,7 +155,6 @@ def _shards(engine: str, home: Path, parts: Sequence[Sequence[IndexDocument]]) -
 def test_engines_shards_and_a_naive_reading_agree(
     texts: list[tuple[str, str]], shards: int, asked: list[Asked]
 ) -> None:
-    """Exactly the items that the words say, from every engine and however the documents are dealt out."""
     documents = [
         IndexDocument(item=uuid.UUID(int=n << 64 | n), owner="1:1", body=body, subject=subject)
         for n, (body, subject) in enumerate(texts)

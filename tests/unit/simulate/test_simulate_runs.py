@@ -119,7 +119,7 @@ def test_twice_of_what_is_scarce_gains_most(what: str, small: Plan) -> None:
     }
     assert max(gains, key=lambda name: gains[name]) == what
     assert gains[what] > 1.5
-    assert min(gains.values()) > 0.97
+    assert min(gains.values()) > 0.95  # more slots: tasks are cut finer, and each publishes files of its own
 
 
 def _result(plan: Plan, factor: float) -> dict[str, object]:
@@ -128,7 +128,11 @@ def _result(plan: Plan, factor: float) -> dict[str, object]:
     items = np.stack((np.bincount(kind, minlength=KINDS), np.bincount(kind, weights=size, minlength=KINDS)), axis=1)
     phases = []
     for n, (phase, of) in enumerate(_CALIBRATION.demands.phases.items()):
-        took = {name: factor * float((each * items).sum()) for name, each in of.items()}
+        crew = {
+            name: _CALIBRATION.demands.each_task[phase][name] + _CALIBRATION.demands.each_slot[phase][name]
+            for name in of
+        }
+        took = {name: factor * (float((each * items).sum()) + crew[name]) for name, each in of.items()}
         calls = {op: {"calls": took[op]} for op in OPS}
         calls["read"]["bytes"], calls["write"]["bytes"] = took[READ_BYTES], took[WRITTEN_BYTES]
         phases.append({
@@ -139,7 +143,7 @@ def _result(plan: Plan, factor: float) -> dict[str, object]:
         "phases": phases, "series": {"database_activity": []},
         "result": {"items": plan.items, "discovered_bytes": plan.discovered_bytes},
     }  # fmt: skip
-    return {"points": [{"repeats": [run]}]}
+    return {"points": [{"at": {"workers": 1, "slots": 1}, "repeats": [run]}]}
 
 
 def test_a_result_scales_what_workers_take(plan: Plan) -> None:

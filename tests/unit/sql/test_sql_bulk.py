@@ -2,15 +2,25 @@
 
 from __future__ import annotations
 
+import ast
 import datetime
 import json
+import re
 import uuid
+from collections.abc import Iterator
+from pathlib import Path
 
+import psycopg2
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from sql_faces import FACES, STATEMENTS
+from sqlalchemy.exc import TimeoutError as PoolTimeout
 
 from sql.bulk import merge_counts, storable, storable_metadata
+from sql.face import QUERIES, face, hints_of, parameters, parse_queries
 from sql.findings import ContainerCount
+from sql.held import fault_of
 
 _ANY_TEXT = st.text(st.characters(codec=None), max_size=20)  # lone surrogates and NUL included
 _JSON = st.recursive(
@@ -56,6 +66,170 @@ def test_counts_of_one_container_are_merged() -> None:
 
 
 def test_metadata_that_json_does_not_know_becomes_text() -> None:
-    """A handler's slip (a date object, bytes) costs one field its type, never the task."""
     found = storable_metadata({"when": datetime.date(2020, 1, 2), "raw": b"x", "fine": 1})
     assert found == {"when": "2020-01-02", "raw": "b'x'", "fine": 1}
+
+
+ROOT = Path(__file__).parents[3]
+ROOMS = ("core", "packages", "traces", "replay", "monitoring", "dataset_gen", "queue_manager", "worker", "controller", "experiments", "web", "cli")  # fmt: skip
+
+
+def wanted(statement: str) -> set[str]:
+    """The parameters of a statement."""
+    return set(re.findall(r"%\((\w+)\)s", STATEMENTS[statement].sql))
+
+
+@pytest.mark.parametrize("name", FACES)
+def test_a_face_gives_each_statement_what_it_asks_for(name: str) -> None:
+    given = parameters(FACES[name])
+    assert given == {statement: wanted(statement) for statement in given}
+    for statement in given:
+        assert "return" in hints_of(getattr(FACES[name], statement))
+
+
+def test_a_statement_that_there_is_not_is_an_error_at_import() -> None:
+    class Face:
+        def no_such_statement(self, conn: object) -> None: ...
+
+    with pytest.raises(KeyError, match="no_such_statement"):
+        face(Face)
+
+
+def calls() -> Iterator[tuple[str, ast.Call]]:
+    """Each `QUERIES["name"].run(conn, …)` of sql/ with its parameters."""
+    for path in (ROOT / "sql").rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            match node:
+                case ast.Call(func=ast.Attribute(value=ast.Subscript(value=ast.Name("QUERIES")), attr="run")):
+                    yield f"{path.relative_to(ROOT)}:{node.lineno}", node
+
+
+def test_statements_are_given_the_parameters_that_they_have() -> None:
+    seen = 0
+    for where, call in calls():
+        name = call.func.value.slice  # type: ignore[attr-defined]
+        if not isinstance(name, ast.Constant):
+            continue
+        given = {keyword.arg for keyword in call.keywords}
+        asked = wanted(str(name.value))
+        assert given - {None} <= asked, where
+        assert None in given or given == asked, where
+        seen += 1
+    assert seen > 100
+
+
+@pytest.mark.parametrize("room", ROOMS)
+def test_no_room_names_statements(room: str) -> None:
+    named = [path for path in (ROOT / room).rglob("*.py") if "QUERIES" in path.read_text(encoding="utf-8")]
+    assert not named, "declare them in a face (sql/faces)"
+
+
+class _Coded(psycopg2.OperationalError):
+    """psycopg2 sets `pgcode` in C; a subclass may give it."""
+
+    def __init__(self, code: str | None, text: str) -> None:
+        super().__init__(text)
+        self._code = code
+
+    @property
+    def pgcode(self) -> str | None:
+        return self._code
+
+
+@pytest.mark.parametrize(
+    ("code", "transient", "says"),
+    [
+        ("53100", False, "disk is full"),
+        ("53200", False, "out of memory"),
+        ("53300", True, "max_connections"),
+        ("25006", False, "read-only"),
+        ("57P01", True, "shut down"),
+        ("57P03", True, "does not accept connections"),
+        ("08006", True, "connection"),
+        ("40P01", True, "deadlock"),
+        ("28P01", False, "EDBENCH_DATABASES"),
+    ],
+)
+def test_states_that_are_faults(code: str, transient: bool, says: str) -> None:
+    """Promise: each broken-system state becomes one line that says what to do, and whether a retry may help."""
+    fault = fault_of("db1", _Coded(code, "a\nb"))
+    assert fault is not None
+    assert fault.transient is transient
+    assert says in str(fault)
+    assert "db1" in str(fault)
+    assert "\n" not in str(fault)
+
+
+def test_the_statements_own_errors_are_no_faults() -> None:
+    """Promise: a constraint or a bug is not mistaken for an outage, or a job would wait for ever."""
+    assert fault_of("db1", _Coded("23505", "duplicate key")) is None
+    assert fault_of("db1", _Coded("42601", "syntax error")) is None
+    assert fault_of("db1", ValueError("x")) is None
+
+
+def test_connecting_without_a_state() -> None:
+    """Promise: libpq's texts are told apart: nobody there is transient, a wrong password is not."""
+    refused = fault_of("db1", _Coded(None, 'connection to server at "x" failed: Connection refused'))
+    login = fault_of("db1", _Coded(None, 'FATAL:  password authentication failed for user "u"'))
+    absent = fault_of("db1", _Coded(None, 'FATAL:  database "x" does not exist'))
+    assert refused is not None
+    assert refused.transient
+    assert login is not None
+    assert not login.transient
+    assert absent is not None
+    assert absent.transient, "another server may have the address for a moment"
+
+
+def test_a_closed_connection_is_a_fault_whatever_the_error_says() -> None:
+    """Promise: psycopg2's odd errors on a dying connection count as a lost connection."""
+    fault = fault_of("db1", psycopg2.DatabaseError("error with status PGRES_TUPLES_OK"), closed=True)
+    assert fault is not None
+    assert fault.transient
+    assert fault_of("db1", psycopg2.DatabaseError("error with status PGRES_TUPLES_OK")) is None
+
+
+def test_an_exhausted_pool_is_transient() -> None:
+    """Promise: waiting for a connection of one's own process is no reason to suspend a job."""
+    fault = fault_of("db1", PoolTimeout("QueuePool limit"))
+    assert fault is not None
+    assert fault.transient
+
+
+def test_every_query_has_a_name_and_a_description() -> None:
+    """Promise: the hot statements are readable by themselves, so each says what it does."""
+    assert {"claim", "fence", "dispatch", "insert_items", "demand"} <= set(QUERIES)
+    for query in QUERIES.values():
+        assert len(query.description) > 5, query.name
+        assert "--" not in query.sql, query.name
+        assert not query.sql.endswith(";"), query.name
+
+
+def test_blocks_are_split_at_their_names() -> None:
+    """Promise: a file's header and each block's comments stay out of the statement."""
+    text = "-- About this file.\n\n-- name: one\n-- First\n-- thing.\nSELECT 1;\n\n-- name: two\n-- Second.\nSELECT\n  2;\n"
+    one, two = parse_queries(text, "x.sql")
+    assert (one.name, one.description, one.sql) == ("one", "First thing.", "SELECT 1")
+    assert (two.name, two.sql) == ("two", "SELECT\n  2")
+
+
+@pytest.mark.parametrize("text", ["-- name: bare\nSELECT 1;\n", "-- name: empty\n-- Says something.\n"])
+def test_a_block_without_description_or_statement_is_refused(text: str) -> None:
+    """Promise: a forgotten description is an error at import, not a habit."""
+    with pytest.raises(ValueError, match=r"x\.sql"):
+        list(parse_queries(text, "x.sql"))
+
+
+def test_what_statements_share_stands_in_one_place() -> None:
+    """Promise: a line `@part` takes the part in; one that there is not is an error at import."""
+    text = "-- name: one\n-- First.\nSELECT 1 WHERE a\n  @more\nORDER BY 1;\n"
+    (one,) = parse_queries(text, "x.sql", {"more": "AND b"})
+    assert one.sql == "SELECT 1 WHERE a\nAND b\nORDER BY 1"
+    with pytest.raises(ValueError, match=r"x\.sql: there is no part more"):
+        list(parse_queries(text, "x.sql"))
+    assert all("\n@" not in query.sql.replace(" ", "") for query in QUERIES.values())
+
+
+@pytest.mark.parametrize("newer", ["pg_input_is_valid(", "any_value(", "json_table(", "uuidv7("])
+def test_statements_are_those_of_postgresql_15(newer: str) -> None:
+    """Promise: what `doctor` says is enough is enough; these came later."""
+    assert not [query.name for query in QUERIES.values() if newer in query.sql.lower()]

@@ -11,11 +11,14 @@ import pytest
 
 from core.errors import UsageError
 from core.operations import NullRecorder, Op
+from core.places import job_location
 from core.storage.layer import Storage
 from traces.gather import Gathered, Gathering, gather_trace
 from traces.model import UNKNOWN_RATIO, NodeKind
+from traces.parts import WorkerParts, deliver_left_behind, done_until, parts_directory, worker_parts
 from traces.read import open_trace
 from traces.spool import Row, SpoolHead, SpoolWriter
+from worker.slots.watch import WorkerScratch
 
 SECOND = 1_000_000_000
 
@@ -70,7 +73,6 @@ def recordings(tmp_path: Path) -> Recordings:
 
 
 def test_parts_of_a_slot_are_one_stream(recordings: Recordings) -> None:
-    """In order of time, across a pause and a death, with common times, phases by name and no file's name."""
     row = recordings.row
     recordings.part("w10", 0, "a", 1000, (1, [row(Op.OPEN, 300, "secret", argument=6)]))
     recordings.part("w2", 1, "b", 990, (0, [row(Op.STAT, 10 * SECOND + 700, "secret", argument=7)]))
@@ -94,7 +96,6 @@ def test_parts_of_a_slot_are_one_stream(recordings: Recordings) -> None:
 
 
 def test_a_wall_clock_that_was_set_does_not_disturb_a_host(recordings: Recordings) -> None:
-    """What slots of one host did keeps its order by the clock that they share."""
     recordings.part("w1", 0, "a", 1000, (1, [recordings.row(Op.CREATE, 100, "f")]))
     recordings.part("w1", 1, "a", 400, (1, [recordings.row(Op.OPEN, 200, "f", argument=1)]))
     found = recordings.gather()
@@ -104,7 +105,6 @@ def test_a_wall_clock_that_was_set_does_not_disturb_a_host(recordings: Recording
 
 
 def test_compressibility_is_measured_on_a_sample(recordings: Recordings) -> None:
-    """Of files that are there still; others are as those with the same ending, and unknown where there are none."""
     text = b"".join(b"line %d of many\n" % n for n in range(9_000))
     noise = random.Random(1).randbytes(100_000)
     contents = {"a.txt": text, "a.jpg": noise, "empty.txt": b"", "kept": noise}
@@ -126,7 +126,6 @@ def test_compressibility_is_measured_on_a_sample(recordings: Recordings) -> None
 
 
 def test_directories_are_known_by_looking(recordings: Recordings) -> None:
-    """Where calls only looked at one."""
     (recordings.source / "d").mkdir()
     recordings.part("w1", 0, "", 1, (0, [recordings.row(Op.STAT, 1, "d"), recordings.row(Op.STAT, 9, "gone")]))
     with open_trace(recordings.gather().path) as trace:
@@ -134,7 +133,6 @@ def test_directories_are_known_by_looking(recordings: Recordings) -> None:
 
 
 def test_a_job_without_calls_has_an_empty_trace(recordings: Recordings) -> None:
-    """Not an error: all its calls are lost, or there were none."""
     found = recordings.gather(counted=4)
     assert (found.calls, found.lost) == (0, 4)
     with open_trace(found.path) as trace:
@@ -142,7 +140,6 @@ def test_a_job_without_calls_has_an_empty_trace(recordings: Recordings) -> None:
 
 
 def test_a_part_that_cannot_be_read_is_no_trace(recordings: Recordings) -> None:
-    """One line, and nothing is written."""
     recordings.parts.append(recordings.home / "none.calls")
     with pytest.raises(UsageError, match=r"none\.calls, a part of the trace, does not exist"):
         recordings.gather()
@@ -150,7 +147,6 @@ def test_a_part_that_cannot_be_read_is_no_trace(recordings: Recordings) -> None:
 
 
 def test_a_stream_says_when_it_had_no_task(recordings: Recordings) -> None:
-    """From the trace's start on, up to its last task; the way from one task to the next is none. Nobody knows: none."""
     row = recordings.row
     for slot in range(3):
         recordings.part("w1", slot, "a", 1000, (1, [row(Op.OPEN, 0, "a")]))
@@ -160,3 +156,69 @@ def test_a_stream_says_when_it_had_no_task(recordings: Recordings) -> None:
     assert found == [((SECOND, 5 * SECOND // 4),), ((0, 3 * SECOND // 4),), ()]
     with open_trace(recordings.gather().path) as trace:
         assert [stream.idle for stream in trace.header.streams] == [None, None, None]
+
+
+JOB, DELETED = uuid.UUID(int=1), uuid.UUID(int=2)
+WORKER = uuid.UUID(int=7)
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Path:
+    (tmp_path / "storage" / os.fsdecode(job_location(JOB))).mkdir(parents=True)
+    return tmp_path
+
+
+def some_parts(home: Path, job: uuid.UUID = JOB, count: int = 2) -> WorkerParts:
+    parts = worker_parts(home / "scratch", WORKER, home / "storage")
+    for number in range(count):
+        path = parts.new(job)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(b"calls %d" % number)
+    return parts
+
+
+def delivered(home: Path) -> list[bytes]:
+    return sorted(path.read_bytes() for path in parts_directory(home / "storage", JOB).glob("*.calls"))
+
+
+def test_parts_are_delivered_one_at_a_time(home: Path) -> None:
+    parts = some_parts(home)
+    assert parts.jobs() == [JOB]
+    steps = [parts.deliver_one(JOB) for _ in range(3)]
+    assert (steps, delivered(home), parts.jobs()) == ([True, True, False], [b"calls 0", b"calls 1"], [])
+    assert done_until(home / "storage", JOB, WORKER) < 0.0
+    parts.mark_done(JOB, WORKER, 1234.567891)
+    assert done_until(home / "storage", JOB, WORKER) == 1234.567891
+
+
+def test_parts_of_a_deleted_job_are_dropped(home: Path) -> None:
+    parts = some_parts(home, DELETED)
+    (home / "storage").rename(home / "away")
+    with pytest.raises(FileNotFoundError, match="storage root"):
+        parts.deliver_one(DELETED)
+    parts.deliver_all()
+    assert parts.jobs() == [DELETED]
+    (home / "away").rename(home / "storage")
+    parts.deliver_all()
+    parts.mark_done(DELETED, WORKER, 1.0)
+    assert not parts.directory.exists()
+    assert not parts_directory(home / "storage", DELETED).parent.exists()
+
+
+def test_what_a_dead_worker_left_is_delivered_and_what_a_living_one_has_is_not(home: Path) -> None:
+    living = WorkerScratch(home / "scratch", WORKER)
+    some_parts(home)
+    deliver_left_behind(home / "scratch", home / "storage")
+    assert delivered(home) == []
+    living.close()
+    deliver_left_behind(home / "scratch", home / "storage")
+    assert delivered(home) == [b"calls 0", b"calls 1"]
+    assert list((home / "scratch" / "traces").iterdir()) == []
+    deliver_left_behind(home / "none", home / "storage")
+
+
+def test_what_is_no_job_among_the_parts_is_not_taken_for_one(tmp_path: Path) -> None:
+    job = uuid.uuid4()
+    for name in (job.hex, "lost+found", "0", f"{job}"):
+        (tmp_path / "traces" / name).mkdir(parents=True)
+    assert WorkerParts(tmp_path / "traces", tmp_path).jobs() == [job]

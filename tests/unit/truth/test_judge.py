@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
+from fio_profiles import FioProfile, _found
 from judge import judged, row, said_of
 from loads import Calls, Heard, Replay, ScaleUp
 from situations import SITUATIONS, Ceiling, Situation
@@ -116,7 +118,6 @@ def profiled(labels: tuple[str, ...], verdict: str, **run: float) -> Heard:
     ],
 )
 def test_profiles_are_judged_by_drift_and_refusals(situation: Situation, said: Heard, why: str | None) -> None:
-    """Both ways: what is missing, and what is false."""
     wrong = judged(situation, said).wrong
     assert (wrong == ()) if why is None else (why in wrong)
 
@@ -127,7 +128,6 @@ def test_a_refusal_is_one_for_want_of_room_only() -> None:
 
 
 def test_no_situation_may_call_storage_the_generator() -> None:
-    """At least twenty, each with its own name; a storage-bound one forbids GENERATOR-LIMITED, a generator-bound one asks for it."""
     assert len({situation.name for situation in SITUATIONS}) == len(SITUATIONS) >= 20
     for situation in SITUATIONS:
         if situation.limit == "generator":
@@ -137,7 +137,6 @@ def test_no_situation_may_call_storage_the_generator() -> None:
 
 
 def test_a_job_that_was_foretold_is_told_in_seconds_with_the_load() -> None:
-    """Right within the bound of its row, wrong beyond."""
     job = next(one for one in SITUATIONS if one.name == "job-queues-8-slower")
     run = {
         "elapsed_s": 43.0,
@@ -158,7 +157,6 @@ def test_a_job_that_was_foretold_is_told_in_seconds_with_the_load() -> None:
 
 @pytest.mark.parametrize(("theirs", "wrong"), [(2.03, False), (2.05, True), (1.95, True)])
 def test_every_way_to_cut_is_held_against_the_independent_chunker(theirs: float, wrong: bool) -> None:
-    """The one that is farthest off counts."""
     expected = [{"cut": "4K", "bytes": 100, "different_bytes": 50}, {"cut": "CDC", "bytes": 100, "different_bytes": 25}]
     run = {"expected": expected, "independent": {"4K": theirs, "CDC": 4.01}}
     one = next(situation for situation in SITUATIONS if situation.name == "dedup-chunks")
@@ -166,3 +164,48 @@ def test_every_way_to_cut_is_held_against_the_independent_chunker(theirs: float,
         one, heard("dedup", ("CACHED: not a storage result",), "", {"figures": {}, "repeats": [run]}, "max")
     )
     assert bool(verdict.wrong) == wrong
+
+
+SEARCH = Situation(name="search", truth="1,000 IOPS", testbed=Memory(), load=FioProfile("block-8k", ()), limit=None,
+                   ceiling=Ceiling(figure="IOPS found", value=1000))  # fmt: skip
+CACHES = replace(SEARCH, finds=("no cache answered",), ceiling=Ceiling(figure="reread ÷ read", value=1.0))
+
+
+def searched(outstanding: int, iops: float, mean_us: float) -> dict[str, Any]:
+    at = {"case": 6, "outstanding": outstanding, "volumes": 4}
+    return {"at": at, "figures": {"iops": {"median": iops}, "mean_us": {"median": mean_us}}}
+
+
+def test_the_answer_is_the_last_load_before_the_bound_broke() -> None:
+    points = [
+        searched(4, 1000.0, 9_000.0),
+        searched(1, 700.0, 2_000.0),
+        searched(8, 990.0, 11_000.0),
+        searched(9, 1100.0, 9_900.0),
+    ]
+    conditions = {"configuration": {"settings": {"most_ms": 10.0}}}
+    assert _found({"points": points, "conditions": conditions}) == {
+        "iops": 1000.0,
+        "mean_us": 9_000.0,
+        "outstanding": 16,
+    }
+
+
+def heard_of_fio_profiles(verdict: str, **run: object) -> Heard:
+    document = {"workload": "matrix", "labels": [], "verdict": verdict, "points": [{"figures": {}, "repeats": [run]}]}
+    return Heard(status=0, errors="", document=document)
+
+
+@pytest.mark.parametrize(
+    ("situation", "said", "wrong"),
+    [
+        (SEARCH, heard_of_fio_profiles("", found={"iops": 1049.0}), 0),
+        (SEARCH, heard_of_fio_profiles("", found={"iops": 1051.0}), 1),
+        (SEARCH, heard_of_fio_profiles("", found={"iops": 949.0}), 1),
+        (CACHES, heard_of_fio_profiles("no cache answered: 1.02", cache_ratio=1.02), 0),
+        (CACHES, heard_of_fio_profiles("A CACHE ANSWERED at 4 cells", cache_ratio=1.02), 1),
+        (CACHES, heard_of_fio_profiles("no cache answered: 1.2", cache_ratio=1.2), 1),
+    ],
+)
+def test_figures_and_words_are_judged(situation: Situation, said: Heard, wrong: int) -> None:
+    assert len(judged(situation, said).wrong) == wrong

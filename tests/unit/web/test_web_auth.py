@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import os
+import stat
+import threading
 from itertools import pairwise
+from pathlib import Path
 
 import pytest
 from fastapi import FastAPI
@@ -12,9 +16,11 @@ from hypothesis import strategies as st
 from starlette.requests import Request
 from starlette.responses import PlainTextResponse
 
+from core.errors import UsageError
 from web.app import inner
 from web.app import router as sessions
 from web.auth import Guard, SafeHeaders
+from web.beside import shown_address
 from web.door import (
     CODE_SECONDS,
     MOST_ADDRESSES,
@@ -26,6 +32,7 @@ from web.door import (
     Door,
     Throttled,
 )
+from web.token import FILE, LEAST_CHARACTERS, given_token, kept_token
 
 TOKEN = "0123456789abcdef0123456789abcdef"
 BEARER = {"authorization": f"Bearer {TOKEN}"}
@@ -68,14 +75,12 @@ def _signed_in(door: Door | None = None) -> TestClient:
 
 @given(st.text(max_size=80))
 def test_no_other_text_is_the_token_or_a_session(text: str) -> None:
-    """Whatever is tried, in whatever alphabet."""
     door = Door(TOKEN)
     assert door.knows(text, HERE) is (text == TOKEN)
     assert not door.admits(text)
 
 
 def test_a_session_is_random_and_ends() -> None:
-    """It tells nothing of the token, is good on no other server, and for so many hours."""
     time = Time()
     door = Door(TOKEN, time)
     session = door.begin()
@@ -87,14 +92,12 @@ def test_a_session_is_random_and_ends() -> None:
 
 
 def test_there_are_only_so_many_sessions() -> None:
-    """The oldest gives way."""
     door = Door(TOKEN)
     made = [door.begin() for _ in range(MOST_SESSIONS + 1)]
     assert [door.admits(session) for session in made] == [False, *[True] * MOST_SESSIONS]
 
 
 def test_a_sign_in_code_is_valid_once_for_fifteen_minutes_in_one_process() -> None:
-    """Neither used twice, nor late, nor at another server, nor as the token or a session; unused codes are bounded."""
     time = Time()
     door = Door(TOKEN, time)
     code = door.new_code()
@@ -153,7 +156,6 @@ def test_guesses_are_throttled_by_address() -> None:
 
 
 def test_a_host_with_many_addresses_is_one() -> None:
-    """Of IPv6 it has a network of them."""
     door = Door(TOKEN)
     for number in range(WRONG_AT_ONCE):
         door.knows("wrong", f"2001:db8::{number:x}")
@@ -163,7 +165,6 @@ def test_a_host_with_many_addresses_is_one() -> None:
 
 
 def test_addresses_are_not_remembered_without_end() -> None:
-    """The one that erred longest ago is forgotten."""
     door = Door(TOKEN)
     for number in range(MOST_ADDRESSES + 5):
         door.knows("wrong", f"10.{number >> 16}.{number >> 8 & 255}.{number & 255}")
@@ -240,7 +241,6 @@ def test_no_header_makes_a_traceback(headers: dict[str, str], method: str, form:
 
 
 def test_our_own_pages_and_programs_change_things() -> None:
-    """A browser says that the request is of this site; a program says nothing of it."""
     client = _signed_in()
     for headers in ({}, {"origin": LOCAL, "sec-fetch-site": "same-origin"}):
         assert client.post("/api/v1/jobs", headers=headers).status_code == 200
@@ -264,14 +264,12 @@ def test_nothing_is_shown_without_the_token(base: str) -> None:
 
 
 def test_a_bearer_token_opens_everything() -> None:
-    """For reading and changing, from wherever: no page of another site could send it."""
     client = _client("http://filer.example:8080")
     assert client.get("/api/v1/jobs", headers=BEARER).status_code == 200
     assert client.post("/api/v1/jobs", headers=BEARER | {"origin": "https://elsewhere.example"}).status_code == 200
 
 
 def test_the_form_gives_a_session_and_leads_on() -> None:
-    """The cookie is out of reach of scripts and other sites, and holds no token."""
     client = _client()
     wrong = client.post("/login", data={"token": TOKEN[:-1], "next": "/jobs"})
     assert (wrong.status_code, wrong.headers["location"], "set-cookie" in wrong.headers) == (
@@ -288,7 +286,6 @@ def test_the_form_gives_a_session_and_leads_on() -> None:
 
 
 def test_signing_out_ends_the_session_wherever_its_cookie_is() -> None:
-    """A copy of the cookie is worth nothing afterwards; other sessions go on; a link to it does nothing."""
     door = Door(TOKEN)
     client, other = _signed_in(door), _signed_in(door)
     copies = dict(client.cookies)
@@ -302,7 +299,6 @@ def test_signing_out_ends_the_session_wherever_its_cookie_is() -> None:
 
 
 def test_servers_at_two_ports_of_a_host_keep_their_sessions_apart() -> None:
-    """A browser keeps one cookie of a name for all ports."""
     names = [
         _client(f"http://127.0.0.1:{port}").post("/login", data={"token": TOKEN}).headers["set-cookie"].split("=")[0]
         for port in (8080, 8081)
@@ -312,12 +308,10 @@ def test_servers_at_two_ports_of_a_host_keep_their_sessions_apart() -> None:
 
 @pytest.mark.parametrize("path", ["//evil.example", "/\\evil.example", "https://evil.example", "", "/a\r\nX: y", "a"])
 def test_the_form_leads_nowhere_else(path: str) -> None:
-    """Only to a path on this server."""
     assert inner(path) == "/"
 
 
 def test_every_answer_carries_the_headers() -> None:
-    """Refusals too; a policy that lets no inline script run."""
     client = _client()
     for answer in (client.get("/api/v1/jobs"), client.get("/", headers=BEARER), client.get("/", headers={"host": "["})):
         policy = answer.headers["content-security-policy"]
@@ -336,3 +330,88 @@ def test_health_alone_needs_no_token(path: str) -> None:
     assert client.get("/api/v1/health").text == "here"
     assert client.post("/api/v1/health").status_code == 401
     assert client.get(path).status_code == 401
+
+
+def test_a_given_token_is_taken_without_the_space_around_it() -> None:
+    assert given_token({"EDBENCH_TOKEN": f" {TOKEN}\n"}) == TOKEN
+    assert given_token({"EDBENCH_TOKEN": " "}) is None
+    assert given_token({}) is None
+    with pytest.raises(UsageError, match="EDBENCH_TOKEN"):
+        given_token({"EDBENCH_TOKEN": "short"})
+
+
+def test_a_token_is_read_from_a_file(tmp_path: Path) -> None:
+    file = tmp_path / "token"
+    file.write_text(f"{TOKEN}\n")
+    assert given_token({"EDBENCH_TOKEN_FILE": str(file)}) == TOKEN
+    assert given_token({"EDBENCH_TOKEN_FILE": str(file), "EDBENCH_TOKEN": TOKEN[::-1]}) == TOKEN[::-1]
+    for text in ("", "short", "é" * 40):
+        file.write_text(text)
+        with pytest.raises(UsageError, match=str(file)):
+            given_token({"EDBENCH_TOKEN_FILE": str(file)})
+    file.unlink()
+    with pytest.raises(UsageError, match="does not exist"):
+        given_token({"EDBENCH_TOKEN_FILE": str(file)})
+
+
+def test_one_is_made_up_and_kept_for_its_owner(tmp_path: Path) -> None:
+    """0600, whatever the umask; the next server has the same, another installation another."""
+    before = os.umask(0)
+    try:
+        token = kept_token(tmp_path / "scratch")
+    finally:
+        os.umask(before)
+    path = tmp_path / "scratch" / FILE
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    assert path.read_text() == f"{token}\n"
+    assert len(token) >= 2 * LEAST_CHARACTERS
+    assert kept_token(tmp_path / "scratch") == token
+    assert kept_token(tmp_path / "other") != token
+    assert os.listdir(tmp_path / "scratch") == [FILE]
+
+
+@pytest.mark.parametrize("unfit", ["readable", "short", "link", "fifo", "theirs"])
+def test_one_that_others_could_know_is_not_used(tmp_path: Path, unfit: str) -> None:
+    path = tmp_path / FILE
+    if unfit == "link":
+        (tmp_path / "planted").write_text(TOKEN)
+        (tmp_path / "planted").chmod(0o600)
+        path.symlink_to("planted")
+    elif unfit == "fifo":
+        os.mkfifo(path, 0o600)
+    else:
+        path.write_text("x" if unfit == "short" else TOKEN)
+        path.chmod(0o640 if unfit == "readable" else 0o600)
+    if unfit == "theirs":
+        if os.geteuid():
+            pytest.skip("only root can give files away")
+        os.chown(path, 1234, 1234)
+    made = kept_token(tmp_path)
+    assert made != TOKEN
+    assert stat.S_IMODE(path.lstat().st_mode) == 0o600
+    assert path.lstat().st_uid == os.geteuid()
+    assert kept_token(tmp_path) == made
+
+
+def test_two_at_once_agree(tmp_path: Path) -> None:
+    """Whoever comes second takes the first one's."""
+    found: list[str] = []
+    threads = [threading.Thread(target=lambda: found.append(kept_token(tmp_path))) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(found) == 8
+    assert len(set(found)) == 1
+
+
+def test_a_scratch_that_cannot_be_written_is_one_line(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    with pytest.raises(UsageError, match="set EDBENCH_TOKEN"):
+        kept_token(tmp_path / "file")
+
+
+def test_the_link_has_a_made_up_token_where_no_server_sees_it() -> None:
+    """Behind the `#`; one that was given is not repeated on anybody's screen."""
+    assert shown_address("http://127.0.0.1:8080/", None, TOKEN) == f"http://127.0.0.1:8080/login#token={TOKEN}"
+    assert shown_address("http://127.0.0.1:8080/", TOKEN, TOKEN) == "http://127.0.0.1:8080/"

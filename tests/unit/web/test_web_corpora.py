@@ -40,7 +40,6 @@ def context(tmp_path: Path) -> WebContext:
 
 
 def test_what_is_listed_can_be_chosen(context: WebContext, tmp_path: Path) -> None:
-    """Corpora below the storage root, what lies in EDBENCH_CORPORA; no links, nothing of jobs, nothing hidden."""
     listed = {choice.id: choice.path for choice in list_corpora(context)}
     assert listed == {
         "0:corpora/c": tmp_path / "storage/corpora/c",
@@ -57,7 +56,6 @@ def test_what_is_listed_can_be_chosen(context: WebContext, tmp_path: Path) -> No
     ["0:", "0:..", "0:corpora/../../outside", "1:../outside", "0:corpora/link", "7:ann", "", "0:corpora/c/", "/"],
 )
 def test_what_is_not_listed_cannot(context: WebContext, corpus: str) -> None:
-    """An id is looked up and never made into a path."""
     with pytest.raises(FieldErrors) as raised:
         chosen_source(context, corpus, None)
     assert list(raised.value.errors) == ["corpus"]
@@ -68,7 +66,6 @@ def test_what_is_not_listed_cannot(context: WebContext, corpus: str) -> None:
     ["outside", "storage/../outside", "storage/corpora/link", "place/up/outside", "storage-beside", "", "place/up"],
 )
 def test_a_typed_path_has_to_resolve_below_a_root(context: WebContext, tmp_path: Path, below: str) -> None:
-    """However it is written, and whatever links lie on the way."""
     with pytest.raises(FieldErrors, match="EDBENCH_CORPORA"):
         chosen_source(context, None, f"{tmp_path}/{below}")
 
@@ -85,7 +82,6 @@ def test_an_output_has_to_resolve_below_the_places_of_productions(
 
 
 def test_exactly_one_of_the_two_is_given(context: WebContext) -> None:
-    """Neither and both are refused at the field."""
     for corpus, source in ((None, None), ("0:corpora/c", "/")):
         with pytest.raises(FieldErrors, match="choose a corpus or enter a directory"):
             chosen_source(context, corpus, source)
@@ -99,7 +95,6 @@ _PARTS = st.sampled_from(
 @settings(suppress_health_check=list(HealthCheck))
 @given(st.one_of(st.lists(_PARTS, max_size=8).map("/".join), st.text(max_size=40)))
 def test_no_text_leads_out(context: WebContext, text: str) -> None:
-    """Whatever is allowed lies, links resolved, below one of the two roots."""
     base = str(context.settings.storage.parent)
     for typed in (text, f"/{text}", f"{base}/storage/{text}", f"{base}/place/{text}"):
         try:

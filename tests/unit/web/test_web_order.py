@@ -74,7 +74,6 @@ class Form(HTMLParser):
 
 @pytest.mark.parametrize("name", OperatorOrder.model_fields)
 def test_every_field_is_an_option_of_the_command(name: str) -> None:
-    """With its help, its default and its bounds."""
     field, option = OperatorOrder.model_fields[name], options("discover")[name]
     assert option.opts == [f"--{name.replace('_', '-')}"]
     assert option.help.startswith(field.description)
@@ -86,7 +85,6 @@ def test_every_field_is_an_option_of_the_command(name: str) -> None:
 
 @pytest.mark.parametrize("name", DiscoveryOrder.model_fields)
 def test_every_field_that_anybody_may_say_is_the_apis_and_the_pages(name: str) -> None:
-    """The model's schema has it with its help and bounds, and so has the form, in whose label or hint the help stands."""
     field, form = DiscoveryOrder.model_fields[name], Form(NewJob)
     schema = NewJob.model_json_schema()["properties"][name]
     assert schema["description"] == field.description
@@ -108,7 +106,6 @@ def test_every_field_that_anybody_may_say_is_the_apis_and_the_pages(name: str) -
 
 @pytest.mark.parametrize("name", OperatorOrder.model_fields)
 def test_every_field_has_its_line_in_the_settings(name: str) -> None:
-    """With help, bounds and variable; those of the command line alone have no name in the API there."""
     option = f"| `--{name.replace('_', '-')}` |"
     line = next(line for line in SETTINGS.read_text(encoding="utf-8").splitlines() if line.startswith(option))
     field = OperatorOrder.model_fields[name]
@@ -120,7 +117,6 @@ def test_every_field_has_its_line_in_the_settings(name: str) -> None:
 
 
 def test_a_form_offers_workers_where_the_server_starts_them() -> None:
-    """As many databases as there are; what the page asks itself, where the data lie, is not among the inputs."""
     others = {each.name for each in inputs(NewJob, CHOICES.model_copy(update={"embedded": False}))}
     all_here = {each.name: each for each in inputs(NewJob, CHOICES.model_copy(update={"databases": ["a", "b"]}))}
     assert all_here.keys() - others == {"workers", "slots"}
@@ -129,7 +125,6 @@ def test_a_form_offers_workers_where_the_server_starts_them() -> None:
 
 
 def test_a_production_s_tags_are_given_line_by_line_or_one_after_another() -> None:
-    """In the form, over the API and to the command, and each is one tag of the choice, blanks and all."""
     (asked,) = (each for each in inputs(NewProduction, CHOICES) if each.name == "withhold")
     assert (asked.kind, "one per line" in asked.hint) == ("lines", True)
     option = options("produce", "export")["withhold"]
@@ -144,7 +139,6 @@ def test_a_production_s_tags_are_given_line_by_line_or_one_after_another() -> No
 
 
 def test_what_an_order_and_a_job_call_alike_is_handed_on() -> None:
-    """Nothing between the two repeats it."""
     given = {
         "single_pass": True, "fsync": FsyncPolicy.FILE, "layout": Layout.PER_WORKER, "trace": True,
         "lease_seconds": 7.0, "dispatch_seconds": 9.0, "index_streams": 2,
@@ -162,7 +156,6 @@ def test_what_an_order_and_a_job_call_alike_is_handed_on() -> None:
 
 @pytest.mark.parametrize("order", [OperatorOrder, NewJob])
 def test_a_zone_that_is_none_is_refused_before_anything_starts(order: type[DiscoveryOrder]) -> None:
-    """By the command and by the API, at its field."""
     with pytest.raises(UsageError, match=r"there is no zone 'Europe/Belin'; did you mean Europe/Berlin\?") as refused:
         order(time_zone="Europe/Belin").plan(Settings())
     assert refused.value.field == "time_zone"
@@ -183,8 +176,6 @@ def test_studies_have_what_they_do_alike_in_the_words_of_the_order() -> None:
 
 
 def test_a_new_field_is_an_option_and_a_part_of_the_body_without_more() -> None:
-    """Two places are edited for a new option: the order, and where it acts."""
-
     heard: list[Coloured] = []
 
     def paint(*, order: Coloured) -> None:
@@ -205,7 +196,6 @@ def test_a_new_field_is_an_option_and_a_part_of_the_body_without_more() -> None:
 
 
 def test_the_orders_defaults_are_a_jobs() -> None:
-    """What nobody asked for is as it is without an order."""
     kept = JobOptions()
     order = OperatorOrder()
     assert (order.single_pass, order.fsync, order.layout, order.trace) == (

@@ -2,22 +2,33 @@
 
 from __future__ import annotations
 
+import asyncio
 import datetime
 import re
+import threading
 import uuid
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import pytest
+from starlette.types import Receive, Scope, Send
 
 from controller.browse.counted import TextCount
 from controller.custody.actions import Action
 from controller.findings import Equal, Message, Near
 from controller.jobs.overview import allowed
+from controller.labels import rules
 from controller.search.named import Search, Tag
+from controller.timeline import thresholds
 from core.job_types import JobType
 from core.records import ExceptionLevel, JobState, Phase
 from readers.errors import ExceptionCode
 from readers.records import Kind, TextState
+from search.language import parse
+from search.query import All, Asked
+from sql.session import Database
+from web import context, silence
 from web.api.models.items import (
     Equals,
     ExceptionTally,
@@ -35,9 +46,12 @@ from web.api.models.items import (
 )
 from web.api.models.jobs import JobDetails
 from web.api.needs import cut
-from web.pages.filters import pairs_of
+from web.context import DatabaseHealth
+from web.pages import filters
+from web.pages.filters import explained, label_of, pairs_of, shown
 from web.pages.render import TEMPLATES, environment
-from web.pages.viewer import Way, tree
+from web.pages.viewer import CHILDREN_SHOWN, Way, tree
+from web.silence import Silence
 
 HOSTILE = "a\"'><script>alert(1)</script>\u202egpj.exe\nsecond line&amp;"
 ITEM, JOB = uuid.UUID(int=1), uuid.UUID(int=2)
@@ -154,7 +168,6 @@ def test_hostile_text_stays_text(name: str) -> None:
 
 @pytest.mark.parametrize("kind", [JobType.EXTRACTION, JobType.PROCESSING, JobType.EXPORT])
 def test_a_production_has_no_items_to_lead_to_and_discovers_nothing(kind: JobType) -> None:
-    """Its exceptions lead to their CSV, what it wrote is called so, and they cannot be processed again."""
     finding = job().model_copy(update={"state": JobState.COMPLETED_WITH_EXCEPTIONS})
     made = finding.model_copy(update={"type": kind})
     for name in ("exceptions.html", "run.html"):
@@ -190,3 +203,162 @@ def test_templates_bring_no_script_no_style_and_nothing_from_elsewhere(path: Any
     assert "| safe" not in text
     assert "|safe" not in text
     assert "autoescape" not in text
+
+
+def test_values_have_units_and_what_is_missing_a_dash() -> None:
+    assert filters.size(12_975_257) == "13.0 MB"
+    assert filters.duration(200) == "3 min 20 s"
+    assert filters.count(12_345) == "12,345"
+    assert filters.share(0.999) == "99 %"
+    assert {f(None) for f in (filters.size, filters.duration, filters.count, filters.share, filters.figure)} == {"–"}
+
+
+def test_moments_are_utc() -> None:
+    east = datetime.timezone(datetime.timedelta(hours=2))
+    assert filters.moment(datetime.datetime(2026, 11, 21, 12, tzinfo=east)) == "2026-11-21 10:00:00 UTC"
+    assert filters.moment(0.0) == "1970-01-01 00:00:00 UTC"
+
+
+@pytest.mark.parametrize("text", ["a\nb", "a\u202eb", "a\x00b", "a\ud800b"])
+def test_plain_text_is_one_visible_line(text: str) -> None:
+    assert filters.plain(text).isprintable()
+    assert len(filters.plain(text)) > len(text)
+
+
+def test_a_query_is_narrowed_as_a_whole() -> None:
+    for name in ("ann", 'x"y', 'a\\"b\\', "*?", "&", "a AND b)", "\u202ex\n"):
+        query = filters.narrowed("a OR b", "custodian_is", name)
+        assert parse(query) == All((parse("a OR b"), Asked("custodian_is", "=", name)))
+
+
+def test_metadata_is_written_on_one_line() -> None:
+    assert shown("x") == "x"
+    assert shown(["a", "b"]) == "a; b"
+    assert shown({"a": 1}) == '{"a": 1}'
+
+
+def _member(number: int, parent: int | None) -> FamilyMember:
+    return FamilyMember(
+        id=uuid.UUID(int=number), parent=None if parent is None else uuid.UUID(int=parent), depth=0, name=str(number),
+        kind=Kind.ARCHIVE_MEMBER, container=False, media_type="text/plain", bytes=0, failed=False,
+    )  # fmt: skip
+
+
+def test_a_family_is_a_tree_below_what_it_lies_in() -> None:
+    ancestors, members = [_member(1, None), _member(2, 1)], [_member(3, 2), _member(4, 3), _member(5, 3)]
+    item = uuid.UUID(int=5)
+    (root,) = tree(Family(item=item, family=members[0].id, ancestors=ancestors, members=members, truncated=False))
+    assert root.item.name == "1"
+    assert [n.item.name for n in root.children[0].children[0].children] == ["4", "5"]
+
+
+def test_of_many_siblings_the_first_are_drawn_and_the_item_itself() -> None:
+    last = CHILDREN_SHOWN + 50
+    members = [_member(1, None), *(_member(n, 1) for n in range(2, last + 1))]
+    family = Family(item=uuid.UUID(int=last), family=members[0].id, ancestors=[], members=members, truncated=False)
+    (root,) = tree(family)
+    assert root.children[-1].item.name == str(last)
+    assert len(root.children) == CHILDREN_SHOWN + 1
+    assert root.more == last - 1 - len(root.children)
+
+
+_LABEL = re.compile(r"[A-Z]{4,}")
+GIVEN = sorted(
+    {
+        value
+        for module in (rules, thresholds)
+        for value in vars(module).values()
+        if isinstance(value, str) and _LABEL.match(value) and value != "UNPAIRED"  # formerly: NO BASELINE
+    }
+)
+
+
+@pytest.mark.parametrize("text", [*GIVEN, "PAUSED for 3 s", "GENERATOR-LIMITED at 2 of 3 points"])
+def test_each_label_has_a_meaning(text: str) -> None:
+    label = label_of(text)
+    assert label is not None, f"{text} has no explanation"
+    assert label.meaning.endswith(".")
+    assert label.meaning.count(". ") == 0, "a tooltip is one sentence"
+
+
+def test_a_plain_remark_is_no_label() -> None:
+    assert label_of("latencies are closed-loop") is None
+
+
+def test_anchors_differ() -> None:
+    anchors = [label.anchor for label in explained()]
+    assert len(set(anchors)) == len(anchors)
+
+
+class Frozen:
+    """A database that answers nothing until it is thawed."""
+
+    def __init__(self) -> None:
+        self.asked, self.thawed = threading.Event(), threading.Event()
+
+    @contextmanager
+    def transaction(self, database: Database) -> Iterator[Any]:
+        self.asked.set()
+        self.thawed.wait(30)
+        yield self
+
+    def exec_driver_sql(self, _: str) -> None:
+        """Nothing to find."""
+
+
+@pytest.fixture
+def frozen(monkeypatch: pytest.MonkeyPatch) -> Iterator[Frozen]:
+    made = Frozen()
+    monkeypatch.setattr(silence, "PATIENCE_SECONDS", 0.02)
+    monkeypatch.setattr(context, "_SILENT_SECONDS", 0.02)
+    monkeypatch.setattr(Database, "transaction", lambda database: made.transaction(database))
+    yield made
+    made.thawed.set()
+
+
+def _asked(waits: Callable[[], object]) -> list[Any]:
+    """The messages of the answer to one request, whose route calls `waits` in a thread."""
+    sent: list[Any] = []
+
+    async def route(scope: Scope, receive: Receive, send: Send) -> None:
+        await asyncio.to_thread(waits)
+        await send({"type": "http.response.start", "status": 200, "headers": []})
+        await send({"type": "http.response.body", "body": b"found"})
+
+    async def send(message: Any) -> None:
+        sent.append(message)
+
+    async def receive() -> Any:
+        return {"type": "http.disconnect"}
+
+    health = DatabaseHealth([Database("db1", "postgresql+psycopg2://u@127.0.0.1:1/db")])
+    scope = {"type": "http", "path": "/api/v1/jobs", "method": "GET", "headers": [], "query_string": b""}
+
+    asyncio.run(Silence(route, health)(scope, receive, send))
+    return sent
+
+
+def test_a_frozen_database_is_reported(frozen: Frozen) -> None:
+    threading.Timer(0.5, frozen.thawed.set).start()  # else the loop's threads keep the test from its end
+    start, body = _asked(frozen.thawed.wait)
+    assert start["status"] == 503
+    assert b"the database does not answer; your job waits and resumes when it does" in body["body"]
+
+
+def test_a_slow_request_is_waited_for_while_the_database_answers(frozen: Frozen) -> None:
+    frozen.thawed.set()
+    start, body = _asked(lambda: threading.Event().wait(0.2))
+    assert (start["status"], body["body"]) == (200, b"found")
+
+
+def test_health_reports_it_to_every_other_request(frozen: Frozen) -> None:
+    health = DatabaseHealth([Database("db1", "postgresql+psycopg2://u@127.0.0.1:1/db")])
+    first = threading.Thread(target=health.states)
+    first.start()
+    assert frozen.asked.wait(30)
+    try:
+        assert "no answer for" in health.states()["db1"]
+    finally:
+        frozen.thawed.set()
+        first.join()
+    assert health.states() == {"db1": "ok"}

@@ -6,22 +6,37 @@ import io
 import json
 import os
 import tempfile
+import threading
+import uuid
 import zipfile
+from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 import replay_results
 from fastapi.testclient import TestClient
+from installation import until
 from report_results import result
 
+import web.runs
+from controller.databases import JobHandle, alone
+from controller.jobs.run import Crew
+from core.clock import SystemClock
+from core.errors import SystemFault, UsageError
+from core.records import Job, JobOptions, JobState, Phase
 from core.settings import Settings
 from experiments.package.manifest import seal
 from experiments.result.codec import write_result
 from experiments.workloads.discovery.result import Result
+from sql.session import Database
 from web.app import create_app
 from web.context import WebContext
 from web.door import Door
+from web.errors import FieldErrors
 from web.guests import BesideCommand
+from web.runs import EmbeddedRunner
+from web.token import GRAFANA, WEB, headless_line, published, start_lines
 
 API = "/api/v1"
 TOKEN = "the token of these tests"
@@ -72,7 +87,6 @@ def test_the_list_says_what_can_be_read_and_what_cannot(client: TestClient, runs
 
 
 def test_one_result_with_its_files(client: TestClient, runs: dict[str, Result]) -> None:
-    """Every file that is named can be had; links are not named."""
     details = client.get(f"{API}/results/run-a").json()
     assert details["verdict"] == runs["run-a"].verdict
     assert len(details["points_measured"]) == details["points"] == len(runs["run-a"].points)
@@ -85,7 +99,6 @@ def test_one_result_with_its_files(client: TestClient, runs: dict[str, Result]) 
 
 
 def test_a_report_may_run_nothing(client: TestClient) -> None:
-    """Its own style sheet is allowed, no script, no form, and nothing of this server's data."""
     answer = client.get(f"{API}/results/run-a/files/report.html")
     policy = answer.headers["content-security-policy"]
     assert answer.headers["content-type"].startswith("text/html")
@@ -117,14 +130,12 @@ def test_a_report_may_run_nothing(client: TestClient) -> None:
     ],
 )
 def test_nothing_else_is_read(client: TestClient, path: str) -> None:
-    """However the path is written."""
     answer = client.get(f"{API}/results/{path}")
     assert answer.status_code in (404, 422) or "results" in answer.json(), (path, answer.text)
     assert "secret" not in answer.text.replace("secret.txt", "")
 
 
 def test_everything_as_one_archive(client: TestClient) -> None:
-    """The same files below a folder of the run's name, the odd name as it is."""
     for run in ("run-a", "run b é"):
         answer = client.get(f"{API}/results/{run}.zip")
         assert answer.headers["content-type"] == "application/zip"
@@ -136,7 +147,6 @@ def test_everything_as_one_archive(client: TestClient) -> None:
 
 
 def test_side_by_side(client: TestClient, runs: dict[str, Result]) -> None:
-    """Two equal results have a cell each at every point; one alone and a strange one are refused."""
     answer = client.get(f"{API}/compare", params={"run": ["run-a", "run b é"]}).json()
     assert len(answer["points"]) == len(runs["run-a"].points)
     assert all(len(point["cells"]) == 2 for point in answer["points"])
@@ -147,7 +157,6 @@ def test_side_by_side(client: TestClient, runs: dict[str, Result]) -> None:
 
 
 def test_without_a_database_there_is_no_job(client: TestClient) -> None:
-    """And no error of ours either."""
     assert client.get(f"{API}/jobs").json() == {"jobs": [], "total": 0}
     assert client.get(f"{API}/jobs/last").status_code == 404
     assert client.post(f"{API}/jobs", json={"source": "/"}).status_code in (409, 422)
@@ -155,7 +164,6 @@ def test_without_a_database_there_is_no_job(client: TestClient) -> None:
 
 
 def test_a_replay_has_its_points_and_is_compared_with_replays_only(tmp_path: Path) -> None:
-    """Beside an experiment: its verdict, report and points on the page, and replays to put it beside."""
     write_result(result(), tmp_path / "results" / "run-a")
     made = replay_results.result(replay_results.point(4, 990.0))
     for name in ("replay-b", "replay-c"):
@@ -226,3 +234,216 @@ def test_what_the_servers_user_may_not_read_is_one_line(tmp_path: Path) -> None:
     assert "Permission denied" in closed.json()["error"]
     assert page.status_code < 500
     assert "Permission denied" in page.text
+
+
+CODE = "a-code"
+
+
+@pytest.mark.parametrize(
+    ("text", "url", "loopback"),
+    [
+        ("127.0.0.1:8080", "http://127.0.0.1:8080/", True),
+        ("127.1.2.3:80", "http://127.1.2.3:80/", True),
+        ("[::1]:8080", "http://[::1]:8080/", True),
+        ("localhost:8081", "http://localhost:8081/", True),
+        ("127.0.0.1:", "http://$(docker compose port controller 8080)/", True),
+        ("0.0.0.0:8080", "http://SERVER:8080/", False),
+        ("[::]:8080", "http://SERVER:8080/", False),
+        ("10.0.0.5:8080", "http://10.0.0.5:8080/", False),
+        ("localhost.example.org:8080", "http://localhost.example.org:8080/", False),
+        ("127.0.0.1.example.org:8080", "http://127.0.0.1.example.org:8080/", False),
+    ],
+)
+def test_a_link_is_printed_for_a_port_on_loopback_alone(text: str, url: str, loopback: bool, tmp_path: Path) -> None:
+    """Elsewhere it would cross the network as plain text: there the lines have no code, and the command that asks for one is refused."""
+    web = published({WEB: text}, WEB)
+    assert web is not None
+    assert (web.url, web.loopback) == (url, loopback)
+    lines = "\n".join(start_lines(web, None, CODE, tmp_path))
+    assert (CODE in lines) is loopback
+    if loopback:
+        web.refuse_link()
+        assert web.sign_in(CODE) == f"{url}login#code={CODE}"
+    else:
+        with pytest.raises(UsageError, match="token --api"):
+            web.refuse_link()
+
+
+def test_the_controller_prints_four_lines(tmp_path: Path) -> None:
+    env = {WEB: "127.0.0.1:8080", GRAFANA: "127.0.0.1:3000"}
+    web, grafana = published(env, WEB), published(env, GRAFANA)
+    assert web is not None
+    link, another, dashboards, storage = start_lines(web, grafana, CODE, tmp_path)
+    assert link.endswith("http://127.0.0.1:8080/login#code=a-code")
+    assert "docker compose exec controller edbench token" in another
+    assert "ssh -L 8080:127.0.0.1:8080 -L 3000:127.0.0.1:3000 SERVER" in another
+    assert "http://127.0.0.1:3000/" in dashboards
+    assert "token --grafana" in dashboards
+    assert str(tmp_path) in storage
+    assert "GB free, writable as user" in storage
+    assert headless_line(published({WEB: "127.0.0.1:"}, WEB)) == ""
+
+
+@pytest.mark.parametrize("text", ["8080", ":8080", "127.0.0.1:http", "127.0.0.1:٣"])
+def test_an_address_that_is_none_is_refused(text: str) -> None:
+    with pytest.raises(UsageError, match=WEB):
+        published({WEB: text}, WEB)
+
+
+def test_none_is_set_outside_of_containers() -> None:
+    assert published({}, WEB) is None
+
+
+PATIENCE = 90.0
+
+
+class Work:
+    """Stands for following jobs: each run waits until it may end, or until its workers tell it to stop."""
+
+    def __init__(self) -> None:
+        self.crews: list[Crew] = []
+        self.begun = threading.Semaphore(0)
+        self.may_end = threading.Semaphore(0)
+        self.fault: Exception | None = None
+        self.until: Callable[[Crew], None] = lambda crew: None
+
+    def __call__(self, handles: Sequence[JobHandle], crew: Crew, *rest: Any) -> None:
+        self.crews.append(crew)
+        self.begun.release()
+        self.until(crew)
+        assert self.may_end.acquire(timeout=PATIENCE)
+        if self.fault is not None:
+            raise self.fault
+
+
+@pytest.fixture
+def work(monkeypatch: pytest.MonkeyPatch) -> Work:
+    """Instead of following a job in its database."""
+    made = Work()
+    monkeypatch.setattr(web.runs, "run_all_to_rest", made)
+    return made
+
+
+@pytest.fixture
+def runner() -> EmbeddedRunner:
+    """With room for eight slots."""
+    return EmbeddedRunner(Settings(), {}, SystemClock(), room=8)
+
+
+def _job() -> JobHandle:
+    job = Job(
+        id=uuid.uuid4(),
+        name="job",
+        state=JobState.RUNNING,
+        phase=Phase.WALK,
+        source=b"/source",
+        source_device=1,
+        source_inode=1,
+        options=JobOptions(),
+        reason=None,
+    )
+    return JobHandle(Database("db1", "postgresql+psycopg2://u@h/db1"), job)
+
+
+def _begin(runner: EmbeddedRunner, work: Work, workers: int = 1, slots: int = 2) -> JobHandle:
+    handle = _job()
+    runner.refuse(workers, slots, "none")
+    runner.start(alone(handle), workers=workers, slots=slots)
+    assert work.begun.acquire(timeout=PATIENCE)
+    return handle
+
+
+def _ended(runner: EmbeddedRunner) -> None:
+    for thread in threading.enumerate():
+        if thread.name.startswith("job "):
+            thread.join(PATIENCE)
+
+
+def test_jobs_share_workers_of_one_kind_while_there_is_room(runner: EmbeddedRunner, work: Work) -> None:
+    _begin(runner, work)
+    _begin(runner, work, workers=2)
+    assert runner.room() == 8 - 3 * 2
+    for order, field in (((1, 3, "none"), "slots"), ((1, 2, "titan"), "filer"), ((2, 2, "none"), "workers")):
+        with pytest.raises(FieldErrors) as raised:
+            runner.refuse(*order)
+        assert list(raised.value.errors) == [field]
+    work.may_end.release(2)
+    _ended(runner)
+    assert runner.room() == 8
+    runner.refuse(2, 4, "titan")
+
+
+def test_room_is_kept_for_a_job_that_is_being_made(runner: EmbeddedRunner, work: Work) -> None:
+    """Of two that are made at once the second is refused at its field, as beside one that runs; afterwards it is not."""
+    with runner.reserved(2, 3, "none"):
+        assert runner.room() == 2
+        for order, field in (((1, 2, "none"), "slots"), ((1, 3, "titan"), "filer"), ((1, 3, "none"), "workers")):
+            with pytest.raises(FieldErrors) as raised, runner.reserved(*order):
+                pass
+            assert list(raised.value.errors) == [field]
+        runner.start(alone(_job()), workers=2, slots=3)
+    assert work.begun.acquire(timeout=PATIENCE)
+    assert runner.room() == 2
+    work.may_end.release()
+    _ended(runner)
+    with runner.reserved(2, 4, "titan"):
+        assert runner.room() == 0
+
+
+def test_what_goes_wrong_is_kept_until_the_job_is_started_again(runner: EmbeddedRunner, work: Work) -> None:
+    """One line, for the job's row; a bug of ours has its type in it."""
+    for fault, line in (
+        (SystemFault("w1 ended\n5 times"), "w1 ended 5 times"),
+        (KeyError("x"), "internal error: KeyError"),
+    ):
+        work.fault = fault
+        handle = _begin(runner, work)
+        work.may_end.release()
+        _ended(runner)
+        assert (runner.problem(handle.id) or "").startswith(line)
+        assert not runner.tends(handle.id)
+        work.fault = None
+        runner.start(alone(handle), workers=1, slots=2)
+        assert runner.problem(handle.id) is None
+        assert work.begun.acquire(timeout=PATIENCE)
+        work.may_end.release()
+        _ended(runner)
+
+
+def test_a_job_resumed_while_it_comes_to_rest_goes_on(runner: EmbeddedRunner, work: Work) -> None:
+    handle = _begin(runner, work)
+    runner.start(alone(handle), workers=1, slots=2)
+    work.may_end.release()
+    assert work.begun.acquire(timeout=PATIENCE)
+    assert runner.tends(handle.id)
+    work.may_end.release()
+    _ended(runner)
+    assert len(work.crews) == 2
+    assert not runner.tends(handle.id)
+
+
+def test_stopping_interrupts_every_run(runner: EmbeddedRunner, work: Work) -> None:
+    told = threading.Semaphore(0)
+
+    def look(crew: Crew) -> None:
+        assert crew.cluster is not None
+        try:
+            while True:
+                crew.cluster.pids()
+                if stopping.wait(0.001):
+                    crew.cluster.check()
+        except KeyboardInterrupt:
+            told.release()
+
+    stopping = threading.Event()
+    work.until = look
+    handles = [_begin(runner, work) for _ in range(2)]
+    work.may_end.release(2)
+    ending = threading.Thread(target=runner.stop)
+    ending.start()
+    until(lambda: all(run.stop.is_set() for run in list(runner._runs.values())), "the runs are told")
+    stopping.set()
+    ending.join(PATIENCE)
+    assert told.acquire(timeout=PATIENCE)
+    assert told.acquire(timeout=PATIENCE)
+    assert not any(runner.tends(handle.id) for handle in handles)

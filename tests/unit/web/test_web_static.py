@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from experiments.report.palette import SERIES, variables
+from experiments.report.style import SERIES, variables
 from web.app import STATIC
 
 FILES = sorted(path for path in STATIC.rglob("*") if path.is_file())

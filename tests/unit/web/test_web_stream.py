@@ -100,8 +100,6 @@ def test_increments_until_the_job_is_over() -> None:
 
 
 def test_a_job_that_is_over_ends_at_once() -> None:
-    """One look is enough for the listener."""
-
     async def scene() -> None:
         streams = Streams()
         assert await _names(streams, Job("cancelled")) == ["timeline", "job", "end"]
@@ -111,8 +109,6 @@ def test_a_job_that_is_over_ends_at_once() -> None:
 
 
 def test_all_listeners_share_a_reader() -> None:
-    """Twenty listeners cost as many first looks and one reader, which ends with the last of them."""
-
     async def scene() -> None:
         job, streams = Job("running"), Streams()
         reading: list[int] = []
@@ -128,8 +124,6 @@ def test_all_listeners_share_a_reader() -> None:
 
 
 def test_a_database_that_goes_away_is_said_once_and_waited_for() -> None:
-    """The stream goes on when it is back."""
-
     async def scene() -> None:
         away = DatabaseFault("database db1 cannot be reached", transient=True)
         names = await _names(Streams(), Job("running", "running", away, away, away, "completed"))
@@ -140,8 +134,6 @@ def test_a_database_that_goes_away_is_said_once_and_waited_for() -> None:
 
 
 def test_a_job_that_is_deleted_ends_the_stream() -> None:
-    """So does a server that ends, which takes no new listeners either."""
-
     async def scene() -> None:
         assert (await _names(Streams(), Job("running", "running", UsageError("there is no job"))))[-1] == "end"
         streams = Streams()
@@ -157,8 +149,6 @@ def test_a_job_that_is_deleted_ends_the_stream() -> None:
 
 
 def test_a_job_at_rest_is_not_told_again_and_again() -> None:
-    """While nothing changes, nothing is sent."""
-
     async def scene() -> None:
         job, streams = Job("paused"), Streams()
         told: list[str] = []
@@ -213,8 +203,6 @@ def test_a_listener_that_leaves_as_an_event_comes_has_left() -> None:
 
 
 def test_a_listener_that_does_not_read_is_sent_away() -> None:
-    """Its events do not pile up; it connects again and gets the whole."""
-
     async def scene() -> None:
         listener = Listener()
         for number in range(QUEUED + 1):

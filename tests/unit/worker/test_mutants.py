@@ -22,14 +22,12 @@ def _python(*arguments: str) -> subprocess.CompletedProcess[str]:
 
 
 def test_damaged_files_keep_every_promise() -> None:
-    """No process dies, nothing is written outside, no error lacks a code, no count is wrong: some of each sort."""
     done = _python("-m", "mutants", "--count", str(_MUTANTS), "--seed", "7", "--processes", "1", "--seconds", "600")
     assert done.returncode == 0, done.stdout + done.stderr
     assert f"{_MUTANTS} mutants of" in done.stdout
 
 
 def test_the_harness_sees_broken_promises(tmp_path: Path) -> None:
-    """Each kind of misdeed is found, and costs the siblings in the same archive nothing."""
     done = _python("-m", "mutants.misdeeds", str(tmp_path))
     assert done.returncode == 0, done.stderr
     found = json.loads(done.stdout)

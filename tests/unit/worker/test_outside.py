@@ -54,7 +54,6 @@ def test_the_carriers_are_read(carrier: str, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", references(_NOWHERE))
 def test_what_documents_refer_to_is_not_fetched(name: str, tmp_path: Path) -> None:
-    """Pictures, templates, frames, linked objects and files of every format's own kind."""
     with untouched(tmp_path) as outside:
         lines = inspected(tmp_path, name, references(outside)[name])
         assert VISIBLE in "".join(line["text"] for line in lines)
@@ -62,7 +61,6 @@ def test_what_documents_refer_to_is_not_fetched(name: str, tmp_path: Path) -> No
 
 
 def test_what_is_watched_is_seen(tmp_path: Path) -> None:
-    """The watch itself: a file that is opened and a connection that is made."""
     with pytest.raises(AssertionError, match="opened"), untouched(tmp_path) as outside:
         outside.path.read_bytes()
 

@@ -29,7 +29,6 @@ def _plain(name: str) -> str:
 
 
 def test_whatever_readers_import_has_its_version_told() -> None:
-    """A library that a reader begins to use is named, or this fails."""
     found: set[str] = set()
     for path in _READ_WITH:
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
@@ -46,7 +45,6 @@ def test_whatever_readers_import_has_its_version_told() -> None:
 
 
 def test_every_handler_is_told_with_its_package() -> None:
-    """With edbench's version; types that no handler declares too."""
     told = json.loads(own_set().text)
     ours = f"edbench {version('edbench')}"
     for handler in all_handlers():
@@ -62,7 +60,6 @@ def test_every_handler_is_told_with_its_package() -> None:
 
 
 def test_an_id_says_what_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The same in whatever order a database gives it back; another version of one library is another set."""
     own = own_set()
     told = json.loads(own.text)
     assert ParserSet.of({key: told[key] for key in sorted(told, reverse=True)}) == own
@@ -81,7 +78,6 @@ def test_a_box_tells_what_its_nursery_has() -> None:
 
 
 def test_a_plugin_is_recorded_with_its_package() -> None:
-    """With the versions of the package and of what it requires."""
     plugin = type(
         "Plugin", (LeafHandler,), {"__module__": "docker.x", "name": "x", "media_types": ("application/x-x",)}
     )()

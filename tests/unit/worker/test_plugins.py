@@ -34,7 +34,6 @@ def _own_registry(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 
 
 def test_a_plugin_is_found_by_its_magic(tmp_path: Path) -> None:
-    """Its handler takes what begins with its bytes; loading it twice does no harm."""
     (tmp_path / "edb_good.py").write_text(GOOD.replace("NAME", "edbgood"))
     load_plugins(["edb_good", "edb_good"])
     assert identify(MemorySource(b"x", b"edbgood! and more")) == "application/x-edbgood"
@@ -104,7 +103,6 @@ def test_a_plugin_that_cannot_be_used_is_told(tmp_path: Path, module: str, text:
     ],
 )
 def test_a_plugin_that_breaks_when_imported_is_told_too(tmp_path: Path, module: str, text: str) -> None:
-    """Whatever a plugin does wrong, it is the plugin that is named, not a traceback."""
     (tmp_path / f"{module}.py").write_text(text)
     with pytest.raises(UsageError, match=module):
         load_plugins([module])

@@ -12,7 +12,11 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from installation import until
 
+from core.settings import DatabaseAddress, Settings
+from worker.crowd import Crowd
+from worker.main import main, make_plans
 from worker.processes import (
     CpuTime,
     ProcessUse,
@@ -25,6 +29,7 @@ from worker.processes import (
     thread_count,
     waits_in,
 )
+from worker.supervisor import WorkerPlan
 
 
 def _until(look: Callable[[], bool]) -> None:
@@ -35,7 +40,6 @@ def _until(look: Callable[[], bool]) -> None:
 
 
 def test_a_process_is_running_unless_it_is_stopped_or_dead() -> None:
-    """SIGSTOP, SIGCONT and death show, also before the parent has waited."""
     child = subprocess.Popen([sys.executable, "-S", "-c", "import time; time.sleep(60)"])
     try:
         assert is_running(child.pid)
@@ -54,7 +58,6 @@ def test_a_process_is_running_unless_it_is_stopped_or_dead() -> None:
 
 
 def test_processor_time_of_a_waited_child_goes_to_its_parent() -> None:
-    """What a dead slot used is not lost: the supervisor's own count has it."""
     before = process_use(os.getpid(), with_children=True)
     code = "import time\nwhile time.process_time() < 0.3: pass"
     subprocess.run([sys.executable, "-S", "-c", code], check=True)
@@ -118,7 +121,6 @@ def test_threads_share_the_heaps_of_a_slot(tmp_path: Path) -> None:
 
 
 def test_the_run_queue_meter_only_grows() -> None:
-    """Processes that vanish take nothing away from the total."""
     meter = RunQueueMeter()
     first = meter.look([os.getpid()])
     assert first >= 0
@@ -128,7 +130,6 @@ def test_the_run_queue_meter_only_grows() -> None:
 
 
 def test_the_run_queue_meter_tells_processes_apart() -> None:
-    """What each waited, and all of them the total; a process that is gone is not told of any more."""
     meter = RunQueueMeter()
     total = meter.look([os.getpid(), os.getppid()])
     assert sum(meter.of.values()) == total
@@ -137,14 +138,12 @@ def test_the_run_queue_meter_tells_processes_apart() -> None:
 
 
 def test_the_kernel_tells_its_counts() -> None:
-    """The sources the supervisor relies on are there on this machine, or say that they are not."""
     assert thread_count() >= 1
     kills = oom_kills()
     assert kills is None or kills >= 0
 
 
 def test_where_another_thread_waits_is_told_once_the_first_has_ended() -> None:
-    """As of a slot that was killed while one of its threads waits for storage: nobody is helped by "a zombie"."""
     code = "import ctypes, threading, time; threading.Thread(target=time.sleep, args=(600,)).start(); ctypes.CDLL(None).pthread_exit(None)"
     child = subprocess.Popen([sys.executable, "-S", "-c", code])
     try:
@@ -156,7 +155,6 @@ def test_where_another_thread_waits_is_told_once_the_first_has_ended() -> None:
 
 
 def test_cpu_time_is_that_of_all_programs_on_the_chosen_cpus(tmp_path: Path) -> None:
-    """Guests are in user time already; idle and waiting for a disk are no use; steal is the hypervisor's."""
     stat, tick = tmp_path / "stat", os.sysconf("SC_CLK_TCK")
     numbers = "1 2 3 1000 500 4 5 6 7 8"
     stat.write_text(f"cpu  9 9 9 9 9 9 9 9 9 9\ncpu0 {numbers}\ncpu1 {numbers}\ncpu10 {numbers}\nintr 5 1\nctxt 7\n")
@@ -175,3 +173,193 @@ def test_the_cpu_time_of_this_host_grows_with_what_a_program_uses() -> None:
     after = cpu_time(cpus)
     assert after is not None
     assert after.used_s >= before.used_s + 0.05
+
+
+_ENV = {"EDBENCH_DATABASES": "db1=postgresql+psycopg2://u:p@h/d", "EDBENCH_BROKER": "redis://u:p@h"}
+
+
+def test_options_win_over_the_environment() -> None:
+    """--slots and --grace take precedence; without them the variables hold, then the defaults."""
+    env = {**_ENV, "EDBENCH_SLOTS": "3", "EDBENCH_GRACE_S": "7", "EDBENCH_METRICS_PORT": "9100"}
+    (plan,) = make_plans(["--name", "w9"], env).each
+    assert (plan.name, plan.settings.slots, plan.grace_seconds, plan.metrics.port) == ("w9", 3, 7.0, 9100)
+    (plan,) = make_plans(["--slots", "2", "--grace", "0.5"], env).each
+    assert (plan.settings.slots, plan.grace_seconds) == (2, 0.5)
+    (plan,) = make_plans([], _ENV).each
+    assert (plan.settings.slots, plan.grace_seconds, plan.metrics.port) == (4, 10.0, 0)
+
+
+def test_many_workers_have_names_and_nothing_else_of_their_own() -> None:
+    """--workers 3: w1 to w3, of so many slots each; no two of them would listen on one port."""
+    plans = make_plans(["--name", "w", "--workers", "3", "--slots", "2"], {**_ENV, "EDBENCH_METRICS_PORT": "9100"}).each
+    assert [plan.name for plan in plans] == ["w1", "w2", "w3"]
+    assert {(plan.settings.slots, plan.metrics.port) for plan in plans} == {(2, 0)}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "env", "named"),
+    [
+        (["--slots", "0"], _ENV, "--slots"),
+        (["--workers", "-1"], _ENV, "--workers"),
+        (["--workers", "5000"], _ENV, "--workers"),
+        ([], {**_ENV, "EDBENCH_GRACE_S": "soon"}, "EDBENCH_GRACE_S"),
+        ([], {**_ENV, "EDBENCH_GRACE_S": "-1"}, "EDBENCH_GRACE_S"),
+        ([], {**_ENV, "EDBENCH_METRICS_PORT": "nan"}, "EDBENCH_METRICS_PORT"),
+        ([], {"EDBENCH_BROKER": "redis://u:p@h"}, "EDBENCH_DATABASES"),
+    ],
+)
+def test_what_cannot_be_done_is_said_in_one_line(
+    arguments: list[str], env: dict[str, str], named: str, capfd: pytest.CaptureFixture[str]
+) -> None:
+    assert main(arguments, env) == 2
+    said = capfd.readouterr().err
+    assert named in said
+    assert said.count("\n") == 1
+
+
+_LOADED = """
+import os
+import sys
+import worker.main
+from core.settings import Settings
+from worker.parsers import load_plugins
+from worker.slots.slot import preload
+load_plugins(Settings().plugins)
+preload(Settings(box={box}))
+print(len(os.listdir("/proc/self/task")), *sys.modules)
+"""
+_CONSUMER = """
+import sys
+import worker.main
+from celery.worker import WorkController
+from core.settings import Settings
+from worker.app import SlotConsumer, make_slot_app
+from worker.slots.slot import preload
+preload(Settings(box=True))
+before = set(sys.modules)
+without = {"without_gossip": True, "without_mingle": True, "without_heartbeat": True, "task_events": False}
+def run(database, job, task): pass
+app = make_slot_app("redis://127.0.0.1:1/0", run)
+WorkController(app=app, pool="solo", concurrency=1, queues="q", use_eventloop=False, consumer_cls=SlotConsumer, **without)
+print(*set(sys.modules) - before)
+"""
+_READER = "readers.office.onenote.handler"
+PARSERS = {"lxml", "pypdfium2", "selectolax", "pycdlib", "isal", "pypff"}
+
+
+@pytest.mark.parametrize("box", [True, False])
+def test_a_worker_forks_with_one_thread_and_what_its_slots_use(box: bool) -> None:
+    """A thread that holds a lock at the fork would hang a slot: numpy's library starts one for each processor, so a
+    replay brings it, in the slot. Parsers are the nursery's, and the supervisor's only where there are no boxes."""
+    said = subprocess.run([sys.executable, "-c", _LOADED.format(box=box)], capture_output=True, text=True, check=True)
+    threads, *modules = said.stdout.split()
+    packages = {name.partition(".")[0] for name in modules}
+    assert threads == "1"
+    assert packages >= {"tantivy", "tzlocal", "zoneinfo"}
+    assert not packages & {"numpy", "whoosh", "fastapi", "docker", "prometheus_client"}
+    assert packages & PARSERS == (set() if box else PARSERS)
+    assert (_READER in modules) is not box
+
+
+def test_a_slot_imports_nothing_of_its_consumer_by_itself() -> None:
+    """Celery imports much of itself when it is first used: sixteen slots would each do that beside the first task."""
+    said = subprocess.run([sys.executable, "-c", _CONSUMER], capture_output=True, text=True, check=True)
+    assert not [name for name in said.stdout.split() if name.partition(".")[0] in ("celery", "kombu")]
+
+
+def test_a_nursery_has_every_parser_and_nothing_of_the_database() -> None:
+    code = "import sys; from worker.box.main import load_everything\n"
+    code += "load_everything(()); print(*sys.modules)"
+    said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    modules = said.stdout.split()
+    packages = {name.partition(".")[0] for name in modules}
+    assert _READER in modules
+    assert packages >= PARSERS
+    assert not packages & {"sqlalchemy", "psycopg2", "redis", "celery", "tantivy", "whoosh", "prometheus_client"}
+
+
+def _plans(number: int, tmp_path: Path) -> list[WorkerPlan]:
+    database = DatabaseAddress(name="db1", url="postgresql+psycopg2://u:p@h/d")
+    settings = Settings(databases=(database,), broker="redis://u:p@h", scratch=tmp_path, box=False)
+    handle, nothing = (lambda *_: None), (lambda _settings: None)
+    return [WorkerPlan(settings=settings, name=f"w{n}", handle=handle, preload=nothing) for n in range(1, number + 1)]
+
+
+class _Forked:
+    """A crowd in a process of its own, whose workers write their process ids down and wait to be told to stop."""
+
+    def __init__(self, tmp_path: Path, number: int) -> None:
+        self._place = tmp_path
+        self.names = [f"w{n}" for n in range(1, number + 1)]
+        self.pid = os.fork()
+        if not self.pid:
+            if not os.fork():
+                os._exit(1)  # not one of its own: the first process of a container is given orphans
+            os._exit(Crowd(_plans(number, tmp_path), become=self._become).run())
+
+    def _become(self, plan: WorkerPlan) -> int:
+        signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGTERM})  # it waits for us, whenever it comes
+        written = self._place / f"{plan.name}.part"
+        written.write_text(str(os.getpid()))
+        written.rename(self._place / plan.name)
+        signal.sigwait({signal.SIGTERM})
+        (self._place / f"{plan.name}.left").touch()
+        return 0
+
+    def worker(self, name: str) -> int:
+        """Its process id; 0: it is not up yet."""
+        file = self._place / name
+        return int(file.read_text()) if file.exists() else 0
+
+    def pids(self) -> list[int]:
+        return [self.worker(name) for name in self.names]
+
+    def __enter__(self) -> _Forked:
+        until(lambda: all(self.pids()), "all workers are up")
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for pid in (self.pid, *self.pids()):
+            _kill(pid)
+
+
+def _kill(pid: int) -> None:
+    try:
+        os.kill(pid, signal.SIGKILL)
+    except ProcessLookupError:
+        return
+
+
+def _gone(pid: int) -> bool:
+    try:
+        return "\nState:\tZ" in Path(f"/proc/{pid}/status").read_text()
+    except (FileNotFoundError, ProcessLookupError):
+        return True
+
+
+def test_each_worker_is_a_process_of_its_own(tmp_path: Path) -> None:
+    with _Forked(tmp_path, 3) as crowd:
+        before = crowd.pids()
+        assert len({crowd.pid, *before}) == 4
+        os.kill(before[1], signal.SIGKILL)
+        until(lambda: crowd.worker("w2") != before[1], "another w2")
+        assert (crowd.worker("w1"), crowd.worker("w3")) == (before[0], before[2])
+
+
+def test_asked_to_stop_it_asks_its_workers(tmp_path: Path) -> None:
+    with _Forked(tmp_path, 3) as crowd:
+        workers = crowd.pids()
+        os.kill(crowd.pid, signal.SIGTERM)
+        assert os.waitpid(crowd.pid, 0)[1] == 0
+        assert all(map(_gone, workers))
+        assert all((tmp_path / f"{name}.left").exists() for name in crowd.names)
+
+
+@pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="needs /proc")
+def test_workers_die_with_their_crowd(tmp_path: Path) -> None:
+    """SIGKILL of it leaves nobody behind who would go on working."""
+    with _Forked(tmp_path, 2) as crowd:
+        workers = crowd.pids()
+        os.kill(crowd.pid, signal.SIGKILL)
+        os.waitpid(crowd.pid, 0)
+        until(lambda: all(map(_gone, workers)), "the workers are gone")

@@ -4,30 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from experiments.report.disclosure import disclosure
-from experiments.report.knee import knee
 from experiments.report.parts import Section
-from experiments.report.points import points
-from experiments.report.steadiness import steadiness
-from experiments.report.tuning import tuning
+from experiments.report.sections import disclosure, knee, points, steadiness, tuning
 from experiments.workloads.discovery.result import Result
-from experiments.workloads.discovery.sections.array import array, has_array
-from experiments.workloads.discovery.sections.beside_r1 import beside_r1
-from experiments.workloads.discovery.sections.calls_an_item import calls_an_item
-from experiments.workloads.discovery.sections.calls_over_time import calls_over_time
-from experiments.workloads.discovery.sections.containers import containers, ran_in_containers
-from experiments.workloads.discovery.sections.database_activity import database_activity
-from experiments.workloads.discovery.sections.exceptions import exceptions
-from experiments.workloads.discovery.sections.generator import generator
-from experiments.workloads.discovery.sections.io_kinds import io_kinds
-from experiments.workloads.discovery.sections.latency import latency
-from experiments.workloads.discovery.sections.occupancy import occupancy
-from experiments.workloads.discovery.sections.one_or_two import one_or_two
-from experiments.workloads.discovery.sections.phases import phases
-from experiments.workloads.discovery.sections.queue_depth import queue_depth
+from experiments.workloads.discovery.sections.counted import array, containers, exceptions, has_array, ran_in_containers
+from experiments.workloads.discovery.sections.latency import calls_an_item, io_kinds, latency, stages
+from experiments.workloads.discovery.sections.over_time import (
+    calls_over_time,
+    database_activity,
+    generator,
+    occupancy,
+    phases,
+    queue_depth,
+)
+from experiments.workloads.discovery.sections.r1 import beside_r1, one_or_two, sizes
 from experiments.workloads.discovery.sections.scaling import scaling
-from experiments.workloads.discovery.sections.sizes import sizes
-from experiments.workloads.discovery.sections.stages import stages
 
 ALWAYS: tuple[Callable[[Result], Section], ...] = (
     points, steadiness, beside_r1, scaling, calls_over_time, database_activity, one_or_two, sizes, stages, queue_depth, latency,

@@ -1,4 +1,4 @@
-"""Latency percentiles by op."""
+"""Latencies by op, load and stage of a run, and calls and bytes by kind."""
 
 from __future__ import annotations
 
@@ -7,27 +7,40 @@ from operator import itemgetter
 from typing import Any
 
 from experiments.report import words
-from experiments.report.columns import Column, tabled
-from experiments.report.palette import line_style, marker, series_colour
-from experiments.report.parts import Cell, Part, Plot, Section, Series, missing, note, paragraph
+from experiments.report.parts import (
+    Cell,
+    Column,
+    Part,
+    Parts,
+    Plot,
+    Series,
+    Tabled,
+    note,
+    paragraph,
+    section,
+    series,
+    tabled,
+)
 from experiments.report.plots import Axes, counts_on_x, drawing, legend_beside, new_figure, written
-from experiments.report.views import PERCENTILES, in_calls, percentiles
+from experiments.report.style import line_style, marker, series_colour
+from experiments.report.views import PERCENTILES, held, in_calls, percentiles, stage_means
 from experiments.result.schema import Latency, SizedLatency
 from experiments.workloads.discovery.result import Point, Result, Run
-from experiments.workloads.discovery.views import KEYS, busiest, middle_run, which_run
+from experiments.workloads.discovery.sections.r1 import LEAST_FILER_OPS_AN_ITEM
+from experiments.workloads.discovery.views import KEYS, busiest, calls_by_op, middle_run, point_name, total, which_run
 
-ANCHOR, TITLE = "latency", "Latency percentiles by op"
 DATA_OPS = ("open", "read", "create", "write", "rename", "stat")
 
 
-def latency(result: Result) -> Section:
+@section("latency", "Latency percentiles by op")
+def latency(result: Result) -> Parts:
     """Percentiles of the busiest point's median run, and how the p99 changes with load."""
     point = busiest(result)
     run = middle_run(point)
     if not run.latency:
-        return missing(ANCHOR, TITLE, "the run has no call records.")
+        return "the run has no call records."
     shown = tabled("latency", _COLUMNS, list(_rows(point, run)), kept=_every(result))
-    parts: list[Part] = [_plot(run.latency, which_run(point, result.points), shown.series), shown.table]
+    parts: list[Part] = [_latency_plot(run.latency, which_run(point, result.points), shown.series), shown.table]
     if (said := in_calls(run.call_time)) is not None:
         parts.append(paragraph(said))
     loads = _line(result, point)
@@ -36,7 +49,7 @@ def latency(result: Result) -> Section:
     parts.append(note("Latencies are closed-loop: a slot makes its next call only when the last has returned. Percentiles "
                       "are at most 3.2 % off (histogram buckets), maxima are exact; failed calls are included. Calls that "
                       "moved bytes are also shown by size; the class of a call is that of the bytes it moved."))  # fmt: skip
-    return Section(anchor=ANCHOR, title=TITLE, parts=tuple(parts))
+    return tuple(parts)
 
 
 def draw_ranges(axes: Axes, ops: Sequence[str], latencies: Mapping[str, Latency]) -> None:
@@ -64,7 +77,7 @@ def _tick(microseconds: float) -> str:
     return f"{microseconds:g} µs"
 
 
-def _plot(latencies: Mapping[str, Latency], where: str, series: Series) -> Plot:
+def _latency_plot(latencies: Mapping[str, Latency], where: str, series: Series) -> Plot:
     ops = list(latencies)
     with drawing():
         figure, (axes,) = new_figure(height=0.9 + 0.24 * len(ops))
@@ -155,3 +168,150 @@ def _against_load(points: list[Point]) -> Plot:
     )
     series = Series(name="latency-by-workers", header=("op", "workers", "p99_us"), rows=tuple(rows))
     return Plot(name="latency-by-workers", figure=figure, sentence=sentence, series=series)
+
+
+STAGES = ("first third", "middle third", "last third")
+_Line = tuple[str, list[float | None], str]  # what, its mean in each third, unit
+
+
+@section("stages", "Latency and utilisation at three stages")
+def stages(result: Result) -> Parts:
+    """Three thirds of the elapsed time of the busiest point's median run."""
+    point = busiest(result)
+    run = middle_run(point)
+    if not any(run.series.latency_stages):
+        return "the run has no call latencies by time."
+    where = which_run(point, result.points)
+    remark = (
+        "R1 gives its filer's two units as 99 % and 60 % busy at 39,000 filer ops a second and mid-50 % and mid-40 % at "
+        "26,000; disk reads under 5 ms and writes at most 25 ms whatever the load. Those were measured inside the filer, "
+        "ours by its client, closed-loop."
+    )
+    return (_stages_plot(run, where), _utilisation(run), note(remark))
+
+
+def _stages_plot(run: Run, where: str) -> Plot:
+    thirds = run.series.latency_stages
+    ops = [op for op in run.latency if any(op in third for third in thirds)]
+    with drawing():
+        figure, panels = new_figure(len(thirds), height=1.1 + 0.24 * len(ops), share_x=True, share_y=True)
+        for axes, third, name in zip(panels, thirds, STAGES, strict=False):
+            draw_ranges(axes, ops, third)
+            axes.set_title(name)
+    rows = [(name, op, one) for name, third in zip(STAGES, thirds, strict=False) for op, one in third.items()]
+    columns: tuple[Column[tuple[str, str, Latency]], ...] = (
+        Column("stage", "stage", lambda row: row[0]),
+        *latency_columns(1),
+    )
+    return Plot(name="stages", figure=figure, sentence=_sentence(thirds, where), series=series("stages", columns, rows))
+
+
+def _sentence(thirds: tuple[dict[str, Latency], ...], where: str) -> str:
+    said = []
+    for op in ("read", "write"):
+        values = [third[op].p99_us if op in third else None for third in thirds]
+        if any(value is not None for value in values):
+            shown = (words.microseconds(value) if value is not None else "none" for value in values)
+            said.append(f"the p99 of {op} is {', '.join(shown)} in the three thirds")
+    what = words.listed(said) or "no read or write was made"
+    return f"With {where}, {what}. Dot: p50; bar to p95; thin line to p99."
+
+
+def _utilisation(run: Run) -> Tabled:
+    """Worker CPU and, with an emulated filer, utilisation and wait of each of its stations."""
+    lines: list[_Line] = [("worker CPU, share of the host", stage_means(run.series.worker_cpu, run.elapsed_s), "share")]
+    for station in sorted({name for _, by_station in run.series.filer for name in by_station}):
+        for figure, unit in (("utilisation", "share"), ("wait_us", "us")):
+            samples = [(at, by_station[station][figure]) for at, by_station in run.series.filer
+                       if figure in by_station.get(station, {})]  # fmt: skip
+            name = f"emulated filer, {station}: {'utilisation' if unit == 'share' else 'mean wait'}"
+            lines.append((name, stage_means(samples, run.elapsed_s), unit))
+
+    def shown(line: _Line, third: int) -> str | None:
+        found = line[1][third]
+        if found is None:
+            return None
+        return words.percent(found) if line[2] == "share" else words.microseconds(found)
+
+    def of(third: int) -> tuple[Column[_Line], ...]:
+        name = STAGES[third]
+        return (
+            Column(name.replace(" ", "_"), None, lambda line: line[1][third]),
+            Column("", name, lambda line: shown(line, third), missing="no sample"),
+        )
+
+    columns: tuple[Column[_Line], ...] = (
+        Column("what", "utilisation", lambda line: line[0], text=True),
+        Column("unit", None, lambda line: line[2]),
+        *(column for third in range(len(STAGES)) for column in of(third)),
+    )
+    return tabled("utilisation", columns, lines)
+
+
+@section("calls-an-item", "Calls an item")
+def calls_an_item(result: Result) -> Parts:
+    """Calls by op over items, for each point."""
+    counted = [(point, middle_run(point)) for point in result.points]
+    counted = [(point, run) for point, run in counted if total(run, "items") and calls_by_op(run)]
+    if not counted:
+        return "no run has both items and call records."
+    ops = dict.fromkeys(op for _, run in counted for op in calls_by_op(run))
+    columns: tuple[Column[tuple[Point, Run] | None], ...] = (  # None: the row of report R1
+        *KEYS[:-1],
+        Column("", "run", lambda row: row and held(point_name(row[0], result.points)), text=True, missing="R1"),
+        Column("items", "items", lambda row: row and total(row[1], "items"), words.count, missing="about 1 million"),
+        Column("calls_an_item", "an item", lambda row: row and _an_item(row[1]), lambda calls: f"{words.figure(calls)} calls",
+               missing=f"≥ {LEAST_FILER_OPS_AN_ITEM} filer ops"),
+        *map(_of_op, ops),
+    )  # fmt: skip
+    shown = tabled("calls-an-item", columns, [*counted, None], kept=counted, mark=lambda row: row is None)
+    first = _an_item(counted[0][1])
+    sentence = (
+        f"An item costs {words.figure(first)} calls on average with {point_name(counted[0][0], result.points)}. R1's at least "
+        f"{LEAST_FILER_OPS_AN_ITEM} are filer operations, counted by the array: a different quantity, shown for the "
+        "order of magnitude only. Only the array's own counters would make the two comparable."
+    )
+    return (shown, paragraph(sentence))
+
+
+def _an_item(run: Run) -> float:
+    return sum(calls_by_op(run).values()) / total(run, "items")
+
+
+def _of_op(op: str) -> Column[tuple[Point, Run] | None]:
+    def of(row: tuple[Point, Run] | None) -> float | None:
+        return row and calls_by_op(row[1]).get(op, 0) / total(row[1], "items")
+
+    return Column(f"{op}_an_item", op, of, lambda calls: words.figure(calls, 2))
+
+
+@section("io", "Every kind of I/O")
+def io_kinds(result: Result) -> Parts:
+    """A line for each kind, then those of the block devices and mounts."""
+    point = busiest(result)
+    io: dict[str, Any] | None = middle_run(point).result.get("io")
+    if io is None:
+        return "the result was written by a version that did not record it."
+    rows = [
+        (one["kind"], "yes" if one["recorded"] else "no", one, one["when"], one["counted_by"]) for one in io["kinds"]
+    ]
+    rows += [
+        (f"{one['kind']} {one['source']}", "beside", one, "within elapsed", "the kernel") for one in io["counters"]
+    ]
+    columns: tuple[Column[tuple[str, str, dict[str, Any], str, str]], ...] = (
+        Column("kind", "kind", lambda row: row[0], text=True),
+        Column("recorded", "recorded", lambda row: row[1], text=True),
+        Column("read_bytes", "read", lambda row: row[2]["read_bytes"], words.size, missing="not counted"),
+        Column("written_bytes", "written", lambda row: row[2]["written_bytes"], words.size, missing="not counted"),
+        Column("when", "when", lambda row: row[3], text=True),
+        Column("counted_by", "counted by", lambda row: row[4], text=True),
+    )
+    share = io["unrecorded_share"]
+    said = "nothing is known" if share is None else f"{words.percent(share)} is unrecorded"
+    return (
+        paragraph(f"With {which_run(point, result.points)}, of the bytes that are known {said}."),
+        tabled("io-kinds", columns, rows),
+        note(
+            "The other lines are counted by the kernel for all programs on that host; reads from its caches are in none of them."
+        ),
+    )

@@ -32,7 +32,7 @@ _UU_CHARACTERS = bytes(range(32, 97))
 _MAX_FILES = 1_000
 # Full lines. It begins with a character, by which an expression is found many times as fast as `find` finds two.
 _PIECE = re.compile(rb"M(?<=\nM)[ -`]{60}(?:\r?\nM[ -`]{60}){3}(?=\r?\n)")
-_BEGIN, _BINHEX = re.compile(rb"begin"), re.compile(rb"BinHex")  # the same
+_BEGIN, _BINHEX = re.compile(rb"begin"), re.compile(rb"B(?=inHex)")  # the same
 _MOST_UNPACKED = 1 << 28  # bytes
 _MINUS_42 = bytes((c - 42) & 0xFF for c in range(256))
 _NO_HEADER = "its BinHex has no header"

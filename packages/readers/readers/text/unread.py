@@ -10,12 +10,13 @@ import re
 from readers.errors import DocumentError, ExceptionCode
 
 _ARMOUR = re.compile(r"-----BEGIN (PGP MESSAGE|PKCS7|CMS)-----")
-# What is in each, as a text is searched for words faster than with an expression.
+# By what is in each: a text is searched for a long word faster than with an expression.
 _FILES = {
-    "begin": re.compile(r"begin(?:-base64)?(?:-encoded)? 0?[0-7]{3} \S[^\n]{0,20}"),
-    "=ybegin ": re.compile(r"=ybegin (?:part|line|size|total)=\d"),
-    "with BinHex": re.compile(r"\(This file must be converted with BinHex"),
-    "-Transfer-": re.compile(
+    "begin": re.compile(
+        r"begin(?:(?:-base64)?(?:-encoded)? 0?[0-7]{3} \S[^\n]{0,20}|(?<==ybegin) (?:part|line|size|total)=\d)"
+    ),
+    "(This file must be converted with BinHex": re.compile(r"\(This file must be converted with BinHex"),
+    "Content-Transfer-Encoding:": re.compile(
         r"Content-Transfer-Encoding:[ \t]*base64"
         r"(?=[^\n]*\n(?:[^\n]{3,200}\n){0,8}[>| \t\r]*\n[>| \t]*[A-Za-z0-9+/]{16,76}={0,2}\s)"
     ),
@@ -32,13 +33,12 @@ def unread_in(text: str) -> DocumentError | None:
             return DocumentError(ExceptionCode.ENCRYPTED, f"a message in the text was not read: {armour[1]}")
     if text.endswith("\ufffd") and not text.endswith("\ufffd\ufffd"):
         return DocumentError(ExceptionCode.TRUNCATED, "the text ends within a character")
-    written = "begin" in text
     for word, mark in _FILES.items():
-        for file in mark.finditer(text) if (written or "begin" not in word) and word in text else ():
+        for file in mark.finditer(text) if word in text else ():
             if _begins_line(text, file.start(), _QUOTING):
                 return DocumentError(ExceptionCode.CORRUPT, f"a file in the text could not be decoded: {file[0]!r}")
     return None
 
 
 def _begins_line(text: str, at: int, in_front: str) -> bool:
-    return not text[text.rfind("\n", 0, at) + 1 : at].strip(in_front)
+    return not text[text.rfind("\n", 0, at) + 1 : at].removesuffix("=y").strip(in_front)

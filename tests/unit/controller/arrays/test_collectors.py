@@ -22,7 +22,6 @@ AFTER = {kind: (SAMPLES / f"{kind}-after.txt").read_text() for kind in COLLECTOR
 
 @pytest.mark.parametrize("kind", COLLECTORS)
 def test_counts_grow_from_one_sample_to_the_next(kind: str) -> None:
-    """Between them a job ran: every count that is there is there again, and none is smaller."""
     before, after = COLLECTORS[kind].parse(BEFORE[kind]), COLLECTORS[kind].parse(AFTER[kind])
     assert set(before) <= set(after)
     assert all(after[name] >= count for name, count in before.items())
@@ -32,14 +31,12 @@ def test_counts_grow_from_one_sample_to_the_next(kind: str) -> None:
 @pytest.mark.parametrize("kind", COLLECTORS)
 @pytest.mark.parametrize("text", ["", "no such thing", "<cliOutput></cliOutput>", "\x00"])
 def test_what_is_no_such_output_is_named(kind: str, text: str) -> None:
-    """And never read as nothing having happened."""
     with pytest.raises(ValueError, match=r"\w"):
         COLLECTORS[kind].parse(text)
 
 
 @pytest.mark.parametrize("kind", COLLECTORS)
 def test_what_was_cut_off_is_not_taken(kind: str) -> None:
-    """At any line."""
     whole = COLLECTORS[kind].parse(AFTER[kind])
     lines = AFTER[kind].rstrip().splitlines(keepends=True)
     for cut in range(len(lines)):
@@ -95,29 +92,28 @@ def test_what_is_collected_is_growth_a_second(kind: str, tmp_path: Path) -> None
 
 
 def test_a_command_that_does_not_work_is_told_at_once(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """In one line, and no file is left; nor is one overwritten."""
     out = tmp_path / "c.jsonl"
     for command, says in (
         (["/nowhere/gluster"], "No such file"),
         ([sys.executable, "-c", "import sys; sys.exit('volume edb is not started')"], "not started"),
         ([sys.executable, "-c", "print('all is well')"], "did not print what"),
     ):
-        assert main(["counters", "collect", "glusterfs", "--output-file", str(out), "--", *command], {}) == USAGE
+        assert main(["counters", "collect", "glusterfs", "--to", str(out), "--", *command], {}) == USAGE
         (line,) = capsys.readouterr().err.splitlines()
         assert says in line
         assert not out.exists()
-    assert main(["counters", "collect", "netapp", "--output-file", str(out), "--", "true"], {}) == USAGE
+    assert main(["counters", "collect", "netapp", "--to", str(out), "--", "true"], {}) == USAGE
     assert "glusterfs or moosefs" in capsys.readouterr().err
     out.write_text("mine")
     asked = Asked(tmp_path, [BEFORE["moosefs"]])
-    assert main(["counters", "collect", "moosefs", "--output-file", str(out), "--", *asked.command], {}) == USAGE
+    assert main(["counters", "collect", "moosefs", "--to", str(out), "--", *asked.command], {}) == USAGE
     assert out.read_text() == "mine"
 
 
 def test_the_command_collects_for_so_long(tmp_path: Path) -> None:
     """What it writes is what `edbench counters import` reads."""
     asked, out = Asked(tmp_path, [BEFORE["moosefs"]]), tmp_path / "c.jsonl"
-    arguments = ["--every", "0.1", "--seconds", "0.2", "--name", "master", "--output-file", str(out)]
+    arguments = ["--every", "0.1", "--seconds", "0.2", "--name", "master", "--to", str(out)]
     assert main(["counters", "collect", "moosefs", *arguments, "--", *asked.command], {}) == OK
     header, *moments = map(json.loads, out.read_text().splitlines())
     assert header["name"] == "master"
@@ -126,7 +122,6 @@ def test_the_command_collects_for_so_long(tmp_path: Path) -> None:
 
 
 def test_other_files_are_not_taken_for_it(tmp_path: Path) -> None:
-    """Nor those of another version."""
     file = tmp_path / "f"
     for text in ("", "t,v\n1,2\n", '{"schema":"edbench-counters/9","name":"x"}\n', "[]"):
         file.write_text(text)

@@ -68,7 +68,6 @@ def test_times_zones_decimals_scales_and_counters(tmp_path: Path) -> None:
 
 
 def test_bad_rows_are_told_by_line(tmp_path: Path) -> None:
-    """Lines are those of the file; an empty cell is nothing bad."""
     assert [str(bad) for bad in readings(tmp_path).bad] == [
         "line 5: Read KiB/s: 'abc' is not a number",
         "line 6: 'nonsense' is not a time of the form %d.%m.%Y %H:%M:%S",
@@ -86,14 +85,12 @@ def test_bad_rows_are_told_by_line(tmp_path: Path) -> None:
     ],
 )
 def test_forms_of_time(tmp_path: Path, form: str, text: str) -> None:
-    """The same moment however it is written."""
     table = f'[csv]\ntime = "t"\nformat = "{form}"\n[[column]]\ncolumn = "v"\n'
     (points,) = readings(tmp_path, table, f"t,v\n{text},1\n").points.values()
     assert points == ((NOON, 1.0),)
 
 
 def test_a_time_without_a_zone_needs_one(tmp_path: Path) -> None:
-    """Nothing is guessed: an hour off is the commonest mistake."""
     table = '[csv]\ntime = "t"\n[[column]]\ncolumn = "v"\n'
     (bad,) = readings(tmp_path, table, "t,v\n2026-07-01 12:00:00,1\n").bad
     assert "has no time zone, and the map has no zone" in str(bad)
@@ -118,7 +115,6 @@ def test_a_time_without_a_zone_needs_one(tmp_path: Path) -> None:
     ],
 )
 def test_a_wrong_map_is_refused_with_the_key(tmp_path: Path, old: str, new: str, said: str) -> None:
-    """One line that says which key."""
     assert old in MAP
     with pytest.raises(UsageError) as caught:
         read_map(written(tmp_path, "m.toml", MAP.replace(old, new)))
@@ -126,13 +122,11 @@ def test_a_wrong_map_is_refused_with_the_key(tmp_path: Path, old: str, new: str,
 
 
 def test_a_missing_column_is_said_with_those_there_are(tmp_path: Path) -> None:
-    """The heading in the map and those of the file."""
     with pytest.raises(UsageError, match=r"no column 'Read KiB/s'; it has Time, Reads, Ops"):
         readings(tmp_path, text=CSV.replace("Read KiB/s", "Reads"))
 
 
 def test_nothing_that_overlaps_is_refused_with_both_times(tmp_path: Path) -> None:
-    """The file may end just before the job's end, and one interval after it; not an hour off."""
     found = readings(tmp_path)
     refuse_no_overlap(found, NOON + 45, NOON + 90, 0)
     refuse_no_overlap(found, NOON - 20, NOON - 5, 0)
@@ -148,13 +142,11 @@ def test_nothing_that_overlaps_is_refused_with_both_times(tmp_path: Path) -> Non
 
 @given(st.lists(st.tuples(st.integers(0, 10**9), st.floats(0, 1e15)), max_size=30))
 def test_a_counters_rate_is_never_negative(points: list[tuple[float, float]]) -> None:
-    """Whatever the order and however often it began anew."""
     column = Column(origin="c", name="c", unit="", counter=True, scale=1.0)
     assert all(value >= 0 for _, value in converted(column, points))
 
 
 def test_the_clocks_offset_is_part_of_the_name() -> None:
-    """So every drawing states it."""
     column = Column(origin="c", name="c", unit="MB/s", counter=False, scale=1.0)
     assert source_name("array1", column, 1.5) == "array1 · MB/s · clock +1.5 s"
     assert source_name("array1", column, 0) == "array1 · MB/s · clock as it was"

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import json
+import os
 from contextlib import suppress
+from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from controller.browse.item_filter import EXAMPLE, MOST_CONDITIONS, Condition, ItemFilter, parse_conditions
+from controller.search.opened import reader_views
 from core.errors import UsageError
 
 QUOTE = '"'
@@ -56,14 +60,12 @@ def test_conditions_are_read_as_they_are_meant(text: str, wanted: list[tuple[str
     (" and ".join(["page_count=1"] * (MOST_CONDITIONS + 1)), "at most"),
 ])  # fmt: skip
 def test_a_condition_that_is_none_is_refused_with_what_to_write(text: str, said: str) -> None:
-    """One line, short whatever was given."""
     with pytest.raises(UsageError, match=said) as refused:
         parse_conditions(text)
     assert "\n" not in str(refused.value)
 
 
 def test_the_example_that_messages_give_is_one() -> None:
-    """And reads as four."""
     assert [c.key for c in parse_conditions(EXAMPLE)] == ["date", "author", "page_count", "title"]
 
 
@@ -76,7 +78,6 @@ def test_any_text_is_read_or_refused(text: str) -> None:
 
 @given(st.lists(st.text(max_size=30), min_size=1, max_size=5))
 def test_values_in_quotes_come_out_as_they_went_in(values: list[str]) -> None:
-    """Whatever they hold, and so does the query's parameter."""
     parsed = parse_conditions(" and ".join(f'title="{value.replace(QUOTE, QUOTE * 2)}"' for value in values))
     assert [c.value for c in parsed] == values
     rows = json.loads(ItemFilter(conditions=parsed).parameters()["conditions"] or "")
@@ -84,5 +85,22 @@ def test_values_in_quotes_come_out_as_they_went_in(values: list[str]) -> None:
 
 
 def test_no_filter_asks_for_nothing() -> None:
-    """Every parameter of the query is null."""
     assert set(ItemFilter().parameters().values()) == {None}
+
+
+def test_links_are_removed_also_when_a_lock_file_comes_meanwhile(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    remove, late = os.rmdir, []
+
+    def rmdir(path: Any, **options: Any) -> None:
+        if not late:
+            late.append(next(tmp_path.glob("search-*")) / ".tantivy-meta.lock")
+            late[0].touch()
+        remove(path, **options)
+
+    monkeypatch.setattr(os, "rmdir", rmdir)
+    with reader_views(tmp_path) as views:
+        (views / "meta.json").touch()
+    assert late
+    assert not list(tmp_path.iterdir())

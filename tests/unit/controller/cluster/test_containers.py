@@ -37,7 +37,6 @@ def test_a_further_container_is_like_the_first() -> None:
 
 
 def test_a_live_worker_of_another_version_is_refused() -> None:
-    """One that has left does not matter."""
     now = datetime.datetime.now(datetime.UTC)
     row = WorkerRow(
         incarnation=uuid.uuid4(), name="w1", host="h", pid=1, slots=4, version="0.0.1", started_at=now, seen_at=now,

@@ -2,11 +2,34 @@
 
 from __future__ import annotations
 
+import dataclasses
+import json
+from pathlib import Path
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from job_figures import GROUP, TRACE, figures
+from pydantic import ValidationError
 
-from controller.jobs.progress import Pace, items_text, left_text, one_line
+from controller.doctor import Level
+from controller.doctor.checks import ocr
+from controller.jobs.figures import GroupFigures, JobFigures, merge
+from controller.jobs.groups.progress import combined, group_state
+from controller.jobs.ocr import ocr_choice, refuse_no_ocr
+from controller.jobs.progress import Pace, Snapshot, items_text, left_text, one_line
+from controller.jobs.rates import (
+    GB,
+    Window,
+    duration,
+    gb_per_hour,
+    per_second,
+    percent,
+    seconds_left,
+    share_done,
+)
+from controller.jobs.run import Outcome, judge
+from core.errors import RunFailed, UsageError
 from core.records import JobOptions, JobState, OcrChoice, Phase
 from sql.jobs import JobProgress, PhaseProgress
 
@@ -56,7 +79,6 @@ def look(
 
 
 def test_while_walking_nothing_is_promised() -> None:
-    """Directories not yet listed may hold anything: no share, no total, no end."""
     snapshot = Pace(JobOptions()).snapshot(look(Phase.WALK, part(Phase.WALK)), 0.0, 0.0)
     assert (snapshot.share, snapshot.items_known, snapshot.left_s, snapshot.phase_left_s) == (None, None, None, None)
     assert left_text(snapshot) == "end unknown yet"
@@ -64,7 +86,6 @@ def test_while_walking_nothing_is_promised() -> None:
 
 
 def test_expand_of_two_passes_tells_its_own_end_only() -> None:
-    """How long the index phase takes is unknown before it began; the line says that it comes."""
     now = look(Phase.EXPAND, part(Phase.EXPAND, weight_done=50, weight_open=50), items=10)
     two = Pace(JobOptions()).snapshot(now, 0.0, 0.0)
     assert (two.left_s, two.phase_left_s) == (None, pytest.approx(10.0))
@@ -74,7 +95,6 @@ def test_expand_of_two_passes_tells_its_own_end_only() -> None:
 
 
 def test_index_knows_its_total() -> None:
-    """In the index phase every item is known."""
     now = look(Phase.INDEX, part(Phase.INDEX, weight_done=80, weight_open=20), items=100, indexed=80)
     snapshot = Pace(JobOptions()).snapshot(now, 0.0, 0.0)
     assert items_text(snapshot) == "80 of 100 items"
@@ -83,7 +103,6 @@ def test_index_knows_its_total() -> None:
 
 @pytest.mark.parametrize(("single_pass", "before"), [(False, Phase.INDEX), (True, Phase.EXPAND)])
 def test_with_ocr_the_end_is_known_in_phase_ocr(single_pass: bool, before: Phase) -> None:
-    """The phase before it tells its own end only, and what comes then; ocr reads for the time that its pages weigh."""
     pace = Pace(JobOptions(single_pass=single_pass, ocr=OcrChoice(languages="eng")))
     early = pace.snapshot(look(before, part(before, weight_done=80, weight_open=20), items=100, indexed=80), 0.0, 0.0)
     assert early.left_s is None
@@ -111,3 +130,232 @@ def test_100_percent_is_for_the_end(done: int, left: int, phase: Phase, state: J
     now = look(phase, part(phase, weight_done=done, weight_open=left), state=state)
     line = one_line(Pace(JobOptions()).snapshot(now, 3.0, 0.0))
     assert ("100 %" in line) == state.over
+
+
+_ONE = Snapshot(
+    state=JobState.RUNNING,
+    phase=Phase.EXPAND,
+    reason=None,
+    items_done=10,
+    items_known=None,
+    share=0.5,
+    tasks_done=1,
+    tasks_known=2,
+    raw_gb_per_hour=4.0,
+    discovered_gb_per_hour=6.0,
+    raw_gb_per_hour_now=4.0,
+    discovered_gb_per_hour_now=6.0,
+    calls_per_second=100.0,
+    exceptions=1,
+    elapsed_s=10.0,
+    phase_left_s=10.0,
+    left_s=None,
+)
+_AHEAD = dataclasses.replace(
+    _ONE, phase=Phase.INDEX, share=0.9, items_known=10, elapsed_s=20.0, phase_left_s=5.0, left_s=5.0
+)
+_DONE = dataclasses.replace(_AHEAD, state=JobState.COMPLETED, share=1.0, phase=Phase.FINALISE, left_s=None)
+
+
+def test_one_job_is_shown_as_it_is() -> None:
+    """Promise: nothing changes where there is no group."""
+    assert combined([_ONE]) is _ONE
+
+
+def test_counts_add_up_and_the_one_behind_says_how_far() -> None:
+    """Promise: rates are bytes of all over the longest time, as the result has it; nothing is promised of the end
+    while one job does not know its own."""
+    both = combined([_AHEAD, _ONE])
+    assert (both.phase, both.share, both.items_done, both.items_known) == (Phase.EXPAND, 0.5, 20, None)
+    assert both.elapsed_s == 20.0
+    assert both.discovered_gb_per_hour == pytest.approx((6.0 * 20 + 6.0 * 10) / 20)
+    assert both.left_s is None
+    assert "then index" in left_text(both)
+
+
+def test_a_job_that_is_done_holds_nothing_up() -> None:
+    """Promise: what is left is what the others need, and it is over only when all are."""
+    both = combined([_DONE, _AHEAD])
+    assert (both.state, both.phase, both.left_s) == (JobState.RUNNING, Phase.INDEX, 5.0)
+    assert combined([_DONE, _DONE]).state is JobState.COMPLETED
+    unknown = combined([_AHEAD, dataclasses.replace(_AHEAD, phase_left_s=None, left_s=None)])
+    assert left_text(unknown) == "end unknown yet"
+
+
+def test_the_state_of_a_group_is_its_worst() -> None:
+    """Promise: a suspended or failed job is never hidden behind one that completed."""
+    assert group_state([JobState.COMPLETED, JobState.SUSPENDED]) is JobState.SUSPENDED
+    assert group_state([JobState.CANCELLED, JobState.COMPLETED_WITH_EXCEPTIONS]) is JobState.CANCELLED
+    assert group_state([JobState.COMPLETED_WITH_EXCEPTIONS, JobState.COMPLETED]) is JobState.COMPLETED_WITH_EXCEPTIONS
+
+
+amounts = st.integers(min_value=0, max_value=10**15)
+times = st.floats(min_value=0.001, max_value=1e7)
+
+
+def test_gb_per_hour_uses_decimal_gigabytes() -> None:
+    """A GB is 10⁹ bytes: 45 GB in two hours is 22.5 GB/hour, and no time is no rate."""
+    assert gb_per_hour(45 * GB, 7200) == pytest.approx(22.5)
+    assert gb_per_hour(5, 0) == 0.0
+    assert per_second(10, 0) == 0.0
+
+
+@given(amounts, times)
+def test_gb_per_hour_gives_the_bytes_back(nbytes: int, seconds: float) -> None:
+    assert gb_per_hour(nbytes, seconds) * seconds / 3600 * GB == pytest.approx(nbytes)
+
+
+@given(amounts, amounts)
+def test_it_never_stands_at_100_percent_while_work_is_left(done: int, left: int) -> None:
+    """100 % is said of what is over and of nothing else, and the share never leaves 0…1."""
+    share = share_done(done, left, over=False)
+    assert 0.0 <= share < 1.0
+    assert percent(share) != "100 %"
+    assert percent(share_done(done, left, over=True)) == "100 %"
+
+
+@given(amounts, amounts, st.floats(min_value=0, max_value=1e7))
+def test_the_end_is_foretold_only_with_evidence(done: int, left: int, seconds: float) -> None:
+    """No estimate before three seconds or two per cent; otherwise the pace so far goes on."""
+    estimate = seconds_left(done, left, seconds)
+    if done == 0 or seconds < 3 or done < 0.02 * (done + left):
+        assert estimate is None
+    else:
+        assert estimate == pytest.approx(left * seconds / done)
+
+
+@given(st.lists(st.tuples(st.floats(0.1, 5), st.integers(0, 10**9)), min_size=1, max_size=60))
+def test_the_window_covers_the_last_seconds_only(steps: list[tuple[float, int]]) -> None:
+    """The rate of now is growth over about the window: neither more than was added in it, nor of longer ago."""
+    window = Window(10.0)
+    at, value = 0.0, 0
+    for step, growth in steps:
+        at += step
+        value += growth
+        window.add(at, value)
+    grown, seconds = window.growth()
+    assert 0 <= grown <= sum(growth for _, growth in steps[1:])
+    assert seconds <= 10.0 + 5.0 + 1e-6
+    assert seconds == 0.0 or grown / seconds <= max(growth / step for step, growth in steps) * 1.0001
+
+
+def test_the_window_begins_anew_when_something_else_is_counted() -> None:
+    window = Window(10.0)
+    window.add(0.0, 100)
+    window.add(1.0, 500)
+    window.add(2.0, 3)
+    assert window.growth() == (0, 0.0)
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"),
+    [(0.0, "0.0 s"), (3.46, "3.5 s"), (12.2, "12 s"), (200.0, "3 min 20 s"), (3720.0, "1 h 02 min"), (-1.0, "0.0 s")],
+)
+def test_durations_read_well(seconds: float, text: str) -> None:
+    assert duration(seconds) == text
+
+
+def test_figures_are_read_as_they_were_written() -> None:
+    for one in (figures(), figures(trace=TRACE, database="db2", filer={"name": "titan", "scale": 4.0})):
+        text = json.dumps(one.to_json())
+        assert JobFigures.model_validate_json(text) == one
+        with pytest.raises(ValidationError, match="surplus"):
+            JobFigures.model_validate(json.loads(text) | {"surplus": 1})
+    assert not {"trace", "database"} & figures().to_json().keys()
+    assert figures(filer={"name": "titan", "scale": 4.0}).to_json()["filer"] == {"name": "titan", "scale": 4.0}
+
+
+def test_a_group_goes_from_the_first_start_to_the_last_end_less_what_all_were_held() -> None:
+    one = figures(span_s=(100.0, 200.0), held_s=(120.0, 140.0), elapsed_s=80.0, disturbances=["paused"], database="a")
+    two = figures(span_s=(110.0, 250.0), held_s=(130.0, 150.0), elapsed_s=120.0, phases={"walk": 3.0}, database="b",
+                  labels=["other"], exceptions={"encrypted": 1, "corrupt": 2}, violations=["a.zip"])  # fmt: skip
+    both = merge([one, two], **GROUP)
+    assert (both.elapsed_s, both.longest_job_s) == (140.0, 120.0)
+    assert both.items == 2_000_000
+    assert both.items_per_second == pytest.approx(2_000_000 / 140, abs=1e-3)
+    assert both.gb_per_hour_discovered == pytest.approx(150 / 140 * 3600, abs=1e-3)
+    assert both.gb_per_hour_discovered_longest_job == pytest.approx(150 / 120 * 3600, abs=1e-3)
+    assert both.phases == {Phase.WALK: 3.0, Phase.EXPAND: 11.0}
+    assert both.exceptions == {"encrypted": 4, "corrupt": 2}
+    assert (both.children.expected, both.violations, both.disturbances) == (20, ["a.zip"], ["paused"])
+    assert both.labels == ["all jobs read one source"]
+    assert list(both.each) == [one, two]
+    assert GroupFigures.model_validate_json(json.dumps(both.to_json())) == both
+    assert merge([one, figures(span_s=(110.0, None), elapsed_s=90.0)], **GROUP).elapsed_s == 90.0
+
+
+def outcome(state: JobState, reason: str | None = None) -> Outcome:
+    """A job that came to rest so."""
+    return Outcome(state=state, reason=reason, interrupted=False, calls_complete=True)
+
+
+@pytest.mark.parametrize("state", [JobState.COMPLETED, JobState.COMPLETED_WITH_EXCEPTIONS])
+def test_a_completed_job_is_good_when_its_counts_add_up(state: JobState) -> None:
+    assert judge(outcome(state), "j", 0) is None
+    with pytest.raises(RunFailed, match="do not add up"):
+        judge(outcome(state), "j", 3)
+
+
+def test_a_suspended_job_says_why_and_how_to_go_on() -> None:
+    """The reason and the next command are in the line."""
+    with pytest.raises(RunFailed, match=r"the filer is full.*edbench job resume j"):
+        judge(outcome(JobState.SUSPENDED, "the filer is full"), "j", 0)
+
+
+@pytest.mark.parametrize("state", [JobState.RUNNING, JobState.PAUSING])
+def test_anything_unfinished_is_a_failed_run(state: JobState) -> None:
+    with pytest.raises(RunFailed):
+        judge(outcome(state), "j", 0)
+
+
+def test_a_job_that_another_command_paused_is_no_failure() -> None:
+    assert "edbench job resume j" in str(judge(outcome(JobState.PAUSED), "j", 0))
+
+
+def test_a_job_that_another_command_cancelled_is_a_failure() -> None:
+    with pytest.raises(RunFailed, match="edbench job delete j"):
+        judge(outcome(JobState.CANCELLED), "j", 0)
+
+
+@pytest.fixture
+def program(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Where a tesseract would be found; there is none yet."""
+    monkeypatch.setenv("PATH", str(tmp_path))
+    return tmp_path / "tesseract"
+
+
+def _install(program: Path) -> None:
+    program.write_text('#!/bin/sh\ncase $1 in --version) echo tesseract 5.3.0;; *) echo "x (1):"; echo eng;; esac\n')
+    program.chmod(0o755)
+
+
+def test_what_is_asked_for() -> None:
+    assert ocr_choice(False, None) == OcrChoice()
+    assert ocr_choice(True, None).languages == "eng"
+    assert ocr_choice(True, "deu+eng").languages == "deu+eng"
+    with pytest.raises(UsageError, match="requires --ocr"):
+        ocr_choice(False, "eng")
+
+
+def test_without_tesseract(program: Path) -> None:
+    refuse_no_ocr(OcrChoice())
+    with pytest.raises(UsageError) as refused:
+        refuse_no_ocr(OcrChoice(languages="eng"))
+    assert str(refused.value) == (
+        "--ocr: tesseract is not installed here; install it (Debian, Ubuntu: apt-get install tesseract-ocr),"
+        " or remove --ocr"
+    )
+    found = ocr()
+    assert (found.level, "apt-get install tesseract-ocr" in found.fix) == (Level.WARN, True)
+
+
+def test_without_a_languages_data(program: Path) -> None:
+    _install(program)
+    refuse_no_ocr(OcrChoice(languages="eng"))
+    with pytest.raises(UsageError) as refused:
+        refuse_no_ocr(OcrChoice(languages="eng+deu"))
+    assert str(refused.value) == (
+        "--ocr-languages: tesseract has no data of deu here (it has eng);"
+        " install it (Debian, Ubuntu: apt-get install tesseract-ocr-deu), or give other languages"
+    )
+    assert (ocr().level, ocr().what) == (Level.OK, "OCR: tesseract 5.3.0 with eng")

@@ -4,37 +4,43 @@ from __future__ import annotations
 
 import base64
 import os
+import tracemalloc
+import uuid
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 import controller.jobs.source
+from controller.jobs.create import copy_source, lpt, remove_copies, split_source
+from controller.jobs.directories import hand_over, hand_over_tree
 from controller.jobs.source import custodians_of, first_tasks, prepare_source, refuse_own_output
-from core.errors import UsageError
+from core.errors import StorageFault, UsageError
 from core.imported import BESIDE, RECORDS, Imported, write_imported
-from core.operations import NullRecorder
+from core.operations import MemoryRecorder, NullRecorder, Op
 from core.records import Phase
 from core.settings import Settings
+from core.storage import listing as storage_listing
 from core.storage.layer import Storage
+from worker.inspect.tree import find_loose
 
 FILER = Storage(NullRecorder())
 
 
 def test_a_source_that_is_not_there_is_refused(tmp_path: Path) -> None:
-    """A typing error costs one line, not a job."""
     with pytest.raises(UsageError, match="does not exist"):
         prepare_source(FILER, tmp_path / "nope")
 
 
 def test_a_source_that_cannot_be_looked_at_is_not_called_missing(tmp_path: Path) -> None:
-    """As where the servers of a mount are away: whoever reads "does not exist" looks for a typing error."""
     (tmp_path / "loop").symlink_to("loop")
     with pytest.raises(UsageError, match=r"cannot be accessed .*check that it is mounted"):
         prepare_source(FILER, tmp_path / "loop" / "source")
 
 
 def test_a_file_is_no_source(tmp_path: Path) -> None:
-    """A source is a directory."""
     (tmp_path / "file").write_bytes(b"x")
     with pytest.raises(UsageError, match="not a directory"):
         prepare_source(FILER, tmp_path / "file")
@@ -42,7 +48,6 @@ def test_a_file_is_no_source(tmp_path: Path) -> None:
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may read everything")
 def test_an_unreadable_source_is_refused(tmp_path: Path) -> None:
-    """Nothing starts over a directory that cannot be listed."""
     tmp_path.chmod(0o000)
     try:
         with pytest.raises(UsageError, match="cannot be listed"):
@@ -52,7 +57,6 @@ def test_an_unreadable_source_is_refused(tmp_path: Path) -> None:
 
 
 def test_first_level_directories_are_custodians(tmp_path: Path) -> None:
-    """Sorted by bytes, names that are not UTF-8 included; files above them belong to _root."""
     for name in (b"zoe", b"\xff\xfe", b"Anna"):
         (tmp_path / os.fsdecode(name)).mkdir()
     (tmp_path / "stray.txt").write_bytes(b"x")
@@ -146,7 +150,6 @@ def test_evidence_that_looks_like_a_corpus_loses_nothing(tmp_path: Path) -> None
 
 
 def test_a_source_may_not_hold_what_the_job_writes(tmp_path: Path) -> None:
-    """A job that finds its own output never ends."""
     (tmp_path / "in").mkdir()
     (tmp_path / "in" / "file").touch()
     source = prepare_source(FILER, tmp_path / "in")
@@ -158,3 +161,194 @@ def test_a_source_may_not_hold_what_the_job_writes(tmp_path: Path) -> None:
     (tmp_path / "link").symlink_to(tmp_path / "in")
     with pytest.raises(UsageError, match="EDBENCH_SCRATCH"):
         refuse_own_output(source, Settings(storage=tmp_path / "store", scratch=tmp_path / "link" / "scratch"))
+
+
+_FEW, _MANY, _AT_ONCE = 2_000, 8_000, 200
+
+
+def _filled(folder: Path, number: int) -> Path:
+    """A directory of two custodians, one of them with so many files, and as many above them."""
+    for name in ("ann", "bob"):
+        (folder / name).mkdir(parents=True, exist_ok=True)
+    for n in range(number):
+        (folder / f"{n:06}").touch()
+        (folder / "ann" / f"{n:06}").touch()
+    return folder
+
+
+def _prepared(source: Path) -> None:
+    assert prepare_source(Storage(NullRecorder()), source).directories == (b"ann", b"bob")
+
+
+def _split(source: Path) -> None:
+    storage = Storage(NullRecorder())
+    assert len(split_source(storage, prepare_source(storage, source), 2)) == 2
+
+
+def _inspected(source: Path) -> None:
+    files = sum(1 for _ in os.scandir(source / "ann"))
+    assert sum(1 for _ in find_loose(Storage(NullRecorder()), str(source))) == 2 * files
+
+
+def _peak(work: Callable[[Path], None], source: Path) -> int:
+    tracemalloc.start()
+    try:
+        work(source)
+        return tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+
+
+@pytest.fixture(scope="module")
+def sources(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
+    """One with few entries, one with many."""
+    return _filled(tmp_path_factory.mktemp("few"), _FEW), _filled(tmp_path_factory.mktemp("many"), _MANY)
+
+
+@pytest.mark.parametrize("work", [_prepared, _split, _inspected])
+def test_memory_does_not_grow_with_a_directory(
+    sources: tuple[Path, Path], work: Callable[[Path], None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(storage_listing, "AT_ONCE", _AT_ONCE)
+    few, many = sources
+    _peak(work, few)  # what is made once and stays
+    assert _peak(work, many) < 1.3 * _peak(work, few)
+
+
+_SIZES = st.dictionaries(st.binary(min_size=1, max_size=4), st.integers(0, 1_000), min_size=1, max_size=20)
+
+
+@given(_SIZES, st.integers(1, 5))
+def test_every_custodian_goes_to_one_part_and_parts_are_about_equal(sizes: dict[bytes, int], parts: int) -> None:
+    """Promise: nobody is lost or doubled; by Graham's bound no part is over 4/3 of what the best division has."""
+    shares = lpt(sizes, sorted(sizes), parts)
+    assert sorted(name for share in shares for name in share) == sorted(sizes)
+    best_possible = max(sum(sizes.values()) / parts, max(sizes.values()))
+    last = sorted(sizes.values(), reverse=True)
+    if len(last) > parts:
+        best_possible = max(best_possible, last[parts - 1] + last[parts])
+    assert max(sum(sizes[n] for n in share) for share in shares) <= best_possible * 4 / 3 + 1e-9
+    if len(sizes) >= parts:
+        assert all(shares)
+
+
+def _tree(root: Path, **files: int) -> Path:
+    for custodian, number in files.items():
+        (root / custodian / "inbox").mkdir(parents=True)
+        for n in range(number):
+            (root / custodian / "inbox" / f"{n}.txt").write_text("x")
+    return root
+
+
+def test_without_a_manifest_entries_decide(tmp_path: Path) -> None:
+    """Promise: the custodian with many files stands alone, and files above the custodians are some part's once."""
+    (_tree(tmp_path, big=9, small=2, tiny=1) / "stray.txt").write_text("x")
+    first, second = split_source(FILER, prepare_source(FILER, tmp_path), 2)
+    assert first.directories == (b"big",)
+    assert [c.name for c in custodians_of(second)] == [b"small", b"tiny", b"_root"]
+    assert (first.others, second.others) == (0, 1)
+
+
+def test_more_databases_than_custodians_are_refused(tmp_path: Path) -> None:
+    """Promise: no database gets a job without anything to do; files above the custodians count as one."""
+    source = prepare_source(FILER, _tree(tmp_path, only=3))
+    with pytest.raises(UsageError, match="has 1, there are to be 2 databases"):
+        split_source(FILER, source, 2)
+    (tmp_path / "stray.txt").write_text("x")
+    shares = split_source(FILER, prepare_source(FILER, tmp_path), 2)
+    assert [[c.name for c in custodians_of(share)] for share in shares] == [[b"only"], [b"_root"]]
+
+
+def test_root_gives_the_directory_to_the_owner_of_the_storage_root(tmp_path: Path) -> None:
+    """Workers in containers are not root: what root makes for them on the filer must be theirs, every level of it."""
+    if os.geteuid() != 0:
+        pytest.skip("only root can give files away")
+    job = tmp_path / "jobs" / "j"
+    job.mkdir(parents=True)
+    os.chown(tmp_path, 1234, 1234)
+    hand_over(os.fsencode(job), tmp_path)
+    assert [p.stat().st_uid for p in (job, job.parent)] == [1234, 1234]
+
+
+def test_a_storage_root_of_our_own_changes_nothing(tmp_path: Path) -> None:
+    job = tmp_path / "jobs" / "j"
+    job.mkdir(parents=True)
+    hand_over(os.fsencode(job), tmp_path)
+    assert job.stat().st_uid == os.geteuid()
+
+
+def test_what_a_link_leads_to_is_not_given_away(tmp_path: Path) -> None:
+    if os.geteuid() != 0:
+        pytest.skip("only root can give files away")
+    secret = tmp_path / "of root"
+    (secret / "j").mkdir(parents=True)
+    storage = tmp_path / "storage"
+    (storage / "jobs").mkdir(parents=True)
+    os.chown(storage, 1234, 1234)
+    (storage / "jobs" / "j").symlink_to(secret)
+    hand_over(os.fsencode(storage / "jobs" / "j"), storage)
+    (storage / "linked").symlink_to(secret)
+    with pytest.raises(StorageFault):
+        hand_over(os.fsencode(storage / "linked" / "j"), storage)
+    assert [p.stat().st_uid for p in (secret, secret / "j")] == [0, 0]
+
+
+def test_a_result_with_all_its_files_belongs_to_the_owner_of_the_storage_root(tmp_path: Path) -> None:
+    """An experiment that root ran on the host is read, described and removed by the containers' user; a link and a second name of a
+    file of root's are left as they are."""
+    if os.geteuid() != 0:
+        pytest.skip("only root can give files away")
+    result = tmp_path / "storage" / "results" / "r"
+    (result / "raw" / "runs").mkdir(parents=True)
+    (result / "raw" / "runs" / "000.json.gz").write_bytes(b"x")
+    secret = tmp_path / "of root"
+    secret.write_text("x")
+    (result / "link").symlink_to(secret)
+    os.link(secret, result / "second name")
+    os.chown(tmp_path / "storage", 1234, 1234)
+    hand_over_tree(result, tmp_path / "storage")
+    ours = (result.parent, result, result / "raw", result / "raw" / "runs", result / "raw" / "runs" / "000.json.gz")
+    assert {path.stat().st_uid for path in ours} == {1234}
+    assert secret.stat().st_uid == 0
+
+
+def test_a_copy_is_the_source_again(tmp_path: Path) -> None:
+    """Promise: same names (also those that are no text) and same bytes, through the storage layer, removed as one."""
+    source, root = tmp_path / "source", tmp_path / "root"
+    (source / "a" / "empty").mkdir(parents=True)
+    (source / "a" / "big").write_bytes(os.urandom(3_000_000))
+    (source / "a" / os.fsdecode(b"\xff.txt")).write_bytes(b"")
+    recorder = MemoryRecorder()
+    storage, group = Storage(recorder), uuid.uuid4()
+    made = copy_source(storage, root, group, "db2", prepare_source(storage, source))
+    copied = Path(os.fsdecode(made.path))
+    assert made.directories == (b"a",)
+    assert copied.is_relative_to(root / "corpora")
+    names = sorted(path.relative_to(source) for path in source.rglob("*"))
+    assert sorted(path.relative_to(copied) for path in copied.rglob("*")) == names
+    for name in names:
+        assert (copied / name).is_dir() or (copied / name).read_bytes() == (source / name).read_bytes()
+    assert {record.op for record in recorder.records} >= {Op.SCAN, Op.OPEN, Op.READ, Op.CREATE, Op.WRITE, Op.MKDIR}
+    remove_copies(storage, root, group)
+    assert not list((root / "corpora").iterdir())
+
+
+def test_what_cannot_be_copied_is_said(tmp_path: Path) -> None:
+    """Promise: a copy that would not be the source again is refused, with the way out."""
+    (tmp_path / "source" / "a").mkdir(parents=True)
+    (tmp_path / "source" / "a" / "link").symlink_to("/etc/hostname")
+    storage = Storage(NullRecorder())
+    with pytest.raises(UsageError, match="--source-copies 1"):
+        copy_source(storage, tmp_path, uuid.uuid4(), "db1", prepare_source(storage, tmp_path / "source"))
+
+
+def test_two_names_that_are_one_on_the_storage_root_are_no_copy(tmp_path: Path) -> None:
+    """Promise: nothing of the source is put over something else of it, as it was where the storage root does not tell upper
+    and lower case apart; databases whose names are one there share no copy either."""
+    (tmp_path / "source" / "a").mkdir(parents=True)
+    (tmp_path / "source" / "a" / "file").touch()
+    storage, group = Storage(NullRecorder()), uuid.uuid4()
+    source = prepare_source(storage, tmp_path / "source")
+    copy_source(storage, tmp_path, group, "db1", source)
+    with pytest.raises(UsageError, match=r"already .*ignore case.*--source-copies 1"):
+        copy_source(storage, tmp_path, group, "db1", source)

@@ -98,7 +98,6 @@ def test_a_declared_cache_counts() -> None:
 
 
 def test_what_two_databases_read_of_one_source_counts_once() -> None:
-    """1.5 x memory stays 1.5 x memory, however many jobs read it; copies and shards are different bytes."""
     assert unique_bytes(300, kind="simultaneous", jobs=2, source_copies=1) == 150
     assert unique_bytes(300, kind="simultaneous", jobs=2, source_copies=2) == 300
     assert unique_bytes(300, kind="sharded", jobs=2, source_copies=1) == 300

@@ -37,7 +37,6 @@ def _mounts(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_source_on_another_file_system_is_named_with_what_it_is_on(
     storage: str, source: str, elsewhere: str | None
 ) -> None:
-    """In the label and where the storage is named."""
     around = surroundings_of(Settings(storage=Path(storage)), source.encode())
     label = "".join(around.elsewhere)
     assert (ELSEWHERE in label) == (elsewhere is not None)
@@ -47,7 +46,6 @@ def test_a_source_on_another_file_system_is_named_with_what_it_is_on(
 
 
 def test_it_comes_back_as_it_was_stored() -> None:
-    """Whatever the system's storage is by then."""
     around = surroundings_of(Settings(storage=Path("/mnt/filer"), filer_cache=7), b"/mnt/filer/c")
     after = Settings(storage=Path("/mnt/memory"), filer_cache=0)
     assert noted(around.to_json(), after) == around
@@ -56,5 +54,4 @@ def test_it_comes_back_as_it_was_stored() -> None:
 
 
 def test_an_earlier_versions_job_has_none() -> None:
-    """Its storage is not known, and not made out of the present settings in a list."""
     assert storage_text(None) == ""

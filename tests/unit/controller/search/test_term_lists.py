@@ -2,14 +2,29 @@
 
 from __future__ import annotations
 
+import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
+from controller.search import meaning as module
+from controller.search import opened
+from controller.search.items import NO_FAMILY, JobItems
+from controller.search.meaning import meaning
+from controller.search.opened import KEPT, Indexes
 from controller.search.report import MOST_BYTES, Term, listed, read_terms, understood
 from core.errors import UsageError
+from core.records import JobState
+from core.settings import Settings
+from search.found import item_ids, uuids
+from search.language import parse
 
 TEXT = 'über\n\n  budget  \r\n"third quarter"\n'
 TERMS = (Term(1, "über"), Term(3, "budget"), Term(4, '"third quarter"'))
@@ -17,7 +32,6 @@ TERMS = (Term(1, "über"), Term(3, "budget"), Term(4, '"third quarter"'))
 
 @pytest.mark.parametrize("charset", ["utf-8", "utf-8-sig", "utf-16", "utf-16-le", "utf-16-be", "utf-32", "cp1252"])
 def test_a_list_is_read_in_the_charset_that_it_is_in(charset: str, tmp_path: Path) -> None:
-    """With a mark and without, as spreadsheets and editors write them."""
     file = tmp_path / "terms.txt"
     file.write_bytes(TEXT.encode(charset))
     assert read_terms(file).terms == TERMS
@@ -25,7 +39,6 @@ def test_a_list_is_read_in_the_charset_that_it_is_in(charset: str, tmp_path: Pat
 
 
 def test_a_stray_byte_of_zero_makes_no_list_utf_16(tmp_path: Path) -> None:
-    """It is refused with its line; letters that have no byte of zero are UTF-16 by their ends of lines."""
     file = tmp_path / "terms.txt"
     file.write_bytes(b"merger\nbud\0get\nthird quarter\n")
     with pytest.raises(UsageError, match=r"1 terms have syntax errors: line 2: .*NUL"):
@@ -36,7 +49,6 @@ def test_a_stray_byte_of_zero_makes_no_list_utf_16(tmp_path: Path) -> None:
 
 
 def test_terms_that_mean_the_same_are_told(tmp_path: Path) -> None:
-    """However they are written, in all of the jobs."""
     file = tmp_path / "terms.txt"
     file.write_text("Budget\nwor*\nbudget\n'budget'\n")
     jobs: Any = [SimpleNamespace(), SimpleNamespace()]
@@ -77,7 +89,6 @@ def test_a_bad_list_is_one_line(data: bytes, said: str, tmp_path: Path) -> None:
 
 
 def test_files_and_charsets_that_there_are_not(tmp_path: Path) -> None:
-    """One line each."""
     with pytest.raises(UsageError, match="does not exist"):
         read_terms(tmp_path / "none")
     with pytest.raises(UsageError, match="is a directory"):
@@ -87,3 +98,76 @@ def test_files_and_charsets_that_there_are_not(tmp_path: Path) -> None:
         read_terms(tmp_path / "terms", "martian")
     with pytest.raises(UsageError, match="character set"):
         read_terms(tmp_path / "terms", "hex")
+
+
+halves = st.integers(0, 3) | st.sampled_from([2**63 - 1, 2**63, 2**64 - 1])
+ids = st.tuples(halves, halves).map(lambda pair: uuid.UUID(int=pair[0] << 64 | pair[1]))
+
+
+def _items(known: list[uuid.UUID], families: list[int]) -> JobItems:
+    return JobItems(
+        item_ids(each.bytes for each in known),
+        np.array(families, dtype=np.int64),
+        np.zeros(len(known), dtype=np.int64),
+        {0: "ann"},
+    )
+
+
+@given(st.lists(ids, unique=True), st.lists(ids))
+def test_positions_are_those_of_the_ids_that_are_known(known: list[uuid.UUID], asked: list[uuid.UUID]) -> None:
+    known = sorted(known)
+    items = _items(known, [NO_FAMILY] * len(known))
+    wanted = item_ids(each.bytes for each in asked)
+    assert uuids(wanted) == asked
+    assert items.positions(wanted).tolist() == [known.index(each) for each in asked if each in known]
+
+
+@given(st.data(), st.integers(1, 12))
+def test_families_are_whole(data: st.DataObject, size: int) -> None:
+    families = data.draw(st.lists(st.integers(NO_FAMILY, size - 1), min_size=size, max_size=size))
+    hits = data.draw(st.lists(st.booleans(), min_size=size, max_size=size))
+    found = _items([uuid.UUID(int=n) for n in range(size)], families).with_families(np.array(hits))
+    of_hits = {families[n] for n in range(size) if hits[n]} - {NO_FAMILY}
+    assert found.tolist() == [hits[n] or families[n] in of_hits for n in range(size)]
+
+
+def _kept(monkeypatch: pytest.MonkeyPatch, searches: dict[str, str]) -> Any:
+    """A job that has these."""
+    rows = [SimpleNamespace(name=name, query=query) for name, query in searches.items()]
+    monkeypatch.setattr(module, "SEARCH", SimpleNamespace(list_searches=lambda conn, job: rows))
+    return SimpleNamespace(id="job", database=SimpleNamespace(transaction=nullcontext))
+
+
+def test_each_stands_for_its_query(monkeypatch: pytest.MonkeyPatch) -> None:
+    job = _kept(monkeypatch, {"a": "one OR two", "b": "saved:a NOT saved:c", "c": "three"})
+    assert meaning(job, "saved:b saved:a") == parse("((one OR two) NOT three) (one OR two)")
+
+
+def test_searches_that_name_each_other_again_and_again_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Five deep and each with eight more are 32,768 of the last: refused, and not written out first."""
+    searches = {f"s{n}": " ".join([f"saved:s{n + 1}"] * 8) for n in range(5)} | {"s5": "word"}
+    with pytest.raises(UsageError, match="more than 1,000"):
+        meaning(_kept(monkeypatch, searches), "saved:s0")
+
+
+def test_an_index_that_opens_does_not_keep_searches_of_others_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Thousands of segments take seconds; a job's index is opened once, kept, and closed for the latest KEPT others."""
+    indexes, log = Indexes(Settings()), []
+
+    @contextmanager
+    def opening(handle: Any, settings: Settings) -> Iterator[Any]:
+        assert indexes._lock.acquire(blocking=False), "others could not even ask for theirs"
+        indexes._lock.release()
+        log.append(("opened", handle.id.int))
+        yield handle
+        log.append(("closed", handle.id.int))
+
+    state = SimpleNamespace(state=JobState.COMPLETED.value, engines=[])
+    monkeypatch.setattr(opened, "opened_index", opening)
+    monkeypatch.setattr(opened, "SEARCH", SimpleNamespace(index_state=lambda conn, job: state))
+    database: Any = SimpleNamespace(transaction=nullcontext)
+    for number in (0, 0, *range(1, KEPT + 1)):
+        handle: Any = SimpleNamespace(id=uuid.UUID(int=number), database=database)
+        with indexes.of(handle) as index:
+            assert index is not None
+    assert log == [*(("opened", number) for number in range(KEPT + 1)), ("closed", 0)]

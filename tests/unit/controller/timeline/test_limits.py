@@ -71,7 +71,6 @@ def test_the_sentence_names_who_uses_the_cores_that_the_workers_wait_for(
 
 
 def test_other_programs_are_no_bottleneck_while_no_worker_waits_for_them() -> None:
-    """A program of low priority may use all that is left."""
     found, sentence = verdict(cpu_share=0.3, others_share=0.7, stolen_share=0.0, call_s=60.0)
     assert found == "storage"
     assert "77 %" in sentence
@@ -108,13 +107,10 @@ def test_without_enough_evidence_there_is_no_verdict(figures: dict[str, float | 
 
 @pytest.mark.parametrize("phase_s", [None, 0.0, 4.9])
 def test_the_first_seconds_of_a_phase_say_nothing(phase_s: float | None) -> None:
-    """A barrier has just been crossed."""
     assert verdict(phase_s, cpu_share=1.0) == (None, "the index phase has only just begun")
 
 
 def test_workers_of_one_host_share_its_processors_and_hosts_are_not_averaged() -> None:
-    """Two workers that take half of a host each fill it, whatever an idle host beside it does."""
-
     def worker(host: str, cores: float, used: float = 0.0, limit: float = 4) -> list[tuple[int, dict[str, object]]]:
         values = [
             {"cpu_s": cores * n, "busy_s": 4.0 * n, "run_queue_s": 0.0, "database_s": {"a": 1.0 * n}}

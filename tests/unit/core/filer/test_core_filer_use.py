@@ -86,7 +86,6 @@ def test_a_killed_run_leaves_the_next_nothing(path: Path, model: FilerModel) -> 
 
 
 def test_who_comes_to_a_run_under_way_shares_it(path: Path, model: FilerModel) -> None:
-    """Only the first is alone; a process that opens it twice does not lose its own either."""
     with _user(lambda: _used(path, model)), Arbiter(path, model) as arbiter:
         assert arbiter.book(Op.STAT, 0, 0) == 6 * MS
     mine = Arbiter(path, model)
@@ -99,7 +98,6 @@ def test_who_comes_to_a_run_under_way_shares_it(path: Path, model: FilerModel) -
 
 
 def test_what_killed_runs_left_is_removed(path: Path, model: FilerModel) -> None:
-    """Those of other filers too, so that they do not fill the memory; what is in use, or no arbiter, stays."""
     left, used, own, link = (path.with_name(f"edbench-filer-{n:024x}") for n in range(10, 14))
     other = path.with_name("edbench-filer-notes.toml")
     with _user(lambda: Arbiter(left, model)):

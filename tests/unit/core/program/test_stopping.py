@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import os
 import signal
+import subprocess
 import sys
 import threading
+from pathlib import Path
 from types import FrameType
 from typing import Any
 
+import pytest
+
+from core.program.urls import shown_url, without_logins
 from core.program.whole import Stop
 
 
@@ -75,3 +81,74 @@ def test_all_who_wait_are_told() -> None:
     for thread in threads:
         thread.join()
     assert told == [True] * 5
+
+
+@pytest.mark.parametrize(
+    ("url", "shown"),
+    [
+        ("redis://10.0.0.1:6390/0", "redis://10.0.0.1:6390/0"),
+        ("redis://u:p@h:6390", "redis://…@h:6390"),
+        ("redis://:p@h:6390", "redis://…@h:6390"),
+        ("redis://u:p@ss w/rd@h:6390", "redis://…@h:6390"),
+        ("redis:/u:p@h:6390", "…@h:6390"),
+        ("db1=postgresql+psycopg2://u:p@h/db?sslmode=require", "db1=postgresql+psycopg2://…@h/db?sslmode=require"),
+        ("postgresql://h/db?password=p&user=u", "postgresql://h/db?password=…&user=u"),
+        ("https://token@host/repository.git", "https://…@host/repository.git"),
+        ("no URL at all", "no URL at all"),
+    ],
+)
+def test_a_url_is_shown_without_its_login(url: str, shown: str) -> None:
+    """Also one that is none: what was meant as a password stands before the last @."""
+    assert shown_url(url) == shown
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("cannot clone 'https://u:p@h/x.git' into y", "cannot clone 'https://…@h/x.git' into y"),
+        ("'redis://u:p/w@h:1' and amqp://:q@k", "'redis://…@h:1' and amqp://…@k"),
+        ("mail a@b.c, see http://h/about", "mail a@b.c, see http://h/about"),
+        ("s3://bucket/a@b stays", "s3://bucket/a@b stays"),
+    ],
+)
+def test_a_message_is_said_without_the_logins_of_its_urls(text: str, said: str) -> None:
+    """And whatever else has an @ in it stays as it is."""
+    assert without_logins(text) == said
+
+
+REPOSITORY = Path(__file__).parents[4]
+_PROGRAM = """
+import atexit, gc
+while_loading = gc.get_threshold()[0]
+atexit.register(print, "tidied up")
+def run():
+    print("collects after", while_loading)
+    return 3
+"""
+
+
+def _python(code: str, path: Path = REPOSITORY) -> subprocess.CompletedProcess[str]:
+    env = os.environ | {"PYTHONPATH": str(path)}
+    return subprocess.run([sys.executable, "-c", code], cwd=REPOSITORY, env=env, capture_output=True, text=True)
+
+
+def test_a_program_loads_in_peace_and_ends_where_its_work_does(tmp_path: Path) -> None:
+    (tmp_path / "program.py").write_text(_PROGRAM)
+    code = (
+        "import atexit; atexit.register(print, 'taken apart'); from core.program.whole import begin; begin('program')"
+    )
+    ended = _python(code, tmp_path)
+    assert (ended.returncode, ended.stdout) == (3, "collects after 100000\ntidied up\n")
+
+
+def test_a_program_that_fails_says_where(tmp_path: Path) -> None:
+    (tmp_path / "program.py").write_text("def run():\n    raise ValueError('so')\n")
+    ended = _python("from core.program.whole import begin; begin('program')", tmp_path)
+    assert ended.returncode == 1
+    assert ended.stderr.endswith("ValueError: so\n")
+
+
+@pytest.mark.parametrize("package", ["cli", "worker", "worker.box", "queue_manager"])
+def test_every_program_of_a_job_begins_so(package: str) -> None:
+    code = f"import sys, {package}.__main__ as first; print(first.begin.__module__, '{package}.main' in sys.modules)"
+    assert _python(code).stdout.split() == ["core.program.whole", "False"]

@@ -8,6 +8,7 @@ import io
 import os
 import resource
 import socket
+import threading
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
@@ -20,8 +21,10 @@ from hypothesis import strategies as st
 from core.errors import SourceFileError, StorageFault
 from core.operations import MemoryRecorder, NullRecorder, Op
 from core.records import FsyncPolicy
+from core.storage import sync
 from core.storage.files import WRITE_SIZE, gathered
 from core.storage.layer import EntryKind, Storage
+from core.storage.whole import naming_of, strays
 from readers.errors import ExceptionCode
 
 
@@ -49,7 +52,6 @@ def counts(recorder: MemoryRecorder) -> dict[str, int]:
 
 
 def test_each_call_is_one_record(storage: Storage, recorder: MemoryRecorder, root: bytes) -> None:
-    """Op, bytes, path and duration of every call, in the order they were made."""
     path = root + b"/f"
     with storage.create(path) as file:
         assert file.write(b"abc") == 3
@@ -79,7 +81,6 @@ def test_each_call_is_one_record(storage: Storage, recorder: MemoryRecorder, roo
 
 
 def test_records_say_where_in_a_file_bytes_were_moved(storage: Storage, recorder: MemoryRecorder, root: bytes) -> None:
-    """Offsets of reads and writes, each where the one before it ended or where it was asked to be."""
     with storage.create(root + b"/f") as file:
         file.write(b"abc")
         file.write(b"de")
@@ -93,7 +94,6 @@ def test_records_say_where_in_a_file_bytes_were_moved(storage: Storage, recorder
 
 
 def test_calls_go_to_another_recorder_from_then_on(storage: Storage, recorder: MemoryRecorder, root: bytes) -> None:
-    """A file that is open already stays with the recorder it was opened under."""
     second = MemoryRecorder()
     file = storage.create(root + b"/f")
     storage.record_to(second)
@@ -106,7 +106,6 @@ def test_calls_go_to_another_recorder_from_then_on(storage: Storage, recorder: M
 
 
 def test_entries_have_kinds_and_raw_names(storage: Storage, root: bytes) -> None:
-    """Links are not followed, names that are no text survive, nothing needs a stat."""
     for name in (b"caf\xe9", b"f"):
         Path(os.fsdecode(root + b"/" + name)).touch()
     os.mkdir(root + b"/d")
@@ -131,7 +130,6 @@ def code_of(storage: Storage, path: bytes) -> tuple[ExceptionCode, int]:
 
 
 def test_what_is_no_regular_file_is_refused_at_once(storage: Storage, root: bytes) -> None:
-    """A FIFO without a writer does not hang, a device is not read, a link is not followed."""
     os.mkfifo(root + b"/fifo")
     os.symlink(b"/etc/hostname", root + b"/link")
     os.symlink(b"loop", root + b"/loop")
@@ -146,7 +144,6 @@ def test_what_is_no_regular_file_is_refused_at_once(storage: Storage, root: byte
 
 
 def test_source_files_that_are_gone_or_closed(storage: Storage, recorder: MemoryRecorder, root: bytes) -> None:
-    """One file's trouble is an exception of that file, with the errno; the failed call is recorded too."""
     Path(os.fsdecode(root + b"/f")).write_bytes(b"x")
     assert code_of(storage, root + b"/gone") == (ExceptionCode.VANISHED, errno.ENOENT)
     assert code_of(storage, root + b"/f/below") == (ExceptionCode.VANISHED, errno.ENOTDIR)
@@ -165,7 +162,6 @@ def test_source_files_that_are_gone_or_closed(storage: Storage, recorder: Memory
 
 
 def test_permission_denied_is_unreadable(storage: Storage, root: bytes) -> None:
-    """A file that this user may not read is an exception, not a fault."""
     path = root + b"/f"
     os.close(os.open(path, os.O_CREAT | os.O_WRONLY, 0))
     with _not_root():
@@ -184,7 +180,6 @@ def _not_root() -> Iterator[None]:
 
 
 def test_a_file_over_the_size_limit_is_a_fault(storage: Storage, recorder: MemoryRecorder, root: bytes) -> None:
-    """A write that the system refuses fails the task, leaves no file, and is recorded with its errno."""
     limits = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (WRITE_SIZE + 5, limits[1]))
     try:
@@ -202,7 +197,6 @@ def test_a_file_over_the_size_limit_is_a_fault(storage: Storage, recorder: Memor
 
 
 def test_a_root_that_is_gone_is_a_fault(storage: Storage, root: bytes) -> None:
-    """The source root itself is never "an item that vanished"."""
     assert storage.root_identity(root) == (os.stat(root).st_dev, os.stat(root).st_ino)
     with pytest.raises(StorageFault, match=r"cannot reach .*; .*check that it is mounted") as caught:
         storage.root_identity(root + b"/gone")
@@ -213,7 +207,6 @@ def test_a_root_that_is_gone_is_a_fault(storage: Storage, root: bytes) -> None:
 
 
 def test_reading_through_a_buffer_costs_few_calls(storage: Storage, recorder: MemoryRecorder, root: bytes) -> None:
-    """Small reads and seeks inside the buffer are no calls; each read(2) is one record of its bytes."""
     data = os.urandom(3_000_000)
     Path(os.fsdecode(root + b"/f")).write_bytes(data)
     raw = storage.open(root + b"/f")
@@ -254,7 +247,6 @@ def test_a_file_that_shrinks_while_it_is_read_ends(storage: Storage, root: bytes
 
 
 def test_a_written_file_appears_whole_or_not_at_all(storage: Storage, root: bytes) -> None:
-    """Under its own name only complete; the old one stays until then; an error leaves no temporary file."""
     path = root + b"/a/b/f"
     assert storage.write_file(path, [b"old"]) == 3
 
@@ -273,7 +265,6 @@ def test_a_written_file_appears_whole_or_not_at_all(storage: Storage, root: byte
 
 
 def test_directories_cost_no_call_for_each_file(storage: Storage, recorder: MemoryRecorder, root: bytes) -> None:
-    """Only the first file of a directory pays for making it."""
     for n in range(20):
         storage.write_file(root + b"/x/y/%d" % n, [b"1"])
     assert counts(recorder) == {"create!": 1, "mkdir!": 1, "mkdir": 2, "create": 20, "write": 20, "close": 20} | {
@@ -282,7 +273,6 @@ def test_directories_cost_no_call_for_each_file(storage: Storage, recorder: Memo
 
 
 def test_a_create_never_replaces(storage: Storage, root: bytes) -> None:
-    """Two writers of one name are an error that names the file and says what to do."""
     storage.create(root + b"/f").close()
     with pytest.raises(StorageFault, match=r"cannot create .*/f: File exists; .*which other program writes there"):
         storage.create(root + b"/f")
@@ -300,7 +290,6 @@ def test_gathering_keeps_the_bytes(chunks: list[bytes], size: int) -> None:
 
 
 def test_mkdir_and_remove(storage: Storage, root: bytes) -> None:
-    """Directories and those above them; a file in the way is an error; missing_ok is silent."""
     storage.mkdir(root + b"/a/b/c")
     storage.mkdir(root + b"/a/b/c")
     with pytest.raises(StorageFault):
@@ -316,7 +305,6 @@ def test_mkdir_and_remove(storage: Storage, root: bytes) -> None:
 
 
 def test_remove_tree_does_not_follow_links(storage: Storage, recorder: MemoryRecorder, root: bytes) -> None:
-    """Deleting a job's files leaves everything outside its directory alone; a missing tree is no error."""
     storage.write_file(root + b"/keep/f", [b"1"])
     storage.write_file(root + b"/job/a/b/f", [b"1"])
     os.symlink(root + b"/keep", root + b"/job/a/link")
@@ -357,7 +345,6 @@ def test_fsync_policies(root: bytes) -> None:
 
 
 def test_sync_tree_is_recorded(storage: Storage, recorder: MemoryRecorder, root: bytes) -> None:
-    """syncfs is one fsync call, on whatever path it is asked."""
     storage.sync_tree(root)
     assert ops(recorder) == ["open", "fsync", "close"]
     with pytest.raises(StorageFault):
@@ -365,7 +352,6 @@ def test_sync_tree_is_recorded(storage: Storage, recorder: MemoryRecorder, root:
 
 
 def test_copy_in_publishes_a_local_file(storage: Storage, recorder: MemoryRecorder, root: bytes) -> None:
-    """Scratch is read unrecorded, the filer written recorded; a missing scratch file says so and leaves nothing."""
     data = os.urandom(WRITE_SIZE + 7)
     local = os.fsdecode(root) + "/local"
     Path(local).write_bytes(data)
@@ -380,7 +366,6 @@ def test_copy_in_publishes_a_local_file(storage: Storage, recorder: MemoryRecord
 
 @pytest.mark.parametrize("policy", FsyncPolicy)
 def test_null_storage_makes_every_call_and_keeps_the_name(policy: FsyncPolicy, root: bytes) -> None:
-    """What is published is discarded: the same calls with the same bytes (a sync apart), and a file that holds nothing."""
     data = os.urandom(WRITE_SIZE + 7)
     Path(os.fsdecode(root) + "/local").write_bytes(data)
     calls = []
@@ -412,8 +397,6 @@ def test_a_failing_close_fails(storage: Storage, recorder: MemoryRecorder, root:
 def test_a_stale_file_is_its_own_trouble_where_its_name_leads_elsewhere(
     storage: Storage, root: bytes, monkeypatch: pytest.MonkeyPatch, then: str
 ) -> None:
-    """NFS answers so when another client has removed or replaced what is read; of one that is there still, the filer is in trouble."""
-
     def stale(*_: object) -> NoReturn:
         raise OSError(errno.ESTALE, os.strerror(errno.ESTALE))
 
@@ -437,7 +420,6 @@ def test_a_stale_file_is_its_own_trouble_where_its_name_leads_elsewhere(
 def test_a_file_that_others_took_away_is_closed_without_a_word(
     storage: Storage, recorder: MemoryRecorder, root: bytes, monkeypatch: pytest.MonkeyPatch, number: int, told: bool
 ) -> None:
-    """GlusterFS says so at close: of one that was only read nothing is lost by it; any other error is a fault still."""
     storage.write_file(root + b"/f", [b"x"])
     file, close = storage.open(root + b"/f"), os.close
 
@@ -453,7 +435,6 @@ def test_a_file_that_others_took_away_is_closed_without_a_word(
 
 
 def test_open_files_run_out(root: bytes) -> None:
-    """Too many open files is this machine's trouble: a fault, never an exception of the item."""
     storage = Storage(NullRecorder())
     storage.create(root + b"/f").close()
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
@@ -470,7 +451,6 @@ def test_open_files_run_out(root: bytes) -> None:
 
 
 def test_the_floor_is_never_made(tmp_path: Path) -> None:
-    """Under an unmounted mount point nothing is written: the job's folder has to stand, what is in it may be made."""
     storage = Storage(NullRecorder())
     root = os.fsencode(tmp_path)
     storage.floor = root + b"/jobs/1"
@@ -479,3 +459,84 @@ def test_the_floor_is_never_made(tmp_path: Path) -> None:
     assert os.listdir(root) == []
     os.makedirs(storage.floor)
     assert storage.write_file(root + b"/jobs/1/items/ab/f", [b"x"]) == 1
+
+
+def test_this_machine_keeps_names(tmp_path: Path) -> None:
+    assert naming_of(tmp_path).kept
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_storage_that_lists_names_in_another_case_has_no_strays() -> None:
+    known = {"VOL001/TEXT/0001/EDB1.txt", "VOL001/TEXT/0001/EDB2.txt"}
+    assert strays({path.lower() for path in known}, known) == set()
+    beside = {"VOL001/TEXT/0001/edb1.txt", "VOL001/TEXT/0001/EDB2.txt.ab12.tmp"}
+    assert strays(known | beside, known) == beside
+
+
+_SECONDS = 60.0  # after which a call that waits for its caller would be one that its caller waits for
+
+
+@pytest.fixture
+def storage_of_core_storage_sync(recorder: MemoryRecorder, tmp_path: Path) -> Storage:
+    storage_of_core_storage_sync = Storage(recorder)
+    storage_of_core_storage_sync.keep_below(os.fsencode(tmp_path), own=True)
+    return storage_of_core_storage_sync
+
+
+def _fail(_fd: int) -> None:
+    raise OSError(errno.EIO, os.strerror(errno.EIO))
+
+
+def test_what_is_called_meanwhile_does_not_wait(
+    storage_of_core_storage_sync: Storage, recorder: MemoryRecorder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    told = threading.Event()
+    waited: list[bool] = []
+    monkeypatch.setattr(sync, "syncfs", lambda _fd: waited.append(told.wait(_SECONDS)))
+    with storage_of_core_storage_sync.sync_beside(os.fsencode(tmp_path)):
+        storage_of_core_storage_sync.stat(os.fsencode(tmp_path))
+        told.set()
+    assert waited == [True]
+    assert [(each.op.label, each.error) for each in recorder.records] == [
+        ("open", 0),
+        ("stat", 0),
+        ("fsync", 0),
+        ("close", 0),
+    ]
+    _, looked, synced, closed = recorder.records
+    assert synced.start_ns <= looked.start_ns
+    assert looked.start_ns + looked.duration_ns <= synced.start_ns + synced.duration_ns <= closed.start_ns
+
+
+def test_one_that_fails_is_a_fault(
+    storage_of_core_storage_sync: Storage, recorder: MemoryRecorder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """At the end of the block, also where something is on its way up already: the kernel tells of it once. Its descriptor is closed."""
+    monkeypatch.setattr(sync, "syncfs", _fail)
+    with pytest.raises(StorageFault, match="sync"), storage_of_core_storage_sync.sync_beside(os.fsencode(tmp_path)):
+        pass
+    with (
+        pytest.raises(StorageFault, match="sync") as fault,
+        storage_of_core_storage_sync.sync_beside(os.fsencode(tmp_path)),
+    ):
+        raise ValueError("theirs")
+    assert isinstance(fault.value.__cause__, ValueError)
+    assert [(each.op.label, each.error) for each in recorder.records] == 2 * [
+        ("open", 0),
+        ("fsync", errno.EIO),
+        ("close", 0),
+    ]
+    with pytest.raises(StorageFault):
+        storage_of_core_storage_sync.sync_beside(os.fsencode(tmp_path / "gone"))
+
+
+def test_no_descriptor_is_left_where_no_thread_can_be_made(
+    storage_of_core_storage_sync: Storage, recorder: MemoryRecorder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(_thread: threading.Thread) -> None:
+        raise RuntimeError("can't start new thread")
+
+    monkeypatch.setattr(threading.Thread, "start", refuse)
+    with pytest.raises(StorageFault, match="cannot start a thread"):
+        storage_of_core_storage_sync.sync_beside(os.fsencode(tmp_path))
+    assert [each.op.label for each in recorder.records] == ["open", "close"]

@@ -106,7 +106,6 @@ def test_the_last_component_swapped_is_a_link_like_any_other(storage: Storage, p
 
 @pytest.mark.parametrize("relative", ["../outside/f", "a/../../outside/f", "a/b/../../../outside/f", "a/b/../b/f"])
 def test_two_dots_are_refused(storage: Storage, place: Path, relative: str) -> None:
-    """No path that we made has them; one that a database or a payload names does not get out by them."""
     path = bytes(place / "source") + b"/" + relative.encode()
     for call in (storage.open, storage.stat, storage.scan):
         with pytest.raises(SourceFileError) as caught:
@@ -116,7 +115,6 @@ def test_two_dots_are_refused(storage: Storage, place: Path, relative: str) -> N
 
 @pytest.mark.parametrize("below", ["source", "store"])
 def test_an_absolute_path_in_place_of_a_relative_one_is_refused(storage: Storage, place: Path, below: str) -> None:
-    """os.path.join lets an absolute item path win; then it lies below no root."""
     path = os.path.join(bytes(place / below), bytes(place / "outside/f"))
     with pytest.raises((SourceFileError, StorageFault), match="outside the job's source and storage"):
         storage.open(path)
@@ -162,7 +160,6 @@ WRITES: dict[str, Callable[[Storage, Path], object]] = {
 def test_a_directory_of_the_storage_root_replaced_by_a_link_is_a_fault(
     storage: Storage, place: Path, what: str, level: str
 ) -> None:
-    """Nothing outside is made, renamed, removed or listed, and the job is suspended with what to do."""
     (place / "outside/items").mkdir(exist_ok=True)
     (place / "store/h").write_bytes(b"h")
     shutil.rmtree(place / "outside/items")
@@ -182,7 +179,6 @@ def test_a_directory_of_the_storage_root_replaced_by_a_link_is_a_fault(
 
 
 def test_a_tree_is_removed_with_its_links_and_not_what_they_lead_to(storage: Storage, place: Path) -> None:
-    """Links inside go as links."""
     (place / "store/jobs/items/away").symlink_to(place / "outside")
     storage.remove_tree(bytes(place / "store/jobs"))
     assert not (place / "store/jobs").exists()
@@ -190,7 +186,6 @@ def test_a_tree_is_removed_with_its_links_and_not_what_they_lead_to(storage: Sto
 
 
 def test_the_root_may_be_a_link_and_is_held_once_it_was_identified(storage: Storage, place: Path) -> None:
-    """The user named it; what it led to when it was identified is what is read, whatever it leads to later."""
     (place / "named").symlink_to("source")
     named = place / "named"
     storage.keep_below(bytes(named), hold=True)
@@ -206,7 +201,6 @@ def test_the_root_may_be_a_link_and_is_held_once_it_was_identified(storage: Stor
 def test_everything_works_below_a_root_as_it_does_elsewhere(
     storage: Storage, recorder: MemoryRecorder, place: Path
 ) -> None:
-    """Every call of the layer, each one record as before; the root itself is made when it is missing."""
     top = bytes(place / "new/store")
     storage.keep_below(top, own=True)
     storage.fsync = FsyncPolicy.FILE
@@ -236,7 +230,6 @@ def test_everything_works_below_a_root_as_it_does_elsewhere(
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(parts=st.lists(st.sampled_from([b"a", b"b", b"f", b"link", b"up", b"..", b".", b"", b"gone"]), max_size=6))
 def test_no_path_leads_out(place: Path, parts: list[bytes]) -> None:
-    """Whatever the components are, what opens lies below the root and its own name has no link in it."""
     for name, to in (("a/link", place / "outside"), ("a/up", Path("../.."))):
         if not (place / "source" / name).is_symlink():
             (place / "source" / name).symlink_to(to)

@@ -29,7 +29,6 @@ def small(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.usefixtures("small")
 def test_a_listing_is_one_call_and_gives_every_entry_once(tmp_path: Path) -> None:
-    """Names of any bytes and all kinds come back from scratch as they were, in short sorted lists."""
     folder = tmp_path / "source"
     folder.mkdir()
     names = {b"f%d" % n for n in range(6)} | {b"m\xfcller", b"new\nline", b"d", b"\xff"}
@@ -53,7 +52,6 @@ def test_a_listing_is_one_call_and_gives_every_entry_once(tmp_path: Path) -> Non
 
 @pytest.mark.usefixtures("small")
 def test_of_other_kinds_entries_are_only_counted(tmp_path: Path) -> None:
-    """Who wants the directories of a wide directory gets them, and how many entries it has, of whatever kind."""
     for n in range(11):
         (tmp_path / f"f{n}").touch()
     for n in range(7):
@@ -83,14 +81,12 @@ def _peak(number: int, spill: Path) -> int:
 
 
 def test_memory_does_not_grow_with_the_directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Four times the entries take the same memory."""
     monkeypatch.setattr(storage_listing, "AT_ONCE", 500)
     assert _peak(20_000, tmp_path) < 1.2 * _peak(5_000, tmp_path)
 
 
 @pytest.mark.usefixtures("small")
 def test_scratch_that_cannot_hold_a_listing_is_no_fault_of_the_directory(tmp_path: Path) -> None:
-    """It says where to free space; a directory that is gone is an exception of its own as before."""
     for n in range(4):
         (tmp_path / f"{n}").touch()
     storage = Storage(MemoryRecorder())
@@ -127,5 +123,4 @@ class _Closed:
 
 
 def test_an_entry_without_a_type_that_may_not_be_looked_at_is_an_entry() -> None:
-    """As on a file system without types: one refused lstat(2) does not cost the rest of the directory."""
     assert entry_kind(_Closed()) is EntryKind.FILE  # type: ignore[arg-type]

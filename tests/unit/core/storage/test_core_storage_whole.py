@@ -44,14 +44,12 @@ def mount(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_a_part_that_is_away_is_named() -> None:
-    """By the client's own name; nothing is away where all are up."""
     assert read_parts(TOLD.format(up=0, generation=3)) == Parts(away=("edb-client-1",), changes=(3,))
     assert read_parts(TOLD.format(up=1, generation=4)) == Parts(changes=(4,))
     assert read_parts("") == WHOLE
 
 
 def test_what_is_told_below_a_root(mount: Path) -> None:
-    """A part that went and came back between two looks is seen too, and a client that does not answer is a fault."""
     root = os.fsencode(mount.parents[4])
     device, _ = Storage(NullRecorder()).root_identity(root)
     before = parts_below(root, device)
@@ -68,7 +66,6 @@ def test_what_is_told_below_a_root(mount: Path) -> None:
 
 
 def test_where_nobody_tells_it_is_whole(mount: Path, tmp_path: Path) -> None:
-    """Another file system, and a volume of which only a folder is mounted."""
     assert parts_of(os.makedev(0, 4_000)) == WHOLE
     mount.unlink()
     assert parts_of(os.stat(tmp_path).st_dev) == WHOLE

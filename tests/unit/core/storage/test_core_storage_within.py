@@ -12,7 +12,6 @@ from core.storage.whole import lies_in
 
 
 def test_names_and_links_are_followed(tmp_path: Path) -> None:
-    """Also of what is not there yet; a name that only begins alike is another one."""
     (tmp_path / "a" / "b").mkdir(parents=True)
     (tmp_path / "link").symlink_to("a")
     for inside in ("a", "a/b", "a/b/new/er", "link", "link/b", "link/new", "a/../a/b"):

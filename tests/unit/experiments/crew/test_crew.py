@@ -51,21 +51,18 @@ def test_two_clients_of_one_host_have_caches_of_their_own() -> None:
 
 
 def test_two_members_of_one_name_are_refused() -> None:
-    """Queues go by names."""
     twins = [member("twin"), msgspec.structs.replace(member("twin", boot="other"), id="another")]
     with pytest.raises(UsageError, match="two members have the name twin: give one of them another --name"):
         seats(twins, 2)
 
 
 def test_whole_clones_fit_on_a_member() -> None:
-    """Clients of one clone share memory: a member has slots for its share of clones, not of clients."""
     assert slots_for(clients=4, streams=1, members=2) == 2
     assert slots_for(clients=9, streams=3, members=2) == 6
     assert slots_for(clients=2, streams=8, members=4) == 2
 
 
 def test_a_member_measures_the_clients_that_it_plays() -> None:
-    """Whole clones, in turn; of a trace that is dealt out one member plays all."""
     assert clients_by_member(clients=9, streams=3, members=2) == [6, 3]
     assert clients_by_member(clients=7, streams=3, members=2) == [4, 3]
     assert clients_by_member(clients=2, streams=8, members=4) == [2]
@@ -73,14 +70,12 @@ def test_a_member_measures_the_clients_that_it_plays() -> None:
 
 
 def test_what_a_member_is_not_to_do_is_in_no_queue_of_its() -> None:
-    """And in those of all the others; a run's queues are apart from the system's."""
     assert queues_of(["db1"], ["h1", "h2", "h3"]) == ["edbench.db1", "edbench.db1.not.h2", "edbench.db1.not.h3"]
     assert queues_of(["db1", "db2"], []) == ["edbench.db1", "edbench.db2"]
     assert queues_of(["db1"], [], RUN) == [f"edbench.run.{RUN}.db1"]
 
 
 def test_a_run_has_databases_of_its_own_under_the_same_names() -> None:
-    """On the servers of the system, with the login of the process; the mark that the queue manager reads says how many."""
     urls = {"db1": "postgresql+psycopg2://u:p@one:5432/edbench", "db2": "postgresql+psycopg2://u:p@/db2?host=%2Frun"}
     system = Settings(databases=tuple(DatabaseAddress(name=name, url=url) for name, url in urls.items()))
     mark = RunMark(run=RUN, databases=2, hosts=("h1", "h2"))
@@ -131,20 +126,17 @@ def test_an_order_says_a_run_counts_and_a_place_and_nothing_else(order: dict[str
 @pytest.mark.parametrize("run", ["edbench", "", f"{RUN}x", "postgres", '"; DROP DATABASE edbench --'])
 @pytest.mark.parametrize("do", ["make", "remove"])
 def test_the_provisioner_is_ordered_databases_of_runs_alone(do: str, run: str) -> None:
-    """No other database has a name that an order can say."""
     with pytest.raises(msgspec.ValidationError):
         msgspec.json.decode(msgspec.json.encode({"do": do, "run": run, "databases": 1}), type=ProvisionerOrder)
 
 
 def test_an_answer_goes_to_a_list_of_its_order_alone() -> None:
-    """An id that names another key is refused."""
     for wrong in ("x", "../members", "0" * 31, f"{'0' * 32}:x"):
         with pytest.raises(msgspec.ValidationError):
             msgspec.json.decode(msgspec.json.encode({"id": wrong, "order": {}}), type=Envelope)
 
 
 def test_a_place_leads_nowhere_else(tmp_path: Path) -> None:
-    """Neither upwards, nor from the root of the file system, nor over a link."""
     root = tmp_path / "storage"
     (root / "experiments/x").mkdir(parents=True)
     (root / "out").symlink_to(tmp_path)
@@ -187,7 +179,6 @@ def _sight(storage: Path, token: Path) -> Sight:
 
 
 def test_a_member_is_refused_unless_it_sees_the_same_storage(asked: tuple[Path, Path, str], tmp_path: Path) -> None:
-    """It reads what is written here, what it writes is read here, and it sees the source; each refusal names what is wrong."""
     storage, token, text = asked
     hello, source = member("h2", storage=storage), storage / "corpus"
     refuse_other_storage(hello, _sight(storage, token), storage, token, text, source)

@@ -8,19 +8,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from core.errors import UsageError
-from experiments.kinds.grid import checked, scale_out, scale_up, shuffled, sweep
-from experiments.kinds.kind import Measure
-from experiments.kinds.knee import KneeSearch, parse_bounds
+from experiments.kinds import KneeSearch, Measure, checked, parse_bounds, scale_out, scale_up, shuffled, sweep
 from experiments.result.schema import At
 from experiments.workloads.discovery import ABOUT
+from experiments.workloads.discovery.figures import Times, activity, first_and_last_done, merge_spans, used_between
 from experiments.workloads.discovery.result import PointSpec, Run
 from experiments.workloads.discovery.sampler import Samples
-from experiments.workloads.discovery.series import Times, activity, first_and_last_done, merge_spans, used_between
 from replay.runs import Load
 
 
 def test_every_repeat_is_a_round_of_all_points_in_its_own_order() -> None:
-    """Each point once a round, the order the same for a seed and not always the sorted one."""
     points = [PointSpec(1, workers, 4) for workers in range(1, 7)]
     order = shuffled(points, 3, seed=5)
     rounds = [[point for point, repeat in order if repeat == n] for n in range(3)]
@@ -31,7 +28,6 @@ def test_every_repeat_is_a_round_of_all_points_in_its_own_order() -> None:
 
 
 def test_the_points_are_what_was_asked_for() -> None:
-    """Sorted, each once; nonsense is refused with the option's name."""
     up = scale_up(PointSpec(1, 1, 2), [4, 1, 4], repeats=1, seed=1)
     assert up.points() == (PointSpec(1, 1, 2), PointSpec(1, 4, 2))
     out = scale_out(PointSpec(1, 3, 4), [2, 1], repeats=1, seed=1)
@@ -43,7 +39,6 @@ def test_the_points_are_what_was_asked_for() -> None:
 
 
 def test_bounds_are_read_in_their_units() -> None:
-    """Microseconds come out; an unknown op, unit or nothing at all is refused."""
     assert parse_bounds("read=20ms, write=0.5s,stat=7us") == {"read": 20_000.0, "write": 500_000.0, "stat": 7.0}
     for wrong in ("", "read", "read=20", "read=0ms", "reed=20ms", "read=20min"):
         with pytest.raises(UsageError, match="--max-p99"):
@@ -64,7 +59,6 @@ def _storage(breaks_at: int) -> Measure:
 @given(st.integers(1, 70), st.integers(1, 64))
 @settings(max_examples=80, deadline=None)
 def test_the_search_finds_the_knee_wherever_it_is(breaks_at: int, most: int) -> None:
-    """The last load that keeps the bound is found exactly, in few runs; none is invented beyond the highest load."""
     search = KneeSearch(PointSpec(1, 1, 1), "workers", {"read": 20_000.0}, most=most, repeats=1, rate=ABOUT.rate)
     found = search.run(_storage(breaks_at))
     order = [spec for spec in found.runs if isinstance(spec, PointSpec)]
@@ -85,7 +79,6 @@ def test_the_search_finds_the_knee_wherever_it_is(breaks_at: int, most: int) -> 
 
 
 def test_neighbouring_tasks_of_a_slot_are_one_span() -> None:
-    """Joined within a phase and a slot only, and never across a gap that can be seen."""
     spans = [
         ("w1", 0, "expand", 1.0, 2.0),
         ("w1", 0, "walk", 0.0, 1.0),
@@ -102,7 +95,6 @@ def test_neighbouring_tasks_of_a_slot_are_one_span() -> None:
 
 
 def test_first_and_last_done_show_a_straggler() -> None:
-    """The end of each slot's last task counts; finalise, which one slot does alone, does not."""
     spans = [
         ("w1", 0, "index", 0.0, 5.0),
         ("w1", 0, "finalise", 9.0, 10.0),
@@ -114,7 +106,6 @@ def test_first_and_last_done_show_a_straggler() -> None:
 
 
 def test_counters_are_read_between_samples_by_proportion() -> None:
-    """What grew before the first claim and after the end is left out; the database's clock is allowed for."""
     readings = [(0.0, 0.0, 0.0), (10.0, 20.0, 5.0), (20.0, 20.0, 5.0)]
     assert used_between(readings, Times(5.0, 15.0), 0.0) == (10.0, 2.5)
     assert used_between(readings, Times(105.0, 115.0), 100.0) == (10.0, 2.5)

@@ -13,10 +13,7 @@ from hypothesis import strategies as st
 
 from core.errors import UsageError
 from core.records import FsyncPolicy, JobOptions
-from experiments.kinds.halving import Halving
-from experiments.kinds.kind import Findings
-from experiments.kinds.plan import kind_of
-from experiments.kinds.stages import parse_stages
+from experiments.kinds import Findings, Halving, kind_of, parse_stages
 from experiments.result.schema import At
 from experiments.workloads.discovery import ABOUT
 from experiments.workloads.discovery.result import PointSpec, Run
@@ -48,7 +45,7 @@ def test_stages_that_make_no_sense_are_refused(text: str) -> None:
 
 
 def _tuned(rates: dict[str, float], repeats: int) -> Findings:
-    points = [PointSpec(1, 2, 4, setting) for setting in rates]
+    points = [PointSpec(1, 2, 4, setting=setting) for setting in rates]
 
     def measure(at: At, repeat: int) -> Run:
         assert isinstance(at, PointSpec)

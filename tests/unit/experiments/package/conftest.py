@@ -9,8 +9,7 @@ from pathlib import Path
 import pytest
 from drawn import drawn_once as making_once
 from once import MakeOnce
-
-from packages import package
+from result_packages import package
 
 
 @pytest.fixture(scope="session")

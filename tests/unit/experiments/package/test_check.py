@@ -12,18 +12,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from result_packages import edit_json, package
 
 from core.errors import RunFailed, UsageError
-from experiments.kinds.grid import sweep
-from experiments.kinds.knee import KneeSearch
-from experiments.kinds.plan import kind_of
+from experiments.kinds import KneeSearch, kind_of, sweep
 from experiments.package.check import check, differing, same_text
-from experiments.package.manifest import MANIFEST, SIGNATURE, broken, seal
-from experiments.package.signature import sign
+from experiments.package.manifest import MANIFEST, SIGNATURE, broken, seal, sign
 from experiments.result.codec import FILE, read_result
 from experiments.workloads.discovery import ABOUT
 from experiments.workloads.discovery.result import PointSpec
-from packages import edit_json, package
 
 Forgery = Callable[[Path], None]
 
@@ -51,7 +48,6 @@ def test_what_nobody_touched_checks(genuine: Path) -> None:
 
 
 def test_a_search_is_gone_through_again(tmp_path: Path) -> None:
-    """A knee's points follow from what was measured: a bound that was lowered afterwards is found."""
     search = KneeSearch(PointSpec(1, 1, 1), "slots", {"read": 500.0}, most=4, repeats=1, rate=ABOUT.rate)
     made = package(tmp_path, plan=search)
     assert check(made).differences == ()
@@ -206,7 +202,6 @@ FORGERIES: dict[str, tuple[Forgery, str]] = {
 
 
 def test_what_a_later_version_tells_of_an_older_ones_observations_is_no_difference() -> None:
-    """Where there is nothing to tell: classes of size of histograms that have none."""
     for nothing in ({}, [], None):
         assert list(differing({"calls": 1}, {"calls": 1, "sizes": nothing}, "")) == []
     assert list(differing({"calls": 1}, {"calls": 1, "sizes": {"to 4 KiB": 1}}, "")) != []
@@ -215,7 +210,6 @@ def test_what_a_later_version_tells_of_an_older_ones_observations_is_no_differen
 @pytest.mark.usefixtures("one_drawn")
 @pytest.mark.parametrize("name", FORGERIES)
 def test_forgeries_are_found(name: str, copied: Path, another: Path) -> None:
-    """By the manifest, and where that was written anew to fit, by telling everything again from what was observed."""
     forge, said = FORGERIES[name]
     forge(copied)
     assert broken(copied)
@@ -260,7 +254,6 @@ def test_no_manifest_leads_out_of_the_package(copied: Path, line: str) -> None:
 
 
 def test_a_link_is_no_file_of_a_package(copied: Path) -> None:
-    """What it leads to could be changed behind the manifest's back."""
     (copied / FILE).rename(copied.parent / "elsewhere.json")
     (copied / FILE).symlink_to(copied.parent / "elsewhere.json")
     assert broken(copied) == [f"{FILE}: in the manifest, but the file is missing"]
@@ -269,7 +262,6 @@ def test_a_link_is_no_file_of_a_package(copied: Path) -> None:
 
 
 def test_what_is_no_package_is_said_to_be_none(tmp_path: Path) -> None:
-    """Results of before packages among them."""
     with pytest.raises(UsageError, match="is not a result package: it has no MANIFEST"):
         check(tmp_path)
     (tmp_path / "packed.tar.xz").write_bytes(b"")
@@ -292,7 +284,6 @@ def keys(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.mark.usefixtures("one_drawn")
 def test_a_signature_holds_until_the_manifest_is_written_anew(copied: Path, keys: Path) -> None:
-    """Edited observations whose result and manifest were made to fit are consistent; who signed them did not sign that."""
     sign(copied, keys / "ours")
     before = (copied / SIGNATURE).read_bytes()
     good = check(copied, keys / "signers")
@@ -309,7 +300,6 @@ def test_a_signature_holds_until_the_manifest_is_written_anew(copied: Path, keys
 
 @pytest.mark.usefixtures("one_drawn")
 def test_somebody_elses_signature_is_not_ours(copied: Path, keys: Path) -> None:
-    """Nor is none, where signers are asked for."""
     assert f"{SIGNATURE}: missing; the package is not signed" in check(copied, keys / "signers").differences
     sign(copied, keys / "theirs")
     assert check(copied).differences == ()
@@ -338,6 +328,5 @@ def test_a_drawing_is_the_same_on_another_processor(name: str, written: bytes, s
     ],
 )
 def test_parts_of_a_drawing_may_be_called_otherwise(written: str, same: bool) -> None:
-    """Their names are made of their coordinates; which part is meant may not differ."""
     again = "<path id='s-p04263fa558'/><path clip-path='url(#s-p04263fa558)'/><path id='s-pfedcba9876'/>"
     assert same_text("report.html", written.encode(), again) == same

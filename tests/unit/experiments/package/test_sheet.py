@@ -8,8 +8,7 @@ from pathlib import Path
 import pytest
 
 from core.errors import UsageError
-from experiments.package.check import check
-from experiments.package.describe import describe
+from experiments.package.check import check, describe
 from experiments.package.manifest import MANIFEST, seal
 from experiments.report.sheet import FILE, TEMPLATE, parse_sheet
 
@@ -59,6 +58,5 @@ def test_what_does_not_check_is_not_described(copied: Path) -> None:
     ],
 )
 def test_what_is_no_sheet_is_refused(text: str, said: str) -> None:
-    """In one line that says where."""
     with pytest.raises(UsageError, match=said):
         parse_sheet(text)

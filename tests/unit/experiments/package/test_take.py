@@ -7,17 +7,16 @@ from pathlib import Path
 
 import pytest
 from experiment_runs import a_result, a_run
+from result_packages import edit_json
 
 from core.errors import UsageError
-from experiments.package.take import take
+from experiments.package.check import take
 from experiments.result.codec import FILE, write_result
 from experiments.workloads.discovery.result import PointSpec
-from packages import edit_json
 
 
 @pytest.mark.usefixtures("drawn_once")
 def test_only_what_checks_is_taken_unless_asked_for_by_name(copied: Path, tmp_path: Path) -> None:
-    """A forged package and a result without one are refused, or taken with a label; a file beside is no package's."""
     good = copied
     forged = Path(shutil.copytree(good, tmp_path / "forged"))
     edit_json(forged / FILE, lambda data: data.update(verdict="fast"))

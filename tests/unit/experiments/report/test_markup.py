@@ -6,12 +6,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from lxml import etree
 
-from experiments.report.markup import Html, clean, escaped, table, tag
+from experiments.report.parts import Html, clean, escaped, table, tag
 
 
 @given(st.text(), st.text())
 def test_any_text_comes_back_as_text(content: str, attribute: str) -> None:
-    """Whatever a name holds, the page stays well-formed, and a reader sees the name and no markup of its making."""
     element = etree.fromstring(str(tag("p", content, title=attribute)))
     assert element.tag == "p"
     assert len(element) == 0
@@ -21,7 +20,6 @@ def test_any_text_comes_back_as_text(content: str, attribute: str) -> None:
 
 
 def test_markup_is_kept_and_text_is_escaped() -> None:
-    """Only what was built as markup is taken as markup."""
     assert escaped(Html("<b>x</b>")) == "<b>x</b>"
     assert escaped("<b>x</b>") == "&lt;b&gt;x&lt;/b&gt;"
     assert tag("p", "a", tag("i", "&"), class_="note", title=None) == '<p class="note">a<i>&amp;</i></p>'
@@ -33,7 +31,6 @@ def test_controls_that_xml_cannot_hold_are_replaced() -> None:
 
 
 def test_table_has_every_cell_and_marks_rows() -> None:
-    """Cells stand in their columns; numbers are flush right; marked rows stand out."""
     parsed = etree.fromstring(str(table(("what", "n"), [("a", 1), ("b", 2)], caption="c", marked=frozenset({1}))))
     assert parsed.findtext(".//caption") == "c"
     assert [[cell.text for cell in row] for row in parsed.iter("tr")] == [["what", "n"], ["a", "1"], ["b", "2"]]

@@ -20,7 +20,7 @@ from core.errors import RunFailed
 from experiments.report import page
 from experiments.report.page import build_sections, page_html, plots, write_report
 from experiments.report.parts import Plot, Tabled
-from experiments.report.svg import figure_svg, write_png
+from experiments.report.plots import figure_svg, write_png
 from experiments.result.schema import Knee
 from experiments.workloads.discovery.result import Result
 
@@ -48,7 +48,6 @@ def _page(directory: Path) -> etree._Element:
 
 
 def test_page_is_well_formed_and_begins_with_the_verdict(written: Path, result: Result) -> None:
-    """Read as XML, and as HTML by a lenient parser, it is the same page; its first words are the verdict."""
     body = _page(written).find("body")
     assert body is not None
     assert "".join(body[0].itertext()) == result.verdict
@@ -57,7 +56,6 @@ def test_page_is_well_formed_and_begins_with_the_verdict(written: Path, result: 
 
 
 def test_page_needs_nothing_from_outside(written: Path) -> None:
-    """It opens offline and runs no script: no address, no script, no image file, only links within itself."""
     text = (written / "report.html").read_text(encoding="utf-8")
     assert "http" not in text
     page = _page(written)
@@ -76,7 +74,6 @@ def test_ids_are_unique_and_links_lead_somewhere(written: Path) -> None:
 
 
 def test_figures_take_the_colours_of_light_and_dark(written: Path) -> None:
-    """The page's figures name variables, not colours; both sets of values are there."""
     page = _page(written)
     drawn = "".join(etree.tostring(svg, encoding="unicode") for svg in page.iter("svg"))
     assert "var(--s0)" in drawn
@@ -88,7 +85,6 @@ def test_figures_take_the_colours_of_light_and_dark(written: Path) -> None:
 
 
 def test_every_figure_is_described(written: Path) -> None:
-    """For people who do not see it: the sentence under it is the figure's label too."""
     for figure in _page(written).iter("figure"):
         sentence = figure.find("figcaption")
         drawing = figure.find("svg")
@@ -98,7 +94,6 @@ def test_every_figure_is_described(written: Path) -> None:
 
 
 def test_each_figure_is_a_png_and_each_series_a_csv(written: Path, result: Result) -> None:
-    """The files are those of the sections, no more and no fewer."""
     parts = [part for section in build_sections(result) for part in section.parts]
     assert {p.stem for p in (written / "figures").iterdir()} == {p.name for p in parts if isinstance(p, Plot)}
     names = [part.series.name for part in parts if isinstance(part, Plot | Tabled)]
@@ -124,7 +119,6 @@ def test_csv_holds_the_series(written: Path, result: Result) -> None:
 
 
 def test_a_figure_is_laid_out_once_and_drawn_once_for_each_file(result: Result, tmp_path: Path) -> None:
-    """Drawing is most of what a report and its check take. The PNG stands as the page has it."""
     made = [plot.figure for plot in plots(build_sections(result))]
     with pytest.MonkeyPatch.context() as patch:
         laid_out, drawn = _counted(patch, ConstrainedLayoutEngine, "execute"), _counted(patch, Figure, "draw")
@@ -150,13 +144,11 @@ def _counted(patch: pytest.MonkeyPatch, owner: type, name: str) -> list[str]:
 
 
 def test_the_same_result_gives_the_same_page(result: Result, written: Path, tmp_path: Path) -> None:
-    """Two reports of one result can be compared byte by byte."""
     again = write_report(result, tmp_path)
     assert again.read_bytes() == (written / "report.html").read_bytes()
 
 
 def test_hostile_names_are_only_text(tmp_path: Path) -> None:
-    """Names come from other people's machines: in tables, figures, verdict and warnings they stay text."""
     run = made.run(1, slots=1, names=[HOSTILE])
     run = dataclasses.replace(run, result=run.result | {"exceptions": {HOSTILE: 1}, "state": HOSTILE})
     hostile = made.result(
@@ -180,7 +172,6 @@ def test_only_the_knee_experiment_has_a_knee(result: Result) -> None:
 
 
 def test_doubt_is_seen(result: Result) -> None:
-    """A verdict with conditions looks different from one without."""
     plain = dataclasses.replace(result, labels=("latencies are closed-loop",), verdict="fine")
     assert 'class="verdict"' in page_html(plain, [])
     assert 'class="verdict doubt"' in page_html(result, [])
@@ -195,7 +186,6 @@ def test_a_place_that_cannot_be_written_is_one_clear_error(result: Result, tmp_p
 
 
 def test_what_to_do_about_a_label_stands_on_the_page_and_on_the_command_line(result: Result) -> None:
-    """Both tell it once, and nothing of labels that a result has not."""
     unpaired = dataclasses.replace(result, labels=("NO BASELINE at 1 of 2 points",))
     said = io.StringIO()
     show_study(Console(file=said, width=200), unpaired)

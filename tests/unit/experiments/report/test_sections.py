@@ -11,29 +11,26 @@ import report_results as made
 from lxml import etree
 
 from experiments.report import words
-from experiments.report.disclosure import disclosure, flattened
-from experiments.report.knee import knee
 from experiments.report.parts import Plot, Section, Tabled
-from experiments.report.points import points
+from experiments.report.sections import disclosure, flattened, knee, points
 from experiments.result.latency import marked
 from experiments.result.schema import CallTime, Knee, SizedLatency
 from experiments.workloads.discovery.result import Result
 from experiments.workloads.discovery.sections import ALWAYS
-from experiments.workloads.discovery.sections.beside_r1 import beside_r1
-from experiments.workloads.discovery.sections.calls_an_item import calls_an_item
-from experiments.workloads.discovery.sections.calls_over_time import calls_over_time
-from experiments.workloads.discovery.sections.database_activity import database_activity
-from experiments.workloads.discovery.sections.exceptions import exceptions
-from experiments.workloads.discovery.sections.generator import generator
-from experiments.workloads.discovery.sections.io_kinds import io_kinds
-from experiments.workloads.discovery.sections.latency import latency
-from experiments.workloads.discovery.sections.occupancy import by_slot, merged, occupancy
-from experiments.workloads.discovery.sections.one_or_two import one_or_two
-from experiments.workloads.discovery.sections.phases import phases
-from experiments.workloads.discovery.sections.queue_depth import queue_depth
+from experiments.workloads.discovery.sections.counted import exceptions
+from experiments.workloads.discovery.sections.latency import calls_an_item, io_kinds, latency, stages
+from experiments.workloads.discovery.sections.over_time import (
+    by_slot,
+    calls_over_time,
+    database_activity,
+    generator,
+    merged,
+    occupancy,
+    phases,
+    queue_depth,
+)
+from experiments.workloads.discovery.sections.r1 import beside_r1, one_or_two, sizes
 from experiments.workloads.discovery.sections.scaling import scaling
-from experiments.workloads.discovery.sections.sizes import sizes
-from experiments.workloads.discovery.sections.stages import stages
 from experiments.workloads.discovery.views import busiest, middle_run
 
 
@@ -81,7 +78,6 @@ def test_points_tell_limited_ones_and_why() -> None:
 
 
 def test_single_repeats_are_said_to_prove_nothing() -> None:
-    """Without repeats there is no interval, and the reader is told so."""
     assert "prove nothing" in said(points(made.result(made.point(1, repeats=1), made.point(2, repeats=3))))
 
 
@@ -115,21 +111,17 @@ def test_a_gain_inside_the_noise_is_none() -> None:
 
 
 def test_few_runs_prove_no_difference() -> None:
-    """Two runs differ always; only repeats say whether the points do."""
     alone = made.result(made.point(1, repeats=1), made.point(2, repeats=1))
     assert "ours gains 1.74× from 1 to 2 workers; fewer than 5 repeats, which" in said(beside_r1(alone))
 
 
 def test_scaling_says_speed_up_and_efficiency() -> None:
-    """2^0.8 = 1.74 times with two workers is 87 % of linear; too few points for a law."""
     section = scaling(made.result())
     assert "2 workers reach 1.74× the rate of 1 (interval 1.72 to 1.76), an efficiency of 87 %" in said(section)
     assert "at least 6 worker counts; this result has 2" in said(section)
 
 
 def test_scaling_fits_the_law_with_six_worker_counts() -> None:
-    """The table holds the parameters that the throughputs were made of."""
-
     def law(n: int) -> float:
         return 40 * n / (1 + 0.1 * (n - 1) + 0.001 * n * (n - 1))
 
@@ -139,7 +131,6 @@ def test_scaling_fits_the_law_with_six_worker_counts() -> None:
 
 
 def test_calls_are_called_calls() -> None:
-    """Peak and mean come from the series, and the reader is warned off comparing them with filer operations."""
     result = made.result()
     section = calls_over_time(result)
     peak = max(sum(ops.values()) for _, ops in result.points[1].repeats[1].series.calls_per_second)
@@ -148,7 +139,6 @@ def test_calls_are_called_calls() -> None:
 
 
 def test_database_activity_sums_databases_and_keeps_each_in_the_series() -> None:
-    """The figure shows the sum; the CSV has a row for every database."""
     result = scale_out()
     section = database_activity(result)
     samples = result.points[1].repeats[1].series.database_activity
@@ -158,7 +148,6 @@ def test_database_activity_sums_databases_and_keeps_each_in_the_series() -> None
 
 
 def test_databases_sampled_at_different_moments_make_no_peaks() -> None:
-    """A sample of one database milliseconds after another's is no burst: each rate is over its own interval."""
     activity = tuple((t + d / 100, {f"db{d}": {"commits": 10, "rows": 20}}) for t in (1.0, 2.0, 3.0) for d in (1, 2))
     run = made.run(2, databases=2)
     run = dataclasses.replace(run, series=dataclasses.replace(run.series, database_activity=activity))
@@ -167,21 +156,18 @@ def test_databases_sampled_at_different_moments_make_no_peaks() -> None:
 
 
 def test_one_against_two_databases() -> None:
-    """Rates of both and the factor between them."""
     assert "2 databases instead of 1 change discovered GB/hour from 70.3 to 99.5, 1.41×" in said(
         one_or_two(scale_out())
     )
 
 
 def test_sizes_say_expansion_and_the_best_rate() -> None:
-    """The index is beside, not inside; the rate says which it is."""
     text = said(sizes(made.result()))
     assert "90.0 MB become 151 MB (expansion 1.68×" in text
     assert "the highest rate is 70.3 discovered GB/hour (41.9 raw) with 2 workers" in text
 
 
 def test_stages_have_latency_and_utilisation_of_each_third() -> None:
-    """The busiest point's thirds, with the emulated filer's stations."""
     section = stages(made.result())
     assert "the p99 of read is 1.28 ms, 1.60 ms, 2.24 ms in the three thirds" in said(section)
     (rows,) = tables(section)
@@ -192,21 +178,18 @@ def test_stages_have_latency_and_utilisation_of_each_third() -> None:
 
 
 def test_queue_depth_says_how_deep_and_whether_slots_starved() -> None:
-    """A free slot while tasks are pending is the queue manager's fault, so it is counted."""
     text = said(queue_depth(made.result()))
     assert re.search(r"the most tasks pending were \d+", text)
     assert "some slot was free though tasks were pending" in text
 
 
 def test_latency_names_the_most_frequent_and_the_slowest_op() -> None:
-    """And how read and write change with workers."""
     text = said(latency(made.result()))
     assert "rename is made most often (8,000 calls" in text
     assert "From 1 to 2 workers the p99 changes: read from 1.60 ms to 2.26 ms" in text
 
 
 def test_latencies_by_size_stand_under_their_op() -> None:
-    """In the table and in the series; an op without classes is a single row."""
     sized = SizedLatency(calls=77, p50_us=5.0, p95_us=6.0, p99_us=7.0)
     whole = made.result()
     points = [
@@ -249,7 +232,6 @@ def test_percentiles_of_waiting_for_a_processor_are_marked() -> None:
 
 
 def test_every_kind_of_io_has_a_line() -> None:
-    """Recorded, not recorded, and the counters beside; a result that does not tell says so."""
     nobody = {
         "recorded": False,
         "read_bytes": None,
@@ -279,7 +261,6 @@ def test_every_kind_of_io_has_a_line() -> None:
 
 
 def test_knee_names_peak_knee_and_what_broke() -> None:
-    """The three things that the experiment is for."""
     found = Knee(bounds_us={"read": 20_000.0}, peak=1, knee=0, broken="read p99 21.0 ms over 20.0 ms at 2 workers")
     text = said(knee(made.result(kind="knee", knee=found)))
     assert "The peak is 70.3 GB/hour discovered with 2 workers" in text
@@ -296,23 +277,19 @@ def test_calls_an_item_are_said_to_be_another_quantity() -> None:
 
 
 def test_several_jobs_are_added_up() -> None:
-    """With two databases items and calls of both jobs count, so calls an item stay what they are."""
     (rows,) = tables(calls_an_item(scale_out()))
     assert [row[1:3] for row in rows[:2]] == [["2,400", "15.0 calls"], ["4,800", "15.0 calls"]]
 
 
 def test_phases_say_which_took_longest() -> None:
-    """Of the longest job."""
     assert "With 1 worker index takes 55 % of 13.5 s" in said(phases(made.result()))
 
 
 def test_occupancy_says_the_straggler_tail() -> None:
-    """First and last slot done, and what lies between as a share of elapsed."""
     assert "a straggler tail of 7.0 % of elapsed" in said(occupancy(made.result()))
 
 
 def test_bars_close_gaps_of_a_phase_only() -> None:
-    """Tasks that touch are drawn as one bar, for the page's size; a change of phase and a true gap stay seen."""
     spans = (("w-10", 0, "walk", 0.0, 1.0), ("w-2", 0, "expand", 2.0, 3.0), ("w-2", 0, "expand", 1.0, 1.99),
              ("w-2", 0, "index", 3.0, 4.0), ("w-2", 0, "index", 5.0, 6.0))  # fmt: skip
     rows = by_slot(spans)
@@ -321,7 +298,6 @@ def test_bars_close_gaps_of_a_phase_only() -> None:
 
 
 def test_generator_table_has_every_repeat() -> None:
-    """The measures behind GENERATOR-LIMITED, run by run."""
     (rows,) = tables(generator(made.result()))
     assert len(rows) == 6
     assert rows[0] == ["1 worker, repeat 1", "10 %", "0.50 s", "2.5 %", "13.6 s", "6.8 s", "50 %"]
@@ -338,7 +314,6 @@ def test_exceptions_say_whether_runs_agree() -> None:
 
 
 def test_disclosure_leaves_no_condition_out() -> None:
-    """Every leaf of the conditions has its row, empty lists and unknown values too."""
     conditions = {"a": {"b": [{"c": None}, {"c": ""}]}, "d": [], "e": [1, 2], "f": {}, "g": False}
     assert [key for key, _ in flattened(conditions)] == ["a.b.1.c", "a.b.2.c", "d", "e", "f", "g"]
     rows = tables(disclosure(made.result(conditions=conditions)))[0]
@@ -359,7 +334,6 @@ def test_what_is_missing_is_said_and_not_drawn(section: Callable[[Result], Secti
 
 @pytest.mark.parametrize("section", ALWAYS, ids=lambda section: section.__name__)
 def test_every_figure_has_a_sentence_with_its_number(section: Callable[[Result], Section]) -> None:
-    """A figure that does not say what it shows is not shown."""
     for part in section(scale_out()).parts:
         if isinstance(part, Plot):
             assert re.search(r"\d", part.sentence)

@@ -31,7 +31,6 @@ def test_seconds(value: float, written: str) -> None:
     ],
 )
 def test_figure(value: float, written: str) -> None:
-    """Three significant digits, never an exponent, a true minus sign."""
     assert words.figure(value) == written
 
 
@@ -68,7 +67,6 @@ def test_summed_rates_are_of_what_holds_at_a_moment() -> None:
 
 
 def test_stage_means_cut_the_elapsed_time_in_three() -> None:
-    """The last moment belongs to the last third; a third without a sample has no mean."""
     assert stage_means([(0, 1.0), (1, 3.0), (9, 8.0)], 9) == [2.0, None, 8.0]
 
 
@@ -82,7 +80,6 @@ def test_long_lines_are_thinned_to_means() -> None:
 
 
 def test_spread_keeps_both_ends() -> None:
-    """A figure that shows some of the points shows the smallest and the largest."""
     assert spread(list(range(20)), 6)[0] == 0  # type: ignore[arg-type]
     assert spread(list(range(20)), 6)[-1] == 19  # type: ignore[arg-type]
     assert spread([1, 2], 6) == [1, 2]  # type: ignore[list-item]

@@ -19,7 +19,6 @@ RESULT = a_result(
 
 
 def test_what_is_written_is_read_again(tmp_path: Path) -> None:
-    """Through the file and back every figure and series is the same, by file or by directory."""
     written = write_result(RESULT, tmp_path / "run")
     assert read_result(written) == RESULT
     assert read_result(tmp_path / "run") == RESULT
@@ -56,7 +55,6 @@ def _with(path: list[str | int], value: Any) -> Any:
     ],
 )
 def test_a_wrong_field_is_named(path: list[str | int], value: Any, said: str) -> None:
-    """A damaged or foreign result is refused in one line that says where, and never half read."""
     with pytest.raises(UsageError, match=said) as caught:
         from_json(_with(path, value))
     assert "\n" not in str(caught.value)
@@ -64,7 +62,6 @@ def test_a_wrong_field_is_named(path: list[str | int], value: Any, said: str) ->
 
 @pytest.mark.parametrize(("content", "said"), [(None, "does not exist"), ("{", "has a syntax error"), ("[]", "object")])
 def test_a_file_that_is_no_result_is_named(tmp_path: Path, content: str | None, said: str) -> None:
-    """The file's name stands in the line."""
     file = tmp_path / "r.json"
     if content is not None:
         file.write_text(content)

@@ -10,8 +10,7 @@ import replay_results
 from experiment_runs import CONDITIONS, a_result, a_run
 
 from core.errors import UsageError
-from experiments.result.compare import compare
-from experiments.result.grounds import parse_grounds
+from experiments.result.compare import compare, parse_grounds
 from experiments.workloads.discovery.result import RATE, PointSpec, Result
 
 ONE, TWO = PointSpec(1, 1, 4), PointSpec(1, 2, 4)
@@ -43,7 +42,6 @@ def test_what_differs_is_refused_by_name(conditions: dict[str, Any], said: str) 
 
 
 def test_another_kind_or_no_common_point_is_refused() -> None:
-    """A knee is not held against a scale-up, nor one worker against two."""
     with pytest.raises(UsageError, match="it is a knee, the first is a scale-up"):
         compare([_result(10.0), dataclasses.replace(_result(10.0), kind="knee")], force=False)
     with pytest.raises(UsageError, match=r"no point .* in common"):
@@ -53,7 +51,6 @@ def test_another_kind_or_no_common_point_is_refused() -> None:
 
 
 def test_another_storage_is_the_point_of_it() -> None:
-    """Storage may differ: that is compared, and told beside the figures."""
     other = _result(20.0, 20.5, 21.0, 21.5, 22.0, storage={"label": "network storage (nfs4)"})
     found = compare([_result(10.0, 10.25, 10.5, 10.75, 11.0), other], force=False)
     assert found.differences == ()
@@ -64,7 +61,6 @@ def test_another_storage_is_the_point_of_it() -> None:
 
 
 def test_repeats_that_mix_or_are_too_few_make_no_difference() -> None:
-    """The medians differ by 9 % within the noise: nothing is claimed. Nor of four repeats, however far apart."""
     mixed = [_result(10.0, 11.0, 12.0, 13.0, 14.0), _result(11.0, 12.0, 13.0, 14.0, 15.0)]
     cell = compare(mixed, force=False).rows[0].cells[1]
     assert cell is not None
@@ -94,7 +90,6 @@ def test_more_comparisons_want_more_evidence() -> None:
 
 
 def test_a_point_that_one_has_not_is_left_empty() -> None:
-    """Rows are all points of all results."""
     both = a_result({ONE: [a_run()], TWO: [a_run()]})
     found = compare([both, _result(10.0)], force=False)
     assert [(row.at["workers"], [cell is not None for cell in row.cells]) for row in found.rows] == [
@@ -105,7 +100,6 @@ def test_a_point_that_one_has_not_is_left_empty() -> None:
 
 
 def test_another_workload_is_always_refused() -> None:
-    """They have no figure in common."""
     replayed = replay_results.result(replay_results.point(4, 990.0))
     with pytest.raises(UsageError, match="result 2 is of a replay, the first of a discovery"):
         compare([_result(10.0), replayed], force=True)
@@ -135,7 +129,6 @@ NFS = {"storage": _place("nfs4", "relatime", "vers=4.2", "addr=10.0.0.1")}
     ],
 )
 def test_other_grounds_are_asked_for_by_name(first: dict[str, Any], other: dict[str, Any], name: str) -> None:
-    """Refused with the name to ask for; then compared, and disclosed; the name of another ground does not help."""
     pair = [_result(10.0, **first), _result(10.0, **other)]
     with pytest.raises(UsageError, match=f"result 2: {name} .*, the first has .*--allow {name} compares them"):
         compare(pair, force=False)
@@ -148,7 +141,6 @@ def test_other_grounds_are_asked_for_by_name(first: dict[str, Any], other: dict[
 
 
 def test_what_another_storage_brings_along_is_no_other_ground() -> None:
-    """Its address, the options of its type of file system, how little stayed in memory, how many databases there were."""
     for first, other in (
         (NFS, {"storage": _place("nfs4", "relatime", "vers=4.2", "addr=10.0.0.2")}),
         (NFS, {"storage": _place("fuse.mfs", "relatime", "user_id=0")}),

@@ -37,7 +37,6 @@ def test_short_series_whose_neighbours_are_alike() -> None:
 
 
 def test_what_returns_is_no_drift() -> None:
-    """Regular humps, as the maintenance of a database makes them."""
     dice = np.random.default_rng(6)
     humps = np.where(np.arange(200) % 20 < 3, 0.6, 1.0)
     found = sum(drift_of(_noise(dice, 200, 0.0, 0.05) * humps).found for _ in range(SERIES))  # type: ignore[union-attr]
@@ -46,7 +45,6 @@ def test_what_returns_is_no_drift() -> None:
 
 @pytest.mark.parametrize("neighbours", [0.0, 0.5])
 def test_a_slope_is_found_with_its_size(neighbours: float) -> None:
-    """A rate that falls by 30 % over 60 groups."""
     dice = np.random.default_rng(7)
     told = [drift_of(_noise(dice, 60, neighbours, 0.05) * np.linspace(1, 0.7, 60)) for _ in range(50)]
     assert sum(one.found for one in told if one) >= 48
@@ -54,7 +52,6 @@ def test_a_slope_is_found_with_its_size(neighbours: float) -> None:
 
 
 def test_a_change_is_found_with_its_place_and_size() -> None:
-    """A rate that falls by a quarter after 36 of 60 groups."""
     dice = np.random.default_rng(8)
     told = [drift_of(_noise(dice, 60, 0.0, 0.05) * np.where(np.arange(60) < 36, 1, 0.75)) for _ in range(50)]
     assert all(one and one.found for one in told)
@@ -63,7 +60,6 @@ def test_a_change_is_found_with_its_place_and_size() -> None:
 
 
 def test_few_values_and_flat_ones_say_nothing() -> None:
-    """Nothing is claimed of nine values, and nothing found in equal ones."""
     assert drift_of([1.0] * (LEAST - 1)) is None
     flat = drift_of([5.0] * 30)
     assert flat is not None
@@ -72,7 +68,6 @@ def test_few_values_and_flat_ones_say_nothing() -> None:
 
 
 def test_what_nobody_would_notice_is_not_called_drift() -> None:
-    """A rate that falls by 1 % and hardly varies: significant, and told with its size."""
     dice = np.random.default_rng(10)
     slight, more = (drift_of(_noise(dice, 60, 0.0, 0.001) * np.linspace(1, 1 - fall, 60)) for fall in (0.01, 0.03))
     assert slight is not None
@@ -84,7 +79,6 @@ def test_what_nobody_would_notice_is_not_called_drift() -> None:
 
 
 def test_more_values_than_pairs_are_made_of() -> None:
-    """Neighbours are put together; the place of the change is still counted in values."""
     dice = np.random.default_rng(9)
     found = drift_of(_noise(dice, 4_000, 0.0, 0.05) * np.where(np.arange(4_000) < 3_000, 1, 0.9))
     assert found is not None

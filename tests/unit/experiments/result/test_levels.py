@@ -9,15 +9,13 @@ import pytest
 import replay_results as made
 
 from core.errors import UsageError
-from experiments.kinds.load import LoadLevels
-from experiments.kinds.plan import kind_of
+from experiments.kinds import LoadLevels, kind_of
 from experiments.report.page import build_sections, write_report
 from experiments.report.views import named
 from experiments.result.codec import read_result, write_result
 from experiments.result.compare import compare
-from experiments.result.levels import levels_of, missed, overall_response_us, told_levels
 from experiments.result.schema import At, Levels, Run
-from experiments.result.verdict import points_of, sentence
+from experiments.result.verdict import levels_of, missed, overall_response_us, points_of, sentence, told_levels
 from replay.about import ABOUT
 from replay.runs import Load, ReplayPoint, ReplayResult
 
@@ -62,7 +60,6 @@ def _levels(repeats: int = 1) -> Levels:
 
 
 def test_the_overall_response_time_is_the_area_by_the_peak() -> None:
-    """By hand: 10 x 1, then trapezoids (1+3)/2 x 10 and (3+5)/2 x 20, over 40; a flat curve's is its height."""
     assert overall_response_us([(10, 1), (20, 3), (40, 5)]) == (10 + 20 + 80) / 40
     assert overall_response_us([(10, 7), (100, 7)]) == 7
     with pytest.raises(ValueError, match="without load"):
@@ -70,7 +67,6 @@ def test_the_overall_response_time_is_the_area_by_the_peak() -> None:
 
 
 def test_the_peak_is_found_and_parts_of_it_are_offered() -> None:
-    """The first runs are as fast as they go; then ten levels, each once a round, in random order."""
     kind, runs, peak = study(repeats=2)
     assert peak == PEAK
     assert [at.values()["percent"] for at in runs] == [0, *range(10, 101, 10)]
@@ -102,7 +98,6 @@ def test_levels_that_were_not_reached_are_said_and_end_the_curve() -> None:
 
 
 def test_nothing_reached_gives_no_figure() -> None:
-    """There is none to be gamed with a peak that is told too high."""
     kind = LoadLevels(Load(made.EMULATED, 4), 2, repeats=1, seed=1, rate=ABOUT.rate, peak=10_000)
     runs = kind.run(lambda at, repeat: replayed(at, repeat) if isinstance(at, Load) else made.run(1.0)).runs
     found = levels_of(ABOUT, points_of(ABOUT, runs), 10_000, found=False)
@@ -111,7 +106,6 @@ def test_nothing_reached_gives_no_figure() -> None:
 
 
 def test_the_report_has_levels_and_the_result_is_read_again(tmp_path: Path) -> None:
-    """Its first line, a table and a plot in place of curves over clients; every row names its level."""
     whole = result()
     assert whole.verdict.startswith("replay on here: overall response time 1.5")
     assert "levels" in {section.anchor for section in build_sections(whole)}

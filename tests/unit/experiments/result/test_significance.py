@@ -10,14 +10,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from experiments.result.significance import LEAST_REPEATS, difference, holm, judged, rank_sum_p, ratio_of
+from experiments.result.statistics import LEAST_REPEATS, difference, holm, judged, rank_sum_p, ratio_of
 
 FIVE = st.lists(st.integers(1, 1000), min_size=5, max_size=7)
 
 
 @pytest.mark.parametrize(("n", "m"), [(3, 4), (4, 4), (5, 3)])
 def test_p_is_that_of_all_permutations(n: int, m: int) -> None:
-    """Counted one by one: of all ways to deal the ranks out, those at least as far apart."""
     ranks = range(n + m)
     found: Counter[int] = Counter()
     for some in itertools.combinations(ranks, n):
@@ -32,7 +31,6 @@ def test_p_is_that_of_all_permutations(n: int, m: int) -> None:
 
 @given(FIVE, FIVE)
 def test_two_sides_agree(some: list[float], others: list[float]) -> None:
-    """The other way round the ratio is its inverse and p the same; the interval holds the ratio."""
     there, back = ratio_of(some, others), ratio_of(others, some)
     assert there is not None
     assert back is not None
@@ -61,7 +59,6 @@ def test_identical_populations_are_called_different_in_at_most_a_twentieth_of_re
 
 
 def test_a_true_difference_is_found() -> None:
-    """Twice as fast with a noise of 5 %: at five repeats and four points."""
     dice = random.Random(2)
     ratio = ratio_of(*([mean * dice.lognormvariate(0, 0.05) for _ in range(5)] for mean in (2.0, 1.0)))
     same = ratio_of([1.0] * 5, [1.0] * 5)
@@ -79,7 +76,6 @@ def test_where_nothing_could_be_found_nothing_is_said(repeats: int, comparisons:
 
 
 def test_few_repeats_or_figures_that_are_nothing_allow_no_statement() -> None:
-    """Four repeats, or a rate of zero: no ratio."""
     few = [1.0] * (LEAST_REPEATS - 1)
     assert ratio_of(few, [1.0] * 9) is None
     assert ratio_of([0.0, *few], [1.0] * 9) is None

@@ -16,7 +16,6 @@ VALUES = st.lists(st.floats(min_value=0.001, max_value=1e6), min_size=1, max_siz
 
 @given(VALUES)
 def test_the_interval_holds_the_median_and_keeps_its_level(values: list[float]) -> None:
-    """Whatever the values, the interval lies inside their range around the median, and has 95 % from 6 values on."""
     found = estimate(values)
     assert found.median == statistics.median(values)
     assert found.n == len(values)
@@ -36,13 +35,11 @@ def test_the_interval_holds_the_median_and_keeps_its_level(values: list[float]) 
 
 @pytest.mark.parametrize(("n", "low", "high"), [(6, 1, 6), (9, 2, 8), (10, 2, 9), (20, 6, 15)])
 def test_the_ranks_are_those_of_the_tables(n: int, low: int, high: int) -> None:
-    """Ranks of the 95 % interval for a median as printed in tables (Conover, table of the sign test)."""
     found = estimate(list(range(1, n + 1)))
     assert (found.low, found.high) == (low, high)
 
 
 def test_the_interval_holds_the_true_median_as_often_as_it_says() -> None:
-    """Of many samples of 7 from a lopsided distribution, the stated share of intervals holds its median."""
     dice = random.Random(4)
     true = 0.6931471805599453  # of the exponential distribution
     held, coverage = 0, 0.0
@@ -57,7 +54,6 @@ def test_the_interval_holds_the_true_median_as_often_as_it_says() -> None:
 
 
 def test_text_shows_the_interval_only_where_there_is_one() -> None:
-    """A single run is not dressed up with brackets."""
     assert interval_text(estimate([3.0])) == "3.0"
     assert interval_text(estimate([3.0, 1.0, 2.0])) == "2.0 [1.0 – 3.0]"
     with pytest.raises(ValueError, match="no value"):

@@ -37,13 +37,11 @@ def test_what_goes_evenly_is_steady() -> None:
 
 
 def test_ramp_up_and_tail_are_not_judged() -> None:
-    """Nothing in the first and the last tenth changes anything."""
     assert of(lambda s: 0 if s < 100 or s >= 900 else 100).steady
 
 
 @pytest.mark.parametrize("sign", [-1, 1])
 def test_a_drift_of_more_than_a_tenth_is_not_steady(sign: int) -> None:
-    """Of the line through the rounds, either way; the interval of one without noise is the drift itself."""
     just, over = (of(lambda s, d=d: 100 * (1 + sign * d * (s - 499.5) / 640)) for d in (0.095, 0.105))
     assert just.steady
     assert not over.steady
@@ -60,7 +58,6 @@ def test_one_slow_round_is_not_steady() -> None:
 
 
 def test_a_load_that_was_to_change_is_steady_when_it_is_followed() -> None:
-    """What was due counts: phases of a trace are no drift, arrears are."""
     phases: Callable[[int], float] = lambda s: 300 if s < 500 else 100  # noqa: E731
     assert not of(phases).steady
     assert of(phases, due=phases).steady
@@ -88,7 +85,6 @@ def _points(*runs: Run, least: float = 600.0) -> tuple[Point, ...]:
 
 
 def test_a_short_run_makes_no_result() -> None:
-    """One of a point's is enough; whether it was steady is not asked then."""
     (point,) = _points(_run(0, 700.0, STEADY), _run(1, 599.0, DRIFTS))
     assert point.marks == ("SHORT",)
     assert point.unsteady == ()
@@ -100,7 +96,6 @@ def test_a_short_run_makes_no_result() -> None:
 
 
 def test_a_drifting_point_makes_no_result() -> None:
-    """Where half of its runs drift; one odd one of three does not decide. It is said where and how much."""
     (point,) = _points(_run(0, 700.0, STEADY, DRIFTS), _run(1, 700.0, STEADY))
     assert labels_of([point], [None], cached=False) == (UNSTEADY,)
     (line,) = [w for w in warnings_of([point], no_pair=None) if w.startswith("NOT STEADY")]
@@ -109,13 +104,11 @@ def test_a_drifting_point_makes_no_result() -> None:
 
 
 def test_no_evidence_is_not_steady() -> None:
-    """A run of which nothing can be judged is not called steady."""
     (point,) = _points(_run(0, 700.0))
     assert "no part of it is long enough" in point.unsteady[0]
 
 
 def test_a_lowered_rule_is_said() -> None:
-    """Who lowers the least length has that in the first line; raising it needs no label."""
     points = _points(_run(0, 60.0, STEADY), least=30.0)
     labels = labels_of(points, [None], cached=False, least_s=30.0)
     assert labels == ("LEAST LENGTH LOWERED to 30 s",)

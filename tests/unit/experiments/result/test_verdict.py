@@ -75,22 +75,18 @@ def test_waits_for_a_processor_limit_only_who_is_not_in_calls_anyway() -> None:
 
 
 def test_one_odd_repeat_does_not_limit_a_point() -> None:
-    """The medians over repeats decide."""
     unpaired = [a_run(worker_cpu=cpu, null_elapsed_s=None) for cpu in (0.9, 0.5, 0.5)]
     assert limits_of(unpaired) == ()
     assert limits_of([a_run(10.0, null_elapsed_s=null) for null in (9.0, 3.0, 3.0)]) == ()
 
 
 def test_cached_is_three_times_all_caches() -> None:
-    """Discovered bytes under 3 x (client memory + declared filer cache), at the smallest run."""
     points = _points(a_run(discovered=3_000), a_run(discovered=9_000))
     assert not cached(points, 1_000)
     assert cached(points, 1_001)
 
 
 def test_cached_counts_each_byte_once() -> None:
-    """Jobs over one source read the same bytes; copies are read by one job each, shards are parts of one data set."""
-
     def group(kind: str, copies: int) -> tuple[Point, ...]:
         told = {"discovered_bytes": 3_000, "kind": kind, "databases": 2, "source_copies": copies}
         return _points(a_run(result=told))
@@ -102,7 +98,6 @@ def test_cached_counts_each_byte_once() -> None:
 
 
 def test_what_is_not_known_is_a_label_with_what_to_do() -> None:
-    """No pair, and a filer that may cache anything: both stand before the figures, and say how to get rid of them."""
     points = _points(a_run(null_elapsed_s=None), a_run(6.0))
     labels = labels_of(points, [None, None], cached=False, undeclared=True)
     assert labels == ("FILER CACHE UNDECLARED", "NO BASELINE at 1 of 2 points")
@@ -114,7 +109,6 @@ def test_what_is_not_known_is_a_label_with_what_to_do() -> None:
 
 
 def test_every_label_says_what_to_do() -> None:
-    """One line for each, and none for what is no label."""
     points = _points(a_run(null_elapsed_s=9.5), a_run(null_elapsed_s=None))
     labels = labels_of(points, ["EMULATED FILER titan, scale 1/8"] * 2, cached=True, undeclared=True)
     assert len(advice_on(labels)) == len(labels) == 5
@@ -133,7 +127,6 @@ def test_a_filer_may_cache_where_storage_is_not_local(kind: str, source: str, ma
 
 
 def test_labels_come_before_any_figure() -> None:
-    """The first line begins with emulated, cached and limited, in this order; figures follow."""
     points = _points(a_run(null_elapsed_s=9.5), a_run(6.0))
     labels = labels_of(points, ["EMULATED FILER titan, scale 1/8"] * 2, cached=True)
     line = _line("scale-up", points, labels, "local storage (ext4)", None)
@@ -152,8 +145,6 @@ def test_groups_of_points_are_named_in_words() -> None:
 
 
 def test_a_factor_wants_five_repeats_and_a_difference() -> None:
-    """With them the first line has it, with its interval; where the repeats mix, it says that there is none."""
-
     def points(*means: float) -> tuple[Point, ...]:
         return points_of({PointSpec(1, n, 4): [a_run(s + k / 10) for k in range(5)] for n, s in enumerate(means, 1)})
 
@@ -171,7 +162,6 @@ def test_a_clean_result_has_no_label() -> None:
 
 
 def test_the_knee_says_what_broke() -> None:
-    """Peak, knee and the bound that was broken stand in the sentence; no knee is said plainly."""
     points = _points(a_run(), a_run(5.0))
     knee = Knee(bounds_us={"read": 1.0}, peak=1, knee=0, broken="read p99 5.00 ms over 1.00 ms at 2 workers")
     line = _line("knee", points, (), "x", knee)

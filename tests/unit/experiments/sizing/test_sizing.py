@@ -13,7 +13,7 @@ from controller.labels.rules import is_cached
 from core.errors import UsageError
 from core.settings import parse_bytes
 from dataset_gen.profile import load_profile
-from experiments.result.significance import LEAST_REPEATS
+from experiments.result.statistics import LEAST_REPEATS
 from experiments.result.steady import MIN_SECONDS
 from experiments.sizing import MISSED, PROFILE, Rate, Rates, Sizing, Wish, ranges, refuse_room, rounded_up, size_study
 
@@ -62,7 +62,6 @@ def planned(wish: Wish, rates: Rates) -> Sizing | str:
 def test_what_is_planned_will_be_neither_cached_nor_short_and_over_in_time(
     client: int, cache: int, there: float, rates: Rates
 ) -> None:
-    """By the very rule that labels results, with a corpus as small as its profile allows; what is refused is one line."""
     found = planned(Wish(client_memory=client, filer_cache=cache, hours=there), rates)
     if isinstance(found, str):
         assert found.startswith(f"not in {there:g} h: ")
@@ -80,7 +79,6 @@ def test_what_is_planned_will_be_neither_cached_nor_short_and_over_in_time(
 
 @pytest.mark.parametrize("there", [1.0, 4.0, 40.0])
 def test_a_refusal_says_what_would_do(there: float) -> None:
-    """With the hours, or with the memory, that it names it is planned."""
     wish = Wish(client_memory=128 * GB, filer_cache=32 * GB, hours=there, workers=(1, 8), repeats=5)
     said = planned(wish, some_rates())
     assert isinstance(said, str)
@@ -110,7 +108,6 @@ def test_a_refusal_says_what_would_do(there: float) -> None:
 
 
 def test_a_refusal_names_the_point_that_there_is_time_for() -> None:
-    """Runs of ten minutes with few workers take an afternoon by themselves; the same with the most do not."""
     wish = {"client_memory": 0, "filer_cache": 0, "hours": 4.0}
     rates = some_rates(a_rate(1, 5.0), a_rate(2, 8.0, cpu=0.9), processors=2)
     said = planned(Wish(**wish), rates)
@@ -123,7 +120,6 @@ def test_a_refusal_names_the_point_that_there_is_time_for() -> None:
 
 
 def test_more_time_is_taken_for_more_workers_then_for_more_repeats() -> None:
-    """The widest range that five repeats allow, and six where those fit too."""
     wish = {"client_memory": 16 * GB, "filer_cache": 0}
     full = planned(Wish(**wish, hours=500.0), some_rates())
     assert isinstance(full, Sizing)
@@ -146,7 +142,6 @@ def test_more_time_is_taken_for_more_workers_then_for_more_repeats() -> None:
     st.integers(1, 512),
 )
 def test_the_least_rate_is_never_above_the_most(points: list[tuple[int, float, float]], workers: int) -> None:
-    """Whatever was measured; at a measured number both hold it."""
     rates = some_rates(*(a_rate(number, rate, cpu=cpu) for number, rate, cpu in sorted(points)))
     assert rates.least(workers) <= rates.most(workers)
     for rate in rates.measured:
@@ -165,7 +160,6 @@ def test_rates_that_were_not_measured_are_bounded_by_those_that_were() -> None:
 
 
 def test_what_makes_a_pair_impossible_is_said_before() -> None:
-    """A filer's cache that is large against the client's memory makes a corpus whose largest mail store fits in no memory."""
     plain = planned(Wish(client_memory=64 * GB, filer_cache=0, hours=9_999.0), some_rates())
     assert isinstance(plain, Sizing)
     assert plain.notes == ()
@@ -179,7 +173,6 @@ def test_what_makes_a_pair_impossible_is_said_before() -> None:
 
 
 def test_too_little_room_is_said_before_anything_is_made(tmp_path: Path) -> None:
-    """A storage root that is not there yet is not judged."""
     sizing = planned(Wish(client_memory=900_000 * GB, filer_cache=0, hours=1e9), some_rates())
     assert isinstance(sizing, Sizing)
     with pytest.raises(UsageError, match="there: free space"):
@@ -188,7 +181,6 @@ def test_too_little_room_is_said_before_anything_is_made(tmp_path: Path) -> None
 
 
 def test_ranges_and_scales() -> None:
-    """Two numbers of workers at least; scales of two digits, never below what is needed."""
     assert ranges(1) == [(1, 2)]
     assert ranges(12) == [(1, 2, 4, 8), (2, 4, 8), (4, 8)]
     assert [rounded_up(value) for value in (6.598, 6.6, 0.01234, 117.0, 0.995)] == [6.6, 6.6, 0.013, 120.0, 1.0]

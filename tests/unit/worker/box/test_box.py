@@ -74,7 +74,6 @@ def _body(talk: int) -> int:
 
 @pytest.mark.parametrize("user", USERS)
 def test_a_parser_that_was_taken_over_gets_nowhere(targets: Targets, user: int | None) -> None:
-    """Root's box and an ordinary user's: nothing that an attacker tries is done."""
     with nursery(user, _body) as address:
         found = (
             boxed(introduction(HANDLERS[0]), order_box(address))
@@ -91,7 +90,6 @@ def test_a_parser_that_was_taken_over_gets_nowhere(targets: Targets, user: int |
 
 
 def test_without_a_box_it_would_have(targets: Targets) -> None:
-    """The same attacks outside: they are real."""
     found = HANDLERS[0].text(MemorySource(b"x", targets.file()), Limits()).metadata
     known = ("read any file", "write a file", "fork", "connect to the database's port", "signal the slot")
     assert {what: found[what] for what in known} == dict.fromkeys(known, "done")
@@ -100,7 +98,6 @@ def test_without_a_box_it_would_have(targets: Targets) -> None:
 
 
 def test_a_nursery_is_started_without_secrets(targets: Targets) -> None:
-    """By exec, with an environment of its own: what its parent knew is not in its memory."""
     env = {**os.environ, "EDBENCH_DATABASES": "db1=postgresql+psycopg2://u:hush-hush@h/d", "PYTHONPATH": str(PLUGINS)}
     address = start_nursery(1024, ("intruder_plugin",), env)
     try:
@@ -133,14 +130,12 @@ def _killed(handler: Handler, data: bytes, *, text: bool = False) -> int:
 
 
 def test_a_slot_dies_as_its_box_died() -> None:
-    """So that whoever watches over slots sees what he always saw."""
     status = _killed(KILLERS[0], b"KILLER children")
     assert os.WIFSIGNALED(status)
     assert os.WTERMSIG(status) == signal.SIGABRT
 
 
 def test_a_box_dies_with_its_slot() -> None:
-    """A parser that hangs is killed when the supervisor kills the slot at the deadline."""
     with nursery(body=_body) as address:
         read, write = os.pipe()
 
@@ -189,8 +184,6 @@ _LIES: dict[str, Any] = {
 
 @pytest.mark.parametrize("lie", _LIES.values(), ids=_LIES)
 def test_a_box_that_lies_ends_its_slot_and_convicts_the_item(lie: bytes) -> None:
-    """Nothing raises: an exception might be taken for the system's and suspend the job."""
-
     def liar(talk: int) -> int:
         pipe = Pipe(talk)
         pipe.receive()
@@ -216,7 +209,6 @@ def test_a_box_that_lies_ends_its_slot_and_convicts_the_item(lie: bytes) -> None
 
 
 def test_a_child_that_names_a_stream_too_early_ends_the_slot() -> None:
-    """Only the last child of a batch may have one."""
     far = [b"a", "attachment", 0, None, True, None, None, True, None, 1, None, b"", 0]
     lie = msgspec.msgpack.encode([5, [far, far], False, None, []])
 

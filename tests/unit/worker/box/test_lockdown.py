@@ -50,14 +50,12 @@ def _lacking() -> list[str]:
 
 @needs_landlock
 def test_an_ordinary_users_sandbox_is_complete() -> None:
-    """Nothing that the probe tries works, and no user of its own is missed."""
     assert _as_ordinary_user(_lacking) == []
 
 
 @needs_landlock
 @pytest.mark.parametrize("open_one", ["seccomp", "landlock"])
 def test_either_barrier_alone_keeps_files_and_other_processes(monkeypatch: pytest.MonkeyPatch, open_one: str) -> None:
-    """With one of the two broken, the other still keeps the parent's memory, its environment, and every file."""
     monkeypatch.setattr({"seccomp": seccomp, "landlock": lockdown}[open_one], "confine", lambda: None)
     reached = " ".join(_as_ordinary_user(_lacking))
     assert "environment" not in reached
@@ -138,7 +136,6 @@ def _call(number: int, *arguments: int) -> None:
 
 @needs_landlock
 def test_a_program_may_still_abort() -> None:
-    """It ends by the signal that it sends itself, and the slot sees it."""
     pid = os.fork()
     if not pid:
         faulthandler.disable()

@@ -150,7 +150,6 @@ def _mails() -> bytes:
     ],
 )
 def test_what_a_read_meets_comes_out_as_it_was(box: Any, error: Exception) -> None:
-    """The very exception, so that a fault of the system suspends the job and a bad file does not."""
     source: Source = _Source(_mails(), error)
     found = boxed(introduction(handler_for("application/mbox")), box).children(source, Limits())
     with pytest.raises(type(error)) as caught:
@@ -162,7 +161,6 @@ def test_what_a_read_meets_comes_out_as_it_was(box: Any, error: Exception) -> No
 
 
 def test_a_generator_that_is_left_closes_its_files(box: Any) -> None:
-    """At once, and not when the box is asked next: a mount may be about to go."""
     source = _Source(_mails())
     found = boxed(introduction(handler_for("application/mbox")), box).children(source, Limits())
     assert next(found).name == b"message@0"
@@ -172,7 +170,6 @@ def test_a_generator_that_is_left_closes_its_files(box: Any) -> None:
 
 
 def test_many_generators_are_open_side_by_side(box: Any) -> None:
-    """A container's stands still while what it holds is opened."""
     handler = boxed(introduction(handler_for("application/zip")), box)
     data = make_zip({f"{n}.zip": make_zip({f"{k}.txt": b"%d" % k for k in range(200)}) for n in range(3)})
     seen = []

@@ -2,13 +2,22 @@
 
 from __future__ import annotations
 
+import math
+import os
+import signal
+import time
+import uuid
+from collections.abc import Iterator, Sequence
+from typing import Any
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from core.records import Limits
 from readers.errors import DocumentError, ExceptionCode
-from worker.costs.budget import Allowance, Budget
+from sql.costs import Around, Death
+from worker.costs.budget import Allowance, Budget, Charges, count_box, of_expand, of_items, processor_seconds
 
 LIMITS = Limits(expansion_ratio=10.0, expansion_floor=1_000, extracted_bytes=50_000, children=3)
 
@@ -36,7 +45,6 @@ def test_the_last_byte_is_allowed_and_one_more_is_not() -> None:
 
 
 def test_what_was_refused_is_not_on_the_account() -> None:
-    """A dropped child takes no room from its smaller siblings."""
     budget = Budget(LIMITS, 10)
     budget.charge(400)
     _refused(ExceptionCode.EXPANSION_LIMIT, budget.charge, 5_000)
@@ -47,7 +55,6 @@ def test_what_was_refused_is_not_on_the_account() -> None:
 
 
 def test_an_announced_size_is_refused_before_a_byte_is_taken() -> None:
-    """A bomb that announces itself is never written."""
     budget = Budget(LIMITS, 10)
     _refused(ExceptionCode.EXPANSION_LIMIT, budget.foresee, 1_001)
     assert budget.spent == 0
@@ -55,7 +62,6 @@ def test_an_announced_size_is_refused_before_a_byte_is_taken() -> None:
 
 
 def test_after_ten_drops_everything_is_refused() -> None:
-    """A bomb of many members cannot have each of them inflated up to the limit."""
     budget = Budget(LIMITS, 10)
     for _ in range(10):
         _refused(ExceptionCode.EXPANSION_LIMIT, budget.charge, 2_000)
@@ -63,7 +69,6 @@ def test_after_ten_drops_everything_is_refused() -> None:
 
 
 def test_children_are_counted_against_their_own_limit() -> None:
-    """A container of endless empty members ends with children_limit."""
     budget = Budget(LIMITS, 10)
     for _ in range(3):
         budget.count_child()
@@ -90,7 +95,6 @@ def test_ranges_share_what_is_left() -> None:
     st.lists(st.integers(0, 10**10), max_size=30),
 )
 def test_shares_are_never_more_than_there_is(allowance: Allowance, weights: list[int]) -> None:
-    """Bytes, items and hand-ons, whatever the weights."""
     shares = allowance.shared(weights)
     assert len(shares) == len(weights)
     for field in ("extracted", "children", "hand_ons"):
@@ -130,7 +134,6 @@ def test_what_others_spent_is_not_left() -> None:
 
 
 def test_where_memory_was_full_before_fewer_are_taken() -> None:
-    """After a death for want of memory the items end before that place."""
     budget = Budget(LIMITS, 10, room=2)
     for _ in range(2):
         budget.check()
@@ -139,15 +142,12 @@ def test_where_memory_was_full_before_fewer_are_taken() -> None:
 
 
 def test_hand_ons_end() -> None:
-    """What may not be left to others any more is opened here; nothing is refused."""
     budget = Budget(Limits(hand_ons=3), 10)
     assert [budget.hand_on(2), budget.hand_on(2), budget.hand_on(), budget.hand_on()] == [True, False, True, False]
 
 
 @given(st.integers(0, 10_000), st.lists(st.tuples(st.integers(0, 3_000), st.booleans()), max_size=40))
 def test_never_more_than_allowed_and_the_same_again(loose: int, steps: list[tuple[int, bool]]) -> None:
-    """Whatever the order of children and drops, spent stays within 0 and the limit, and a re-run decides the same."""
-
     def run() -> list[bool]:
         budget, taken = Budget(LIMITS, loose), []
         for amount, announce in steps:
@@ -163,3 +163,131 @@ def test_never_more_than_allowed_and_the_same_again(loose: int, steps: list[tupl
     first = run()
     assert first == run()
     assert sum(amount for (amount, _), ok in zip(steps, first, strict=True) if ok) <= Budget(LIMITS, loose).allowed
+
+
+LOOSE, INNER, OTHER = (uuid.UUID(int=n) for n in (100, 200, 300))
+LIMITS_CHARGES = Limits(deaths=4, deaths_per_mb=1.0, loose_seconds=100.0, loose_seconds_per_mb=0.0)
+TASK, ANOTHER = uuid.uuid4(), uuid.uuid4()
+
+
+def _item(number: int) -> uuid.UUID:
+    return uuid.UUID(int=number)
+
+
+def _death(**fields: Any) -> Death:
+    return Death(**fields, cause=ExceptionCode.TIMEOUT, detail="60 s")
+
+
+def _died(*items: int, task: uuid.UUID = TASK, parent: uuid.UUID = LOOSE, seconds: float = 1.0) -> list[Death]:
+    return [_death(task=task, item=_item(n), parent=parent, loose=LOOSE, seconds=seconds) for n in items]
+
+
+def _charges(deaths: Sequence[Death], spent: dict[uuid.UUID, float] | None = None) -> Charges:
+    return of_expand(LIMITS_CHARGES, TASK, deaths, spent or {})
+
+
+def test_below_the_limits_nothing_is_stopped() -> None:
+    assert _charges(_died(1, 1, 2)).stop(LOOSE, 10) is None
+    assert _charges(_died(1, 1, 2, 2)).stop(LOOSE, 1_000_000) is None
+    assert _charges(_died(1, 1, 2, 2)).stop(OTHER, 10) is None
+
+
+def test_it_ends_behind_the_last_place_of_a_death() -> None:
+    charges = _charges(_died(1, 1, 2, 2))
+    stop = charges.stop(LOOSE, 10)
+    assert stop is not None
+    for number in (0, 1):
+        stop.check()
+        charges.passed(_item(number))
+    stop.check()
+    charges.passed(_item(2))
+    with pytest.raises(DocumentError, match="deaths_limit: 4 slots died while they read it; the limit is 4"):
+        stop.check()
+
+
+@pytest.mark.parametrize("deaths", [_died(1, 1, 2, 2, task=ANOTHER), _died(*[1, 2] * 4)])
+def test_it_is_not_touched_any_more(deaths: list[Death]) -> None:
+    stop = _charges(deaths).stop(LOOSE, 10)
+    assert stop is not None
+    assert stop.reached
+
+
+def test_a_container_within_is_stopped_by_itself() -> None:
+    charges = _charges(_died(1, 1, 2, 2, parent=INNER))
+    assert charges.stop(INNER, 10) is not None
+    assert charges.stop(LOOSE, 5_000_000) is None
+
+
+def test_a_death_counts_once_for_each_thing_around() -> None:
+    assert _charges(_died(1, 2, 3)).stop(LOOSE, 10) is None
+
+
+@pytest.mark.parametrize(
+    ("deaths", "spent"),
+    [(_died(1, seconds=60.0) + _died(2, seconds=40.0), {}), (_died(2, seconds=10.0), {LOOSE: 90.0})],
+)
+def test_seconds_of_deaths_and_of_finished_tasks_add_up(deaths: list[Death], spent: dict[uuid.UUID, float]) -> None:
+    stop = _charges(deaths, spent).stop(LOOSE, 10)
+    assert stop is not None
+    assert (stop.code, stop.reached) == (ExceptionCode.TIME_LIMIT, False)
+
+
+def test_what_is_left_of_the_seconds() -> None:
+    assert _charges(_died(1, seconds=25.0), {LOOSE: 50.0}).seconds_left(LOOSE, 10) == 25.0
+    assert _charges(_died(1, 1, 2, 2)).seconds_left(LOOSE, 10) == math.inf
+
+
+def test_full_memory_leaves_room_for_half() -> None:
+    full = _death(task=TASK, item=None, loose=LOOSE, taken=1_000)
+    assert _charges([full]).room(LOOSE) == 500
+    assert _charges([full, _death(task=TASK, item=None, loose=LOOSE, taken=400)]).room(LOOSE) == 200
+    assert _charges([_death(task=ANOTHER, item=None, loose=LOOSE, taken=400)]).room(LOOSE) is None
+    assert _charges([full]).room(OTHER) is None
+
+
+def test_items_with_rows() -> None:
+    """Rows tell what is around: items of a stopped container are refused behind the last place, others are not, at
+    whatever depth the deaths were."""
+    loose, inner = Around(LOOSE, 5_000_000), Around(INNER, 10)
+    around = {_item(n): [Around(_item(n), 1), inner, loose] for n in (1, 2, 3)}
+    around[_item(4)] = [Around(_item(4), 1), loose]
+    deaths = [_death(task=TASK, item=_item(n)) for n in (1, 1, 2, 2)]
+    charges = of_items(LIMITS_CHARGES, TASK, deaths, {}, around)
+    refused = [charges.refusal(_item(n)) for n in (1, 2, 3, 4)]
+    assert [error and error.code for error in refused] == [
+        ExceptionCode.TIMEOUT,
+        ExceptionCode.TIMEOUT,
+        ExceptionCode.DEATHS_LIMIT,
+        None,
+    ]
+    assert of_items(LIMITS_CHARGES, ANOTHER, deaths, {}, around).refusal(_item(1)) is not None
+
+
+@pytest.fixture
+def spinning() -> Iterator[int]:
+    """A process that takes a processor for as long as it gets one."""
+    pid = os.fork()
+    if not pid:
+        while True:
+            pass
+    yield pid
+    os.kill(pid, signal.SIGKILL)
+    os.waitpid(pid, 0)
+    count_box(0)
+
+
+def test_the_time_of_the_box_counts(spinning: int) -> None:
+    """This process waits, its box works: the seconds go on."""
+    count_box(spinning)
+    begun = processor_seconds()
+    end = time.monotonic() + 60
+    while processor_seconds() - begun < 0.2 and time.monotonic() < end:
+        os.sched_yield()
+    own = time.thread_time()
+    assert processor_seconds() - begun >= 0.2
+    assert processor_seconds() > own + 0.05
+
+
+def test_a_box_that_is_gone_is_no_fault(spinning: int) -> None:
+    count_box(2**22 + 1)  # no process has this number
+    assert processor_seconds() >= 0

@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
+from unpacking import make_zip
 
+from core.operations import NullRecorder
+from core.records import JobOptions
+from core.storage.layer import Storage
+from worker.inspect.file import TRACE_BYTES, Deadline, Loose, inspect_files, new_trace, read_trace
 from worker.inspect.pool import Died, InspectPool
+from worker.inspect.tree import TOGETHER, Batches, Line, inspect_paths
 
 
 def _note(directory: Path, name: str) -> None:
@@ -44,7 +52,6 @@ def _nothing() -> None:
 
 
 def test_one_call_forks_one_process(tmp_path: Path) -> None:
-    """However many there may be; and a process goes on to the next call."""
     with InspectPool(8, _nothing) as pool:
         for name in ("a", "b", "c"):
             pool.schedule(_note, [tmp_path], {"name": name}).result()
@@ -54,14 +61,12 @@ def test_one_call_forks_one_process(tmp_path: Path) -> None:
 
 
 def test_a_call_gives_what_its_function_gives() -> None:
-    """From the process that made it; None where it gives nothing."""
     with InspectPool(1, _nothing) as pool:
         assert pool.schedule(sorted, ["cab"], {"reverse": True}).result() == ["c", "b", "a"]
         assert pool.schedule(_nothing, [], {}).result() is None
 
 
 def test_something_is_done_meanwhile() -> None:
-    """Once, when there is a process to wait for."""
     done = list[int]()
     with InspectPool(1, _nothing, lambda: done.append(os.getpid())) as pool:
         work = pool.schedule(_nothing, [], {})
@@ -72,7 +77,6 @@ def test_something_is_done_meanwhile() -> None:
 
 
 def test_more_calls_than_processes(tmp_path: Path) -> None:
-    """All are made, whichever is waited for first."""
     with InspectPool(2, _nothing) as pool:
         works = [pool.schedule(_note, [tmp_path, str(n)], {}) for n in range(9)]
         works[-1].result()
@@ -89,7 +93,6 @@ def test_more_calls_than_processes(tmp_path: Path) -> None:
 def test_a_death_is_told_and_the_rest_goes_on(
     tmp_path: Path, function: Callable[..., None], args: list[int], status: int
 ) -> None:
-    """With how the process ended; another takes what waited."""
     with InspectPool(1, _nothing) as pool:
         dying = pool.schedule(function, args, {})
         behind = pool.schedule(_note, [tmp_path, "behind"], {})
@@ -102,7 +105,6 @@ def test_a_death_is_told_and_the_rest_goes_on(
 
 @pytest.mark.parametrize(("function", "wanted"), [(_fail, OSError), (_fail_oddly, RuntimeError)])
 def test_what_a_call_raises_is_raised_here(function: Callable[[], None], wanted: type[Exception]) -> None:
-    """Or its text, where it cannot be made again; the process goes on."""
     with InspectPool(1, _nothing) as pool:
         with pytest.raises(wanted):
             pool.schedule(function, [], {}).result()
@@ -116,7 +118,6 @@ def test_what_a_process_begins_with_fails_each_call() -> None:
 
 
 def test_closing_ends_what_is_under_way(tmp_path: Path) -> None:
-    """Nothing is left behind, and nobody waits for it."""
     with InspectPool(2, _nothing) as pool:
         pool.schedule(signal.pause, [], {})
         pool.schedule(_note, [tmp_path, "second"], {}).result()
@@ -124,3 +125,104 @@ def test_closing_ends_what_is_under_way(tmp_path: Path) -> None:
     for pid in pids:
         with pytest.raises(ChildProcessError):
             os.waitpid(pid, 0)
+
+
+PLUGINS = Path(__file__).parents[3] / "support" / "plugins"
+KILLER = ("killer_plugin",)
+
+
+def _write(where: Path, files: dict[int, bytes], count: int) -> list[str]:
+    names = [f"{n:03}.txt" for n in range(count)]
+    for n, name in enumerate(names):
+        (where / name).write_bytes(files.get(n, b"words %d" % n))
+    return names
+
+
+def _lines(found: Iterator[bytes | Line]) -> list[dict[str, Any]]:
+    return [json.loads(line) if isinstance(line, bytes) else dict(line) for line in found]
+
+
+def test_deaths_within_a_batch_cost_its_other_files_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each file has its lines once and in order, those read before a death, those not begun yet and the one it happened
+    at; a member that kills is blamed alone."""
+    monkeypatch.setenv("PYTHONPATH", str(PLUGINS))
+    member = make_zip({"a": b"alpha", "bad": b"KILLER children", "z": b"omega"})
+    killers = {0: b"KILLER children", 71: b"KILLER text", 72: b"KILLER children", 79: member}
+    names = _write(tmp_path, killers, 80)
+    found = _lines(inspect_paths([str(tmp_path)], JobOptions(), processes=1, memory_mb=1024, plugins=KILLER))
+    loose = [line for line in found if line["parent"] is None]
+    assert [line["name"] for line in loose] == names
+    assert {line["name"]: line["exceptions"] for line in loose if line["exceptions"]} == {
+        name: ["killed_parser"] for name in ("000.txt", "071.txt", "072.txt")
+    }
+    assert all(line["text"] == f"words {n}" for n, line in enumerate(loose) if n not in killers)
+    members = [(line["name"], line["text"], line["exceptions"]) for line in found if line["parent"] is not None]
+    assert members == [("a", "alpha", []), ("bad", "", ["killed_parser"]), ("z", "omega", [])]
+    assert found[-1]["name"] == "079.txt"
+
+
+class _Pool:
+    """Takes down how many files each process would be given; reads them here."""
+
+    def __init__(self) -> None:
+        self.given: list[int] = []
+        self.ahead = 0  # of the first answer that is waited for
+
+    def schedule(self, function: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
+        self.given.append(len(args[0]))
+        function(*args, **kwargs)
+        return self
+
+    def result(self) -> dict[str, str]:
+        self.ahead = self.ahead or len(self.given)
+        return {}
+
+
+def _given(where: Path, sizes: list[int], together: int = TOGETHER) -> list[int]:
+    files = []
+    for n, size in enumerate(sizes):
+        path = where / str(n)
+        path.write_bytes(b"x" * size)
+        files.append(Loose(path=os.fsencode(path), relative=b"%d" % n))
+    (where / "scratch").mkdir()
+    pool = _Pool()
+    batches = Batches(pool, JobOptions(), Storage(NullRecorder()), where / "scratch", 32, together)  # type: ignore[arg-type]
+    assert [line["name"] for line in _lines(batches.lines(iter(files)))] == [str(n) for n in range(len(sizes))]
+    assert list((where / "scratch").iterdir()) == []
+    assert pool.ahead == min(32, len(pool.given))
+    return pool.given
+
+
+def test_few_files_go_one_by_one_and_many_together(tmp_path: Path) -> None:
+    given = _given(tmp_path, [1] * 300)
+    assert given[:7] == [1] * 7
+    assert max(given) == 16
+    assert sum(given) == 300
+    assert len(given) < 60
+
+
+def test_where_each_may_take_long_none_waits_for_another(tmp_path: Path) -> None:
+    assert _given(tmp_path, [1] * 100, together=1) == [1] * 100
+
+
+def test_large_files_go_by_themselves(tmp_path: Path) -> None:
+    given = _given(tmp_path, [1] * 200 + [2_000_000] * 3)
+    assert given[-2:] == [1, 1]
+
+
+def test_the_trace_says_where_a_process_was(tmp_path: Path) -> None:
+    path, spool = tmp_path / "trace", tmp_path / "spool"
+    new_trace(path)
+    assert path.stat().st_size == TRACE_BYTES
+    assert read_trace(path) == read_trace(path)
+    assert (read_trace(path).item, read_trace(path).position, read_trace(path).spooled) == (None, 0, 0)
+    names = _write(tmp_path, {}, 3)
+    files = [Loose(path=os.fsencode(tmp_path / name), relative=name.encode()) for name in names]
+    inspect_files(files, JobOptions(), spool, trace=path)
+    lines = spool.read_bytes().splitlines(keepends=True)
+    trace = read_trace(path)
+    assert trace.item is not None
+    assert trace.item.hex == json.loads(lines[2])["id"]
+    assert (trace.position, trace.spooled) == (2, len(lines[0] + lines[1]))
+    Deadline(path).begin(3, 7)
+    assert (read_trace(path).item, read_trace(path).position, read_trace(path).spooled) == (None, 3, 7)

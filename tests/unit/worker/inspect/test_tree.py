@@ -13,10 +13,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
-from unpacking import make_docx, make_mail, make_mbox, make_tar, make_zip
+from unpacking import PNG, make_docx, make_mail, make_mbox, make_tar, make_zip
 
+from cli.main import OK, main
 from core.errors import UsageError
 from core.operations import NullRecorder
 from core.records import JobOptions, Limits
@@ -24,7 +23,8 @@ from core.storage.errors import reading_error
 from core.storage.layer import Storage
 from readers.errors import ExceptionCode
 from worker.inspect import tree
-from worker.inspect.file import Loose, inspect_file, json_line
+from worker.inspect.file import Loose, inspect_file
+from worker.inspect.summary import Summary
 from worker.inspect.tree import find_loose, inspect_paths
 
 REPOSITORY = Path(__file__).parents[4]
@@ -72,7 +72,6 @@ def test_one_line_for_each_item(tmp_path: Path) -> None:
 
 
 def test_exceptions_are_codes_of_the_item(tmp_path: Path) -> None:
-    """Each item's own codes, node-level ones among them, each once."""
     data = make_zip({"../up": b"x", "empty": b"", "bomb": bytes(2_000_000)})
     options = JobOptions(limits=Limits(expansion_floor=1_000, expansion_ratio=1.0))
     found = _file(tmp_path, b"z.zip", data, options)
@@ -84,7 +83,6 @@ def test_exceptions_are_codes_of_the_item(tmp_path: Path) -> None:
 
 
 def test_a_child_that_does_not_fit_into_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Large children are read back from the temporary directory."""
     monkeypatch.setattr("worker.items.store.KEEP_BYTES", 10)
     data = make_tar({"big.docx": make_docx("spilled text", bytes(range(256)) * 40_000)})
     found = _file(tmp_path, b"t.tar.gz", data)
@@ -92,7 +90,6 @@ def test_a_child_that_does_not_fit_into_memory(tmp_path: Path, monkeypatch: pyte
 
 
 def test_a_file_that_is_gone_is_a_line_with_a_code(tmp_path: Path) -> None:
-    """A file that vanished before its turn ends nothing."""
     spool = tmp_path / "lines"
     inspect_file(Loose(path=bytes(tmp_path) + b"/gone", relative=b"gone"), JobOptions(), spool)
     (line,) = spool.read_bytes().splitlines()
@@ -100,7 +97,6 @@ def test_a_file_that_is_gone_is_a_line_with_a_code(tmp_path: Path) -> None:
 
 
 def test_what_lies_in_a_tree(tmp_path: Path) -> None:
-    """Links, FIFOs and names that are not UTF-8 are found once, links are not followed, in the order of names."""
     (tmp_path / "b").mkdir()
     (tmp_path / "b" / "loop").symlink_to("..")
     os.mkfifo(tmp_path / "a-fifo")
@@ -133,7 +129,6 @@ class _Refusing(Storage):
 
 
 def test_what_cannot_be_looked_at_is_found_all_the_same(tmp_path: Path) -> None:
-    """A closed directory and a link that vanished are lines with a code, and the rest goes on."""
     (tmp_path / "closed").mkdir()
     (tmp_path / "link").symlink_to("x")
     (tmp_path / "z").write_bytes(b"")
@@ -144,7 +139,6 @@ def test_what_cannot_be_looked_at_is_found_all_the_same(tmp_path: Path) -> None:
 
 
 def test_a_very_deep_tree(tmp_path: Path) -> None:
-    """Directories nested as deeply as a path can be long are no trouble."""
     here, depth = os.getcwd(), 0
     os.chdir(tmp_path)
     try:
@@ -202,19 +196,7 @@ def test_a_member_that_kills_costs_its_siblings_nothing(tmp_path: Path, monkeypa
     ]
 
 
-@given(
-    st.text(), st.dictionaries(st.sampled_from(["text", "title"]), st.one_of(st.text(), st.integers(), st.booleans()))
-)
-def test_a_spooled_line_says_what_it_was_made_of(text: str, metadata: dict[str, Any]) -> None:
-    """Whatever stands in the text and around it, in UTF-8 and on one line."""
-    line = {"name": 'a"text": "", b', "text": text, "metadata": metadata, "exceptions": []}
-    spooled = json_line(dict(line))
-    assert json.loads(spooled) == line
-    assert spooled.decode() == json.dumps(line, ensure_ascii=False) + "\n"
-
-
 def test_a_directory_swapped_for_a_link_is_not_entered(tmp_path: Path) -> None:
-    """Between the listing and the reading."""
     (tmp_path / "outside").mkdir()
     (tmp_path / "tree" / "a").mkdir(parents=True)
     for place in ("outside", "tree/a"):
@@ -259,3 +241,62 @@ def test_what_each_process_would_load_is_loaded_once(tmp_path: Path, messages: i
     )
     ended = subprocess.run([sys.executable, "-c", code], cwd=REPOSITORY, capture_output=True, text=True, check=True)
     assert ended.stdout.splitlines() == [loaded, str(messages)]
+
+
+TRUNCATED = make_zip({"a.txt": b"a" * 500, "b.txt": b"b" * 500}, stored=True)[:600]
+
+
+def _files(where: Path) -> int:
+    (where / "sub").mkdir()
+    files = {
+        "m.eml": make_mail("s", "text", {"p.png": PNG, "d.docx": make_docx()}),
+        "sub/z.zip": make_zip({f"{n}.txt": b"text" for n in range(60)}),
+        "sub/cut.zip": TRUNCATED,
+        "odd.bin": bytes(range(256)),
+        "empty": b"",
+    }
+    for name, data in files.items():
+        (where / name).write_bytes(data)
+    (where / "link").symlink_to("nowhere")
+    return len(files) + 1
+
+
+def test_every_file_is_in_the_summary(tmp_path: Path, capfdbinary: pytest.CaptureFixture[bytes]) -> None:
+    """With --jsonl one line an item on standard output, and on standard error a summary that counts the same lines by
+    format, text state and exception; without, the first items and the same summary."""
+    loose = _files(tmp_path)
+    assert main(["inspect", str(tmp_path), "-o", "jsonl", "--processes", "1"], {"COLUMNS": "200"}) == OK
+    out, err = capfdbinary.readouterr()
+    lines = [json.loads(line) for line in out.splitlines()]
+    summary = Summary()
+    for line in lines:
+        summary.take(line)
+    assert (summary.loose_files, summary.items) == (loose, len(lines)) == (6, 6 + 2 + 1 + 60 + 1)
+    assert (summary.expected, summary.emitted, summary.failed, summary.remainders) == (65, 64, 1, 1)
+    by_format = summary.formats
+    assert by_format["Zip archives"].exceptions == {"truncated": 1}
+    assert by_format["Plain text, source code, logs, JSON"].states == {"ok": 61}
+    assert by_format["application/octet-stream"].states == {"unsupported": 1}
+    assert by_format["inode/symlink"].exceptions == {"symlink": 1}
+    said = b"6 loose files, 70 items, 4 of them with exceptions; children: 65 expected = 64 emitted + 1 failed; 1 cut short"
+    assert said in err
+    assert main(["inspect", str(tmp_path), "--processes", "1"], {"COLUMNS": "200"}) == OK
+    out, err = capfdbinary.readouterr()
+    assert said in out
+    assert b"only the first 50 of 70 items are shown" in out
+
+
+def test_counts_of_children_are_in_the_lines(tmp_path: Path, capfdbinary: pytest.CaptureFixture[bytes]) -> None:
+    (tmp_path / "cut.zip").write_bytes(TRUNCATED)
+    (tmp_path / "whole.zip").write_bytes(make_zip({"m.eml": make_mail("s", "t", {"a.bin": b"a"})}))
+    assert main(["inspect", str(tmp_path), "-o", "jsonl", "--processes", "1"], {}) == OK
+    found = {
+        "/".join(line["container_path"]): line["children"]
+        for line in map(json.loads, capfdbinary.readouterr().out.splitlines())
+        if line["children"]
+    }
+    assert found == {
+        "cut.zip": {"announced": None, "emitted": 1, "failed": 1, "remainder_unknown": True},
+        "whole.zip": {"announced": 1, "emitted": 1, "failed": 0, "remainder_unknown": False},
+        "whole.zip/m.eml": {"announced": None, "emitted": 1, "failed": 0, "remainder_unknown": False},
+    }

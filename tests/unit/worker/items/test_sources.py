@@ -43,7 +43,6 @@ def test_trouble_belongs_to_the_document_or_to_us(read: Callable[[FilerSource], 
 
 @pytest.mark.parametrize("own", [False, True])
 def test_all_ways_of_reading_give_the_same_bytes(tmp_path: Path, own: bool) -> None:
-    """Head, whole, digest and a seekable reader agree with the file."""
     data = bytes(range(256)) * 5_000 + b"end"
     (tmp_path / "f").write_bytes(data)
     source = _source(tmp_path / "f", own=own, size=len(data))
@@ -65,7 +64,6 @@ def test_too_large_is_told_before_anything_is_read() -> None:
 
 
 def test_an_empty_file_is_not_opened_for_its_head(tmp_path: Path) -> None:
-    """No bytes, no error."""
     (tmp_path / "f").write_bytes(b"")
     assert _source(tmp_path / "f", own=False, size=0).head == b""
 
@@ -105,7 +103,6 @@ def test_other_bytes_of_the_same_size_and_time_are_refused(
 
 
 def test_other_bytes_of_the_same_size_and_time_have_another_change_time(tmp_path: Path) -> None:
-    """Where that is known the bytes are not hashed again, and the change is found when the file is confirmed."""
     path = tmp_path / "f"
     path.write_bytes(_DATA)
     os.utime(path, ns=(1, 1))
@@ -131,7 +128,6 @@ def test_a_change_time_of_just_now_says_nothing(tmp_path: Path) -> None:
 
 
 def test_a_file_that_has_grown_is_read_as_it_was(tmp_path: Path) -> None:
-    """By every way, from its front and from its end, and it is confirmed."""
     path = tmp_path / "f"
     path.write_bytes(_DATA)
     source = _hashed(path)

@@ -50,7 +50,6 @@ TRUNCATED = DocumentError(ExceptionCode.TRUNCATED, "cut")
 
 @pytest.mark.parametrize("size", [0, 1, CHUNK, CHUNK + 1, 3 * CHUNK])
 def test_size_hash_and_bytes_of_a_stream(size: int) -> None:
-    """What is written is what the stream gives, counted and hashed on the way, and kept while it is small."""
     data = bytes(range(256)) * (size // 256 + 1)
     data = data[:size]
     budget = Budget(Limits(), 1)
@@ -64,14 +63,12 @@ def test_size_hash_and_bytes_of_a_stream(size: int) -> None:
 
 
 def test_a_large_stream_is_not_kept_in_memory() -> None:
-    """A child over the bound is worked on from its file, so that memory does not grow with it."""
     intake, written = _take(_child(stream=io.BytesIO(bytes(KEEP_BYTES + 1))))
     assert len(written) == KEEP_BYTES + 1
     assert intake.memory_source() is None
 
 
 def test_bytes_that_are_in_memory_anyway_are_kept() -> None:
-    """Data is not read back from the filer when the handler had it whole."""
     data = bytes(KEEP_BYTES + 1)
     intake, _ = _take(_child(data=data))
     source = intake.memory_source()
@@ -80,14 +77,12 @@ def test_bytes_that_are_in_memory_anyway_are_kept() -> None:
 
 
 def test_a_stream_that_breaks_before_its_first_byte_has_no_row() -> None:
-    """Nothing usable: the child fails before anything is written."""
     with pytest.raises(DocumentError) as caught:
         _take(_breaking(error=TRUNCATED))
     assert caught.value.code is ExceptionCode.TRUNCATED
 
 
 def test_a_stream_that_breaks_later_leaves_a_partial_child() -> None:
-    """What came before the break stays, and the error with it."""
     intake, written = _take(_breaking(b"x" * CHUNK, b"half", error=TRUNCATED))
     assert written == b"x" * CHUNK + b"half"
     assert intake.error is not None
@@ -105,7 +100,6 @@ def test_an_unforeseen_error_in_a_stream_is_a_handler_error() -> None:
 
 @pytest.mark.parametrize("layout", list(Layout))
 def test_a_child_over_the_budget_leaves_no_file(tmp_path: Path, layout: Layout) -> None:
-    """A bomb's member that breaks the limit while it is written is removed from the filer again."""
     store = FilerStore(Storage(MemoryRecorder()), bytes(tmp_path), JOB, layout, "w1")
     budget = Budget(Limits(expansion_floor=CHUNK, expansion_ratio=1), 1)
     intake = Intake(_child(stream=io.BytesIO(bytes(3 * CHUNK))), budget)
@@ -119,7 +113,6 @@ def test_a_child_over_the_budget_leaves_no_file(tmp_path: Path, layout: Layout) 
 
 @pytest.mark.parametrize("layout", list(Layout))
 def test_a_child_is_one_file_named_by_its_id(tmp_path: Path, layout: Layout) -> None:
-    """The place follows from job, item and layout alone, never from a name in the data; the bytes come back."""
     store = FilerStore(Storage(MemoryRecorder()), bytes(tmp_path), JOB, layout, "w1")
     location = store.put(ITEM, [b"ab", b"c"])
     assert location is not None

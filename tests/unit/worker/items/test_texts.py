@@ -3,21 +3,28 @@
 from __future__ import annotations
 
 import uuid
+from functools import cache
 from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
+from unpacking import PNG, make_docx, make_mail, make_zip, unpack
 
-from core.errors import StorageFault
+from core.errors import StorageFault, SystemFault
 from core.places import item_id
 from core.records import ExceptionLevel, Limits
+from dataset_gen import faults
+from dataset_gen.profile import load_profile
+from dataset_gen.workshop import Workshop, extension
 from readers.base import LeafHandler, MemorySource, Source, Text
 from readers.errors import DocumentError, ExceptionCode
+from readers.keys import DATE, KEYS, misfits
 from readers.records import Kind, TextState
+from readers.registry import handler_for
 from sql.findings import Item, ItemText
 from worker.items.findings import ChildCounts, Findings
 from worker.items.guard import guarded
-from worker.items.texts import Indexing, take_text
+from worker.items.texts import Indexing, take_text, with_dates_in_utc, without_unread_dates
 
 SOURCE = MemorySource(b"a", b"x")
 
@@ -66,7 +73,6 @@ def _take(outcome: Text | Exception, out: Findings | None = None, limit: int = 1
     ],
 )
 def test_the_state_follows_from_the_code(code: ExceptionCode, state: TextState) -> None:
-    """Encrypted and unsupported are told apart from failures, and the exception is the item's."""
     out = Findings()
     text, row = _take(DocumentError(code, "why"), out)
     assert (text, row.state, row.characters, row.pages) == ("", state, 0, 1)
@@ -74,7 +80,6 @@ def test_the_state_follows_from_the_code(code: ExceptionCode, state: TextState) 
 
 
 def test_a_parsers_bug_is_an_exception() -> None:
-    """An unforeseen error in a handler costs the text of one item."""
     out = Findings()
     _, row = _take(ZeroDivisionError("oops"), out)
     assert row.state is TextState.FAILED
@@ -82,7 +87,6 @@ def test_a_parsers_bug_is_an_exception() -> None:
 
 
 def test_a_fault_of_the_system_is_not_the_documents() -> None:
-    """The filer failing under a parser suspends the job."""
     with pytest.raises(StorageFault):
         _take(StorageFault("gone"))
 
@@ -95,7 +99,6 @@ def test_text_over_the_limit_is_cut_and_says_so() -> None:
 
 
 def test_what_there_is_of_a_text_cut_short_stays() -> None:
-    """Text before the damage is indexed, with the exception beside it."""
     out = Findings()
     text, row = _take(Text(text="half", error=DocumentError(ExceptionCode.TRUNCATED, "cut")), out)
     assert (text, row.state) == ("half", TextState.PARTIAL)
@@ -120,7 +123,6 @@ def test_states_and_pages_without_errors(found: Text, state: TextState, pages: i
 
 
 def test_containers_and_unreadable_items_are_not_read() -> None:
-    """A container has no text of its own, whatever its handler says; of an item without bytes nobody is asked."""
     text, container = take_text(_item(container=True), SOURCE, _Says(Text(text="words")), Limits(), Findings())
     _, unread = take_text(_item(), None, _Says(StorageFault("asked")), Limits(), Findings())
     assert (text, container.state, container.pages) == ("", TextState.EMPTY, 0)
@@ -139,7 +141,6 @@ def test_a_containers_metadata_is_kept() -> None:
 
 
 def test_the_same_code_is_booked_once() -> None:
-    """A document found corrupt by its children and by its text has one exception, in a later task too."""
     item = _item()
     error = DocumentError(ExceptionCode.CORRUPT, "first")
     out = Findings()
@@ -161,7 +162,6 @@ def _booked(tally: ChildCounts, *, container: bool = True) -> tuple[Findings, tu
 
 
 def test_a_cut_container_counts_what_it_announced() -> None:
-    """Announced and cut: the rest failed. Not announced and cut: one stands for an unknown remainder."""
     cut = DocumentError(ExceptionCode.TRUNCATED, "cut")
     out, counts = _booked(ChildCounts(5, emitted=2, cut=cut))
     assert counts == (5, 2, 3, False)
@@ -174,7 +174,6 @@ def test_a_cut_container_counts_what_it_announced() -> None:
 
 
 def test_failures_are_summed_by_code() -> None:
-    """One node-level exception for each code, with the number of children it cost."""
     tally = ChildCounts(5, emitted=1)
     for _ in range(3):
         tally.fail(DocumentError(ExceptionCode.ENCRYPTED, "locked"))
@@ -188,7 +187,6 @@ def test_failures_are_summed_by_code() -> None:
 
 
 def test_a_document_without_children_is_not_counted() -> None:
-    """A damaged document that had none to give has an exception of its own and no container row."""
     out, counts = _booked(ChildCounts(None, cut=DocumentError(ExceptionCode.CORRUPT, "bad")), container=False)
     assert counts is None
     assert [e.level for e in out.exceptions] == [ExceptionLevel.ITEM]
@@ -196,7 +194,6 @@ def test_a_document_without_children_is_not_counted() -> None:
 
 
 def test_the_guard_lets_interruptions_pass() -> None:
-    """Ctrl-C is no document's fault; a cause is chained to what becomes one."""
     with pytest.raises(KeyboardInterrupt), guarded:
         raise KeyboardInterrupt
     with pytest.raises(DocumentError) as caught, guarded:
@@ -206,7 +203,6 @@ def test_the_guard_lets_interruptions_pass() -> None:
 
 
 def test_the_index_has_whoever_a_message_is_from_and_for() -> None:
-    """Who sent it for another or on, and whose mailbox it came into, among them."""
     added: list[Any] = []
     work = SimpleNamespace(claimed=SimpleNamespace(owner="w"), custodians={})
     shard = SimpleNamespace(add=added.append, id=uuid.UUID(int=2))
@@ -222,3 +218,133 @@ def test_the_index_has_whoever_a_message_is_from_and_for() -> None:
     row = ItemText(item=_item().id, state=TextState.OK, characters=1, pages=1, metadata=metadata)
     Indexing(cast(Any, work), cast(Any, shard), Findings()).book(_item(), "x", row)
     assert [(one.sender, one.recipients) for one in added] == [("a b c d", "e f g")]
+
+
+PGP = (
+    b"From: a@b.example\r\nTo: c@d.example\r\nMIME-Version: 1.0\r\n"
+    b'Content-Type: multipart/encrypted; protocol="application/pgp-encrypted"; boundary="x"\r\n\r\n'
+    b"--x\r\nContent-Type: application/pgp-encrypted\r\n\r\nVersion: 1\r\n"
+    b"--x\r\nContent-Type: application/octet-stream\r\n\r\n-----BEGIN PGP MESSAGE-----\r\n--x--\r\n"
+)
+CASES = {
+    TextState.OK: ["txt", "docx", "xlsx", "pptx", "doc", "xls", "ppt", "pdf", "html", "csv", "xml", "json", "rtf", "odt", "ods", "vcf", "ics", "eml", "msg", "tnef"],
+    TextState.NO_TEXT_LAYER: ["jpg", "png", "gif", "tif", "bmp", "webp"],
+    TextState.UNSUPPORTED: ["wav", "mp3", "mp4", "m4a"],
+    TextState.ENCRYPTED: ["encrypted_pdf", "encrypted_docx", "encrypted_xlsx", "encrypted_doc"],
+    TextState.FAILED: ["docx_without_text"],
+    TextState.EMPTY: ["zero_bytes", "zip", "mbox", "pst", "tar", "7z", "encrypted_7z"],
+}  # fmt: skip
+LIMITED = ["txt", "docx", "xlsx", "pptx", "doc", "xls", "ppt", "pdf", "html", "csv", "xml", "rtf", "odt", "ods", "vcf", "ics", "eml", "msg", "tnef"]  # fmt: skip
+
+
+@cache
+def _shop() -> Workshop:
+    return Workshop(load_profile("reference"), 3, 0.001)
+
+
+def _data(fmt: str) -> tuple[bytes, bytes]:
+    """(name, bytes) of a made document."""
+    size = faults.FILES[fmt][1] if fmt in faults.FILES else 4_000
+    ending = faults.FILES[fmt][0] if fmt in faults.FILES else extension(fmt)
+    return f"x.{ending}".encode(), _shop().document(fmt, f"states/{fmt}", size).data
+
+
+def _state(name: bytes, data: bytes, limits: Limits | None = None) -> tuple[TextState, list[str], str]:
+    """State, exception codes and text of a loose file."""
+    found = unpack(name, data)
+    (item,) = (item for item in found.out.items if item.parent is None)
+    out = Findings()
+    text, row = take_text(item, MemorySource(name, data), handler_for(item.media_type), limits or Limits(), out)
+    return row.state, sorted(e.code.value for e in out.exceptions), text
+
+
+@pytest.mark.parametrize(("state", "fmt"), [(state, fmt) for state, formats in CASES.items() for fmt in formats])
+def test_states_by_format(state: TextState, fmt: str) -> None:
+    found, codes, text = _state(*_data(fmt))
+    assert found is state
+    assert bool(text) is (state is TextState.OK or fmt == "jpg")  # a comment is text, though no layer of the picture
+    reasons = {
+        TextState.ENCRYPTED: ["encrypted"],
+        TextState.UNSUPPORTED: ["unsupported"],
+        TextState.FAILED: ["corrupt"],
+    }
+    assert codes == reasons.get(state, [])
+
+
+@pytest.mark.parametrize("fmt", LIMITED)
+def test_truncated_by_limit(fmt: str) -> None:
+    state, codes, text = _state(*_data(fmt), Limits(text_characters=40))
+    assert (state, codes) == (TextState.TRUNCATED_BY_LIMIT, [])
+    assert 0 < len(text) <= 40
+
+
+@pytest.mark.parametrize(
+    ("name", "data", "state"),
+    [
+        (b"m.eml", PGP, TextState.ENCRYPTED),
+        (b"m.eml", make_mail("only a subject", ""), TextState.EMPTY),
+        (b"d.docx", make_docx("")[:-400], TextState.FAILED),
+        (b"p.png", PNG, TextState.NO_TEXT_LAYER),
+        (b"p.png", PNG[:12], TextState.FAILED),
+        (b"x.bin", bytes(range(256)) * 4, TextState.UNSUPPORTED),
+        (b"z.zip", make_zip({"a.txt": b"a"})[:-10], TextState.EMPTY),
+    ],
+)
+def test_states_of_odd_files(name: bytes, data: bytes, state: TextState) -> None:
+    assert _state(name, data)[0] is state
+
+
+def test_an_item_without_bytes_has_failed() -> None:
+    item = unpack(b"a.txt", b"text").out.items[0]
+    _, row = take_text(item, None, handler_for("text/plain"), Limits(), Findings())
+    assert row.state is TextState.FAILED
+
+
+def test_dates_are_in_utc_and_the_original_is_beside() -> None:
+    told = {"created": "2024-01-02T10:00:00", "modified": "2024-01-02T10:00:00-05:00", "start": "2024-05-01"}
+    told |= {"taken": "2024-01-02T10:00:00Z", "digitised": "2024-01-02T10:00:00+00:00", "title": "2024-01-02T10:00:00"}
+    out = with_dates_in_utc(told, "Europe/Berlin")
+    assert out == told | {
+        "created": "2024-01-02T09:00:00Z",
+        "created_original": "2024-01-02T10:00:00",
+        "modified": "2024-01-02T15:00:00Z",
+        "modified_original": "2024-01-02T10:00:00-05:00",
+        "digitised": "2024-01-02T10:00:00Z",
+    }
+    assert misfits(out) == []
+    assert with_dates_in_utc(out, "America/New_York") == out
+
+
+def test_what_a_handler_keeps_of_the_original_stays() -> None:
+    told = {"date": "2024-01-02T10:00:00", "date_original": "Tue, 2 Jan 2024 10:00"}
+    assert with_dates_in_utc(told, "UTC") == told | {"date": "2024-01-02T10:00:00Z"}
+
+
+def test_every_date_has_a_key_for_its_original() -> None:
+    """Or it would be metadata that nothing lists."""
+    assert {f"{name}_original" for name, key in KEYS.items() if key.kind == DATE} <= KEYS.keys()
+
+
+def test_a_host_that_lacks_the_jobs_zone_suspends_it() -> None:
+    """No date is told in another zone instead."""
+    with pytest.raises(SystemFault, match=r"this host has no time zone Europe/Newtown; install package tzdata"):
+        with_dates_in_utc({"created": "2024-01-02T10:00:00"}, "Europe/Newtown")
+
+
+@pytest.mark.parametrize(
+    ("value", "sure"),
+    [
+        *(("2024", True), ("2024-02", True), ("2024-02-29", True), ("2024-03-05T10:11:12.5Z", True)),
+        *(("2024-03-05T10:11:12[Europe/Berlin]", True), ("2024-03-05T10:11:12+14:00", True)),
+        *(("2023-02-29", False), ("2024-13-45T10:11:12", False), ("2024-03-05T24:61:00Z", False), ("3/5/2024 10:11 AM", False)),
+        *(("2024-03-05T10:11:12+25:00", False), ("2024-03-05T10:11:12[Customized Time Zone]", False), ("D:1910003061620", False)),
+    ],
+)  # fmt: skip
+def test_a_date_that_cannot_be_read_for_sure_is_absent_and_reported(value: str, sure: bool) -> None:
+    out, unread = without_unread_dates({"created": value, "title": "t"})
+    if sure:
+        assert (out, unread) == ({"created": value, "title": "t"}, None)
+    else:
+        assert out == {"title": "t", "created_original": value}
+        assert unread is not None
+        assert value in unread.detail

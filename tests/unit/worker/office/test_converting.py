@@ -86,7 +86,6 @@ def test_documents_become_pages_that_are_always_the_same(tmp_path: Path) -> None
 
 
 def test_one_that_kills_costs_itself_alone(tmp_path: Path) -> None:
-    """Those before and behind it are rendered; it is not tried for ever."""
     office = _stand_in(
         tmp_path,
         f"""while [ $# -gt 0 ]; do case "$1" in
@@ -133,14 +132,12 @@ def test_a_bomb_is_not_handed_over(tmp_path: Path) -> None:
     ],
 )
 def test_codes(tmp_path: Path, script: str, code: ExceptionCode) -> None:
-    """By how it ended, what it said and what it left."""
     seconds = 0.3 if code is ExceptionCode.TIMEOUT else 120.0
     bounds = Bounds(seconds=seconds, patience=1.0, scratch_bytes=1_000_000)
     assert _code(_one(_stand_in(tmp_path, script), tmp_path, bounds)) is code
 
 
 def test_time_is_a_processors(tmp_path: Path) -> None:
-    """Whoever waits, as on a machine that is busy with others, has time; whoever computes for ever has not."""
     if not _PYTHON.exists():
         pytest.skip(f"{_PYTHON} is not there")
     waits = "import time; time.sleep(0.8); open('out/000000.pdf', 'wb').write(b'%PDF-1.4 %%EOF')"
@@ -213,7 +210,6 @@ def test_a_link_in_place_of_a_pdf_is_not_followed(tmp_path: Path) -> None:
 
 
 def test_a_document_has_the_limits_of_the_discovery_that_found_it(tmp_path: Path) -> None:
-    """Not those of the job that draws it."""
     converter = Converter(_stand_in(tmp_path, ""), tmp_path, Limits(), lambda: None)
     document = Document("application/msword", MemorySource(b"x", b"some"), Limits(parse_bytes=3))
     ((_, verdict),) = converter.converted([document])
@@ -227,7 +223,6 @@ def test_one_that_cannot_be_started_is_no_documents_fault(tmp_path: Path) -> Non
 
 
 def test_what_is_no_libreoffice_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """None on the PATH, or a program that only has its name."""
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(OfficeUnavailable, match="not installed"):
         find_office()

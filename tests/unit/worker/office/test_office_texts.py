@@ -84,8 +84,6 @@ def test_what_it_makes_is_read_as_open_document(tmp_path: Path, monkeypatch: pyt
 
 
 def test_without_libreoffice_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
-    """So it does where a part of it is missing, or it cannot be started."""
-
     def none() -> Office:
         raise OfficeUnavailable("LibreOffice is not installed here")
 
@@ -113,7 +111,6 @@ def test_what_it_cannot_load_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyP
 @pytest.mark.parametrize("script", ["while :; do :; done", "kill -STOP $$"])
 @pytest.mark.parametrize("first", ["exit 0", ""])
 def test_one_that_it_never_ends_with(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, script: str, first: str) -> None:
-    """Whether it computes or waits, at its first start or at the document: it is ended before the item's time is over."""
     monkeypatch.setattr(f"{__name__}._FIRST", f'case "$*" in *terminate_after_init*) {first or script};; esac')
     _stand_in(monkeypatch, tmp_path, script)
     began = time.monotonic()

@@ -14,7 +14,6 @@ from worker.office.process import remove_socket, remove_stale_sockets, socket_na
 
 
 def test_only_ours_of_processes_that_are_gone_are_removed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Others' stay: of a living process, of another owner, of another name."""
     if os.geteuid() != 0:
         pytest.skip("only root gives each process an owner of its own")
     process = subprocess.Popen(["true"])

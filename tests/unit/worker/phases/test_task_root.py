@@ -17,7 +17,6 @@ def test_a_network_file_system_has_another_device_number_on_each_host() -> None:
 
 
 def test_an_unmounted_source_is_told() -> None:
-    """The directory under the mount point is on another device, or another directory."""
     assert same_root((DISK, 2), (DISK, 2))
     assert not same_root((DISK, 2), (OTHER_DISK, 2))
     assert not same_root((DISK, 77), (NFS_HERE, 77))

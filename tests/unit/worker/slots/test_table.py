@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import itertools
 import os
 import signal
@@ -9,17 +10,22 @@ import sys
 import time
 import uuid
 from collections.abc import Callable
+from pathlib import Path
 from types import FrameType
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from core.errors import StorageFault
 from core.operations import Op
 from core.records import Phase
 from monitoring.live import LiveRecorder, RegionReader
+from readers.errors import ExceptionCode
 from worker.slots.breadcrumb import DETAIL_BYTES, Activity, patience
-from worker.slots.table import RowWriter, SlotTable
+from worker.slots.slot import EXIT_BROKEN, EXIT_MEMORY
+from worker.slots.table import RowWriter, SlotRow, SlotTable, TaskAt
+from worker.slots.watch import Circumstances, WorkerScratch, judge
 
 _DATABASES = ["db1", "db2"]
 _STEPS = st.one_of(
@@ -43,7 +49,6 @@ _STEPS = st.one_of(
 
 @given(st.lists(st.tuples(st.integers(0, 2), _STEPS), max_size=30))
 def test_rows_say_what_was_written_last(steps: list[tuple[int, tuple[object, ...]]]) -> None:
-    """Any sequence of breadcrumbs in any slots reads back as a plain model of it, and other rows stay as they were."""
     table = SlotTable(3, _DATABASES)
     incarnations = [uuid.uuid4() for _ in range(3)]
     writers = [RowWriter(table, n, 100 + n, incarnations[n], lambda: 1_000.0, 50.0) for n in range(3)]
@@ -95,7 +100,6 @@ def _scribble(table: SlotTable, rows: int | None) -> None:
 
 
 def test_a_row_is_whole_at_every_step_of_its_writer() -> None:
-    """A reader, or SIGKILL, may come between any two instructions of the slot: the row is the old or the new one."""
     table = SlotTable(1, _DATABASES)
     seen = []
 
@@ -119,7 +123,6 @@ def test_a_row_is_whole_at_every_step_of_its_writer() -> None:
 
 
 def test_no_reader_sees_a_torn_row_and_a_killed_writer_leaves_a_whole_one() -> None:
-    """A process writes without pause: every row read is consistent, and so is the last one after SIGKILL."""
     for _ in range(5):
         table = SlotTable(1, _DATABASES)
         pid = os.fork()
@@ -150,7 +153,6 @@ def _consistent(row: object) -> None:
 
 
 def test_a_cleared_row_says_nothing_and_the_next_slot_goes_on_from_it() -> None:
-    """After a death the row is empty, and sequences never repeat across incarnations."""
     table = SlotTable(1, _DATABASES)
     writer = RowWriter(table, 0, 7, uuid.uuid4())
     writer.begin_task("db2", uuid.uuid4(), uuid.uuid4(), uuid.uuid4(), Phase.INDEX)
@@ -163,14 +165,12 @@ def test_a_cleared_row_says_nothing_and_the_next_slot_goes_on_from_it() -> None:
 
 
 def test_an_unknown_database_is_refused() -> None:
-    """A row can only name a database of the settings."""
     writer = RowWriter(SlotTable(1, _DATABASES), 0, 7, uuid.uuid4())
     with pytest.raises(ValueError, match="not in"):
         writer.begin_task("db3", uuid.uuid4(), uuid.uuid4(), uuid.uuid4(), Phase.INDEX)
 
 
 def test_regions_belong_to_one_slot_each() -> None:
-    """Calls recorded by one slot are read from its region only, and rows do not overlap them."""
     table = SlotTable(2, _DATABASES)
     recorder = LiveRecorder(table.region(1))
     job = uuid.uuid4()
@@ -195,7 +195,6 @@ def test_progress_moves_the_deadline_but_not_the_beginning() -> None:
 
 
 def test_a_slot_that_was_given_up_is_known_by_its_process() -> None:
-    """The mark is of one process: the next one that gets the number is counted on again."""
     table = SlotTable(2, _DATABASES)
     for slot in (0, 1):
         RowWriter(table, slot, 7 + slot, uuid.uuid4()).publish()
@@ -204,3 +203,98 @@ def test_a_slot_that_was_given_up_is_known_by_its_process() -> None:
     table.clear(1)
     RowWriter(table, 1, 9, uuid.uuid4()).publish()
     assert [row.given_up for row in table.read_all()] == [False, False]
+
+
+_ITEM = uuid.uuid4()
+_AT = TaskAt(database="db1", job=uuid.uuid4(), task=uuid.uuid4(), token=uuid.uuid4(), phase=Phase.EXPAND)
+_ALONE = Circumstances()
+
+
+def _row(*, at: TaskAt | None = _AT, item: uuid.UUID | None = _ITEM) -> SlotRow:
+    return SlotRow(sequence=1, pid=1, incarnation=uuid.uuid4(), at=at, item=item, deadline=0.0)
+
+
+def _exit(status: int) -> int:
+    return status << 8
+
+
+@pytest.mark.parametrize(
+    ("status", "how", "cause"),
+    [
+        (signal.SIGSEGV, _ALONE, ExceptionCode.KILLED_PARSER),
+        (signal.SIGABRT, _ALONE, ExceptionCode.KILLED_PARSER),
+        (signal.SIGABRT, Circumstances(asked=True), ExceptionCode.KILLED_PARSER),
+        (signal.SIGKILL, Circumstances(out_of_memory=True), ExceptionCode.MEMORY),
+        (signal.SIGKILL, Circumstances(overdue=True), ExceptionCode.TIMEOUT),
+        (_exit(EXIT_MEMORY), _ALONE, ExceptionCode.MEMORY),
+        (_exit(EXIT_BROKEN), _ALONE, ExceptionCode.KILLED_PARSER),
+        (_exit(0), _ALONE, ExceptionCode.KILLED_PARSER),
+    ],
+)
+def test_a_death_while_reading_convicts_the_item(status: int, how: Circumstances, cause: ExceptionCode) -> None:
+    report = judge(_row(), status, how)
+    assert report is not None
+    assert (report.at, report.item, report.cause, report.failed) == (_AT, _ITEM, cause, False)
+
+
+@pytest.mark.parametrize(
+    ("status", "how"),
+    [
+        (signal.SIGTERM, _ALONE),
+        (signal.SIGINT, _ALONE),
+        (signal.SIGHUP, _ALONE),
+        (signal.SIGKILL, Circumstances(asked=True, killed=True)),
+        (_exit(0), Circumstances(asked=True)),
+    ],
+)
+def test_a_stop_convicts_nobody(status: int, how: Circumstances) -> None:
+    report = judge(_row(), status, how)
+    assert report is not None
+    assert (report.item, report.failed) == (None, False)
+
+
+@pytest.mark.parametrize(
+    ("status", "failed"), [(signal.SIGSEGV, True), (_exit(EXIT_BROKEN), True), (signal.SIGKILL, True)]
+)
+def test_a_crash_between_items_is_charged_to_the_task(status: int, failed: bool) -> None:
+    report = judge(_row(item=None), status, _ALONE)
+    assert report is not None
+    assert (report.item, report.failed) == (None, failed)
+
+
+def test_a_kill_from_outside_convicts_nobody() -> None:
+    """SIGKILL that is neither the deadline nor the kernel's is somebody's doing, not the item's."""
+    report = judge(_row(), signal.SIGKILL, _ALONE)
+    assert report is not None
+    assert (report.item, report.failed) == (None, True)
+
+
+def test_an_idle_slot_has_nothing_to_report() -> None:
+    assert judge(_row(at=None, item=None), signal.SIGSEGV, _ALONE) is None
+
+
+def test_a_slot_that_hung_outside_an_item_is_charged_to_its_task_with_what_it_did() -> None:
+    row = dataclasses.replace(_row(item=None), activity=Activity.LISTING, detail=b"/mnt/x")
+    report = judge(row, signal.SIGKILL, Circumstances(overdue=True))
+    assert report is not None
+    assert (report.item, report.failed, report.suspend) == (None, True, False)
+    assert report.detail == "still listing /mnt/x at its deadline"
+
+
+def test_only_directories_without_an_owner_are_removed(tmp_path: Path) -> None:
+    alive = WorkerScratch(tmp_path, uuid.uuid4())
+    alive.make(0, uuid.uuid4())
+    dead = tmp_path / "workers" / "dead"
+    (dead / "slot-0-x").mkdir(parents=True)
+    (dead / "slot-0-x" / "segment").write_bytes(b"x")
+    mine = WorkerScratch(tmp_path, uuid.uuid4())
+    mine.remove_stale()
+    assert set((tmp_path / "workers").iterdir()) == {alive.directory, mine.directory}
+    mine.close()
+    assert set((tmp_path / "workers").iterdir()) == {alive.directory}
+
+
+def test_scratch_that_cannot_be_used_is_refused_in_one_line(tmp_path: Path) -> None:
+    (tmp_path / "workers").write_bytes(b"")
+    with pytest.raises(StorageFault, match="EDBENCH_SCRATCH"):
+        WorkerScratch(tmp_path, uuid.uuid4())

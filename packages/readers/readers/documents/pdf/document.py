@@ -156,7 +156,7 @@ def attachments(document: pdfium.PdfDocument, data: bytes) -> Iterator[Attachmen
         raise DocumentError(ExceptionCode.CHILDREN_LIMIT, detail, missing=count - MOST_FILES)
     if not may_mention(data, b"/FileAttachment"):
         return
-    pages = Pages(document)
+    pages = Pages(document, data)
     for number in range(len(pages)):
         try:
             yield from pages.attached(number)

@@ -129,7 +129,7 @@ class PdfHandler(LeafHandler):
             collector = clean.Collector(limits.text_characters)
             signed = list(pdf_signatures.said(document, data))  # before their fields are drawn into pages
             pdf_document.with_forms(document, data)
-            seen = _collect(document, collector)
+            seen = _collect(document, data, collector)
             values, outline = pdf_xfa.Values(document), pdf_outline.Outline(document)
             for value in itertools.chain(values, signed, outline):
                 if not (collector.add(value) and collector.add("\n")):
@@ -234,9 +234,9 @@ def _child(position: int, attachment: Attachment) -> Child:
     )
 
 
-def _collect(document: pdfium.PdfDocument, collector: clean.Collector) -> _Seen:
+def _collect(document: pdfium.PdfDocument, data: bytes, collector: clean.Collector) -> _Seen:
     """Text of the pages in order, one line break between; what was seen of them until it is enough."""
-    seen, pages = _Seen(), Pages(document)
+    seen, pages = _Seen(), Pages(document, data)
     for number in range(len(pages)):
         try:
             content = pages.content(number)

@@ -38,7 +38,7 @@ def may_mention(data: bytes, name: bytes) -> bool:
         if b"/F" in dictionary:  # else it is in the file as it is
             if not _DEFLATED.search(dictionary):
                 return True
-            objects, behind = _inflated(data, end + len(_BEGIN), left)
+            objects, behind = inflated(data, end + len(_BEGIN), left)
             if objects is None or name in objects or (b"#" in objects and _ESCAPED.search(objects)):
                 return True
             left -= len(objects)
@@ -47,7 +47,7 @@ def may_mention(data: bytes, name: bytes) -> bool:
     return False
 
 
-def _inflated(data: bytes, at: int, most: int) -> tuple[bytes | None, int]:
+def inflated(data: bytes, at: int, most: int) -> tuple[bytes | None, int]:
     """The stream that begins behind this line's end, and where it ends; None when it is not whole, or longer than
     `most`. As much is fed as was inflated before: neither what follows nor many short streams cost more than they are."""
     at += len(data[at : at + 2]) - len(data[at : at + 2].lstrip(b"\r\n"))

@@ -6,6 +6,7 @@ By PDFium's own calls: the objects that pypdfium2 wraps around a page and its te
 from __future__ import annotations
 
 import ctypes
+import functools
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -56,8 +57,9 @@ class Pages:
     """The pages of an open document, one at a time. With form values if the document's forms are there before the
     first is read (pdfium.PdfDocument.init_forms)."""
 
-    def __init__(self, document: pdfium.PdfDocument) -> None:
+    def __init__(self, document: pdfium.PdfDocument, data: bytes) -> None:
         self._document = document.raw
+        self._maps = functools.cache(lambda: ligatures.maps(data))
         self._form = document.formenv.raw if document.formenv else None
         self._buffer = (ctypes.c_ushort * _FIRST_BUFFER)()
         self._told: set[str] = set()  # addresses that links lead to and who wrote comments: each once
@@ -143,7 +145,7 @@ class Pages:
             if 2 * count + 2 > len(self._buffer):  # a character outside UCS-2 takes two
                 self._buffer = (ctypes.c_ushort * (1 << (2 * count + 1).bit_length()))()
             written = raw.FPDFText_GetText(text_page, 0, count, self._buffer)
-            text = ligatures.in_order(text_page, utf16(ctypes.string_at(self._buffer, 2 * written)))
+            text = ligatures.in_order(text_page, utf16(ctypes.string_at(self._buffer, 2 * written)), self._maps)
             text = blanks.put_in(text_page, text)
         finally:
             raw.FPDFText_ClosePage(text_page)

@@ -11,8 +11,8 @@ from installation import until
 
 from core import residency
 from core.residency import resident_bytes
-from experiments.drops import Drop, cache_state
-from experiments.workloads.discovery.cold import drop
+from experiments.conditions import Drop, cache_state
+from experiments.workloads.discovery.site import drop
 
 SIZE = 4_000_000
 
@@ -64,7 +64,6 @@ def _leaves_memory(file: Path) -> bool:
 
 
 def test_what_was_dropped_is_not_resident(folder: Path) -> None:
-    """Before, all bytes are resident; after, next to none, by mincore and not by hope."""
     done = _drop_all_of(folder)
     if done.resident_after == 2 * SIZE and not _leaves_memory(folder / "a"):
         pytest.skip("this file system lies in memory itself: nothing can be dropped")
@@ -75,7 +74,6 @@ def test_what_was_dropped_is_not_resident(folder: Path) -> None:
 
 
 def test_where_we_may_everything_is_dropped_at_once(folder: Path, switch: Path) -> None:
-    """As root: pages, directory entries and inodes of the whole machine, and no file by itself."""
     switch.parent.mkdir()
     assert drop([folder], "before").drop_caches
     assert switch.read_text() == "3\n"
@@ -105,5 +103,4 @@ def test_nothing_is_called_cold_that_was_not_asked_to_be() -> None:
 
 
 def test_an_empty_file_has_nothing_resident(folder: Path) -> None:
-    """Zero bytes cannot be mapped and are no error."""
     assert resident_bytes(folder / "empty") == 0

@@ -16,7 +16,7 @@ from experiments.report.page import build_sections
 from experiments.report.parts import Section, Tabled
 from experiments.result.codec import from_json, to_json
 from experiments.workloads.discovery.result import ContainerUse, Result
-from experiments.workloads.discovery.sections.containers import containers
+from experiments.workloads.discovery.sections.counted import containers
 
 
 def _use(name: str, service: str, cpu: float, block: int | None, source: str | None = "engine") -> ContainerUse:
@@ -39,7 +39,6 @@ def _rows(section: Section) -> list[list[str]]:
 
 
 def test_containers_are_summed_by_service() -> None:
-    """Processor time and bytes add up over a service's containers, memory is the largest one's; the CSV has each."""
     section = containers(
         _result(
             _use("p-run-worker-1", "run-worker", 2.0, 10), _use("p-run-worker-2", "run-worker", 3.0, 20),
@@ -55,7 +54,6 @@ def test_containers_are_summed_by_service() -> None:
 
 
 def test_block_io_that_nobody_tells_is_not_zero() -> None:
-    """The table says so, and the note who told of the others."""
     section = containers(_result(_use("a", "run-worker", 1.0, None, None), _use("b", "run-db1", 1.0, 5, "processes")))
     assert [row[6] for row in _rows(section)] == ["5 B", "not known"]
     assert "/proc/PID/io" in str(section.parts[-1])
@@ -63,14 +61,12 @@ def test_block_io_that_nobody_tells_is_not_zero() -> None:
 
 
 def test_the_section_is_only_where_there_were_containers() -> None:
-    """A report of processes has none."""
     with_some = [s.anchor for s in build_sections(_result(_use("a", "run-worker", 1.0, 1)))]
     assert with_some[with_some.index("generator") + 1] == "containers"
     assert "containers" not in [s.anchor for s in build_sections(made.result())]
 
 
 def test_older_results_are_read_as_they_are() -> None:
-    """A result without containers, as embedded runs had them always, decodes; one with them comes back the same."""
     result = _result(_use("a", "run-worker", 1.0, 1))
     assert from_json(json.loads(json.dumps(to_json(result)))).points == result.points
     data = json.loads(json.dumps(to_json(made.result())))
@@ -81,7 +77,6 @@ def test_older_results_are_read_as_they_are() -> None:
 
 
 def test_a_run_has_an_empty_storage_root(tmp_path: Path) -> None:
-    """It goes at the end, with the directories above it that it made."""
     settings = Settings(scratch=tmp_path / "scratch", storage=tmp_path)
     with fresh_place(settings, tmp_path / "filer", "r/000") as place:
         assert list(place.storage.iterdir()) == []
@@ -89,7 +84,6 @@ def test_a_run_has_an_empty_storage_root(tmp_path: Path) -> None:
 
 
 def test_database_files_out_of_sight_are_said_to_be(tmp_path: Path) -> None:
-    """Where the engine's volumes cannot be looked at, nothing is claimed about them."""
     (found,) = database_places({"db1": tmp_path / "closed"}, tmp_path)
     assert found["on_storage_under_test"] is None
     assert "not visible from here" in found["label"]

@@ -8,8 +8,7 @@ import pytest
 import report_results as made
 
 from experiments.result.schema import Knee
-from experiments.workloads.discovery.phase_use import CallUse, PhaseUse
-from experiments.workloads.discovery.result import DURABLE, Result, Run
+from experiments.workloads.discovery.result import DURABLE, CallUse, PhaseUse, Result, Run
 from experiments.workloads.discovery.telling import writes_told
 
 
@@ -40,7 +39,6 @@ def bounded(op: str, fsync: str) -> Result:
 
 
 def test_a_bound_on_writes_into_memory_says_so() -> None:
-    """With the time to durable at the knee; one on reads, and one whose files are synced, is what it seems."""
     (said,) = writes_told(bounded("write", "none"))
     assert "copies into memory" in said
     assert "3.50 s for each GB at 1 worker x 4 slots" in said

@@ -14,15 +14,13 @@ from hypothesis import strategies as st
 
 from core.errors import StorageFault
 from core.memory import client_memory, free_memory
-from experiments.workloads.discovery.null.portions import Portion, portions_of
-from experiments.workloads.discovery.null.storage import emptied, may_take, no_memory, null_storage
+from experiments.workloads.discovery.null import Portion, emptied, may_take, no_memory, null_storage, portions_of
 
 CAP = 1_000_000
 
 
 @given(st.dictionaries(st.binary(min_size=1, max_size=4), st.integers(1, 50)), st.integers(50, 200))
 def test_portions_hold_every_file_once_and_no_more_than_there_is_room(needs: dict[bytes, int], cap: int) -> None:
-    """In the order of their paths; and none is so small that the next file had gone into it."""
     portions = portions_of(needs, cap)
     assert [path for portion in portions for path in portion.files] == sorted(needs)
     assert all(portion.room == sum(needs[path] for path in portion.files) <= cap for portion in portions)
@@ -37,7 +35,6 @@ def test_a_file_that_needs_more_than_there_may_be_is_named() -> None:
 
 
 def test_a_portion_has_the_same_items_and_leaves_nothing(custodians: Path, tmp_path: Path) -> None:
-    """Files, links and FIFOs are what they are in the source; the portion before is gone, what a dead command left too."""
     shelf = tmp_path / "shelf"
     shelf.mkdir()
     gone = subprocess.Popen([sys.executable, "-c", ""])
@@ -84,7 +81,6 @@ def test_a_file_that_is_gone_is_told(custodians: Path, tmp_path: Path) -> None:
 
 
 def test_null_storage_is_memory(tmp_path: Path) -> None:
-    """A directory that does not lie in memory is none, nor one that is not there."""
     assert no_memory(tmp_path / "none") is not None
     assert "not a memory file system" in (no_memory(Path("/proc")) or "")
     assert 0 <= may_take(tmp_path) <= free_memory() <= client_memory()

@@ -7,11 +7,11 @@ import os
 import time
 
 import pytest
+from result_packages import START, job
 
-from experiments.workloads.discovery.phase_use import SERVERS, WORKERS, phases_used, thinned
-from experiments.workloads.discovery.sampler import Samples
-from experiments.workloads.discovery.serving import COMMAND, QUEUE_MANAGER, ServingMeter, processors_between
-from packages import START, job
+from experiments.workloads.discovery.figures import phases_used, processors_between, thinned
+from experiments.workloads.discovery.result import SERVERS, WORKERS
+from experiments.workloads.discovery.sampler import COMMAND, QUEUE_MANAGER, Samples, ServingMeter
 
 
 def test_this_command_is_counted() -> None:
@@ -48,7 +48,6 @@ def test_of_many_tasks_the_ends_stay() -> None:
 
 
 def test_of_each_task_that_is_kept_it_is_known_when_its_turn_was() -> None:
-    """Shortest first, and how many were claimed before it: the capacity model hands tasks out in that order."""
     told = job(40.0)
     spans = [("w1", 0, "walk", START + at, START + at + lasted) for at, lasted in ((2.0, 1.0), (0.0, 4.0), (1.0, 3.0))]
     table = dataclasses.replace(told.tables["task_spans"], rows=tuple(spans))

@@ -6,12 +6,11 @@ import dataclasses
 from collections.abc import Callable
 
 import pytest
+from result_packages import START, job
 
 from core.operations import Op
-from experiments.workloads.discovery.series import times_of
-from experiments.workloads.discovery.steadiness import steadiness
-from experiments.workloads.discovery.tables import JobTables
-from packages import START, job
+from experiments.workloads.discovery.figures import steadiness, times_of
+from experiments.workloads.discovery.observed import JobTables
 
 SECONDS = 160.0  # 40 a phase
 
@@ -32,7 +31,6 @@ def late(row: dict[str, object]) -> bool:
 
 
 def test_each_phase_is_judged_by_itself() -> None:
-    """Without its first and last tenth; a phase under a tenth of the run is left out."""
     whole = job(SECONDS)
     found = steadiness([whole], times_of([whole]))
     assert [(one.what, one.start_s, one.seconds, one.steady) for one in found] == [

@@ -16,9 +16,8 @@ from core.errors import UsageError
 from core.operations import NullRecorder
 from core.storage.layer import Storage
 from experiments.conditions import configuration_hash, database_places
-from experiments.workloads.discovery import content
-from experiments.workloads.discovery.content import content_of
-from experiments.workloads.discovery.corpus import look_at
+from experiments.workloads.discovery import corpus as content
+from experiments.workloads.discovery.corpus import content_of, look_at
 from monitoring.machine import WorkerMeter, host_seconds, place
 
 
@@ -27,7 +26,6 @@ def _source(directory: Path) -> PreparedSource:
 
 
 def test_a_directory_is_known_by_its_listing(custodians: Path) -> None:
-    """Without dataset.json the paths and sizes identify the data; a corpus has its own hash; nothing is refused."""
     first = look_at(_source(custodians))
     assert first.hash.startswith("listing:")
     assert (first.files, first.raw_bytes) == (2, 6)
@@ -42,7 +40,6 @@ def test_a_directory_is_known_by_its_listing(custodians: Path) -> None:
 
 
 def test_a_corpus_has_the_hash_of_its_generator(tmp_path: Path) -> None:
-    """dataset.json speaks for a corpus; a damaged one is refused."""
     data = tmp_path / "data" / "ann"
     data.mkdir(parents=True)
     (data / "a").write_text("x")
@@ -58,7 +55,6 @@ def test_a_corpus_has_the_hash_of_its_generator(tmp_path: Path) -> None:
 
 
 def test_the_time_of_workers_is_counted_after_their_end(tmp_path: Path) -> None:
-    """Threads of workers and their sandboxes below this process count, other processes do not, and the sum outlives them."""
     spin = "import time, sys\nwhile (s := time.process_time()) < 0.3: pass\nprint(s, flush=True)\nsys.stdin.read()"
     meter = WorkerMeter(os.getpid())
     before = meter.read()[0]
@@ -86,7 +82,6 @@ def test_the_host_is_never_busier_than_time_allows() -> None:
 
 
 def test_places_tell_their_mount_and_the_hash_ignores_order(tmp_path: Path) -> None:
-    """Where the databases' files lie is told against the storage under test; equal configurations hash alike."""
     found = place(tmp_path)
     assert found["mount"]["type"]
     assert found["free_bytes"] <= found["total_bytes"]
@@ -97,7 +92,6 @@ def test_places_tell_their_mount_and_the_hash_ignores_order(tmp_path: Path) -> N
 
 
 def test_content_is_told_from_content_of_the_same_size(custodians: Path) -> None:
-    """Zeroes in place of a text: the listing is the same, the content is not; that of nothing changed is."""
     corpus = look_at(_source(custodians))
     before = content_of(corpus)
     assert (before.files, before.of_files, before.bytes, before.of_bytes) == (2, 2, 6, 6)
@@ -110,7 +104,6 @@ def test_content_is_told_from_content_of_the_same_size(custodians: Path) -> None
 def test_a_sample_is_the_same_for_the_same_data_and_says_how_much(
     custodians: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Whole files while there is room, of long ones blocks from the first to the last byte."""
     for number in range(40):
         (custodians / "bob" / f"{number}.txt").write_bytes(b"%d" % number * 50)
     corpus = look_at(_source(custodians))

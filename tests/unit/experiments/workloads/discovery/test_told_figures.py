@@ -7,14 +7,13 @@ from typing import Any
 
 import pytest
 from job_figures import GROUP, figures
+from result_packages import CALL_TIME, IO, START, job, job_result
 
 from controller.jobs.figures import FilerFigures, merge
 from experiments.workloads.discovery.figures import told_result
-from packages import CALL_TIME, IO, START, job, job_result
 
 
 def test_a_job_has_what_its_rows_say() -> None:
-    """Whatever the figures said of times, rates and calls; the rest is as it was, marks of percentiles with it."""
     said = job_result() | {"elapsed_s": 1.0, "gb_per_hour_raw": 9.0, "phases": {}, "calls": {}}
     told = told_result(said, [job(40.0)])
     assert (told["elapsed_s"], told["gb_per_hour_raw"], told["phases"]["walk"]) == (40.0, 90.0, 10.0)
@@ -24,7 +23,6 @@ def test_a_job_has_what_its_rows_say() -> None:
 
 
 def test_a_group_is_put_together_again() -> None:
-    """Of its jobs as their rows have them; who it is, and what was seen from outside, stays."""
     jobs = [figures(job_id=uuid.UUID(int=n), database=f"db{n}") for n in (1, 2)]
     group = merge(jobs, **GROUP, call_time=CALL_TIME, io=IO).beside({"filer": FilerFigures(name="nas", scale=2.0)})
     told = told_result(group.to_json(), [job(40.0), job(20.0)])

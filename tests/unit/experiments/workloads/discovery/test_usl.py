@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from experiments.workloads.discovery.sections.usl import LEAST_POINTS, UslFit, fit_usl, t_975
+from experiments.workloads.discovery.sections.scaling import LEAST_POINTS, UslFit, fit_usl, t_975
 
 WORKERS = (1, 2, 4, 8, 16, 24, 32)
 
@@ -58,7 +58,6 @@ def test_measurements_that_are_none_are_left_out() -> None:
 
 
 def test_peak_is_where_throughput_is_highest() -> None:
-    """sqrt((1 - σ) / κ), and none where more workers never hurt."""
     fit = fit_usl([(n, _law(n, 10, 0.19, 0.0009)) for n in WORKERS])
     assert fit is not None
     assert fit.peak == pytest.approx(30.0, rel=1e-3)
@@ -66,7 +65,6 @@ def test_peak_is_where_throughput_is_highest() -> None:
 
 
 def test_t_values() -> None:
-    """Two-sided 95 %: the textbook's values at both ends."""
     assert t_975(1) == 12.706
     assert t_975(30) == 2.042
     assert t_975(1000) == 1.96

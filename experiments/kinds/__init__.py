@@ -1,1 +1,0 @@
-"""Kinds of experiment: which points are measured, and in what order."""

@@ -1,0 +1,301 @@
+"""The sections that every report has: points, length and steady state, knee, full disclosure."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Iterator, Mapping
+from datetime import UTC, datetime
+
+from controller.timeline.thresholds import CPU_SHARE, RUN_QUEUE_SHARE
+from experiments.report import words
+from experiments.report.parts import (
+    Cell,
+    Column,
+    Html,
+    Parts,
+    Plot,
+    Series,
+    Tabled,
+    note,
+    paragraph,
+    section,
+    table,
+    tabled,
+    tag,
+)
+from experiments.report.plots import drawing, new_figure, plain
+from experiments.report.style import FAINT, WARN, line_style, marker, series_colour
+from experiments.report.views import LIMITED, held, load, middle, named
+from experiments.result.schema import Knee, Point, Result, Steady
+from experiments.result.steady import RULE
+from experiments.workload import About, Figure
+from experiments.workloads import about
+
+
+@section("points", "The points")
+def points(result: Result) -> Parts:
+    """Figures of every point with their intervals, and whether the generator limited it."""
+    workload = about(result.workload)
+    return (
+        tabled("points", _columns(result, workload), result.points, mark=lambda point: bool(point.marks)),
+        note(_intervals(result)),
+        _reasons(result),
+        note(_rule(workload)),
+    )
+
+
+def _columns(result: Result, workload: About) -> list[Column[Point]]:
+    loads = result.points[0].at.values()
+    return [
+        *(column for name, value in loads.items() for column in _of_load(name, text=isinstance(value, str))),
+        Column("repeats", "repeats", lambda point: len(point.repeats)),
+        *(column for figure in workload.figures for column in _of_figure(figure)),
+        Column("", f"{workload.makers}' CPU", lambda point: middle(point.repeats).worker_cpu, words.percent),
+        Column("", "labels", lambda point: ", ".join(point.marks), text=True),
+        Column("generator_limited", None, lambda point: int(point.limited)),
+    ]
+
+
+def _of_load(name: str, *, text: bool) -> tuple[Column[Point], ...]:
+    return (
+        Column(name, None, lambda point: point.at.values()[name]),
+        Column("", name, lambda point: str(point.at.shown()[name]), text=text),
+    )
+
+
+def _of_figure(one: Figure) -> tuple[Column[Point], ...]:
+    """Its median with the interval in the report; three columns in the CSV."""
+    title = None if one.aside else one.title
+    return (
+        Column(one.name, title, lambda point: point.figures.get(one.name), one.write, missing=one.missing),
+        Column(f"{one.name}_low", None, lambda point: getattr(point.figures.get(one.name), "low", None)),
+        Column(f"{one.name}_high", None, lambda point: getattr(point.figures.get(one.name), "high", None)),
+    )
+
+
+def _intervals(result: Result) -> str:
+    least = min(len(point.repeats) for point in result.points)
+    if least == 1:
+        return "A point with one repeat has no interval: differences between such points prove nothing."
+    every = (estimate for point in result.points for estimate in point.figures.values() if estimate.n == least)
+    coverage = min(estimate.coverage or 0.0 for estimate in every)
+    return (
+        f"Medians of the repeats, with the interval that contains the true median with a probability of "
+        f"{words.percent(coverage)} (order statistics of {words.many(least, 'repeat')}; six or more give 95 %). "
+        "Overlapping intervals do not prove that points are equal. 1 GB is 10⁹ bytes."
+    )
+
+
+def _rule(workload: About) -> str:
+    so = "Without a null baseline it is one" if workload.pair_decides else "So is one"
+    return (
+        f"{workload.rule} {so} whose {workload.makers} use over {words.percent(CPU_SHARE)} of the CPU, or wait for"
+        f" a core for over {words.percent(RUN_QUEUE_SHARE)} of the time in calls: it shows nothing about the storage."
+    )
+
+
+def _reasons(result: Result) -> Html:
+    limited = [(point, reason) for point in result.points if point.limited for reason in point.limits]
+    if limited:
+        lines = [tag("li", f"{named(point, result)}: {reason}") for point, reason in limited]
+        return tag("div", tag("p", f"{LIMITED} points show nothing about the storage:"), tag("ul", *lines))
+    if all(run.null_elapsed_s is None for point in result.points for run in point.repeats):
+        return note("No point was found limited by the generator, but no run has a null baseline to prove it.")
+    return note("No point was limited by the generator.")
+
+
+_SteadyRow = tuple[str, int, Steady]  # the point, the repeat, the interval
+
+
+def _drift(value: float) -> str:
+    return f"{value * 100:+.1f} %".replace("-", "\u2212")
+
+
+_STEADY: tuple[Column[_SteadyRow], ...] = (
+    Column("point", "point", lambda row: row[0], text=True),
+    Column("repeat", "repeat", lambda row: row[1]),
+    Column("of", "of", lambda row: row[2].what, text=True),
+    Column("start_s", None, lambda row: row[2].start_s),
+    Column("seconds", "judged", lambda row: row[2].seconds, words.seconds),
+    Column("rate", "per second", lambda row: row[2].rate, words.figure),
+    Column("spread", "spread", lambda row: row[2].spread, words.percent),
+    Column("drift", "drift", lambda row: row[2].drift, _drift),
+    Column("", "95 % interval of the drift", lambda row: f"{_drift(row[2].drift_low)} to {_drift(row[2].drift_high)}"),
+    Column("drift_low", None, lambda row: row[2].drift_low),
+    Column("drift_high", None, lambda row: row[2].drift_high),
+    Column("steady", "", lambda row: int(row[2].steady), lambda steady: "" if steady else "not steady", text=True),
+)
+
+
+@section("steady", "Length and steady state")
+def steadiness(result: Result) -> Parts:
+    """A line for each interval of each run that is long enough."""
+    rows = [
+        (named(point, result), run.repeat + 1, one)
+        for point in result.points
+        for run in point.repeats
+        for one in run.steady
+    ]
+    if not rows:
+        return (paragraph(_length(result)), note("No interval is long enough."))
+    shown = tabled("steady", _STEADY, rows, mark=lambda row: not row[2].steady)
+    return (paragraph(_length(result)), shown, note(f"Steady: {RULE}."))
+
+
+def _length(result: Result) -> str:
+    shortest = min(run.elapsed_s for point in result.points for run in point.repeats)
+    least = (result.conditions.get("steady_state") or {}).get("min_seconds")
+    rule = f"; a result requires {words.seconds(least)} of each" if least is not None else ""
+    short = [point for point in result.points if point.short]
+    many = f" SHORT: {words.listed(named(point, result) for point in short)}." if short else ""
+    return f"The shortest run took {words.seconds(shortest)}{rule}.{many} Points that are SHORT are not judged."
+
+
+@section("knee", "Peak and knee under the latency bounds")
+def knee(result: Result) -> Parts:
+    """p99 of each bounded op against the rate."""
+    if result.knee is None:
+        return "no latency bound was set (--max-p99 read=20ms sets one)."
+    return (_plot(result, result.knee),)
+
+
+def _plot(result: Result, knee: Knee) -> Plot:
+    rows: list[tuple[Cell, ...]] = []
+    rate = about(result.workload).headlines[0]
+    with drawing():
+        figure, panels = new_figure(len(knee.bounds_us), height=3.2)
+        for number, (axes, (op, bound)) in enumerate(zip(panels, knee.bounds_us.items(), strict=True)):
+            line = [
+                (point.figures[rate.name].median, middle(point.repeats).latency[op].p99_us / 1000, point)
+                for point in result.points if op in middle(point.repeats).latency
+            ]  # fmt: skip
+            axes.plot([x for x, _, _ in line], [p99 for _, p99, _ in line], color=series_colour(number),
+                      linestyle=line_style(number), marker=marker(number), markersize=5)  # fmt: skip
+            for x, p99, point in line:
+                axes.annotate(str(point.at.values()[result.axis]), (x, p99), xytext=(4, 4), textcoords="offset points",
+                              fontsize=8, color=FAINT.light)  # fmt: skip
+            axes.axhline(bound / 1000, color=WARN.light, linewidth=1, linestyle="--")
+            axes.set_title(f"{op}, bound {plain(bound / 1000)} ms")
+            axes.set_xlabel(rate.title)
+            axes.set_ylabel("p99 (ms)" if number == 0 else "")
+            axes.set_xlim(0, 1.1 * max((x for x, _, _ in line), default=1.0))
+            axes.set_ylim(0, 1.1 * max(bound / 1000, *(p99 for _, p99, _ in line)))
+            rows += [(op, bound, point.at.values()[result.axis], x, p99 * 1000) for x, p99, point in line]
+    series = Series(name="knee", header=("op", "bound_us", result.axis, rate.name, "p99_us"), rows=tuple(rows))
+    return Plot(name="knee", figure=figure, sentence=_sentence(result, knee), series=series)
+
+
+def _sentence(result: Result, knee: Knee) -> str:
+    rate = about(result.workload).headlines[0]
+    peak = result.points[knee.peak]
+    top = words.figure(peak.figures[rate.name].median)
+    text = f"The peak is {top} {rate.title} with {load(peak, result.axis)}; "
+    if knee.knee is None:
+        text += "even the first point exceeds a bound"
+    else:
+        knee_point = result.points[knee.knee]
+        kept = words.figure(knee_point.figures[rate.name].median)
+        text += f"the last point within every bound is {named(knee_point, result)} with {kept}"
+    return f"{text} ({knee.broken or 'no bound was exceeded'}). Numbers at the markers are {result.axis}."
+
+
+@section("disclosure", "Full disclosure")
+def disclosure(result: Result) -> Parts:
+    """The conditions of the result, then all runs."""
+    return (conditions_table(result.conditions), _runs(result))
+
+
+def conditions_table(conditions: Mapping[str, object]) -> Tabled:
+    """Conditions, however nested, one a line."""
+    flat = list(flattened(conditions))
+    rows = [(tag("code", key), _shown(value)) for key, value in flat]
+    shown = table(("condition", "value"), rows, text_columns=frozenset({0, 1}), caption="Conditions")
+    series = Series(
+        name="conditions", header=("condition", "value"), rows=tuple((key, str(value)) for key, value in flat)
+    )
+    return Tabled(table=shown, series=series)
+
+
+def flattened(data: object, prefix: str = "") -> Iterator[tuple[str, object]]:
+    """Nested mappings and lists as (dotted key, plain value), in the order they have; empty ones keep a row."""
+    if isinstance(data, Mapping) and data:
+        for key, value in data.items():
+            yield from flattened(value, f"{prefix}.{key}" if prefix else str(key))
+    elif isinstance(data, list | tuple) and any(isinstance(one, Mapping | list | tuple) for one in data):
+        for number, value in enumerate(data, 1):
+            yield from flattened(value, f"{prefix}.{number}" if prefix else str(number))
+    else:
+        yield prefix, data
+
+
+def _shown(value: object) -> Html | str:
+    if value is None:
+        return "not known"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, list | tuple):
+        return ", ".join(str(one) for one in value) or "none"
+    if isinstance(value, Mapping) or value == "":
+        return "none"
+    if isinstance(value, int) and value >= 10_000:
+        return f"{value:,}"
+    return str(value)
+
+
+def _runs(result: Result) -> Tabled:
+    workload = about(result.workload)
+    runs = sorted(((run, point) for point in result.points for run in point.repeats), key=lambda pair: pair[0].order)
+    figures = [figure for figure in workload.figures if figure.name != "elapsed_s"]
+    rows: list[tuple[object, ...]] = []
+    numbers: list[tuple[Cell, ...]] = []
+    for run, point in runs:
+        values = [(figure, figure.of(run)) for figure in figures]
+        noted = [of(run) for of in workload.notes.values()]
+        rows.append(
+            (
+                run.order + 1,
+                held(named(point, result)),
+                run.repeat + 1,
+                f"{datetime.fromtimestamp(run.started_at, UTC):%Y-%m-%d %H:%M:%S}",
+                words.seconds(run.elapsed_s),
+                *(figure.missing if value is None else figure.write(value) for figure, value in values),
+                *("–" if one is None else words.figure(one) if isinstance(one, float) else one for one in noted),
+            )
+        )
+        key = (run.order, *point.at.values().values(), run.repeat, run.started_at, run.elapsed_s)
+        numbers.append((*key, *(value for _, value in values), *noted))
+    header = ("order", "point", "repeat", "started (UTC)", "elapsed", *(f.title for f in figures), *workload.notes)
+    columns = ("order", *result.points[0].at.values(), "repeat", "started_at", "elapsed_s", *(f.name for f in figures),
+               *workload.notes)  # fmt: skip
+    shown = table(header, rows, text_columns=frozenset({1}), caption="All runs in the order of their start")
+    return Tabled(table=shown, series=Series(name="runs", header=columns, rows=tuple(numbers)))
+
+
+@section("tuning", "Settings")
+def tuning(result: Result) -> Parts:
+    """How far each setting of a `tune` came, and the comparison of the last one with the default."""
+    found, rate = result.tuning, about(result.workload).headlines[0]
+    assert found is not None  # of this kind alone
+
+    def compared(point: Point) -> float | None:
+        last = (found.best, found.default)
+        values = rate.values(point.repeats[-found.compared :]) if result.points.index(point) in last else []
+        return statistics.median(values) if values else None
+
+    columns: tuple[Column[Point], ...] = (
+        Column("setting", "setting", lambda point: point.at.on(result.axis), text=True),
+        Column("rounds", "rounds", lambda point: sum(result.points.index(point) in one for one in found.rounds)),
+        Column("repeats", "runs", lambda point: len(point.repeats)),
+        Column(
+            rate.name, f"{rate.title}, median of all runs", lambda point: point.figures[rate.name].median, rate.write
+        ),
+        Column(f"{rate.name}_compared", f"{rate.title}, runs of the comparison", compared, rate.write),
+    )
+    rule = (
+        f"Successive halving: {words.many(len(found.rounds), 'round')}, each with twice the repeats of the one before; the better"
+        f" half stays. Then the last setting and the default were run {found.compared} times again, in random order. The gain is"
+        " computed from these runs only: those of the rounds favour what was lucky in them."
+    )
+    return tabled("tuning", columns, result.points, mark=lambda point: result.points.index(point) == found.best), note(
+        rule
+    )

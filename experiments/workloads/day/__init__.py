@@ -1,0 +1,150 @@
+"""The business day: matters of several clients arrive, and each is discovered, reviewed, extracted, imaged and exported."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from controller.jobs.rates import duration
+from controller.labels.rules import is_cached
+from controller.timeline.thresholds import STORAGE_SHARE
+from core.job_types import JobType
+from experiments.kinds import Cases, Search
+from experiments.report import words
+from experiments.result.statistics import estimate, interval_text
+from experiments.workload import About, Figure, Same, Telling, one_decimal
+from experiments.workloads.day.result import (
+    NAME,
+    P95,
+    DayLoad,
+    DayPoint,
+    DayResult,
+    DayRun,
+    Prediction,
+    fairness,
+    mean_response_s,
+    p95_s_per_gb,
+    score_of,
+)
+from experiments.workloads.day.schedule import MOST_MATTERS
+from experiments.workloads.discovery.result import SHARE
+
+if TYPE_CHECKING:
+    from experiments.report.parts import Section
+
+
+FIRST = 4  # matters a day that a search begins with
+CLOSE = 0.1  # of the load carried: how close a search comes to it
+
+
+def _sections(result: DayResult) -> list[Section]:
+    from experiments.workloads.day.sections import sections  # draws: matplotlib is slow to come
+
+    return sections(result)
+
+
+def _near_null(runs: Sequence[DayRun]) -> str | None:
+    shares = [run.storage_share for run in runs if run.storage_share is not None]
+    if not shares or (share := estimate(shares)).median >= STORAGE_SHARE:
+        return None
+    return f"the storage share is {interval_text(share, words.percent)} (under {words.percent(STORAGE_SHARE)})"
+
+
+class DayTelling(Telling):
+    """`surroundings` as `Day.surroundings` has them."""
+
+    def emulated(self, point: DayPoint) -> str | None:
+        """The same for every point."""
+        filer = self.surroundings["emulated_filer"]
+        return filer and str(filer["label"])
+
+    def cached(self, points: Sequence[DayPoint]) -> bool:
+        """Matters read the same few sources again and again: each counts once."""
+        once = {job.source: job.bytes for point in points for run in point.repeats for job in run.discoveries}
+        return is_cached(sum(once.values()), self.surroundings["cache"]["client_memory_bytes"] + self.filer_cache.bytes)
+
+    def undeclared(self) -> bool:
+        """As of a discovery."""
+        return self.filer_cache.undeclared
+
+    def _predicted(self) -> Prediction | None:
+        found = self.surroundings["predicted"]
+        return None if found is None else Prediction(**{**found, "curve": tuple(map(tuple, found["curve"]))})
+
+    def beside(self, points: Sequence[DayPoint]) -> Mapping[str, Any]:
+        """The score, and what was predicted."""
+        return {
+            "score": score_of(points, self.surroundings["schedule"]["within_s_per_gb"]),
+            "predicted": self._predicted(),
+        }
+
+    def sentence(self, points: Sequence[DayPoint]) -> str:
+        """Matters carried, where it broke, and the overall response time."""
+        score = score_of(points, self.surroundings["schedule"]["within_s_per_gb"])
+        bound = f"95 % of discoveries within {duration(score.within_s_per_gb)} a GB"
+        said = [f"{score.carried:,} matters/day with {bound}" if score.carried else f"no load measured has {bound}"]
+        if score.broken is not None:
+            point = next(point for point in points if point.at.matters == score.broken)
+            said.append(f"{score.broken:,} matters/day take {duration(point.figures[P95].median)} a GB")
+        if score.overall_response is not None:
+            said.append(f"overall response time {interval_text(score.overall_response, one_decimal)} s a discovery")
+        if (predicted := self._predicted()) is not None:
+            said.append(f"the simulator predicted {predicted.carried:,} matters/day before the run")
+        return "; ".join(said)
+
+
+def _gb_per_hour(run: DayRun) -> float:
+    return sum(job.bytes for job in run.discoveries) / 1e9 / run.elapsed_s * 3600
+
+
+def _calls_per_s(run: DayRun) -> float:
+    return sum(job.calls_made for job in run.jobs) / run.elapsed_s
+
+
+ABOUT = About(
+    name=NAME,
+    title="day",
+    result=DayResult,
+    point=DayPoint,
+    figures=(
+        Figure(name="in_time", title="discoveries in time", of=lambda run: float(run.in_time), headline=True),
+        Figure(name=P95, title="s/GB for 95 %", of=p95_s_per_gb, headline=True),
+        Figure(name="response_s", title="mean response s", of=mean_response_s),
+        Figure(name="gb_per_hour_discovered", title="GB/hour discovered", of=_gb_per_hour),
+        Figure(name="calls_per_s", title="calls/s", of=_calls_per_s),
+        Figure(name="fairness", title="fairness", of=fairness, write=words.figure),
+        Figure(name=SHARE, title="storage share", of=lambda run: run.storage_share, write=words.percent),
+        Figure(name="elapsed_s", title="elapsed s", of=lambda run: run.elapsed_s),
+    ),
+    sections=_sections,
+    notes={
+        "matters": lambda run: len(run.discoveries),
+        "jobs": lambda run: sum(j.type in set(JobType) for j in run.jobs),
+    },
+    same=(
+        Same(name="schedule", path=("schedule",)),
+        Same(name="corpus raw_bytes", path=("corpus", "raw_bytes")),
+    ),
+    near_null=_near_null,
+    pair_decides=True,
+    rule=(
+        "The storage share of a day is 1 − response times on null storage ÷ response times, over all jobs: a day lasts as long"
+        " as its schedule. Fairness is Jain's index over clients of the seconds a GB of their discoveries."
+    ),
+    telling=DayTelling,
+)
+
+
+def searched(at: DayLoad, loads: Sequence[int], within: float, *, repeats: int, seed: int) -> Cases:
+    """The points of an experiment: these loads; with none the matters alone, and then the highest load within the bound."""
+    if loads:
+        points = [dataclasses.replace(at, matters=load) for load in sorted(set(loads))]
+        return Cases("matters", points, repeats=repeats, seed=seed)
+    base = dataclasses.replace(at, matters=FIRST)
+    search = Search(
+        base=base.values(), axis="matters", figure=P95, bound=within, most=MOST_MATTERS, least=FIRST, within=CLOSE
+    )
+    figure = next(one for one in ABOUT.figures if one.name == P95)
+    alone = dataclasses.replace(at, matters=0)
+    return Cases("matters", [alone], repeats=repeats, seed=seed, search=search, base=base, figure=figure)

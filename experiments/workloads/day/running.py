@@ -1,0 +1,221 @@
+"""Carries the matters of a day: each arrives at its time whatever the others do, and its steps follow each other."""
+
+from __future__ import annotations
+
+import dataclasses
+import time
+import uuid
+from collections import deque
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from functools import partial
+
+from controller.browse.counts import count_job
+from controller.databases import JobHandle, Jobs, alone
+from controller.filer.choice import filer_choice
+from controller.jobs.create import create_discovery
+from controller.jobs.disturbances import disturbances
+from controller.jobs.groups.find import refresh
+from controller.jobs.plan import DiscoveryPlan
+from controller.jobs.results import wait_for_frames
+from controller.jobs.run import Crew, Outcome, judge
+from controller.jobs.source import PreparedSource
+from controller.search.found import search_all
+from controller.search.named import tag_items
+from controller.search.opened import opened_index
+from core.errors import RunFailed
+from core.job_types import JobType, types_with
+from core.operations import NullRecorder, Op
+from core.records import JobState
+from core.services import check_kept
+from core.storage.layer import Storage
+from experiments.workloads.day.result import SEARCH, TAG, DayJob
+from experiments.workloads.day.schedule import Matter
+from experiments.workloads.discovery.observed import JobTables, read_tables
+from experiments.workloads.discovery.run_point import Load
+from experiments.workloads.discovery.site import Deployment
+from search.found import uuids
+from sql.jobs import get_job
+
+QUERY = "agreement OR meeting OR report"
+_SHOWN = 100  # hits that a reviewer is shown
+_REVIEWERS = 2  # review actions and new jobs at the same time: connections of this process
+_LOOK_SECONDS = 0.05
+_AT_REST = (JobState.PAUSED, JobState.SUSPENDED, JobState.CANCELLED)
+
+Awaited = Callable[[], bool]
+
+
+@dataclasses.dataclass(slots=True, kw_only=True)
+class Step:
+    """A job or a review action of a matter."""
+
+    record: DayJob
+    handle: JobHandle | None  # None: a review action
+
+
+class Running:
+    """One run. `sources`: the directory of each custodian by the name that the schedule has."""
+
+    def __init__(
+        self, deployment: Deployment, crew: Crew, source: PreparedSource, sources: Mapping[str, tuple[bytes, int]], load: Load
+    ) -> None:  # fmt: skip
+        self._deployment, self._crew, self._load = deployment, crew, load
+        self._source, self._sources = source, sources
+        (self._database,) = deployment.databases
+        self._filer = Storage(NullRecorder())
+        self._steps: list[Step] = []
+        self._states: dict[uuid.UUID, JobState] = {}  # of jobs that are awaited
+        self.began = load.clock.now()
+        self.disturbed: list[str] = []
+
+    def carry(self, matters: Sequence[Matter], *, one_by_one: bool) -> None:
+        """All of them to their end; the workers are up. Raises RunFailed for a job that did not end well, SystemFault, HostLost."""
+        waiting = deque(enumerate(matters))
+        active: list[tuple[Iterator[Awaited], Awaited]] = []
+        with ThreadPoolExecutor(_REVIEWERS) as self._pool:
+            while waiting or active:
+                now = self._now()
+                while waiting and (not active if one_by_one else now >= waiting[0][1].arrives_s):
+                    number, matter = waiting.popleft()
+                    due = now if one_by_one else matter.arrives_s
+                    active.append((self._matter(number, matter, due, counted=one_by_one), lambda: True))
+                self._look()
+                active = [(steps, then) for steps, awaited in active
+                          if (then := next(steps, None) if awaited() else awaited) is not None]  # fmt: skip
+                time.sleep(_LOOK_SECONDS)
+        for step in self._steps:
+            if step.handle is not None:
+                wait_for_frames(step.handle, self._load.clock)
+
+    def records(self) -> tuple[tuple[DayJob, ...], tuple[JobTables, ...]]:
+        """Of every step, and the rows of every job; while the databases are there."""
+        tables = read_tables([step.handle for step in self._steps if step.handle is not None])
+        rows = iter(tables)
+        done = [
+            step.record if step.handle is None else self._finished(step.handle, step.record, next(rows))
+            for step in self._steps
+        ]
+        return tuple(sorted(done, key=lambda job: (job.matter, job.due_s))), tables
+
+    def _now(self) -> float:
+        return self._load.clock.now() - self.began
+
+    def _look(self) -> None:
+        """Look at the workers, and at every job that is awaited."""
+        assert self._crew.cluster is not None
+        check_kept(self._crew.settings)
+        self._crew.cluster.check()
+        with self._database.transaction() as conn:
+            for job in self._states:
+                self._states[job] = get_job(conn, job).state
+        for job, state in self._states.items():
+            if state in _AT_REST:
+                raise RunFailed(f"job {job} is {state}; the experiment ends without a result")
+
+    def _matter(self, number: int, matter: Matter, due: float, *, counted: bool) -> Iterator[Awaited]:
+        """Its steps; what each waits for is given, and it goes on when that is so."""
+        record = DayJob(matter=number, client=matter.client, source=matter.source, type="", due_s=due, ended_s=due,
+                        raw_bytes=self._sources[matter.source][1])  # fmt: skip
+        found = yield from self._job(record, JobType.DISCOVERY, 1.0, partial(self._discover, number, matter), counted)
+        yield from self._action(record, SEARCH, 1.0, partial(self._search, found))
+        for step, share in matter.shares.items():
+            yield from self._action(record, TAG, share, partial(self._tag, found, step, share))
+        for step in matter.steps:
+            create = partial(self._produce, JobType(step), found, f"M{number + 1}-{step}-")
+            yield from self._job(record, step, matter.shares[step], create, counted)
+
+    def _job(
+        self, record: DayJob, kind: str, share: float, create: Callable[[], JobHandle], counted: bool
+    ) -> Iterator[Awaited]:
+        cpu = self._deployment.leased.cpu_s() if counted else 0.0
+        due = record.due_s if kind == JobType.DISCOVERY and not counted else self._now()
+        made: Future[JobHandle] = self._pool.submit(create)
+        yield made.done
+        handle = made.result()
+        self._states[handle.id] = JobState.RUNNING
+        yield lambda: self._states[handle.id].over
+        del self._states[handle.id]
+        ended = self._now()
+        used = self._deployment.leased.cpu_s() - cpu if counted else None
+        self._steps.append(Step(handle=handle, record=dataclasses.replace(
+            record, type=str(kind), due_s=due, ended_s=ended, share=share, cpu_s=used)))  # fmt: skip
+        return handle
+
+    def _action(self, record: DayJob, kind: str, share: float, act: Callable[[], int]) -> Iterator[Awaited]:
+        due = self._now()
+        done: Future[int] = self._pool.submit(act)
+        yield done.done
+        self._steps.append(Step(handle=None, record=dataclasses.replace(
+            record, type=kind, due_s=due, ended_s=self._now(), share=share, items=done.result())))  # fmt: skip
+
+    def _discover(self, number: int, matter: Matter) -> JobHandle:
+        settings = self._deployment.settings
+        options = dataclasses.replace(
+            self._load.options, index_engine=settings.index_engine, filer=filer_choice(settings)
+        )
+        plan = DiscoveryPlan(
+            options=options, name=f"matter {number + 1}", client=matter.client, project=f"matter {number + 1}"
+        )
+        source = dataclasses.replace(self._source, directories=(self._sources[matter.source][0],), others=0)
+        crew = self._crew
+        return _only(
+            create_discovery(
+                [self._database], self._filer, settings, source, plan, workers=crew.workers, slots=crew.slots
+            )
+        )
+
+    def _search(self, found: JobHandle) -> int:
+        opened = partial(opened_index, settings=self._deployment.settings)
+        return search_all([found], opened, QUERY, _SHOWN)[1]
+
+    def _tag(self, found: JobHandle, step: str, share: float) -> int:
+        """A share of its items gets the tag of a step; ids are hashes, so the first ones are a sample."""
+        with opened_index(found, self._deployment.settings) as index:
+            ids = index.items.ids
+        chosen = uuids(ids[: max(1, round(share * len(ids)))])
+        return tag_items([found], _tag_of(step), chosen).changed
+
+    def _produce(self, kind: JobType, found: JobHandle, prefix: str) -> JobHandle:
+        settings, crew = self._deployment.settings, self._crew
+        found = _only(refresh(alone(found)))  # as it is now that it has ended
+        out = settings.storage / "out" / uuid.uuid4().hex
+        return _only(types_with(kind).create(
+            kind, [found], str(out), self._filer, settings, name=found.job.name, workers=crew.workers, slots=crew.slots,
+            filer=filer_choice(settings), tag=_tag_of(kind), prefix=prefix,
+        ))  # fmt: skip
+
+    def _finished(self, handle: JobHandle, record: DayJob, rows: JobTables) -> DayJob:
+        """With its end by the database's clock, and what it did."""
+        counts = count_job(handle)
+        outcome = Outcome(state=counts.summary.job.state, reason=None, interrupted=False, calls_complete=True)
+        if remark := judge(outcome, str(handle.id), len(counts.violation_lines)):
+            raise RunFailed(remark)
+        with handle.database.transaction() as conn:
+            self.disturbed += disturbances(conn, handle.id)
+        progress, produces = counts.progress, handle.job.options.type.produces
+        calls: dict[str, dict[str, tuple[int, int]]] = {}
+        for row in rows.rows("call_seconds"):
+            of = calls.setdefault(row.phase, {})
+            number, nbytes = of.get(op := Op(row.op).label, (0, 0))
+            of[op] = number + row.calls, nbytes + row.bytes
+        tasks: dict[str, tuple[float, ...]] = {}
+        for row in rows.rows("task_spans"):
+            tasks[row.phase] = (*tasks.get(row.phase, ()), round(row.finished - row.claimed, 4))
+        (times,) = rows.rows("job_times")
+        return dataclasses.replace(
+            record, ended_s=round(times.finished - self.offset_s - self.began, 4), calls=calls, tasks=tasks,
+            items=progress.items if produces else counts.items,
+            bytes=progress.extracted_bytes + (0 if produces else progress.raw_bytes),
+        )  # fmt: skip
+
+    offset_s = 0.0  # the database's clock less this host's
+
+
+def _tag_of(step: str) -> str:
+    return f"for {step}"
+
+
+def _only(jobs: Jobs) -> JobHandle:
+    (handle,) = jobs.each
+    return handle

@@ -1,0 +1,235 @@
+"""What was counted of a run besides its calls: exceptions, what members of the crew used, the array's own counters."""
+
+from __future__ import annotations
+
+from statistics import median
+from typing import NamedTuple
+
+from experiments.report import words
+from experiments.report.parts import (
+    Cell,
+    Column,
+    Html,
+    Parts,
+    Series,
+    Tabled,
+    note,
+    paragraph,
+    section,
+    series,
+    table,
+    tabled,
+)
+from experiments.report.views import held
+from experiments.workloads.discovery.result import ContainerUse, Point, Result, Run
+from experiments.workloads.discovery.views import KEYS, middle_run, point_name, totals_by_key
+
+
+@section("exceptions", "Exceptions")
+def exceptions(result: Result) -> Parts:
+    """By code, for each run; the same corpus must give the same ones to each job."""
+    runs = [(point, run, totals_by_key(run, "exceptions")) for point in result.points for run in point.repeats]
+    codes = sorted({code for _, _, totals in runs for code in totals})
+    if not codes:
+        said = f"No exception was recorded in {words.many(len(runs), 'run')}."
+        return (paragraph(said),)
+    columns = (*KEYS, *map(_of_code, codes))
+    shown = Tabled(table=_table(codes, _alike(result)), series=series("exceptions", columns, runs))
+    return (shown, paragraph(_exceptions_sentence(result)))
+
+
+def _of_code(code: str) -> Column[tuple[Point, Run, dict[str, int]]]:
+    return Column(code, None, lambda row: row[2].get(code, 0))
+
+
+def _table(codes: list[str], columns: list[tuple[str, dict[str, int]]]) -> Html:
+    """Codes down and runs across, or the other way where there are more runs than codes."""
+    if len(columns) > len(codes):
+        rows = [(name, *(words.count(totals.get(code, 0)) for code in codes)) for name, totals in columns]
+        return table(("runs", *codes), rows)
+    across = [(code, *(words.count(totals.get(code, 0)) for _, totals in columns)) for code in codes]
+    return table(("exception", *(name for name, _ in columns)), across)
+
+
+def _alike(result: Result) -> list[tuple[str, dict[str, int]]]:
+    """A row for the runs of a point; one for all points of as many databases where every run found the same."""
+    rows: list[tuple[str, dict[str, int]]] = []
+    for databases in sorted({point.databases for point in result.points}):
+        points = [point for point in result.points if point.databases == databases]
+        runs = [(point, run, totals_by_key(run, "exceptions")) for point in points for run in point.repeats]
+        totals = runs[0][2]
+        if all(other == totals for _, _, other in runs):
+            which = "the run" if len(runs) == 1 else f"each of {len(runs)} runs"
+            rows.append((held(f"{which} with {words.many(databases, 'database')}"), totals))
+        else:
+            rows += [(f"{point_name(p, result.points)}, repeat {r.repeat + 1}", other) for p, r, other in runs]
+    return rows
+
+
+def _exceptions_sentence(result: Result) -> str:
+    by_databases: dict[int, list[dict[str, int]]] = {}
+    for point in result.points:
+        by_databases.setdefault(point.databases, []).extend(totals_by_key(run, "exceptions") for run in point.repeats)
+    said = []
+    for databases, totals in sorted(by_databases.items()):
+        where = f" with {words.many(databases, 'database')}" if len(by_databases) > 1 else ""
+        number = sum(totals[0].values())
+        if len(totals) == 1:
+            said.append(f"the run{where} recorded {words.many(number, 'exception')}")
+        elif all(one == totals[0] for one in totals):
+            said.append(
+                f"each of {words.many(len(totals), 'run')}{where} recorded the same {words.many(number, 'exception')}"
+            )
+        else:
+            least, most = (pick(sum(one.values()) for one in totals) for pick in (min, max))
+            said.append(f"the {len(totals)} runs{where} differ: {least:,} to {words.many(most, 'exception')}")
+    text = words.listed(said)
+    return text[0].upper() + text[1:] + "."
+
+
+_RUN = "run-"  # before the services of a run
+
+
+class _Service(NamedTuple):
+    """The containers of one service in the run that stands for a point."""
+
+    point: Point
+    run: Run
+    name: str
+    uses: list[ContainerUse]
+
+    def added(self, field: str) -> int | float | None:
+        """None where it is not known of all."""
+        values = [getattr(use, field) for use in self.uses]
+        return None if None in values else sum(values)
+
+
+def _field(name: str) -> Column[tuple[Point, Run, ContainerUse]]:
+    return Column(name, None, lambda row: getattr(row[2], name))
+
+
+_CSV: tuple[Column[tuple[Point, Run, ContainerUse]], ...] = (
+    *KEYS,
+    Column("service", None, lambda row: _service(row[2])),
+    Column("container", None, lambda row: row[2].name),
+    *map(_field, ("cpu_s", "memory_peak_bytes", "block_read_bytes", "block_write_bytes", "block_source",
+                  "network_received_bytes", "network_sent_bytes")),
+)  # fmt: skip
+
+
+@section("containers", "What the members of the crew used")
+def containers(result: Result) -> Parts:
+    """By point and service, of the run that stands for the point; every container of every run is in the CSV."""
+    if not ran_in_containers(result):
+        return "the workers ran as processes of the command's own host."
+    every = [(point, run, use) for point in result.points for run in point.repeats for use in run.containers]
+    services = [service for point in result.points for service in _services(point)]
+    shown = Tabled(
+        table=tabled("containers", _columns(result), services).table, series=series("containers", _CSV, every)
+    )
+    return (shown, note(_crew_sentence(result)), note(_told(result)))
+
+
+def ran_in_containers(result: Result) -> bool:
+    """Whether any run has containers."""
+    return any(run.containers for point in result.points for run in point.repeats)
+
+
+def _service(use: ContainerUse) -> str:
+    return use.service.removeprefix(_RUN)
+
+
+def _services(point: Point) -> list[_Service]:
+    run = middle_run(point)
+    services: dict[str, list[ContainerUse]] = {}
+    for use in run.containers:
+        services.setdefault(_service(use), []).append(use)
+    return [_Service(point, run, name, uses) for name, uses in sorted(services.items())]
+
+
+def _columns(result: Result) -> tuple[Column[_Service], ...]:
+    processors = _processors(result)
+
+    def share(row: _Service) -> float | None:
+        whole = row.run.elapsed_s * processors
+        return sum(use.cpu_s for use in row.uses) / whole if whole else None
+
+    return (
+        Column("", "point", lambda row: held(point_name(row.point, result.points)), text=True),
+        Column("", "service", lambda row: row.name, text=True),
+        Column("", "containers", lambda row: len(row.uses)),
+        Column("", "CPU", lambda row: row.added("cpu_s"), words.seconds),
+        Column("", "CPU of the host", share, words.percent, missing="not known"),
+        Column("", "peak memory", lambda row: max(use.memory_peak_bytes for use in row.uses), words.size),
+        Column("", "block read", lambda row: row.added("block_read_bytes"), words.size, missing="not known"),
+        Column("", "block written", lambda row: row.added("block_write_bytes"), words.size, missing="not known"),
+        Column("", "network received", lambda row: row.added("network_received_bytes"), words.size),
+        Column("", "network sent", lambda row: row.added("network_sent_bytes"), words.size),
+    )
+
+
+def _processors(result: Result) -> int:
+    hosts = result.conditions.get("hosts") or [{}]
+    return int(hosts[0].get("processors") or 0)
+
+
+def _crew_sentence(result: Result) -> str:
+    said = []
+    for point in result.points if len(result.points) <= 3 else [result.points[0], result.points[-1]]:
+        run = middle_run(point)
+        workers = sum(use.cpu_s for use in run.containers if _service(use) == "worker")
+        servers = sum(use.cpu_s for use in run.containers if _service(use).startswith("db"))
+        name = point_name(point, result.points)
+        beside = f", database servers {words.seconds(servers)}" if servers else ""
+        said.append(f"{name}: workers took {words.seconds(workers)} of CPU time{beside}")
+    return "; ".join(said) + ". Peak memory is the largest member's, of samples, without page cache."
+
+
+def _told(result: Result) -> str:
+    sources = {use.block_source for point in result.points for run in point.repeats for use in run.containers}
+    who = {
+        "engine": "the engine's counters",
+        "control group": "the containers' control groups",
+        "processes": "what the kernel accounts to the containers' processes (/proc/PID/io)",
+    }
+    tellers = [who.get(source, source) for source in sorted(source for source in sources if source)]
+    text = (
+        f"Block I/O is from {words.listed(tellers)}." if tellers else "The containers' block I/O is not available here."
+    )
+    if tellers and None in sources:
+        text += " For some containers it is not available."
+    if "processes" in sources:
+        return f"{text} That holds what they read from and wrote to any file system, a network filer's too."
+    return f"{text} I/O on a network filer is network, not block I/O."
+
+
+_COLUMNS = ("workers", "slots", "databases", "repeat", "counter", "unit", "mean", "peak")
+
+
+def has_array(result: Result) -> bool:
+    """Whether any run has counters of an array."""
+    return any(run.array for point in result.points for run in point.repeats)
+
+
+@section("array", "What the array counted")
+def array(result: Result) -> Parts:
+    """By point and counter: the median of the runs' means, and the highest peak; every run is in the CSV."""
+    rows: list[tuple[object, ...]] = []
+    numbers: list[tuple[Cell, ...]] = []
+    for point in result.points:
+        by_name: dict[tuple[str, str], list[tuple[float, float]]] = {}
+        for run in point.repeats:
+            for use in run.array:
+                by_name.setdefault((use.name, use.unit), []).append((use.mean, use.peak))
+                numbers.append(
+                    (point.workers, point.slots, point.databases, run.repeat, use.name, use.unit, use.mean, use.peak)
+                )
+        for (name, unit), found in sorted(by_name.items()):
+            mean, peak = median(each[0] for each in found), max(each[1] for each in found)
+            shown = (words.figure(mean), words.figure(peak))
+            rows.append((held(point_name(point, result.points)), held(name), held(unit), *shown))
+    series = Series(name="array", header=_COLUMNS, rows=tuple(numbers))
+    header = ("point", "counter", "unit", "mean", "peak")
+    shown_table = Tabled(table=table(header, rows, text_columns=frozenset({0, 1, 2})), series=series)
+    said = "Counted by the filer itself over each run, by its own clock moved to the database's: neither calls nor wire ops."
+    return (shown_table, note(said))

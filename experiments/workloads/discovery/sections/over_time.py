@@ -1,0 +1,437 @@
+"""What happened over a run's time: calls, databases, task queue, slots, phases, and the workers' CPU."""
+
+from __future__ import annotations
+
+import re
+from functools import partial
+
+from controller.timeline.thresholds import CPU_SHARE
+from experiments.report import words
+from experiments.report.parts import Cell, Column, Part, Parts, Plot, Series, Tabled, clean, note, section, tabled
+from experiments.report.plots import (
+    Axes,
+    draw_line,
+    drawing,
+    from_zero,
+    legend_beside,
+    new_figure,
+    over_time,
+    plain,
+    time_unit,
+)
+from experiments.report.style import WARN, series_colour
+from experiments.report.views import binned, held, rates, spread, summed_rates
+from experiments.workloads.discovery.result import Point, Result, Run, TaskSpan
+from experiments.workloads.discovery.views import KEYS, busiest, middle_run, phases_of, point_name, which_run
+
+MOST_LINES = 6
+
+
+@section("calls", "Calls a second over time, by worker count")
+def calls_over_time(result: Result) -> Parts:
+    """One line for each point, from its run of median elapsed time."""
+    with_calls = [point for point in result.points if middle_run(point).series.calls_per_second]
+    if not with_calls:
+        return "no run has call records by second."
+    shown = spread(with_calls, MOST_LINES)
+    parts: list[Part] = [_calls_plot(shown, result), note(
+        "R1's Figure 1 shows filer operations a second; these are calls, what the storage layer did. One call can be no "
+        "wire operation (a cache answered) or several, so the shapes may be compared and the numbers may not."
+    )]  # fmt: skip
+    if len(shown) < len(with_calls):
+        parts.append(note(f"{len(shown)} of {len(with_calls)} points are drawn; the series on disk has the same ones."))
+    return tuple(parts)
+
+
+def calls_of(run: Run) -> list[tuple[float, float]]:
+    """(seconds, calls of all ops in that second), in order of time."""
+    return sorted((at, float(sum(by_op.values()))) for at, by_op in run.series.calls_per_second)
+
+
+def _calls_plot(points: list[Point], result: Result) -> Plot:
+    longest = max(middle_run(point).elapsed_s for point in points)
+    length, unit = time_unit(longest)
+    steps = set()
+    with drawing():
+        figure, (axes,) = new_figure()
+        for number, point in enumerate(points):
+            line, step = binned(calls_of(middle_run(point)))
+            steps.add(step)
+            draw_line(axes, line, number, point_name(point, result.points), length)
+        over_time(axes, unit, "calls a second")
+        legend_beside(axes)
+    return Plot(
+        name="calls", figure=figure, sentence=_calls_sentence(points, result, max(steps)), series=_calls_series(points)
+    )
+
+
+def _calls_sentence(points: list[Point], result: Result, step: int) -> str:
+    said = []
+    for point in points if len(points) <= 3 else [points[0], points[-1]]:
+        calls = calls_of(middle_run(point))
+        at, peak = max(calls, key=lambda sample: sample[1])
+        mean = sum(count for _, count in calls) / max(middle_run(point).elapsed_s, 1.0)
+        said.append(
+            f"{point_name(point, result.points)}: {words.count(peak)} calls a second at the peak, "
+            f"{words.seconds(max(0.0, at))} into the run, {words.count(mean)} on average"
+        )
+    averaged = f" Lines are means over {step} s; peaks are of single seconds." if step > 1 else ""
+    return "; ".join(said) + "." + averaged
+
+
+def _calls_series(points: list[Point]) -> Series:
+    ops = sorted({op for p in points for _, by_op in middle_run(p).series.calls_per_second for op in by_op})
+    rows: list[tuple[Cell, ...]] = []
+    for point in points:
+        run = middle_run(point)
+        for at, by_op in run.series.calls_per_second:
+            rows.append(
+                (point.workers, point.slots, point.databases, run.repeat, at, *(by_op.get(op, 0) for op in ops))
+            )
+    header = ("workers", "slots", "databases", "repeat", "time_s", *(f"{op}_calls" for op in ops))
+    return Series(name="calls", header=header, rows=tuple(rows))
+
+
+@section("databases", "Database activity over time")
+def database_activity(result: Result) -> Parts:
+    """Commits and rows a second, all databases of a point together; the CSV has each database."""
+    sampled = [point for point in result.points if middle_run(point).series.database_activity]
+    if not sampled:
+        return "no run has samples of its databases' counters."
+    plot = _databases_plot(spread(sampled, MOST_LINES), result)
+    remark = "R1's Figure 2 shows iSCSI operations of its SQL server; these are commits and written rows, counted by PostgreSQL."
+    return (plot, note(remark))
+
+
+def _rates(run: Run, field: str) -> list[tuple[float, float]]:
+    """Of all the run's databases together; each is sampled at moments of its own."""
+    samples: dict[str, list[tuple[float, float]]] = {}
+    for at, by_database in run.series.database_activity:
+        for name, activity in by_database.items():
+            samples.setdefault(name, []).append((at, float(activity.get(field, 0))))
+    return summed_rates([rates(one) for one in samples.values()])
+
+
+def _databases_plot(points: list[Point], result: Result) -> Plot:
+    length, unit = time_unit(max(middle_run(point).elapsed_s for point in points))
+    with drawing():
+        figure, (left, right) = new_figure(2)
+        for axes, field in ((left, "commits"), (right, "rows")):
+            for number, point in enumerate(points):
+                line = _rates(middle_run(point), field)
+                draw_line(axes, line, number, point_name(point, result.points), length)
+            over_time(axes, unit, f"{field} a second")
+        legend_beside(right)
+    return Plot(
+        name="databases", figure=figure, sentence=_databases_sentence(points, result), series=_databases_series(points)
+    )
+
+
+def _databases_sentence(points: list[Point], result: Result) -> str:
+    said = []
+    for point in points if len(points) <= 3 else [points[0], points[-1]]:
+        commits, rows = (_rates(middle_run(point), field) for field in ("commits", "rows"))
+        if not commits:
+            continue
+        at, peak = max(commits, key=lambda sample: sample[1])
+        most_rows = max(rate for _, rate in rows)
+        said.append(
+            f"{point_name(point, result.points)}: at most {words.figure(peak)} commits a second "
+            f"({words.seconds(max(0.0, at))} into the run) and {words.figure(most_rows)} rows a second"
+        )
+    return "; ".join(said) + "." if said else "The samples are too few for a rate."
+
+
+def _databases_series(points: list[Point]) -> Series:
+    rows: list[tuple[Cell, ...]] = []
+    for point in points:
+        run = middle_run(point)
+        for at, by_database in run.series.database_activity:
+            for name in sorted(by_database):
+                one = by_database[name]
+                key = (point.workers, point.slots, point.databases, run.repeat, at, name)
+                rows.append((*key, one.get("commits", 0), one.get("rows", 0)))
+    header = ("workers", "slots", "databases", "repeat", "time_s", "database", "commits", "rows")
+    return Series(name="databases", header=header, rows=tuple(rows))
+
+
+@section("queue", "Queue depth over time")
+def queue_depth(result: Result) -> Parts:
+    """Tasks pending, dispatched and running in the busiest point's median run."""
+    point = busiest(result)
+    run = middle_run(point)
+    if not run.series.queue_depth:
+        return "the run has no samples of its task ledger."
+    return (_queue_plot(point, run, which_run(point, result.points)),)
+
+
+def _queue_plot(point: Point, run: Run, where: str) -> Plot:
+    samples = run.series.queue_depth
+    length, unit = time_unit(run.elapsed_s)
+    with drawing():
+        figure, (upper, lower) = new_figure(rows=2, height=3.6)
+        for column, (axes, name) in enumerate(((upper, "pending"), (lower, "dispatched"), (lower, "running"))):
+            draw_line(axes, [(sample[0], sample[column + 1]) for sample in samples], column, name, length)
+        slots = point.workers * point.slots
+        lower.axhline(slots, color=series_colour(5), linewidth=1, linestyle=":", label=words.many(slots, "slot"))
+        for axes in (upper, lower):
+            axes.set_ylabel("tasks")
+            axes.set_xlim(left=0)
+            from_zero(axes, whole=True)
+            legend_beside(axes)
+        lower.set_xlabel(f"time since the first claim ({unit})")
+        upper.tick_params(labelbottom=False)
+    series = Series(name="queue", header=("time_s", "pending", "dispatched", "running"), rows=samples)
+    return Plot(name="queue", figure=figure, sentence=_queue_sentence(samples, slots, where), series=series)
+
+
+def _queue_sentence(samples: tuple[tuple[float, int, int, int], ...], slots: int, where: str) -> str:
+    deepest = max(samples, key=lambda sample: sample[1])
+    full = sum(1 for sample in samples if sample[3] >= slots) / len(samples)
+    starved = sum(1 for sample in samples if sample[3] < slots and sample[1] > 0) / len(samples)
+    at_work = "the slot was busy" if slots == 1 else f"all {slots:,} slots were busy"
+    return (
+        f"With {where}, the most tasks pending were {deepest[1]:,} ({words.seconds(max(0.0, deepest[0]))} into "
+        f"the run); {at_work} in {words.percent(full)} of "
+        f"{words.many(len(samples), 'sample')}, and in {words.percent(starved)} some slot was free though tasks were pending."
+    )
+
+
+@section("phases", "Phases")
+def phases(result: Result) -> Parts:
+    """A bar for each point, cut into its phases."""
+    timed = [point for point in result.points if phases_of(middle_run(point))]
+    if not timed:
+        return "no run has times of its phases."
+    return (_phases_plot(timed, result),)
+
+
+def phase_colours(names: list[str]) -> dict[str, str]:
+    """The same colour for a phase in every figure."""
+    known = ["walk", "expand", "index", "finalise", "ocr"]
+    order = [*known, *(name for name in names if name not in known)]
+    colours = (4, 0, 2, 3, 1, 5)
+    return {name: series_colour(colours[number % len(colours)]) for number, name in enumerate(order)}
+
+
+def _phases_plot(points: list[Point], result: Result) -> Plot:
+    by_point = [phases_of(middle_run(point)) for point in points]
+    names = list(dict.fromkeys(name for phases in by_point for name in phases))
+    length, unit = time_unit(max(sum(phases.values()) for phases in by_point))
+    colours = phase_colours(names)
+    with drawing():
+        figure, (axes,) = new_figure(height=1.3 + 0.34 * len(points))
+        left = [0.0] * len(points)
+        for name in names:
+            widths = [phases.get(name, 0.0) / length for phases in by_point]
+            axes.barh(range(len(points)), widths, left=left, height=0.6, color=colours[name], label=name)
+            left = [start + width for start, width in zip(left, widths, strict=True)]
+        axes.set_yticks(range(len(points)), [point_name(point, result.points) for point in points])
+        axes.invert_yaxis()
+        axes.grid(visible=False, axis="y")
+        axes.xaxis.set_major_formatter(lambda value, _: plain(value))
+        axes.set_xlabel(f"elapsed ({unit})")
+        figure.legend(loc="outside upper right", ncols=len(names))
+    rows: list[tuple[Cell, ...]] = [
+        (point.workers, point.slots, point.databases, name, seconds)
+        for point, phases in zip(points, by_point, strict=True) for name, seconds in phases.items()
+    ]  # fmt: skip
+    series = Series(name="phases", header=("workers", "slots", "databases", "phase", "seconds"), rows=tuple(rows))
+    return Plot(name="phases", figure=figure, sentence=_phases_sentence(points, by_point, result), series=series)
+
+
+def _phases_sentence(points: list[Point], by_point: list[dict[str, float]], result: Result) -> str:
+    said = []
+    for point, phases in (list(zip(points, by_point, strict=True)) if len(points) < 3 else
+                          [(points[0], by_point[0]), (points[-1], by_point[-1])]):  # fmt: skip
+        whole = sum(phases.values()) or 1.0
+        longest = max(phases, key=lambda name: phases[name])
+        share = words.percent(phases[longest] / whole)
+        said.append(f"with {point_name(point, result.points)} {longest} takes {share} of {words.seconds(whole)}")
+    text = words.listed(said)
+    return text[0].upper() + text[1:] + ". Runs of median elapsed time; with several jobs, the longest."
+
+
+MOST_SLOTS = 160
+HIGHEST = 7.4  # inches: with its sentence it fits one printed page
+_MERGE = 1 / 2000  # of the elapsed time: gaps narrower than a pixel are closed, or the page would be megabytes
+
+_Slot = tuple[str, int]
+_Bar = tuple[float, float, str]  # start, end, phase
+
+
+@section("occupancy", "Slot occupancy")
+def occupancy(result: Result) -> Parts:
+    """The tasks of the busiest point's median run, one row for each slot."""
+    point = busiest(result)
+    run = middle_run(point)
+    if not run.series.tasks:
+        return "the run has no record of its tasks' times."
+    rows = by_slot(run.series.tasks)
+    drawn = dict(list(rows.items())[:MOST_SLOTS])
+    parts: list[Part] = [_slots_plot(run, drawn, rows, which_run(point, result.points))]
+    if len(drawn) < len(rows):
+        parts.append(note(f"{len(drawn)} of {len(rows)} slots are drawn; the series on disk has all."))
+    return tuple(parts)
+
+
+def by_slot(tasks: tuple[TaskSpan, ...]) -> dict[_Slot, list[TaskSpan]]:
+    """Tasks by (worker, slot), each in order of time."""
+    rows: dict[_Slot, list[TaskSpan]] = {}
+    for task in sorted(tasks, key=lambda task: (_natural(task[0]), task[1], task[3])):
+        rows.setdefault((task[0], task[1]), []).append(task)
+    return rows
+
+
+def _natural(name: str) -> list[tuple[int, str]]:
+    """Sorts worker-2 before worker-10."""
+    return [(int(part), "") if part.isdecimal() else (-1, part) for part in re.split(r"(\d+)", name)]
+
+
+def merged(tasks: list[TaskSpan], gap: float) -> list[_Bar]:
+    """Bars of a slot's tasks; neighbours of one phase that are nearer than the gap become one."""
+    bars: list[_Bar] = []
+    for _, _, phase, start, end in tasks:
+        if bars and bars[-1][2] == phase and start - bars[-1][1] <= gap:
+            bars[-1] = (bars[-1][0], max(end, bars[-1][1]), phase)
+        else:
+            bars.append((start, end, phase))
+    return bars
+
+
+def busy_share(rows: dict[_Slot, list[TaskSpan]], elapsed_s: float, slots: int) -> float:
+    """Slot-seconds with a task over all slot-seconds of the run."""
+    whole = elapsed_s * slots
+    return sum(end - start for tasks in rows.values() for _, _, _, start, end in tasks) / whole if whole else 0.0
+
+
+def _slots_plot(run: Run, drawn: dict[_Slot, list[TaskSpan]], rows: dict[_Slot, list[TaskSpan]], where: str) -> Plot:
+    from matplotlib.patches import Patch
+
+    length, unit = time_unit(run.elapsed_s)
+    phases = list(dict.fromkeys(task[2] for task in run.series.tasks))
+    colours = phase_colours(phases)
+    with drawing():
+        figure, (axes,) = new_figure(height=min(HIGHEST, 1.2 + 0.2 * max(4, len(drawn))))
+        for place, tasks in enumerate(drawn.values()):
+            for phase in phases:
+                bars = [(start / length, max(end - start, run.elapsed_s * _MERGE) / length)
+                        for start, end, name in merged(tasks, run.elapsed_s * _MERGE) if name == phase]  # fmt: skip
+                if bars:
+                    axes.broken_barh(bars, (place - 0.38, 0.76), facecolors=colours[phase], edgecolor="none")
+        _name_rows(axes, list(drawn))
+        axes.set_ylim(len(drawn) - 0.4, -0.6)
+        axes.set_ylabel("worker and slot")
+        axes.set_xlim(0, max(run.elapsed_s, max(task[4] for task in run.series.tasks)) / length)
+        axes.grid(visible=False, axis="y")
+        axes.set_xlabel(f"time since the first claim ({unit})")
+        patches = [Patch(color=colours[phase], label=phase) for phase in phases]
+        figure.legend(handles=patches, loc="outside upper right", ncols=len(phases))
+    series = Series(name="occupancy", header=("worker", "slot", "phase", "start_s", "end_s"), rows=run.series.tasks)
+    return Plot(name="occupancy", figure=figure, sentence=_slots_sentence(run, rows, where), series=series)
+
+
+def _name_rows(axes: Axes, slots: list[_Slot]) -> None:
+    """The worker and the slot's number at each row; where rows are too thin for that, each worker once in its middle."""
+    first = [n for n, slot in enumerate(slots) if n == 0 or slots[n - 1][0] != slot[0]]
+    if len(slots) <= 32:
+        labels = [f"{clean(worker) if n in first else ''}  {slot}" for n, (worker, slot) in enumerate(slots)]
+        axes.set_yticks(range(len(slots)), labels)
+        return
+    ends = [*first[1:], len(slots)]
+    every = max(1, len(first) // 32)  # of very many workers, not each is named
+    middles = [(start + end - 1) / 2 for start, end in zip(first, ends, strict=True)]
+    axes.set_yticks(middles[::every], [clean(slots[start][0]) for start in first[::every]])
+
+
+def _slots_sentence(run: Run, rows: dict[_Slot, list[TaskSpan]], where: str) -> str:
+    share = busy_share(rows, run.elapsed_s, len(rows))
+    said = f"With {where}, {words.many(len(rows), 'slot')} had a task for {words.percent(share)} of the elapsed time"
+    if run.first_done_s is None or run.last_done_s is None:
+        return f"{said}; when the first and the last slot had ended is not known."
+    tail = run.last_done_s - run.first_done_s
+    return (
+        f"{said}; the first slot had ended at {words.seconds(run.first_done_s)} and the last at "
+        f"{words.seconds(run.last_done_s)}, a straggler tail of {words.percent(tail / max(run.elapsed_s, 1e-9))} of elapsed."
+    )
+
+
+_NULL = ("portions", "held_bytes", "discarded_bytes")  # fields of a null baseline
+
+
+@section("generator", "Worker CPU and run-queue delay")
+def generator(result: Result) -> Parts:
+    """CPU over time, and what decides GENERATOR-LIMITED of each run: storage share; without null baseline the rest."""
+    sampled = [point for point in result.points if middle_run(point).series.worker_cpu]
+    first: Part = note("Worker CPU over time is not shown: no run has samples of it.")
+    if sampled:
+        first = _cpu_plot(spread(sampled, MOST_LINES), result)
+    return (first, _table(result))
+
+
+def _cpu_plot(points: list[Point], result: Result) -> Plot:
+    length, unit = time_unit(max(middle_run(point).elapsed_s for point in points))
+    rows: list[tuple[Cell, ...]] = []
+    with drawing():
+        figure, (axes,) = new_figure()
+        for number, point in enumerate(points):
+            run = middle_run(point)
+            samples = run.series.worker_cpu
+            line = [(at, share * 100) for at, share in samples]
+            draw_line(axes, line, number, point_name(point, result.points), length)
+            rows += [(point.workers, point.slots, point.databases, run.repeat, at, share) for at, share in samples]
+        axes.axhline(CPU_SHARE * 100, color=WARN.light, linewidth=1, linestyle=":", label="bound")
+        axes.set_ylim(0, 105)
+        axes.set_xlim(left=0)
+        axes.set_ylabel("worker CPU (% of the host)")
+        axes.set_xlabel(f"time since the first claim ({unit})")
+        legend_beside(axes)
+    series = Series(name="worker-cpu", header=("workers", "slots", "databases", "repeat", "time_s", "share"),
+                    rows=tuple(rows))  # fmt: skip
+    return Plot(name="worker-cpu", figure=figure, sentence=_cpu_sentence(points, result), series=series)
+
+
+def _cpu_sentence(points: list[Point], result: Result) -> str:
+    said = []
+    for point in points if len(points) <= 3 else [points[0], points[-1]]:
+        run = middle_run(point)
+        said.append(
+            f"{point_name(point, result.points)}: workers take {words.percent(run.worker_cpu)} of the host's CPU "
+            f"and wait for a core for {words.seconds(run.run_queue_s)} in all, compared with {words.seconds(run.call_time_s)} in calls"
+        )
+    return "; ".join(said) + "."
+
+
+def _share(share: float) -> str:
+    """A part of call time in percent, a multiple of it as one."""
+    return words.percent(share) if share <= 1 else f"{words.figure(share)}×"
+
+
+def _on_null(run: Run) -> str:
+    if run.null_elapsed_s is None:
+        return "no null baseline"
+    elapsed = words.seconds(run.null_elapsed_s)
+    return f"{elapsed} in {run.null.portions} portions" if run.null and run.null.portions > 1 else elapsed
+
+
+def _of_null(name: str, row: tuple[Point, Run]) -> Cell:
+    return None if row[1].null is None else getattr(row[1].null, name)
+
+
+def _table(result: Result) -> Tabled:
+    columns: tuple[Column[tuple[Point, Run]], ...] = (
+        *KEYS,
+        Column(
+            "", "point", lambda row: f"{point_name(row[0], result.points)}, repeat {row[1].repeat + 1}", held, text=True
+        ),
+        Column("worker_cpu", "worker CPU", lambda row: row[1].worker_cpu, words.percent),
+        Column("run_queue_s", "run-queue delay", lambda row: row[1].run_queue_s, words.seconds),
+        Column("call_time_s", None, lambda row: row[1].call_time_s),
+        Column("run_queue_share", "over call time", lambda row: row[1].run_queue_share, _share, missing="no call time"),
+        Column("elapsed_s", "elapsed", lambda row: row[1].elapsed_s, words.seconds),
+        Column("null_elapsed_s", None, lambda row: row[1].null_elapsed_s),
+        Column("", "null storage", lambda row: _on_null(row[1])),
+        Column("storage_share", "storage share", lambda row: row[1].storage_share, words.percent),
+        *(Column(f"null_{name}", None, partial(_of_null, name)) for name in _NULL),
+    )
+    return tabled("generator", columns, [(point, run) for point in result.points for run in point.repeats])

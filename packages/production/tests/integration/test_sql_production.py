@@ -1,0 +1,197 @@
+"""What a job that produces asks of the ledger costs the same whatever the planner knows of it."""
+
+from __future__ import annotations
+
+import json
+import uuid
+from typing import Any
+
+from sqlalchemy import Connection
+
+from benchmarks.driver import bare_job
+from core.job_types import JobType
+from core.records import JobOptions, NewTask, Phase
+from production.options import ProductionChoice
+from production.statements import STATEMENTS
+from sql import states, workers
+from sql.findings import TaskResult
+from sql.recut import TASKS_A_SLOT
+from sql.session import Database
+
+_ITEMS, _TAKEN = 20_000, 200
+_SHARD = uuid.UUID(int=7)
+_INSERT = """
+INSERT INTO production_item (job, number, item, source_job, family_first, family_last, volume, folder, suffix, bytes, shard, pages)
+SELECT %(job)s, n, md5(n::text)::uuid, %(job)s, n, n, 1, n / %(taken)s, '.txt', 1, %(shard)s, 1
+FROM generate_series(0, %(items)s - 1) n;
+INSERT INTO production_file (job, number, kind, page, path, bytes, sha256, md5)
+SELECT %(job)s, n, kind, 1, n::text, 1, '', '' FROM generate_series(0, %(items)s - 1) n, unnest(ARRAY['text', 'image']) kind;
+"""
+
+
+def _produced(conn: Connection) -> uuid.UUID:
+    job = bare_job(conn, "")
+    conn.exec_driver_sql(_INSERT, {"job": job, "items": _ITEMS, "taken": _TAKEN, "shard": _SHARD})
+    return job
+
+
+def _read(plan: dict[str, Any]) -> float:
+    """Rows that its steps have had in hand, also those that they left out."""
+    said = ("Actual Rows", "Rows Removed by Filter", "Rows Removed by Join Filter")
+    own: float = plan["Actual Loops"] * sum(plan.get(each, 0) for each in said)
+    return own + sum(map(_read, plan.get("Plans", ())))
+
+
+_RANGE = {"first": 4_000, "last": 4_199}
+_PAGES = json.dumps([{"number": number, "pages": 2} for number in range(4_000, 4_200)])
+# What is asked, by how much, and how many rows it may have in hand: some for each that it takes, or once all of the job.
+_ASKED: dict[str, tuple[dict[str, Any], int]] = {
+    "production_files_of": ({"volume": 1, "folder": 20}, 20 * _TAKEN),
+    "production_natives": (_RANGE, 20 * _TAKEN),
+    "production_batch": (_RANGE, 20 * _TAKEN),
+    "production_texts": (_RANGE | {"shard": _SHARD}, 20 * _TAKEN),
+    "production_images": (_RANGE, 20 * _TAKEN),
+    "production_records": ({"after": 3_999, "limit": _TAKEN, "images": None, "deduped": []}, 20 * _TAKEN),
+    "production_files": (_RANGE, 20 * _TAKEN),
+    "put_production_pages": ({"rows": _PAGES}, 20 * _TAKEN),
+    "production_gaps": ({"after": 0, "limit": _TAKEN}, 10 * _ITEMS),
+    "number_production_pages": ({"first": 1}, 10 * _ITEMS),
+}
+
+
+def test_items_of_a_new_job_are_found_by_their_numbers(database: Database) -> None:
+    """Where statistics know an earlier job alone, they say of a later one that it has a single row; that all of it is read for
+    each task, or each item, is quadratic."""
+    read = {}
+    with database.transaction() as conn:
+        _produced(conn)
+        conn.exec_driver_sql("ANALYZE production_item")
+        conn.exec_driver_sql("ANALYZE production_file")
+        job = _produced(conn)
+        for query, (parameters, _) in _ASKED.items():
+            explained = "EXPLAIN (ANALYZE, FORMAT JSON) " + STATEMENTS[query].sql
+            plan = conn.exec_driver_sql(explained, {"job": job, "images": job} | parameters).scalar_one()
+            read[query] = _read((json.loads(plan) if isinstance(plan, str) else plan)[0]["Plan"])
+    assert {query: rows for query, rows in read.items() if not 0 < rows <= _ASKED[query][1]} == {}
+
+
+def _worker(hands: Any, slots: int) -> None:
+    with hands.database.transaction() as conn:
+        workers.register(
+            conn, incarnation=uuid.uuid4(), name="w1", host="h", pid=1, boot_id="b", slots=slots, version="v"
+        )
+
+
+def _index_tasks(
+    hands: Any, *batches: tuple[int, list[str]], options: JobOptions | None = None
+) -> list[tuple[int, dict[str, Any]]]:
+    """Enter phase index with these batches; what is pending then."""
+    job = hands.create(1, options=options or JobOptions())
+    follow_on = tuple(
+        NewTask(phase=Phase.INDEX, weight=w, payload={"custodian": 3, "items": i, "notes": {i[0]: {"of": i[0]}}})
+        for w, i in batches
+    )
+    hands.finish(hands.take(job), TaskResult(follow_on=follow_on))
+    with hands.database.transaction(durable=True) as conn:
+        assert states.advance(conn, job) is Phase.INDEX
+    rows = hands.rows("SELECT weight, payload FROM task WHERE state = 'pending' AND job = %(job)s", job=job)
+    return [(row.weight, row.payload) for row in rows]
+
+
+def _entries(prefix: str, count: int) -> list[str]:
+    return [f"{prefix}{n}" for n in range(count)]
+
+
+def test_few_batches_become_enough_for_every_slot(hands: Any) -> None:
+    """Promise: nothing is lost or doubled, the heavier batch gives more parts, and each part knows its custodian."""
+    _worker(hands, 4)
+    tasks = _index_tasks(hands, (3_000, _entries("a", 400)), (1_000, _entries("b", 400)))
+    assert TASKS_A_SLOT * 4 <= len(tasks) <= TASKS_A_SLOT * 4 + 2
+    assert sorted(e for _, p in tasks for e in p["items"]) == sorted(_entries("a", 400) + _entries("b", 400))
+    assert {p["custodian"] for _, p in tasks} == {3}
+    heavy = [p for _, p in tasks if p["items"][0].startswith("a")]
+    assert len(heavy) == 3 * (len(tasks) - len(heavy))
+    assert all(abs(len(p["items"]) * len(heavy) - 400) <= len(heavy) for p in heavy)
+
+
+def test_small_batches_and_enough_batches_stay(hands: Any) -> None:
+    """Promise: a task is not cut below what makes it worth its commit, and large jobs keep their batches."""
+    _worker(hands, 4)
+    assert len(_index_tasks(hands, (10, _entries("a", 20)))) == 1
+    enough = [(100, _entries(f"{n}-", 100)) for n in range(TASKS_A_SLOT * 4)]
+    assert len(_index_tasks(hands, *enough)) == len(enough)
+
+
+def test_finalise_is_shared_out(hands: Any) -> None:
+    """Promise: every fan-out folder is swept by one task, and one of them, no more, does what is to be done once."""
+    _worker(hands, 4)
+    job = hands.create(0)
+    with hands.database.transaction(durable=True) as conn:
+        assert states.advance(conn, job) is Phase.FINALISE
+    shares = [row.payload["folders"] for row in hands.rows("SELECT payload FROM task WHERE job = %(job)s", job=job)]
+    assert len(shares) > 4
+    assert sorted(s for share in shares for s in share) == sorted([*"0123456789abcdef", ""])
+
+
+def test_the_end_of_a_production_is_two_tasks(hands: Any) -> None:
+    """Promise: what is told at the end of a job that produces is dealt over two slots, and no more: each reads all rows."""
+    _worker(hands, 4)
+    job = hands.create(0, options=JobOptions(of_type=ProductionChoice(type=JobType.EXTRACTION, out="/out")))
+    with hands.database.transaction(durable=True) as conn:
+        assert states.advance(conn, job) is Phase.FINALISE
+    shares = [row.payload["folders"] for row in hands.rows("SELECT payload FROM task WHERE job = %(job)s", job=job)]
+    assert sorted(shares) == [[""], ["tables"]]
+
+
+def test_small_tasks_are_put_together(hands: Any) -> None:
+    """Promise: of many tasks as many stay as were asked for, about equally heavy, and nothing is lost or doubled."""
+    _worker(hands, 4)
+    batches = [(10 + n, _entries(f"{n}-", 2)) for n in range(40)]
+    tasks = _index_tasks(hands, *batches, options=JobOptions(index_tasks=5))
+    assert len(tasks) == 5
+    assert sorted(e for _, p in tasks for e in p["items"]) == sorted(e for _, items in batches for e in items)
+    assert sum(weight for weight, _ in tasks) == sum(weight for weight, _ in batches)
+    assert max(weight for weight, _ in tasks) - min(weight for weight, _ in tasks) <= 50
+    assert {e: n for _, p in tasks for e, n in p["notes"].items()} == {i[0]: {"of": i[0]} for _, i in batches}
+
+
+def test_fewer_tasks_than_asked_for_stay(hands: Any) -> None:
+    """Promise: they are not cut for slots that may not work on them either."""
+    _worker(hands, 4)
+    assert len(_index_tasks(hands, (10, _entries("a", 400)), options=JobOptions(index_tasks=5))) == 1
+
+
+def test_tasks_are_cut_for_as_many_as_may_be_out(hands: Any) -> None:
+    """Promise: more slots than the job's index streams do not make for more and smaller segments."""
+    _worker(hands, 40)
+    tasks = _index_tasks(hands, (100, _entries("a", 4_000)), options=JobOptions(index_streams=2))
+    assert len(tasks) == 2 * TASKS_A_SLOT
+
+
+def test_what_made_a_task_stays_known(hands: Any) -> None:
+    """Promise: parts are of the task that theirs is of, joined tasks of one of several, and say so; tasks of two parser sets
+    are not joined."""
+    _worker(hands, 4)
+    _index_tasks(hands, (3_000, _entries("a", 400)))
+    origins = "SELECT DISTINCT origin, origin_token FROM task WHERE state = 'pending'"
+    made = "SELECT id, token FROM task WHERE state = 'done'"
+    assert hands.rows(origins) == hands.rows(made)
+    for table in ("task", "job"):
+        hands.run(f"DELETE FROM {table}")
+    job = hands.create(4, options=JobOptions(index_tasks=2))
+    sets = [uuid.uuid4(), uuid.uuid4()]
+    for number in range(4):
+        claimed = hands.take(job)
+        payload = {"items": _entries(f"{number}-", 2)}
+        hands.finish(claimed, TaskResult(follow_on=(NewTask(phase=Phase.INDEX, weight=5, payload=payload),)))
+        hands.run("UPDATE task SET parsers = %(of)s WHERE id = %(id)s", of=sets[number // 3], id=claimed.id)
+    with hands.database.transaction(durable=True) as conn:
+        assert states.advance(conn, job) is Phase.INDEX
+    rows = hands.rows(
+        "SELECT t.payload, t.origin_token, o.parsers FROM task t JOIN task o ON o.id = t.origin WHERE t.state = 'pending'"
+    )
+    told = {row.parsers: (sorted(row.payload["items"]), row.origin_token is None) for row in rows}
+    some = sorted(entry for number in range(3) for entry in _entries(f"{number}-", 2))
+    assert len(rows) == 2
+    assert told[sets[1]] == (_entries("3-", 2), False)
+    assert told[sets[0]] == (some, True)

@@ -1,0 +1,382 @@
+"""Jobs that produce: what a claim that was lost meanwhile has begun or read is not what stays."""
+
+from __future__ import annotations
+
+import base64
+import csv
+import errno
+import hashlib
+import json
+import os
+import socket
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from taskbench import TaskBench
+from unpacking import make_mail, make_zip
+
+from controller.databases import JobHandle
+from core.errors import StorageFault
+from core.job_types import JobType
+from core.operations import MemoryRecorder, NullRecorder, Op
+from core.records import FINALISE_LIST, FINALISE_REST, FINALISE_TABLES, JobOptions, Limits, NewTask, Phase
+from core.storage import layer, sync
+from core.storage.files import WriteFile
+from core.storage.layer import Storage
+from production import finish
+from production.create import ProductionPlan, create_production
+from production.layout import REPORTS
+from production.options import DPI, MARKER, ProductionChoice
+from production.reports import Record, records
+from production.verify import verify_production
+from sql import bulk, states
+from sql.faces.custody import CUSTODY, ActionRow
+from sql.jobs import get_job
+from worker.phases.task import TaskWork
+
+# A 7z whose member needs a password (ingest-file, MIT).
+PASSWORD_7Z = base64.b64decode(
+    "N3q8ryccAAS7FfeSIAAAAAAAAAByAAAAAAAAAGgW+3hC0h/c5j6M1jnNgcFxzvSj2H5r4Aw9ivlrMfX7SLpuCgEEBgABCSAABwsBAAIkBvEHARJTD97m"
+    "+k0ZAS+Kdm7hhiTgHWkhIQEAAQAMFREACAoBbLWtVwAABQEZAQARFwBzAGUAYwByAGUAdAAuAHQAeAB0AAAAGQQAAAAAFAoBAB7rz1GP39sBFQYBACCA"
+    "pIEAAA=="
+)
+
+
+@pytest.fixture
+def begun(task_bench: TaskBench) -> Path:
+    """The output of an extraction of two texts that nothing was written of."""
+    for name in ("a.txt", "b.txt"):
+        (task_bench.source / name).write_text(name)
+    task_bench.create()
+    assert task_bench.run() == "completed"
+    with task_bench.database.transaction() as conn:
+        source = JobHandle(task_bench.database, get_job(conn, task_bench.job))
+    out = task_bench.home / "out"
+    choice = ProductionChoice(type=JobType.EXTRACTION, out=str(out), prefix="A")
+    plan = ProductionPlan(sources=[source], options=JobOptions(of_type=choice), name="x", workers=1, slots=1)
+    created = create_production(Storage(NullRecorder()), task_bench.context.settings, plan)
+    task_bench.job = created.each[0].id
+    return out
+
+
+@pytest.fixture
+def extraction(task_bench: TaskBench, begun: Path) -> Path:
+    """The same, whose last phase is to come."""
+    task_bench.until(Phase.FINALISE)
+    return begun
+
+
+def _tree(out: Path) -> dict[str, bytes]:
+    return {str(p.relative_to(out)): p.read_bytes() for p in out.rglob("*") if p.is_file() and p.name != MARKER}
+
+
+@pytest.mark.parametrize("breaks", [False, True])
+def test_a_text_that_a_lost_claim_has_half_written_is_whole(
+    task_bench: TaskBench, begun: Path, monkeypatch: pytest.MonkeyPatch, breaks: bool
+) -> None:
+    (task,) = task_bench.dispatch()
+    at_once = WriteFile.write
+
+    def half(file: WriteFile, data: bytes) -> int:
+        if file.path.endswith(b".tmp"):
+            return at_once(file, data)
+        monkeypatch.setattr(WriteFile, "write", at_once)
+        at_once(file, data[:2])
+        task_bench.rows("UPDATE task SET state = 'pending', lease = NULL WHERE id = %(t)s RETURNING 1", t=task)
+        (again,) = task_bench.dispatch()
+        task_bench.handle(again, task_bench.slot("w2"))
+        assert texts() == [b"a.txt", b"b.txt"]
+        if breaks:
+            raise StorageFault("a disk that is gone", errno=errno.EIO)
+        return at_once(file, data[2:])
+
+    def texts() -> list[bytes]:
+        return [path.read_bytes() for path in sorted((begun / "VOL001/TEXT/0001").iterdir())]
+
+    monkeypatch.setattr(WriteFile, "write", half)
+    task_bench.handle(task)
+    assert WriteFile.write is at_once
+    assert texts() == [b"a.txt", b"b.txt"]
+
+
+def test_a_claim_that_was_lost_gives_its_reports_no_names(
+    task_bench: TaskBench, extraction: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its rows are those of before a crash took back what had been committed: the next claim reads others, takes away what the
+    first has begun, is done first, and what it told stays."""
+    (task,) = task_bench.dispatch()
+    done: list[dict[str, bytes]] = []
+
+    def overtaken(work: TaskWork) -> Iterator[list[Record]]:
+        yield from records(work)
+        monkeypatch.setattr(finish, "records", records)
+        task_bench.rows("UPDATE production_item SET pages = 7 WHERE job = %(j)s RETURNING 1", j=task_bench.job)
+        task_bench.rows("UPDATE task SET state = 'pending', lease = NULL WHERE id = %(t)s RETURNING 1", t=task)
+        (again,) = task_bench.dispatch()
+        task_bench.handle(again, task_bench.slot("w2"))
+        done.append(_tree(extraction))
+
+    monkeypatch.setattr(finish, "records", overtaken)
+    task_bench.handle(task)
+    assert b",7," in done[0]["metadata.csv"]
+    assert _tree(extraction) == done[0]
+
+
+def test_what_was_produced_is_written_down(task_bench: TaskBench, extraction: Path) -> None:
+    """When it is created what it was told, in its list and its source's; at its end what it wrote, by the queue manager's own
+    login."""
+    task_bench.drain()
+    assert str(task_bench.advance()) == "completed"
+    job, source = (_actions(task_bench, which) for which in ("=", "<>"))
+    assert [row.action for row in job] == ["created", "completed"]
+    assert [row.action for row in source] == ["extraction created"]
+    for told in (job[0].details, source[0].details):
+        assert (told["prefix"], told["families"], told["originals"], told["out"]) == ("A", True, False, str(extraction))
+        assert told["numbers"] == ["A00000001", "A00000002"]
+    reports = {
+        name: hashlib.sha256((extraction / name).read_bytes()).hexdigest() for name in REPORTS[JobType.EXTRACTION]
+    }
+    assert job[1].details == {
+        "state": "completed", "files": 2, "bytes": 10, "hashes": reports["hashes.csv"], "reports": reports,
+        "numbers": ["A00000001", "A00000002"],
+    }  # fmt: skip
+    assert job[1].who == f"queue manager@{socket.gethostname()}"
+    assert all(bytes(row.chain or b"") == bytes(row.told) for row in job)
+
+
+def test_a_cancelled_job_leaves_what_it_wrote_and_says_so(task_bench: TaskBench, extraction: Path) -> None:
+    with task_bench.database.transaction(durable=True) as conn:
+        assert states.request_cancel(conn, task_bench.job) == "cancelled"
+    assert sorted(_tree(extraction)) == [f"VOL001/TEXT/0001/A0000000{n}.txt" for n in (1, 2)]
+    *_, last = _actions(task_bench, "=")
+    assert last.action == "cancelled"
+    assert (last.details["files"], last.details["bytes"], last.details["hashes"]) == (2, 10, None)
+
+
+def _actions(task_bench: TaskBench, which: str) -> list[ActionRow]:
+    """Of the extraction (=), or of the other job."""
+    job = task_bench.value(f"SELECT id FROM job WHERE id {which} %(job)s", job=task_bench.job)
+    with task_bench.database.transaction() as conn:
+        return CUSTODY.list_actions(conn, job=job)
+
+
+def test_pages_are_made_under_the_limits_of_the_discovery(task_bench: TaskBench) -> None:
+    """A message that was too large for it has no text in the index; it is a slip sheet, and the exception says why."""
+    task_bench.options = JobOptions(limits=Limits(parse_bytes=300))
+    for name, many in (("a.eml", 1), ("b.eml", 400)):
+        (task_bench.source / name).write_bytes(b"Subject: plums\r\nFrom: ann@example.org\r\n\r\n" + b"x" * many)
+    task_bench.create()
+    assert task_bench.run() == "completed_with_exceptions"
+    with task_bench.database.transaction() as conn:
+        source = JobHandle(task_bench.database, get_job(conn, task_bench.job))
+    choice = ProductionChoice(
+        type=JobType.PROCESSING, out=str(task_bench.home / "out"), prefix="A", extras=((DPI, "72"),)
+    )
+    plan = ProductionPlan(sources=[source], options=JobOptions(of_type=choice), name="x", workers=1, slots=1)
+    task_bench.job = create_production(Storage(NullRecorder()), task_bench.context.settings, plan).each[0].id
+    assert task_bench.run() == "completed_with_exceptions"
+    told = task_bench.rows("SELECT code FROM exception WHERE job = %(job)s", job=task_bench.job)
+    assert [code for (code,) in told] == ["too_large"]
+    assert len(list((task_bench.home / "out").rglob("*.tif"))) == 2
+
+
+def test_a_file_that_went_before_the_end_is_told(task_bench: TaskBench, extraction: Path) -> None:
+    """Load files would name what is not there: the job is suspended until it is back, and ends then."""
+    text = extraction / "VOL001/TEXT/0001/A00000002.txt"
+    data = text.read_bytes()
+    text.unlink()
+    text.mkdir()
+    task_bench.drain()
+    ((state, reason),) = task_bench.rows("SELECT state, reason FROM job WHERE id = %(j)s", j=task_bench.job)
+    assert state == "suspended"
+    assert "A00000002.txt" in str(reason)
+    assert not (extraction / "metadata.csv").exists()
+    text.rmdir()
+    text.write_bytes(data)
+    with task_bench.database.transaction() as conn:
+        states.request_resume(conn, task_bench.job)
+    task_bench.drain()
+    assert str(task_bench.advance()) == "completed"
+    assert b"A00000002.txt" in (extraction / "metadata.csv").read_bytes()
+
+
+def test_an_item_without_a_row_ends_no_load_file_early(task_bench: TaskBench, extraction: Path) -> None:
+    task_bench.rows("DELETE FROM item WHERE display LIKE '%%a.txt' RETURNING 1")
+    task_bench.drain()
+    ((state, reason),) = task_bench.rows("SELECT state, reason FROM job WHERE id = %(j)s", j=task_bench.job)
+    assert state == "suspended"
+    assert "1 of the items are gone" in str(reason)
+    assert "cancel this one" in str(reason)
+    assert [path.name for path in extraction.iterdir() if path.is_file()] == [MARKER]
+
+
+def test_load_files_have_as_many_records_as_the_job_items(task_bench: TaskBench, extraction: Path) -> None:
+    """Rows of its own that are lost are not left out without a word."""
+    task_bench.rows("DELETE FROM production_item WHERE job = %(j)s AND number = 2 RETURNING 1", j=task_bench.job)
+    task_bench.rows("DELETE FROM production_file WHERE job = %(j)s AND number = 2 RETURNING 1", j=task_bench.job)
+    task_bench.drain()
+    ((state, reason),) = task_bench.rows("SELECT state, reason FROM job WHERE id = %(j)s", j=task_bench.job)
+    assert (state, "1 of the items are gone" in str(reason)) == ("suspended", True)
+    assert [path.name for path in extraction.iterdir() if path.is_file()] == [MARKER]
+
+
+def test_a_text_that_lies_in_another_shard_now_is_told(task_bench: TaskBench, begun: Path) -> None:
+    task_bench.rows(
+        "UPDATE item_index x SET shard = gen_random_uuid() FROM item i WHERE i.id = x.item AND i.display LIKE '%%b.txt' RETURNING 1"
+    )
+    task_bench.until(Phase.FINALISE)
+    task_bench.drain()
+    assert str(task_bench.advance()) == "completed_with_exceptions"
+    first, second = csv.DictReader((begun / "metadata.csv").read_text(encoding="utf-8").splitlines())
+    assert (first["text"], first["exceptions"]) == ("VOL001/TEXT/0001/A00000001.txt", "")
+    assert (second["text"], second["exceptions"]) == ("", "vanished")
+
+
+def test_an_end_that_all_load_files_lack_is_told(task_bench: TaskBench, extraction: Path) -> None:
+    """By `verify`, which knows of how many items they have to tell: each file is what its row says, and no number is missing
+    between two."""
+    task_bench.drain()
+    assert str(task_bench.advance()) == "completed"
+    with task_bench.database.transaction() as conn:
+        handle = JobHandle(task_bench.database, get_job(conn, task_bench.job))
+
+    def faults() -> tuple[int, list[str]]:
+        found = verify_production(handle, Storage(NullRecorder()), examples=9, progress=lambda _: None)
+        assert found.differences == found.load_file_faults
+        return found.load_file_faults, found.load_file_examples
+
+    assert faults() == (0, [])
+    for name in ("metadata.csv", "metadata.jsonl", "hashes.csv"):
+        path = extraction / name
+        data = b"".join(path.read_bytes().splitlines(keepends=True)[:-1])
+        path.write_bytes(data)
+        task_bench.rows(
+            "UPDATE production_file SET bytes = %(b)s, sha256 = %(h)s WHERE job = %(j)s AND path = %(p)s RETURNING 1",
+            j=task_bench.job, p=name, b=len(data), h=hashlib.sha256(data).digest(),
+        )  # fmt: skip
+    assert faults() == (1, ["metadata.csv: 1 records, but 2 are expected"])
+
+
+def test_two_tasks_write_at_once(task_bench: TaskBench, extraction: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    task_bench.rows(
+        "UPDATE task SET payload = CAST(%(p)s AS jsonb) WHERE job = %(j)s AND phase = 'finalise' RETURNING 1",
+        j=task_bench.job,
+        p=json.dumps({FINALISE_LIST: [FINALISE_TABLES]}),
+    )
+    with task_bench.database.transaction(durable=True) as conn:
+        rest = NewTask(phase=Phase.FINALISE, weight=0, payload={FINALISE_LIST: [FINALISE_REST]})
+        bulk.insert_tasks(conn, task_bench.job, [rest])
+    tables, other = task_bench.dispatch()
+    between: list[dict[str, bytes]] = []
+
+    def beside(work: TaskWork) -> Iterator[list[Record]]:
+        yield from records(work)
+        monkeypatch.setattr(finish, "records", records)
+        task_bench.handle(other, task_bench.slot("w2"))
+        between.append(_tree(extraction))
+
+    monkeypatch.setattr(finish, "records", beside)
+    task_bench.handle(tables)
+    assert "metadata.jsonl" in between[0]
+    assert "metadata.csv" not in between[0]
+    assert str(task_bench.advance()) == "completed"
+    tree = _tree(extraction)
+    assert {name for name in tree if "/" not in name} == {"metadata.jsonl", "metadata.csv", "hashes.csv"}
+    assert tree["metadata.csv"].count(b"\n") == 3
+    rows = task_bench.rows(
+        "SELECT path FROM production_file WHERE job = %(j)s AND kind = 'report' ORDER BY page", j=task_bench.job
+    )
+    assert [path for (path,) in rows] == ["metadata.jsonl", "metadata.csv", "hashes.csv"]
+
+
+@pytest.mark.parametrize("failing", [1, 2])
+def test_nothing_is_over_before_it_is_on_stable_storage(
+    task_bench: TaskBench, extraction: Path, monkeypatch: pytest.MonkeyPatch, failing: int
+) -> None:
+    """The disk is waited for while all is told of, and once more behind the last name that a report got. Where either fails, the
+    job is suspended, and ends when the disk is well."""
+    calls = task_bench.context.recorder
+    assert isinstance(calls, MemoryRecorder)
+    syncs: list[int] = []
+
+    def faulty(fd: int) -> None:
+        syncs.append(fd)
+        if len(syncs) == failing:
+            raise OSError(errno.EIO, os.strerror(errno.EIO))
+
+    monkeypatch.setattr(sync, "syncfs", faulty)
+    monkeypatch.setattr(layer, "syncfs", faulty)
+    task_bench.drain()
+    assert task_bench.rows("SELECT state FROM job WHERE id = %(j)s", j=task_bench.job) == [("suspended",)]
+    calls.records.clear()
+    with task_bench.database.transaction() as conn:
+        states.request_resume(conn, task_bench.job)
+    task_bench.drain()
+    assert str(task_bench.advance()) == "completed"
+    named = max(each.start_ns for each in calls.records if each.op is Op.RENAME)
+    first, last = (each for each in calls.records if each.op is Op.FSYNC)
+    assert first.start_ns < named < last.start_ns
+    assert len(syncs) == failing + 2
+
+
+def test_a_container_that_was_not_opened_has_a_record_and_a_page(task_bench: TaskBench) -> None:
+    """Its exception is in its own record and in that of the item that holds it, in all load files; so is that of one which
+    could be opened in part, whose items are produced. Images of it are a slip sheet."""
+    locked = Path(__file__).with_name("encrypted.eml").read_bytes()
+    (task_bench.source / "locked.eml").write_bytes(locked)
+    cut = make_zip({"inner.zip": make_zip({"a.txt": b"a" * 500})[:60], "b.txt": b"b"})
+    (task_bench.source / "cut.eml").write_bytes(make_mail("cut", attachments={"x.zip": cut}))
+    (task_bench.source / "calm.eml").write_bytes(make_mail("calm", attachments={"x.zip": make_zip({"c.txt": b"c"})}))
+    (task_bench.source / "loose.zip").write_bytes(make_zip({"d.txt": b"d" * 500})[:60])
+    (task_bench.source / "empty.zip").write_bytes(make_zip({}))
+    closed = {
+        "a.7z": PASSWORD_7Z,
+        "b.pst": b"!BDN" + b"\xff" * 508,
+        "c.cab": b"MSCF" + bytes(40),
+        "d.gz": b"\x1f\x8b\x08\0",
+    }
+    (task_bench.source / "closed.eml").write_bytes(make_mail("closed", attachments=closed))
+    (task_bench.source / "loose.7z").write_bytes(PASSWORD_7Z)
+    task_bench.create()
+    assert task_bench.run() == "completed_with_exceptions"
+    with task_bench.database.transaction() as conn:
+        source = JobHandle(task_bench.database, get_job(conn, task_bench.job))
+
+    def made(kind: JobType, images: JobHandle | None = None) -> tuple[JobHandle, dict[str, str]]:
+        """Exceptions by path, of the CSV; `verify` compares DAT, EDRM XML, JSON lines and Opticon with it."""
+        out = task_bench.home / f"{kind.value}{'' if images is None else ' with images'}"
+        extras = ((DPI, "72"),) if kind is JobType.PROCESSING else ()
+        taking = "" if images is None else images.id.hex
+        choice = ProductionChoice(type=kind, out=str(out), prefix="A", extras=extras, images=taking)
+        options = JobOptions(of_type=choice)
+        plan = ProductionPlan(sources=[source], options=options, name="x", workers=1, slots=1, images=images)
+        task_bench.job = create_production(Storage(NullRecorder()), task_bench.context.settings, plan).each[0].id
+        task_bench.run()
+        with task_bench.database.transaction() as conn:
+            handle = JobHandle(task_bench.database, get_job(conn, task_bench.job))
+        found = verify_production(handle, Storage(NullRecorder()), examples=9, progress=lambda _: None)
+        assert (found.differences, handle.job.options.of_type.chosen) == (0, 16)
+        if kind is JobType.PROCESSING or images is not None:
+            assert (out / "loadfile.opt").read_text().count(",Y,") == 16
+        rows = csv.DictReader(
+            (out / ("loadfile.csv" if kind is JobType.EXPORT else "metadata.csv")).read_text("utf-8-sig").splitlines()
+        )
+        lower = ({name.lower(): value for name, value in row.items()} for row in rows)
+        return handle, {row.get("filepath") or row["path"]: row["exceptions"] for row in lower}
+
+    own = {
+        "locked.eml": "encrypted", "locked.eml / enc.zip": "encrypted", "cut.eml": "truncated",
+        "cut.eml / x.zip / inner.zip": "truncated", "cut.eml / x.zip / inner.zip / a.txt": "", "cut.eml / x.zip / b.txt": "", "calm.eml": "",
+        "calm.eml / x.zip / c.txt": "", "loose.zip": "truncated", "loose.zip / d.txt": "", "loose.7z": "encrypted",
+        "closed.eml": "corrupt; encrypted; truncated", "closed.eml / a.7z": "encrypted", "closed.eml / b.pst": "truncated",
+        "closed.eml / c.cab": "corrupt", "closed.eml / d.gz": "truncated",
+    }  # fmt: skip
+    slips = {
+        path: f"{code}; unsupported" if code and path[-4:] not in (".eml", ".txt") else code
+        for path, code in own.items()
+    }
+    pages, drawn = made(JobType.PROCESSING)
+    assert drawn == slips
+    assert made(JobType.EXTRACTION)[1] == made(JobType.EXPORT)[1] == own
+    assert made(JobType.EXPORT, images=pages)[1] == slips

@@ -1,0 +1,311 @@
+"""Load files as written are read by what the formats say, and what is wrong with a production is told."""
+
+from __future__ import annotations
+
+import csv
+import io
+import os
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from productions import item, md5, swap, write_export
+
+from core.errors import UsageError
+from core.imported import BESIDE
+from production import concordance
+from production.check import check
+from production.importing import take
+from production.reading import Told, inside, read_dat, read_edrm
+
+_TEXTS = st.text(st.characters(exclude_categories=("Cs",)), max_size=40)
+
+
+@pytest.fixture
+def production(tmp_path: Path) -> Path:
+    """Three items of one family, as an export writes them."""
+    datas = enumerate([b"one", b"two", b"three"])
+    write_export(tmp_path, [item(9 + n, (9, 11), data=data, subject=f"þ = \x14\n«{n}»\u2028") for n, data in datas])
+    return tmp_path
+
+
+def _faults(root: Path) -> list[str]:
+    faults: list[str] = []
+    check(root, faults.append)
+    return faults
+
+
+@given(rows=st.lists(st.lists(_TEXTS, min_size=2, max_size=2), max_size=5), data=st.data())
+def test_every_value_comes_back_from_a_dat(
+    tmp_path_factory: pytest.TempPathFactory, rows: list[list[str]], data: st.DataObject
+) -> None:
+    """But for delimiters, which are named instead, line ends, which are all newlines, and what a code page lacks."""
+    encoding: concordance.Encoding = data.draw(st.sampled_from(list(concordance.BOMS)))
+    path = tmp_path_factory.getbasetemp() / "round.dat"
+    path.write_bytes(concordance.head(("A", "B"), encoding) + concordance.lines(rows, encoding))
+    found = [[row["A"], row["B"]] for row in read_dat(path)]
+    assert found == [[_expected(cell, encoding) for cell in row] for row in rows]
+
+
+def _expected(cell: str, encoding: str) -> str:
+    for mark in "\x14\xfe\xae\x00\x0b\x0c\x1c\x1d\x1e\x85\u2028\u2029":
+        cell = cell.replace(mark, f"[U+{ord(mark):04X}]")
+    cell = "\n".join(cell.replace("\r\n", "\n").split("\r"))
+    return cell.encode(encoding, "backslashreplace").decode(encoding)
+
+
+def test_other_delimiters_and_raw_line_ends_are_read(tmp_path: Path) -> None:
+    """As other programs write them; a quote that never ends is no reason to read on for ever."""
+    path = tmp_path / "theirs.dat"
+    path.write_bytes(b"^DocID^|^Note^\r\n^A1^|^one\r\ntwo^\r\n")
+    assert [dict(row) for row in read_dat(path)] == [{"DOCID": "A1", "NOTE": "one\r\ntwo"}]
+    path.write_bytes("þBEGDOCþ\x14þSUBJECTþ\r\nþA1þ\x14þcafé\r\n".encode("cp1252"))
+    with pytest.raises(UsageError, match="middle of a record"):
+        list(read_dat(path))
+    path.write_bytes(b"BEGDOC,SUBJECT\r\n")
+    with pytest.raises(UsageError, match="not a load file"):
+        list(read_dat(path))
+
+
+@pytest.mark.parametrize(
+    ("data", "said"),
+    [
+        (b"^A^|^B^\r\n^1^|^two" + b"\n" * 500_000, "middle of a record"),
+        (b"^A^|^B^\r\n^1^|^" + b"x" * 17_000_000, "more than 16,000,000"),
+        (b"^A^|^" + b"x" * 17_000_000, "first line has"),
+        ("^A^|^B^\r\n^1^|^2^\r\n".encode("utf-16-le"), "UTF-16 without"),
+        (b"", "not a load file"),
+        (b"\0\0\0\0", "or not text"),
+        (b"^A^|^a^\r\n", "twice"),
+        (b"^A^|^B^\r\n^1^\r\n", "1 values for 2 fields"),
+    ],
+    ids=["quote", "record", "head", "utf-16", "empty", "nuls", "twice", "short"],
+)
+def test_a_hostile_dat_is_one_line(tmp_path: Path, data: bytes, said: str) -> None:
+    """A quote that never ends, a line that never ends, another encoding, nothing at all: told at once, and why."""
+    path = tmp_path / "x.dat"
+    path.write_bytes(data)
+    with pytest.raises(UsageError, match=said):
+        list(read_dat(path))
+
+
+def test_a_dat_of_many_columns(tmp_path: Path) -> None:
+    path = tmp_path / "x.dat"
+    path.write_text("|".join(f"^c{n}^" for n in range(100_000)) + "\n" + "|".join(["^x^"] * 100_000) + "\n")
+    (row,) = read_dat(path)
+    assert (len(row), row["C99999"]) == (100_000, "x")
+
+
+def test_what_is_right_has_no_fault(production: Path) -> None:
+    faults: list[str] = []
+    done = check(production, faults.append)
+    assert faults == []
+    assert (done.records, done.files, done.load_files) == (3, 3, ["loadfile.dat", "loadfile.csv", "loadfile.xml"])
+
+
+@pytest.mark.parametrize(
+    ("attack", "said"),
+    [
+        (lambda root: (root / "VOL001/NATIVES/0001/A10.eml").unlink(), "missing"),
+        (lambda root: (root / "VOL001/NATIVES/0001/A10.eml").write_bytes(b"2"), "its hash differs from"),
+        (lambda root: (root / "VOL001/NATIVES/0001/A77.eml").write_bytes(b"2"), "not in any list"),
+        (lambda root: swap(root, "loadfile.dat", "NATIVES\\0001\\A10.eml", "..\\..\\etc\\passwd"), "outside the production"),
+        (lambda root: swap(root, "loadfile.dat", "VOL001\\NATIVES\\0001\\A10.eml", "C:\\a"), "outside the production"),
+        (lambda root: swap(root, "loadfile.dat", "NATIVES\\0001\\A10.eml", "NATIVES\\0001\\A12.eml"), "not listed for"),
+        (lambda root: swap(root, "loadfile.dat", "þA10þ\x14þA10þ", "þA8þ\x14þA8þ"), "is not within its family"),
+        (lambda root: swap(root, "loadfile.dat", "þA10þ\x14þA10þ", "þA9þ\x14þA9þ"), "comes after A9"),
+        (lambda root: swap(root, "loadfile.dat", md5(b"two"), md5(b"2")), "MD5 is not that of"),
+        (lambda root: swap(root, "loadfile.csv", "A10,A10", "A12,A10"), "A10: loadfile.csv lacks it"),
+        (lambda root: swap(root, "loadfile.xml", 'DocID="A10"', 'DocID="A12"'), "A10: loadfile.xml lacks it"),
+        (lambda root: swap(root, "loadfile.xml", 'ChildDocID="A10"', 'ChildDocID="A12"'), "as attached to"),
+        (lambda root: swap(root, "loadfile.xml", md5(b"two"), md5(b"2")), "another MD5"),
+    ],
+)  # fmt: skip
+def test_what_is_wrong_is_told(production: Path, attack: Callable[[Path], object], said: str) -> None:
+    attack(production)
+    assert any(said in fault for fault in _faults(production))
+
+
+@pytest.mark.parametrize(
+    "said", ["/etc/passwd", "\\\\server\\share\\x", "..\\x", "a/../../x", "C:\\x", "", "a//b", "a\0b", "link/x"]
+)
+def test_paths_that_lead_out_mean_nothing(tmp_path: Path, said: str) -> None:
+    (tmp_path / "link").symlink_to("/etc")
+    assert inside(tmp_path, said) is None
+    assert inside(tmp_path, ".\\a\\b") == tmp_path.resolve() / "a" / "b"
+
+
+@pytest.mark.parametrize("encoding", list(concordance.BOMS))
+def test_values_of_every_kind_are_written_as_they_are_checked(tmp_path: Path, encoding: concordance.Encoding) -> None:
+    """Fields of any length, line ends, delimiters, controls, halves of pairs and direction marks leave no fault, in a file
+    of no bytes, too."""
+    odd = [
+        "x" * 200_000,
+        "a\r\nb\rc\nd",
+        "þ\x14®þ",
+        "\x00\x01\x1a",
+        "\ud800x",
+        "\u202eevil\u2066",
+        "]]>&<\"'",
+        "\ufffe\u2028",
+        "Привет \u2013 €\x81\ufffd",
+        "'=1+1",
+        "=1+1",
+    ]
+    last = 8 + len(odd)
+    items = [item(9 + n, (9, last), subject=value, to=[value, "b"], path=["a", value]) for n, value in enumerate(odd)]
+    write_export(tmp_path, items, encoding)
+    assert _faults(tmp_path) == []
+
+
+def test_an_edrm_file_reads_nothing_else(tmp_path: Path) -> None:
+    (tmp_path / "secret").write_text("SECRET")
+    bomb = "".join(f'<!ENTITY e{n} "{f"&e{n - 1};" * 20}">' for n in range(1, 9))
+    for entity, use in ((f'<!ENTITY e SYSTEM "{tmp_path}/secret">', "&e;"), (f'<!ENTITY e0 "x">{bomb}', "&e8;")):
+        (tmp_path / "x.xml").write_text(f'<!DOCTYPE r [{entity}]><Root><Document DocID="a">{use}</Document></Root>')
+        with io.StringIO() as told:
+            try:
+                print(list(read_edrm(tmp_path / "x.xml")), file=told)
+            except UsageError as error:
+                print(error, file=told)
+            assert "SECRET" not in told.getvalue()
+            assert len(told.getvalue()) < 10_000
+
+
+def test_predefined_fields_of_edrm_are_called_as_others_map_them(tmp_path: Path) -> None:
+    more = {"from": "a@x", "to": ["b@x", "c@x"], "subject": "s", "modified": "2001-02-03T04:05:06Z", "title": "t"}
+    dates = ("2001-02-03T04:05:06Z", "2001-02-03")
+    write_export(tmp_path, [item(9 + n, (9, 10), date=date, **more) for n, date in enumerate(dates)])
+    root = ElementTree.parse(tmp_path / "loadfile.xml").getroot()
+    assert root.attrib == {"MajorVersion": "1", "MinorVersion": "2", "DataInterchangeType": "Update"}
+    sent, day = (
+        {tag.attrib["TagName"]: (tag.attrib["TagDataType"], tag.attrib["TagValue"]) for tag in document.iter("Tag")}
+        for document in root.iter("Document")
+    )
+    assert sent["#DateSent"] == ("DateTime", dates[0])
+    assert day["DATE"] == ("Text", dates[1])
+    assert "DATE" not in sent
+    assert "#DateSent" not in day
+    assert {name: value for name, value in day.items() if name.startswith("#")} == {
+        "#From": ("Text", "a@x"),
+        "#To": ("Text", "b@x; c@x"),
+        "#Subject": ("Text", "s"),
+        "#FileName": ("Text", "mail"),
+        "#FileSize": ("LongInteger", "0"),
+        "#DateModified": ("DateTime", "2001-02-03T04:05:06Z"),
+    }
+    assert _faults(tmp_path) == []
+
+
+_ANOTHERS = """<Root MajorVersion="1" MinorVersion="2" DataInterchangeType="Update">
+<Fields><Field Name="#Subject" DataType="Text" Key="k0"/><Field Name="Item Date" DataType="DateTime" Key="k1"/></Fields>
+<Batch><Documents>
+<Document DocID="d1" MimeType="message/rfc822"><FieldValues><k0>one &amp; two</k0><k1>2001</k1></FieldValues></Document>
+<Document DocID="d2"><FieldValues><k0/></FieldValues><Tags><Tag TagName="#DateSent" TagValue="2002"/></Tags></Document>
+</Documents><Relationships><Relationship Type="Container" ParentDocId="d1" ChildDocId="d2"/></Relationships>
+<Folders><Folder FolderName="d1"><Document DocId="d2"/></Folder></Folders></Batch></Root>"""
+
+
+def test_edrm_as_other_programs_write_it(tmp_path: Path) -> None:
+    """Fields by keys of the root's, ids spelled otherwise; what a folder lists is no document again."""
+    (tmp_path / "x.xml").write_text(_ANOTHERS)
+    one, two, relation = read_edrm(tmp_path / "x.xml")
+    assert (one[0], two[0], relation) == ("d1", "d2", ("d2", "d1"))
+    assert isinstance(one[1], Told)
+    assert isinstance(two[1], Told)
+    beside = {"CUSTODIAN": "", "FILEPATH": ""}
+    assert one[1].values == {"SUBJECT": "one & two", "ITEM DATE": "2001", "MIMETYPE": "message/rfc822"} | beside
+    assert two[1].values == {"SUBJECT": "", "DATE": "2002", "MIMETYPE": ""} | beside
+
+
+def test_natives_become_a_source(production: Path, tmp_path_factory: pytest.TempPathFactory) -> None:
+    root = tmp_path_factory.mktemp("in")
+    shutil.copytree(production, root / "p")
+    (root / "p" / "VOL001/NATIVES/0001/A10.eml").write_bytes(b"2")
+    (root / "p" / "VOL001/NATIVES/0001/A11.eml").unlink()
+    told: list[str] = []
+    done = take(root / "p/loadfile.dat", root / "s", told.append)
+    found = {path.name: path.read_bytes() for path in (root / "s/ann").iterdir()}
+    assert found == {"A9.eml": b"one", "A10.eml": b"2", "A11": b""}
+    assert (done.records, done.items, done.natives, done.bare, done.wrong, done.faults) == (3, 3, 2, 1, 2, 0)
+    assert [line.partition(":")[0] for line in told] == ["A10", "A11"]
+    done = take(production / "loadfile.dat", root / "t", told.append, topmost=True)
+    assert (done.records, done.items, done.attached) == (3, 1, 2)
+    with pytest.raises(UsageError, match="not an empty directory"):
+        take(production / "loadfile.dat", root / "t", told.append)
+
+
+def _record(begin: str, native: str, custodian: str = "ann", sha256: str = "") -> str:
+    return "\x14".join(f"þ{value}þ" for value in (begin, native, custodian, sha256)) + "\r\n"
+
+
+def test_a_hostile_load_file_takes_nothing_from_elsewhere(tmp_path: Path) -> None:
+    """Names that no file can have, FIFOs, directories and links are lines and files of no bytes; what is taken lies below
+    `--to`, under names that fit, and is the bytes that were compared."""
+    theirs, to = tmp_path / "p", tmp_path / "s"
+    (theirs / "n").mkdir(parents=True)
+    (tmp_path / "n").mkdir()
+    (tmp_path / "n" / "real.txt").write_bytes(b"outside")
+    (theirs / "n" / "real.txt").write_bytes(b"one")
+    (theirs / "n" / ("x." + "y" * 200)).write_bytes(b"two")
+    (theirs / "link.txt").symlink_to("n/real.txt")
+    os.mkfifo(theirs / "n" / "fifo.txt")
+    missing = [("A1", "z" * 300), ("A2", "n/fifo.txt"), ("A3", "n"), ("A4", "../n/real.txt"), ("A5", "n/a\0b")]
+    taken = [
+        ("..", "n/real.txt", "../../up"),
+        ("名" * 200, "n/x." + "y" * 200, "\u202e" + "人" * 200),
+        ("CON", "link.txt", "ann"),
+        ("con", "link.txt", "Ann"),
+    ]
+    lines = [_record(begin, said) for begin, said in missing] + [_record(*one) for one in taken]
+    again = _record("CON", "n/real.txt")
+    (theirs / "x.dat").write_text(_record("BEGDOC", "NATIVEPATH", "CUSTODIAN", "SHA256") + "".join(lines) + again)
+    told: list[str] = []
+    done = take(theirs / "x.dat", to, told.append)
+    assert (done.natives, done.bare, done.wrong, done.faults) == (len(taken), len(missing), len(missing), 1), told
+    assert done.records == done.items + done.faults
+    assert [line.partition(":")[0] for line in told] == ["A1", "A2", "A3", "A4", "A5", "CON"]
+    found = [path for path in to.rglob("*") if not path.is_dir() and BESIDE not in path.parts]
+    assert sorted(path.read_bytes() for path in found) == [b""] * len(missing) + [b"one", b"one", b"one", b"two"]
+    assert not any(path.is_symlink() for path in found)
+
+
+def test_a_destination_that_takes_nothing_is_one_line(
+    production: Path, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    above = tmp_path_factory.mktemp("to")
+    (above / "file").write_bytes(b"")
+    with pytest.raises(UsageError, match=r"cannot be written \(Not a directory\)"):
+        take(production / "loadfile.dat", above / "file" / "below", lambda line: None)
+
+
+def test_a_list_that_names_a_fifo_is_not_waited_for(production: Path) -> None:
+    native = production / "VOL001/NATIVES/0001/A10.eml"
+    native.unlink()
+    os.mkfifo(native)
+    assert any("missing" in fault for fault in _faults(production))
+
+
+def test_several_values_stay_apart_in_every_load_file(tmp_path: Path) -> None:
+    told = item(1, (1, 1), data=b"one", all_custodians=["ann", "o'brien; jr"], path=["ann/pack.zip", "in/one.txt"])
+    write_export(tmp_path, [told])
+    assert _faults(tmp_path) == []
+    (row,) = read_dat(tmp_path / "loadfile.dat")
+    assert row["ALLCUSTODIANS"].split("; ") == ["ann", "o'brien[U+003B] jr"]
+    assert row["FILEPATH"] == "ann/pack.zip / in/one.txt"
+    with (tmp_path / "loadfile.csv").open(newline="", encoding="utf-8") as file:
+        (cells,) = csv.DictReader(file)
+    assert (cells["all_custodians"], cells["path"]) == (row["ALLCUSTODIANS"], row["FILEPATH"])
+
+
+def test_a_production_of_before_semicolons_were_named_is_still_right(tmp_path: Path) -> None:
+    told = item(1, (1, 1), data=b"one", all_custodians=["ann", "o'brien; jr"], path=["ann/pack.zip", "in/one.txt"])
+    write_export(tmp_path, [told])
+    for name in ("loadfile.csv", "loadfile.dat", "loadfile.xml"):
+        swap(tmp_path, name, "[U+003B]", ";")
+    swap(tmp_path, "loadfile.csv", "ann/pack.zip / in/one.txt", "ann/pack.zip; in/one.txt")
+    assert _faults(tmp_path) == []

@@ -1,0 +1,292 @@
+"""A load file as a source: every record is a file, left out because it was asked for, or told."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+from pydantic import ValidationError
+
+from cli.main import USAGE, main
+from core.errors import UsageError
+from core.imported import BESIDE, Record, keys_of, read_imported, record_path
+from core.job_types import JobType
+from core.names import LOAD_KEY
+from production.importing import Taken, take
+from production.orders import ProductionOrder
+from production.routes import NewProduction
+from readers.errors import ExceptionCode
+
+_TITLES = ("Beg Doc", "BegAttach", "Parent_ID", "Custodian", "Native Link", "Text Path", "SHA-1", "Subject")
+
+
+def _sha1(data: bytes) -> str:
+    return hashlib.sha1(data, usedforsecurity=False).hexdigest()
+
+
+def _taken(
+    root: Path, rows: Sequence[Sequence[str]], titles: Sequence[str] = _TITLES, *, topmost: bool = False
+) -> tuple[Taken, list[str]]:
+    """Of a production with natives and texts n1, t1 and so on; what came of it, and what was told."""
+    (root / "p").mkdir()
+    for name in ("n1.msg", "n2.doc", "t1.txt", "t2.txt", "t3.txt"):
+        (root / "p" / name).write_bytes(name.encode())
+    _write_dat(root / "p/x.dat", rows, titles)
+    told: list[str] = []
+    return take(root / "p/x.dat", root / "s", told.append, topmost=topmost), told
+
+
+def _write_dat(path: Path, rows: Sequence[Sequence[str]], titles: Sequence[str] = _TITLES) -> None:
+    lines = ("|".join(f"^{value}^" for value in line) for line in (titles, *rows))
+    _write(path, ("\n".join(lines) + "\n").encode())
+
+
+def _write(path: Path, data: bytes) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(data)
+
+
+def _files(root: Path) -> list[str]:
+    """What a discovery of the source finds."""
+    source = root / "s"
+    found = (path.relative_to(source) for path in source.rglob("*") if path.is_file())
+    return sorted(str(path) for path in found if path.parts[0] != BESIDE)
+
+
+def _record(root: Path, relative: str) -> Record:
+    return msgspec.json.decode((root / "s" / record_path(relative)).read_bytes(), type=Record)
+
+
+def test_every_record_is_a_file_with_what_the_load_file_says_of_it(tmp_path: Path) -> None:
+    """Its native, else its text, else no bytes; and the import says how many there are."""
+    done, told = _taken(
+        tmp_path,
+        [
+            ("A1", "A1", "", "ann", "n1.msg", "t1.txt", _sha1(b"n1.msg"), "apples\u00aepears"),
+            ("A2", "A1", "", "ann", "", "t2.txt", "", ""),
+            ("A3", "A3", "", "bob", "", "", "", "pages alone"),
+        ],
+    )
+    assert (done.records, done.items, done.natives, done.texts, done.bare, done.wrong) == (3, 3, 1, 1, 1, 0)
+    assert told == []
+    files = {"ann/A1.msg": b"n1.msg", "ann/A2.txt": b"t2.txt", "bob/A3": b""}
+    assert {path: (tmp_path / "s" / path).read_bytes() for path in files} == files
+    first, second, third = (_record(tmp_path, path) for path in files)
+    assert first.fields == {
+        "load_beg_doc": "A1", "load_begattach": "A1", "load_custodian": "ann", "load_native_link": "n1.msg",
+        "load_text_path": "t1.txt", "load_sha_1": _sha1(b"n1.msg"), "load_subject": "apples\npears",
+    }  # fmt: skip
+    assert (first.native, first.sha256, first.code) == (True, hashlib.sha256(b"n1.msg").hexdigest(), None)
+    assert (second.native, second.first, second.code) == (False, "ann/A1.msg", None)
+    assert (third.native, third.first, third.code) == (False, "", ExceptionCode.NO_NATIVE)
+    imported = read_imported(tmp_path / "s")
+    assert imported is not None
+    assert (imported.records, imported.custodians) == (3, {"ann": 2, "bob": 1})
+
+
+def test_what_is_not_as_the_load_file_says_is_an_exception_of_its_item(tmp_path: Path) -> None:
+    done, told = _taken(
+        tmp_path,
+        [
+            ("A1", "", "", "ann", "n1.msg", "", _sha1(b"other"), ""),
+            ("A2", "", "", "ann", "gone.doc", "t2.txt", "", ""),
+            ("A3", "", "", "ann", "../n2.doc", "gone.txt", "", ""),
+            ("A4", "", "", "ann", "n2.doc", "", "N/A", ""),
+            ("A4", "", "", "ann", "n2.doc", "", "", ""),
+        ],
+    )
+    assert (done.records, done.items, done.wrong, done.faults) == (5, 4, 4, 1)
+    assert [line.partition(":")[0] for line in told] == ["A1", "A2", "A3", "A4", "A4"]
+    codes = {path: _record(tmp_path, path).code for path in ("ann/A1.msg", "ann/A2.txt", "ann/A3", "ann/A4.doc")}
+    hash_differs, no_native = ExceptionCode.HASH_DIFFERS, ExceptionCode.NO_NATIVE
+    assert [*codes.values()] == [hash_differs, no_native, no_native, hash_differs]
+    assert "SHA1 differs" in told[0]
+
+
+def test_the_second_record_of_a_number_is_not_taken(tmp_path: Path) -> None:
+    done, told = _taken(
+        tmp_path,
+        [
+            ("B1", "", "", "ann", "n1.msg", "", "", ""),
+            ("B1", "", "", "ann", "n2.doc", "", "", ""),
+            ("B1", "", "", "bob", "", "t1.txt", "", ""),
+            ("B1", "B9", "", "bob", "gone", "", "", ""),
+            ("B2", "", "", "bob", "", "t2.txt", "", ""),
+        ],
+    )
+    assert (done.records, done.items, done.faults, done.wrong) == (5, 2, 3, 0)
+    assert told == [f"B1: record {n} has the number of an earlier one and is not imported" for n in (2, 3, 4)]
+    assert _files(tmp_path) == ["ann/B1.msg", "bob/B2.txt"]
+
+
+def test_numbers_that_give_one_file_name_lie_beside_each_other(tmp_path: Path) -> None:
+    numbers = ("B/2", "B:2", "B?2", "B_2-1", "x" * 200 + "1", "x" * 200 + "2")
+    done, told = _taken(tmp_path, [(number, "", "", "ann", "n1.msg", "", "", "") for number in numbers])
+    assert (done.records, done.items, done.faults, told) == (6, 6, 0, [])
+    long = "x" * 120
+    names = ("B_2", "B_2-1", "B_2-2", "B_2-1-1", long, f"{long}-1")
+    found = {name: _record(tmp_path, f"ann/{name}.msg").fields["load_beg_doc"] for name in names}
+    assert found == dict(zip(names, numbers, strict=True))
+
+
+def test_records_without_a_number_are_taken_and_told(tmp_path: Path) -> None:
+    done, told = _taken(
+        tmp_path,
+        [
+            ("A1", "", "", "ann", "n1.msg", "", "", ""),
+            ("", "", "", "ann", "n2.doc", "", "", ""),
+            (" ", "", "", "ann", "n2.doc", "", "", ""),
+            ("", "", "", "ann", "gone", "", "", ""),
+            ("", "", "A1", "ann", "", "t1.txt", "", ""),
+        ],
+    )
+    assert (done.records, done.items, done.faults, done.wrong) == (5, 5, 0, 1)
+    assert told == [
+        "record 2: it has no number, and is imported as ann/item.doc",
+        "record 3: it has no number, and is imported as ann/item-1.doc",
+        "record 4: it has no number, and is imported as ann/item",
+        "record 4: 'gone': missing, or not a file",
+        "record 5: the family of 'A1' is not directly before it, so it begins a family of its own",
+        "record 5: it has no number, and is imported as ann/item.txt",
+    ]
+
+
+def test_what_is_attached_to_a_record_that_is_not_taken_is_taken(tmp_path: Path) -> None:
+    """With `--topmost` too: the native that holds it may be the one that is not there."""
+    done, told = _taken(
+        tmp_path,
+        [
+            ("B1", "B1", "", "ann", "n1.msg", "", "", ""),
+            ("B1", "B1", "", "ann", "n2.doc", "", "", ""),
+            ("B2", "B1", "", "ann", "", "t2.txt", "", ""),
+            ("C1", "C1", "", "ann", "n1.msg", "", "", ""),
+            ("C2", "C1", "", "ann", "n2.doc", "", "", ""),
+            ("C2", "C1", "", "ann", "n2.doc", "", "", ""),
+            ("", "C1", "", "ann", "", "t3.txt", "", ""),
+            ("C3", "C1", "", "ann", "n2.doc", "", "", ""),
+            ("B1", "", "", "ann", "n2.doc", "", "", ""),
+            ("C4", "C1", "", "ann", "n2.doc", "", "", ""),
+        ],
+        topmost=True,
+    )
+    assert (done.records, done.items, done.attached, done.faults) == (10, 4, 3, 3)
+    assert _files(tmp_path) == ["ann/B1.msg", "ann/B2.txt", "ann/C1.msg", "ann/C4.doc"]
+    assert told == [
+        "B1: record 2 has the number of an earlier one and is not imported",
+        "B2: 'B1', directly before it, is not imported, so it begins a family of its own",
+        "C2: record 6 has the number of an earlier one and is not imported",
+        "record 7: it has no number, and is omitted as an attachment",
+        "B1: record 9 has the number of an earlier one and is not imported",
+        "C4: the family of 'C1' is not directly before it, so it begins a family of its own",
+    ]
+    assert _record(tmp_path, "ann/B2.txt").first == ""
+
+
+def test_a_load_file_in_a_directory_beside_has_its_root_told(tmp_path: Path) -> None:
+    row = ("A1", "", "", "ann", "\\NATIVES\\a1.TXT", "", "", "")
+    _write(tmp_path / "p/NATIVES/A1.txt", b"first")
+    _write(tmp_path / "outside.txt", b"secret")
+    outside = ("A2", "", "", "ann", "..\\outside.txt", "", "", "")
+    _write_dat(tmp_path / "p/DATA/x.dat", [row, outside])
+    told: list[str] = []
+    take(tmp_path / "p/DATA/x.dat", tmp_path / "without", told.append)
+    assert told[0] == (
+        f"A1: '\\\\NATIVES\\\\a1.TXT': missing, or not a file; it is found with --root {tmp_path.resolve() / 'p'}"
+    )
+    told.clear()
+    done = take(tmp_path / "p/DATA/x.dat", tmp_path / "s", told.append, root=tmp_path / "p")
+    assert (done.natives, done.bare) == (1, 1)
+    assert told == ["A2: '..\\\\outside.txt' is outside the production"]
+    assert (tmp_path / "s/ann/A1.txt").read_bytes() == b"first"
+
+
+def test_a_root_that_is_no_directory_is_refused(tmp_path: Path) -> None:
+    _write_dat(tmp_path / "x.dat", [])
+    with pytest.raises(UsageError, match=r"--root .* is not a directory"):
+        take(tmp_path / "x.dat", tmp_path / "s", print, root=tmp_path / "gone")
+    assert not (tmp_path / "s").exists()
+
+
+def test_families_follow_their_first(tmp_path: Path) -> None:
+    done, told = _taken(
+        tmp_path,
+        [
+            ("A1", "", "", "ann", "n1.msg", "", "", ""),
+            ("A2", "", "A1", "ann", "n2.doc", "", "", ""),
+            ("A3", "", "A2", "ann", "", "t3.txt", "", ""),
+            ("A4", "A1", "", "bob", "", "", "", ""),
+            ("A5", "A1", "", "ann", "", "", "", ""),
+        ],
+    )
+    assert done.items == 5
+    paths = ("ann/A1.msg", "ann/A2.doc", "ann/A3.txt", "bob/A4", "ann/A5")
+    assert [_record(tmp_path, path).first for path in paths] == ["", "ann/A1.msg", "ann/A1.msg", "", ""]
+    assert [line.partition(":")[0] for line in told] == ["A4", "A5"]
+
+
+def test_topmost_leaves_out_what_a_native_holds(tmp_path: Path) -> None:
+    done, _ = _taken(
+        tmp_path,
+        [
+            ("A1", "A1", "", "ann", "n1.msg", "", "", ""),
+            ("A2", "A1", "", "ann", "n2.doc", "", "", ""),
+            ("A3", "A3", "", "ann", "", "t3.txt", "", ""),
+            ("A4", "A3", "", "ann", "n2.doc", "", "", ""),
+        ],
+        topmost=True,
+    )
+    assert (done.records, done.items, done.attached) == (4, 3, 1)
+    assert _record(tmp_path, "ann/A4.doc").first == "ann/A3.txt"
+
+
+def test_a_load_file_that_names_no_files_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="none of the fields NATIVEPATH"):
+        _taken(tmp_path, [("A1", "x")], ("BEGDOC", "SUBJECT"))
+    assert not (tmp_path / "s").exists()
+
+
+def test_no_two_titles_have_one_key() -> None:
+    titles = ["Beg Doc", "BEG_DOC", "beg-doc", "Beg Doc 2", "\u00fc\u00df", "#", "%", "x" * 500, "x" * 501]
+    keys = list(keys_of(titles).values())
+    assert keys[:2] == ["load_beg_doc", "load_beg_doc_2"]
+    assert len(set(keys)) == len(titles)
+    assert all(LOAD_KEY.match(key) for key in keys)
+
+
+_SAYS = {
+    "query": "the query is empty; give at least one word, or * for everything",
+    "tag": "the tag is empty",
+    "images": "no job is named",
+}
+
+
+@pytest.mark.parametrize("blank", ["", " ", "\t\n"])
+@pytest.mark.parametrize("field", list(_SAYS))
+def test_a_blank_is_refused_by_its_field(
+    field: str, blank: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A variable of a shell that is not set would produce everything there is: by the API, which the page asks, and by the
+    command, before anything starts."""
+    given: dict[str, Any] = {"type": "export", "sources": ["last"], "out": "/x", field: blank}
+    with pytest.raises(ValidationError) as refused:
+        NewProduction(**given)
+    (error,) = refused.value.errors()
+    assert error["loc"] == (field,)
+    assert _SAYS[field] in error["msg"]
+    out = tmp_path / "out"
+    assert main(["produce", "export", "last", "--out", str(out), f"--{field}", blank], {"HOME": str(tmp_path)}) == USAGE
+    shown = capsys.readouterr()
+    assert (shown.out, out.exists()) == ("", False)
+    assert f"--{field}: " in shown.err
+    assert _SAYS[field] in shown.err
+
+
+def test_what_is_not_given_chooses_everything() -> None:
+    choice = ProductionOrder().choice(JobType.EXPORT, Path("/x"))
+    assert (choice.query, choice.tag, choice.images) == ("", "", "")
+    assert ProductionOrder(query=" * ", tag="hot").choice(JobType.EXPORT, Path("/x")).query == "*"
+    assert NewProduction(type="export", sources=["last"], out="/x").images is None

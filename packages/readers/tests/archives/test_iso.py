@@ -1,0 +1,117 @@
+"""readers.archives.iso: disc images with each kind of names, links, large files, cut and damaged ones."""
+
+from __future__ import annotations
+
+import io
+import random
+
+import pycdlib
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from core.records import Limits
+from readers.archives.iso import MEDIA_TYPE, IsoHandler
+from readers.base import Child, MemorySource
+from readers.errors import DocumentError, ExceptionCode
+from readers.identification.identify import identify
+from readers.records import TextState
+
+ISO = IsoHandler()
+NOISE = random.Random(9).randbytes(50_000)
+FILES = {"größe a.txt": b"hello " * 900, "empty": b"", "dir/inner.bin": NOISE}
+
+
+def disc(files: dict[str, bytes], *, joliet: bool = False, rock_ridge: bool = True, link: bool = False) -> bytes:
+    """An image with plain names F0, F1 … under the others."""
+    image = pycdlib.PyCdlib()
+    image.new(joliet=3 if joliet else None, rock_ridge="1.09" if rock_ridge else None)
+    for number, (path, data) in enumerate(files.items()):
+        folder, _, name = path.rpartition("/")
+        plain = "/DIR" if folder else ""
+        if folder and number == len(files) - 1:
+            more = {"rr_name": "dir"} if rock_ridge else {}
+            image.add_directory("/DIR", **more, **({"joliet_path": "/dir"} if joliet else {}))
+        more = {"rr_name": name} if rock_ridge else {}
+        more |= {"joliet_path": f"/{path}"} if joliet else {}
+        image.add_fp(io.BytesIO(data), len(data), f"{plain}/F{number}.;1", **more)
+    if link:
+        image.add_symlink("/L.;1", "link", rr_path="F0")
+    out = io.BytesIO()
+    image.write_fp(out)
+    image.close()
+    return out.getvalue()
+
+
+def children(data: bytes) -> list[tuple[Child, bytes]]:
+    """Children with their bytes."""
+    found = []
+    for child in ISO.children(MemorySource(b"x.iso", data), Limits()):
+        found.append((child, child.stream.read() if child.stream else child.data or b""))
+    return found
+
+
+@pytest.mark.parametrize(("joliet", "rock_ridge"), [(True, False), (False, True), (True, True)])
+def test_names_and_bytes(joliet: bool, rock_ridge: bool) -> None:
+    data = disc(FILES, joliet=joliet, rock_ridge=rock_ridge)
+    source = MemorySource(b"x", data)
+    assert identify(source) == MEDIA_TYPE
+    found = children(data)
+    assert {child.name.decode(): body for child, body in found} == FILES
+    assert [child.ordinal for child, _ in found] == [0, 1, 2]
+    assert ISO.announced(source) == 3
+    assert ISO.text(source, Limits()).state is TextState.EMPTY
+
+
+def test_plain_names_lose_their_version() -> None:
+    """ISO 9660 without extensions: no `;1` behind the names."""
+    assert {child.name for child, _ in children(disc(FILES, rock_ridge=False))} == {b"F0", b"F1", b"DIR/F2"}
+
+
+def test_links_and_large_files() -> None:
+    """A symbolic link has no bytes; over 8 MB a file is a stream."""
+    body = NOISE * 170
+    found = {child.name: (child, data) for child, data in children(disc({"big": body, "small": b"s"}, link=True))}
+    link = found[b"link"][0].error
+    assert link is not None
+    assert link.code is ExceptionCode.SYMLINK
+    assert found[b"big"][0].size_hint == len(body)
+    assert found[b"big"][1] == body
+    assert found[b"small"][1] == b"s"
+
+
+def test_an_image_with_a_boot_record_is_known_by_its_name() -> None:
+    data = b"\x33\xed\x90" * 100 + disc(FILES)[300:]
+    assert identify(MemorySource(b"linux.ISO", data)) == MEDIA_TYPE
+    assert identify(MemorySource(b"linux.bin", data)) != MEDIA_TYPE
+
+
+def test_cut_and_damaged_images() -> None:
+    data = disc(FILES)
+    cut = data[: data.index(NOISE) + 10_000]
+    (found,) = [(child, body) for child, body in children(cut) if child.error]
+    assert (found[0].name, found[0].emit, found[1]) == (b"dir/inner.bin", True, NOISE[:10_000])
+    assert found[0].error is not None
+    assert found[0].error.code is ExceptionCode.TRUNCATED
+    gone = data[: data.index(NOISE) - 2048]
+    assert [(child.name, child.emit) for child, _ in children(gone) if child.error][-1] == (b"dir/inner.bin", False)
+    with pytest.raises(DocumentError, match="cannot be read"):
+        children(data[: 17 * 2048])
+    assert ISO.announced(MemorySource(b"x.iso", data[: 17 * 2048])) is None
+
+
+SAMPLE = disc(FILES, joliet=True)
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(st.tuples(st.integers(16 * 2048, 32 * 2048), st.integers(0, 255)), min_size=1, max_size=5))
+def test_mutants(changes: list[tuple[int, int]]) -> None:
+    data = bytearray(SAMPLE)
+    for at, value in changes:
+        data[at] = value
+    try:
+        found = children(bytes(data))
+    except DocumentError as error:
+        assert error.detail  # noqa: PT017
+    else:
+        assert len(found) <= 100

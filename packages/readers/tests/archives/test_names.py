@@ -1,0 +1,203 @@
+"""Names in archives that do not say which charset they are in."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import tarfile
+import zipfile
+
+import pytest
+from effort import takes_at_most
+from unpacking import unpack
+
+from core.records import Limits
+from readers.archives.name_letters import by_letters
+from readers.archives.names import shown
+from readers.base import Child, MemorySource
+from readers.registry import handler_for
+
+RUSSIAN = ["Отчёт за третий квартал.doc", "Договор поставки оборудования.pdf", "plain.txt", "Счёт-фактура.xls"]
+JAPANESE = ["会議の議事録と資料.txt", "契約書の写し.pdf"]
+GREEK = ["Οικονομική κατάσταση της εταιρείας.doc"]
+
+
+def _tar(names: list[str], charset: str) -> bytes:
+    out = io.BytesIO()
+    with tarfile.open(fileobj=out, mode="w", format=tarfile.USTAR_FORMAT, encoding=charset) as archive:
+        for name in names:
+            archive.addfile(tarfile.TarInfo(name), io.BytesIO())
+    return out.getvalue()
+
+
+def _cpio(names: list[str], charset: str) -> bytes:
+    """In the "new" format."""
+    out = b""
+    for name in (*(name.encode(charset) for name in names), b"TRAILER!!!"):
+        fields = (1, 0o100644, 0, 0, 1, 0, 0, 0, 0, 0, 0, len(name) + 1, 0)
+        entry = b"070701" + b"".join(b"%08x" % field for field in fields) + name + b"\0"
+        out += entry + bytes(-len(entry) % 4)
+    return out
+
+
+def _shown(media_type: str, data: bytes) -> list[str]:
+    children = handler_for(media_type).children(MemorySource(b"x", data), Limits())
+    return [child.name.decode() if child.shown is None else child.shown for child in children]
+
+
+@pytest.mark.parametrize(
+    ("names", "charset"),
+    [(RUSSIAN, "cp1251"), (RUSSIAN, "cp866"), (RUSSIAN, "koi8-r"), (RUSSIAN, "utf-8"), (JAPANESE, "cp932"), (GREEK, "cp1253")],
+)  # fmt: skip
+def test_names_are_shown_as_they_were_written(names: list[str], charset: str) -> None:
+    tar = _tar(names, charset)
+    assert _shown("application/x-tar", tar) == names
+    assert _shown("application/gzip", gzip.compress(tar)) == names
+    assert _shown("application/x-cpio", _cpio(names, charset)) == names
+    found = handler_for("application/x-tar").children(MemorySource(b"x", tar), Limits())
+    assert [child.name for child in found] == [name.encode(charset) for name in names]
+
+
+def test_what_nothing_is_sure_of_stays() -> None:
+    children = [Child(name=b"\xe4\xc3", kind=None, ordinal=0), Child(name=b"\xe4", kind=None, ordinal=1, shown="known")]  # type: ignore[arg-type]
+    assert [child.shown for child in shown(children)] == [None, "known"]
+
+
+def _zip(names: list[str], charset: str) -> bytes:
+    """Names that say no charset: put in place of others of their length."""
+    out = io.BytesIO()
+    written = {"QRST"[at] * len(raw): raw for at, raw in enumerate(name.encode(charset) for name in names)}
+    with zipfile.ZipFile(out, "w") as archive:
+        for name in written:
+            archive.writestr(name, b"data")
+    data = out.getvalue()
+    for name, raw in written.items():
+        data = data.replace(name.encode(), raw)
+    return data
+
+
+@pytest.mark.parametrize(
+    ("name", "charset", "guessed"),
+    [
+        ("Договор.txt", "cp866", "cp866"),
+        ("Договор.txt", "cp1251", "cp1251"),
+        ("契約書.txt", "cp932", "cp932"),
+        ("Übersicht Größe.txt", "cp1252", "cp1252"),
+        ("Übersicht.txt", "cp850", "cp437"),
+        ("Übersicht.txt", "utf-8", None),
+        ("plain.txt", "ascii", None),
+    ],
+)
+def test_the_one_name_of_a_zip_is_guessed_and_says_so(name: str, charset: str, guessed: str | None) -> None:
+    """Its bytes stay; where code page 437 gives letters these are shown."""
+    (child,) = handler_for("application/zip").children(MemorySource(b"x", _zip([name], charset)), Limits())
+    assert child.name == name.encode(charset)
+    assert (child.shown or child.name.decode()) == name
+    assert child.notes == ({"name_charset": guessed} if guessed else {})
+
+
+def test_names_of_a_zip_that_are_sure_together_are_no_guess() -> None:
+    found = list(handler_for("application/zip").children(MemorySource(b"x", _zip(RUSSIAN, "cp866")), Limits()))
+    assert [child.shown or child.name.decode() for child in found] == RUSSIAN
+    assert [child.notes for child in found] == [{}] * len(RUSSIAN)
+
+
+def test_a_name_that_the_charset_of_the_others_cannot_be_is_read_alone() -> None:
+    data = _zip(
+        ["Договор поставки.doc".encode("cp866").decode("cp437"), "Приложение.doc".encode("cp1251").decode("cp437")],
+        "cp437",
+    )
+    found = list(handler_for("application/zip").children(MemorySource(b"x", data), Limits()))
+    assert [child.shown for child in found] == ["Договор поставки.doc", "Приложение.doc"]
+    assert all("name_charset" in child.notes for child in found)
+
+
+# Those that letters tell, and those of other charsets that look like them.
+TOLD = {
+    "cp932": [
+        "ソフト一覧表.txt",
+        "テスト.txt",
+        "新しいフォルダー",
+        "レポート(最終).doc",
+        "メモ",
+        "おしらせ.txt",
+        "ﾃｽﾄ.txt",
+        "ｶﾀﾛｸﾞ.doc",
+        "ﾃｽﾄ結果.xls",
+        "ｷｬﾋﾞﾈｯﾄ.txt",
+        "ﾋﾟｬﾝﾌﾟﾙ.txt",
+        "ﾃﾞｨｽｸ.txt",
+    ],
+    "cp852": ["Łódź źródło.txt", "Příloha č.doc", "Żółć.txt", "Árvíztűrő tükörfúrógép.txt", "číslo.txt"],
+    "cp862": ["חוזה סופי.txt", "דוח שנתי.doc", "שלום עולם.txt"],
+}
+OTHERS = {
+    "cp437": ["Ärger.txt", "señor.txt"],
+    "cp850": ["château.txt", "été.txt", "größe.doc", "Übersicht.pdf", "ação.doc", "fête à la plage.txt"],
+    "cp866": ["Договор.doc", "ДОГОВОР.DOC", "Новая папка", "СЧЕТ.TXT", "АКТ.doc"],
+    "cp737": ["ΕΓΓΡΑΦΟ.doc", "Νέος φάκελος", "Συμβόλαιο.doc"],
+    "cp855": ["Договор.doc"],
+    "cp857": ["Sözleşme şartları.doc"],
+    "cp874": ["ประวัติ.doc", "รูปภาพ", "สมุด.txt", "สัญญา.doc"],
+    "cp1253": ["ΈΓΓΡΑΦΟ.doc", "Συμβόλαιο.doc"],
+    "gbk": ["合同.doc", "会议记录.doc", "新建文本文档.txt", "报告最终版.pdf"],
+    "big5": ["合約書.doc", "新增資料夾"],
+    "cp949": ["계약서.doc", "회의록.hwp", "보고서 최종.hwp"],
+    "euc_jp": ["テスト.txt", "請求書.pdf"],
+    "cp1250": ["Příloha č.doc", "Łódź.txt"],
+    "cp1251": ["Договор.doc", "Новая папка", "ЛІКАР.doc", "УКРАЇНА", "ДОГОВОР.doc"],
+    "cp1252": ["château.txt", "größe.doc", "naïve.txt"],
+    "cp1255": ["חוזה סופי.txt"],
+    "cp1256": ["عقد نهائي.doc"],
+}
+
+
+def _archive(*names: bytes) -> bytes:
+    """A zip archive whose names are these bytes, without the flag that they are UTF-8."""
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w") as file:
+        for number, name in enumerate(names):
+            file.writestr(str(number).zfill(len(name)), b"word\n")
+    data = bytearray(out.getvalue())
+    for number, name in enumerate(names):
+        data = bytearray(bytes(data).replace(str(number).zfill(len(name)).encode(), name))
+    return bytes(data)
+
+
+@pytest.mark.parametrize("codec", TOLD)
+def test_charsets_that_letters_tell(codec: str) -> None:
+    for name in TOLD[codec]:
+        assert by_letters(name.encode(codec)) == codec
+        found = unpack(b"x.zip", _archive(name.encode(codec)))
+        assert ("x.zip", name) in found.by_path
+
+
+@pytest.mark.parametrize("codec", OTHERS)
+def test_names_that_only_look_like_those(codec: str) -> None:
+    for name in OTHERS[codec]:
+        assert by_letters(name.encode(codec)) == ""
+
+
+def test_names_of_several_charsets_in_an_archive() -> None:
+    names = {codec: TOLD[codec][0] for codec in TOLD}
+    found = unpack(b"x.zip", _archive(*(name.encode(codec) for codec, name in names.items())))
+    assert {path[-1] for path in found.by_path} == {"x.zip", *names.values()}
+
+
+@pytest.mark.parametrize(
+    "names", [["見積書.xls", "請求書.pdf", "議事録.doc"], ["田中太郎.vcf"], ["テスト.txt", "議事録.doc"]]
+)
+def test_names_without_syllables_follow_the_others(names: list[str]) -> None:
+    found = unpack(b"x.zip", _archive(*(name.encode("cp932") for name in names)))
+    assert {path[-1] for path in found.by_path} == {"x.zip", *names}
+
+
+def test_letters_of_dos_next_to_japanese_names() -> None:
+    names = {"Übersicht.txt": "cp850", "テスト.txt": "cp932", "größe.doc": "cp850"}
+    found = unpack(b"x.zip", _archive(*(name.encode(codec) for name, codec in names.items())))
+    assert {path[-1] for path in found.by_path} == {"x.zip", *names}
+
+
+@pytest.mark.parametrize("letters", [b"\xca", b"\xca\xde", b"\xca\xdf\xa7", b"\xb7\xac", b"\xd1\x88"])
+def test_letters_that_end_in_no_word_take_no_time(letters: bytes) -> None:
+    takes_at_most(0.5, lambda: by_letters(letters * 300 + b"\xa7\xa7."))

@@ -1,0 +1,187 @@
+"""readers.archives.rar: archives of WinRAR, members of all kinds, damage that stays where it is."""
+
+from __future__ import annotations
+
+import base64
+import contextlib
+import random
+import struct
+import zlib
+from pathlib import Path
+
+import pytest
+from unpacking import unpack
+
+from core.records import Limits
+from readers.archives.rar import RarHandler
+from readers.base import MemorySource
+from readers.errors import DocumentError, ExceptionCode
+from readers.identification.identify import identify
+
+RAR = RarHandler()
+INGEST = Path(__file__).parents[4].parent / "shared/data/real-files/ingest-file"
+# test_read_format_rar5_multiple_files_solid.rar of libarchive's test suite (BSD-2-Clause), made with WinRAR 5.
+SOLID = base64.b64decode(
+    "UmFyIRoHAQAJ78hvCwEFBwQGAQGAgIAAGYyU/ycCAwv5AgSAIKSDAsayE36AHQEJdGVzdDEuYmluCgMTZ1+sWxpanhDJ53UBGGVUZSb0gFf18+fP"
+    "kkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkv885nDWtl1e+1F08qTnVyzt8e57rfRrMzrw8/HdNt72b6d/xjNZ5"
+    "5rDOrM6c/B3AAIAIAbDDfz8e/u7ezr6uno5+bl5OPi4eDf3t3c29rZ2NfW1dTT0tHQz87NzMvKycjHxsXEw8LBwL++vby7urm4t7a1tLOysbCvrq"
+    "2sq6qpqKempaSjoqGgn56dnJuamZiXlpWUk5KRkI+OjYyLiomIh4aFhIOCgYB/fn18e3p5eP//v7/P372Y9gpnCmWvV8oojX8kIW1wFtxYDE0aLZ"
+    "QlkTKA5tgxgxNmyIiWkIW1wF+YsBiaNFsoSyJlAc/IMYMTbyRES0hC2uAvxFgMTRotlCWRMoDn4BjBibeCIiWkIW1wF94sBiaNFsoSyJlAaYdeFf"
+    "mOuV99xavpt6r5i+pz15Tl7inI2visX+ADtz4pEnAgMLmQAEgCCkgwLLr2bxwB0BCXRlc3QyLmJpbgoDE3pfrFstVHMXQQ0WcAAgAgBqX8f3ueDF"
+    "6n8w68O/j+X+AJaUzIcnAgMLqgAEgCCkgwLZI7GfwB0BCXRlc3QzLmJpbgoDE35frFvQPQADQD0ncAAgAgBt1/H98w/vTQ8rKB9IY7gh9IY7gh9I"
+    "Y7gh7mHXh38fy/wAjXhTbCcCAwuZAASAIKSDAtQ+xBDAHQEJdGVzdDQuYmluCgMTgV+sW6EmHRJCDhZwACACAG2X8f3s8GL2P5h14d/H8v8AHXdW"
+    "UQMFBAA="
+)
+
+
+def number(value: int) -> bytes:
+    """Seven bits a byte."""
+    out = bytearray()
+    while value > 0x7F:
+        out.append(value & 0x7F | 0x80)
+        value >>= 7
+    return bytes((*out, value))
+
+
+def block(kind: int, body: bytes, data: bytes = b"", extra: bytes = b"", flags: int = 0) -> bytes:
+    """One block of version 5."""
+    flags |= bool(extra) | 2 * bool(data)
+    fields = number(kind) + number(flags)
+    fields += (number(len(extra)) if extra else b"") + (number(len(data)) if data else b"") + body + extra
+    head = number(len(fields)) + fields
+    return struct.pack("<L", zlib.crc32(head)) + head + data
+
+
+def member(name: str, data: bytes, *, folder: bool = False, extra: bytes = b"", flags: int = 0) -> bytes:
+    """A stored member of version 5, with its CRC."""
+    raw = name.encode()
+    body = number(4 + folder) + number(len(data)) + number(0o644) + struct.pack("<L", zlib.crc32(data))
+    return block(2, body + number(0) + number(1) + number(len(raw)) + raw, data, extra, flags)
+
+
+def archive(*members: bytes, flags: int = 0, end: bool = True) -> bytes:
+    return b"Rar!\x1a\x07\x01\0" + block(1, number(flags)) + b"".join(members) + (block(5, b"\0") if end else b"")
+
+
+LINK = number(6) + number(5) + b"\x01\0" + number(2) + b"ab"  # a record: a symbolic link to "ab"
+LOCKED = number(2) + number(1) + b"\0"  # a record: encrypted
+GOOD, MORE = b"some words\n" * 30, b"more of them\n" * 40
+
+
+def test_members_of_all_kinds() -> None:
+    data = archive(
+        member("a.txt", GOOD),
+        member("folder", b"", folder=True),
+        member("folder/gr\u00f6\u00dfe.txt", MORE),
+        member("empty", b""),
+        member("link", b"", extra=LINK),
+        member("locked", b"x" * 16, extra=LOCKED),
+    )
+    assert identify(MemorySource(b"x", data)) == "application/vnd.rar"
+    found = unpack(b"a.rar", data)
+    assert found.count("a.rar") == (5, 4, 1, False)
+    kept = {path[1]: found.store.kept.get(item.id) for path, item in found.by_path.items() if len(path) == 2}
+    assert kept == {"a.txt": GOOD, "folder/gr\u00f6\u00dfe.txt": MORE, "empty": b"", "link": None}
+    assert found.codes("a.rar", "link") == ["symlink"]
+    assert found.codes("a.rar") == ["encrypted"]
+    assert [child.ordinal for child in RAR.children(MemorySource(b"x", data), Limits())] == [0, 2, 3, 4, 5]
+
+
+def test_a_solid_archive_of_winrar() -> None:
+    children = list(RAR.children(MemorySource(b"x", SOLID), Limits()))
+    assert [child.name for child in children] == [b"test1.bin", b"test2.bin", b"test3.bin", b"test4.bin"]
+    for n, child in enumerate(children, start=1):
+        words = struct.unpack("<1024L", child.data or b"")
+        assert words == tuple((k * k - 3 * k + 1 + n) & 0xFFFFFFFF for k in range(1, 1025))
+
+
+def test_a_member_that_is_left_is_passed_over() -> None:
+    left = iter(RAR.children(MemorySource(b"x", SOLID), Limits()))
+    next(left)
+    assert sum(1 for _ in left) == 3
+
+
+@pytest.mark.parametrize("at", range(4))
+def test_damage_stays_with_its_member(at: int) -> None:
+    pieces = [member(f"{n}.txt", f"{n} {n}".encode() * 50) for n in range(4)]
+    pieces[at] = pieces[at][:-3] + b"???"
+    found = unpack(b"a.rar", archive(*pieces))
+    assert found.count("a.rar") == (4, 3, 1, False)
+    assert found.codes("a.rar") == ["corrupt"]
+    assert {path[1] for path in found.by_path if len(path) == 2} == {f"{n}.txt" for n in range(4) if n != at}
+
+
+def test_damage_in_a_solid_archive_costs_what_is_behind() -> None:
+    data = bytearray(SOLID)
+    data[len(data) // 2] ^= 0x55
+    announced, emitted, failed, _ = unpack(b"a.rar", bytes(data)).count("a.rar")
+    assert announced is None or announced == emitted + failed
+    assert failed > 0
+
+
+def test_cut_archives() -> None:
+    """What is whole comes out, then `truncated`: nobody knows what followed."""
+    data = archive(member("a.txt", GOOD), member("b.txt", MORE))
+    found = unpack(b"a.rar", data[:-30])
+    assert found.count("a.rar") == (None, 1, 2, True)
+    assert found.codes("a.rar")[-1] == "truncated"
+    assert found.codes("a.rar", "a.txt") == []
+
+
+def test_a_damaged_header_ends_it() -> None:
+    first = archive(member("a.txt", GOOD), end=False)
+    second = bytearray(member("b.txt", MORE))
+    second[8] ^= 0xFF
+    found = unpack(b"a.rar", first + bytes(second))
+    assert found.count("a.rar") == (None, 1, 1, True)
+    assert found.codes("a.rar") == ["corrupt"]
+
+
+def test_one_part_of_a_split_archive_says_so() -> None:
+    data = archive(member("whole.txt", GOOD), member("cut.txt", MORE, flags=0x10), flags=1)
+    with contextlib.suppress(DocumentError):
+        children = []
+        for child in RAR.children(MemorySource(b"a.part1.rar", data), Limits()):
+            children.append((child.name, child.error.code if child.error else None))
+    assert children == [(b"whole.txt", None), (b"cut.txt", ExceptionCode.UNSUPPORTED)]
+    found = unpack(b"a.part1.rar", data)
+    assert found.count("a.part1.rar") == (None, 1, 2, True)
+    assert any("join the parts" in e.detail for e in found.out.exceptions)
+
+
+def test_hidden_names_are_encrypted() -> None:
+    """Nothing can be said of the members but that a password is needed."""
+    data = b"Rar!\x1a\x07\x01\0" + block(4, b"\0\0\x0f" + bytes(16))
+    with pytest.raises(DocumentError) as caught:
+        list(RAR.children(MemorySource(b"x", data), Limits()))
+    assert caught.value.code is ExceptionCode.ENCRYPTED
+
+
+def test_lies_about_sizes_end_in_document_errors() -> None:
+    raw = b"big"
+    body = number(4) + number(1 << 40) + number(0) + struct.pack("<L", 0) + number(0) + number(1) + number(3) + raw
+    found = unpack(b"a.rar", archive(block(2, body, b"few bytes"), member("b.txt", MORE)))
+    assert found.codes("a.rar", "b.txt") == []
+    assert found.count("a.rar")[:3] == (2, 1, 1)
+
+
+@pytest.mark.skipif(not INGEST.is_dir(), reason="the real files are not on this machine")
+def test_version_4_holds_what_the_zip_holds() -> None:
+    kept = []
+    for name in ("test-documents.rar", "test-documents.zip"):
+        found = unpack(name.encode(), (INGEST / name).read_bytes())
+        kept.append({path[1].rsplit("/", 1)[-1]: i.sha256 for path, i in found.by_path.items() if len(path) == 2})
+    assert kept[0] == kept[1]
+    assert len(kept[0]) == 9
+
+
+def test_mutants_raise_document_errors_only() -> None:
+    rng = random.Random(5)
+    for _ in range(150):
+        data = bytearray(SOLID)
+        for _ in range(rng.choice((1, 2, 8))):
+            data[rng.randrange(8, len(data))] = rng.randrange(256)
+        announced, emitted, failed, _ = unpack(
+            b"a.rar", bytes(data[: rng.choice((len(data), rng.randrange(20, len(data))))])
+        ).count("a.rar")
+        assert announced is None or announced == emitted + failed

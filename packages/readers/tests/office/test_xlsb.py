@@ -1,0 +1,133 @@
+"""readers.office.ooxml.xlsb: workbooks in binary parts."""
+
+from __future__ import annotations
+
+import struct
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from unpacking import PNG, make_zip
+
+from core.records import Limits
+from readers.base import MemorySource, Text
+from readers.errors import DocumentError, ExceptionCode
+from readers.identification.identify import identify
+from readers.identification.zip import BY_EXTENSION
+from readers.office.ooxml import xlsb
+from readers.office.ooxml.handler import OoxmlHandler
+
+XLSB = "application/vnd.ms-excel.sheet.binary.macroenabled.12"
+HANDLER = OoxmlHandler()
+RELATIONS = "http://schemas.openxmlformats.org/package/2006/relationships"
+
+
+def rec(kind: int, data: bytes = b"") -> bytes:
+    head = bytes((kind,)) if kind < 128 else bytes((kind & 0x7F | 0x80, kind >> 7))
+    size = len(data)
+    while size > 127:
+        head += bytes((size & 0x7F | 0x80,))
+        size >>= 7
+    return head + bytes((size,)) + data
+
+
+def wide(text: str) -> bytes:
+    return struct.pack("<I", len(text)) + text.encode("utf-16-le")
+
+
+def cell(kind: int, value: bytes, style: int = 0) -> bytes:
+    return rec(kind, struct.pack("<II", 0, style) + value)
+
+
+def workbook(sheet: bytes, *, strings: tuple[str, ...] = (), dates_1904: bool = False, **more: bytes) -> bytes:
+    """A workbook of one sheet, which is called Sums; formats: general, a date, a percentage of its own."""
+    styles = rec(44, struct.pack("<H", 200) + wide("0.0%"))
+    styles += (
+        rec(47, bytes(16)) + rec(617) + b"".join(rec(47, struct.pack("<HH12x", 0, n)) for n in (0, 14, 200)) + rec(618)
+    )
+    return make_zip(
+        {
+            "[Content_Types].xml": b"<Types/>",
+            "xl/workbook.bin": rec(153, bytes((dates_1904,)) + bytes(11))
+            + rec(156, bytes(8) + wide("rId7") + wide("Sums")),
+            "xl/_rels/workbook.bin.rels": f'<Relationships xmlns="{RELATIONS}"><Relationship Id="rId7" Target="worksheets/sheet1.bin"/></Relationships>'.encode(),
+            "xl/worksheets/sheet1.bin": sheet,
+            "xl/styles.bin": styles,
+            "xl/sharedStrings.bin": b"".join(rec(19, b"\0" + wide(text)) for text in strings),
+            **more,
+        }
+    )  # fmt: skip
+
+
+def read(data: bytes) -> Text:
+    source = MemorySource(b"a", data)
+    assert identify(source) == XLSB
+    return HANDLER.text(source, Limits())
+
+
+def test_cells_of_every_kind() -> None:
+    row_1 = rec(0, bytes(17)) + cell(7, struct.pack("<I", 1)) + cell(6, wide("own")) + cell(62, b"\0" + wide("rich"))
+    row_2 = rec(0, bytes(17)) + cell(2, struct.pack("<i", 12 << 2 | 2)) + cell(5, struct.pack("<d", 1.5))
+    row_2 += cell(9, struct.pack("<d", 0.25) + b"formula", 2) + cell(5, struct.pack("<d", 44197.0), 1)
+    row_3 = (
+        rec(0, bytes(17)) + cell(4, b"\1") + cell(10, b"\0") + cell(3, b"\x07") + cell(8, wide("made")) + cell(1, b"")
+    )
+    prints = rec(479, bytes(2) + wide("&L&Btop&P") + struct.pack("<I", 0xFFFFFFFF) * 5)
+    out = read(workbook(row_1 + row_2 + row_3 + prints, strings=("no", "shared")))
+    assert out.text == "Sums\nshared\town\trich\n12\t1.5\t25%\t2021-01-01\nTRUE\tFALSE\t#DIV/0!\tmade\ntop\n"
+    assert out.error is None
+
+
+def test_dates_since_1904_comments_and_children() -> None:
+    """The workbook says from when days count; comments come after the sheets; pictures are children as ever."""
+    comments = rec(628) + rec(637, b"\0" + wide("why?"))
+    data = workbook(
+        cell(5, struct.pack("<d", 1.0), 1), dates_1904=True, **{"xl/comments1.bin": comments, "xl/media/a.png": PNG}
+    )
+    assert read(data).text == "Sums\n1904-01-02\nwhy?\n"
+    assert [(c.name, c.data) for c in HANDLER.children(MemorySource(b"", data), Limits())] == [(b"a.png", PNG)]
+
+
+def test_cells_as_their_formats_show_them_and_what_they_say() -> None:
+    """Numbers and texts behind the plain value; titles and texts of validations (2.4.359), each once, behind the rows."""
+    codes = ("General", '"INV"0000', "#,##0.00", '"Ref-"@')
+    styles = b"".join(rec(44, struct.pack("<H", 200 + at) + wide(code)) for at, code in enumerate(codes))
+    styles += rec(617) + b"".join(rec(47, struct.pack("<HH12x", 0, 200 + at)) for at in range(4)) + rec(618)
+    row = cell(2, struct.pack("<i", 42 << 2 | 2), 1) + cell(5, struct.pack("<d", 1234567.5), 2)
+    row += cell(5, struct.pack("<d", 7.0)) + cell(7, bytes(4), 3) + cell(6, wide("own"), 3)
+    said = (
+        struct.pack("<II16x", 1, 1) + wide("Wrong") + wide("Stop!") + struct.pack("<I", 0xFFFFFFFF) + wide("Pick one")
+    )
+    data = workbook(row + rec(64, said) * 2 + rec(64, said[:20]), strings=("42 x",), **{"xl/styles.bin": styles})
+    told = ["42 INV INV0042\t1234567.5 1,234,567.50\t7\tRef-42 x\tRef-own", "Wrong", "Stop!", "Pick one"]
+    assert read(data).text.splitlines() == ["Sums", *told]
+
+
+def test_a_sheet_that_ends_within_a_record_keeps_its_rows() -> None:
+    out = read(workbook(cell(6, wide("kept")) + rec(0) + cell(6, wide("lost"))[:-1]))
+    assert (out.text, out.error and out.error.code) == ("Sums\nkept\n", ExceptionCode.TRUNCATED)
+
+
+def test_an_encrypted_one_is_known_by_its_name() -> None:
+    assert BY_EXTENSION[b"xlsb"] == XLSB
+
+
+@given(st.lists(st.tuples(st.integers(0, 16383), st.binary(max_size=300)), max_size=8), st.integers(1, 40))
+def test_records_come_back_however_they_are_cut(made: list[tuple[int, bytes]], step: int) -> None:
+    data = b"".join(rec(kind, content) for kind, content in made)
+    pieces = (data[at : at + step] for at in range(0, len(data), step))
+    assert list(xlsb.records(pieces)) == made
+
+
+@given(st.binary(max_size=200))
+def test_any_bytes_are_read_or_refused(data: bytes) -> None:
+    try:
+        out = HANDLER.text(MemorySource(b"", workbook(data, strings=("a",))), Limits())
+    except DocumentError:
+        return
+    assert out.text.startswith("Sums")
+
+
+def test_a_record_without_end_is_corrupt() -> None:
+    with pytest.raises(DocumentError, match="record of"):
+        list(xlsb.records(iter([b"\x07\xff\xff\xff\x7f" + bytes(9)])))

@@ -1,0 +1,141 @@
+"""readers.outlook.tnef: winmail.dat."""
+
+from __future__ import annotations
+
+import contextlib
+import random
+from pathlib import Path
+
+import pytest
+from outlook_forms import SAMPLE
+
+from core.records import Limits
+from dataset_gen.formats.outlook.mapi_mail import message_of
+from dataset_gen.formats.outlook.tnef import write
+from readers.base import Child, MemorySource
+from readers.errors import DocumentError, ExceptionCode
+from readers.identification.identify import identify
+from readers.mail_form import MailForm, write_message
+from readers.outlook.tnef import TnefHandler
+
+HANDLER = TnefHandler()
+REAL = Path(__file__).parents[4].parent / "shared/data/real-files/mimekit/tnef"
+DATA = write(message_of(SAMPLE))
+
+
+def children(data: bytes) -> list[Child]:
+    return list(HANDLER.children(MemorySource(b"winmail.dat", data), Limits()))
+
+
+def test_attachments_body_and_fields() -> None:
+    found = children(DATA)
+    assert [child.name.decode() for child in found] == ["image001.png", "Отчёт für 2021.pdf", "The inner one.eml"]
+    assert found[1].data == SAMPLE.attachments[1].data
+    assert SAMPLE.attachments[2].message is not None
+    assert found[2].data == write_message(SAMPLE.attachments[2].message)
+    text = HANDLER.text(MemorySource(b"winmail.dat", DATA), Limits())
+    assert text.text == SAMPLE.plain
+    assert text.metadata["subject"] == SAMPLE.subject
+    assert text.metadata["message_id"] == SAMPLE.message_id
+    assert identify(MemorySource(b"x", DATA)) == "application/vnd.ms-tnef"
+
+
+def test_what_is_cut_off_is_said() -> None:
+    found: list[Child] = []
+    with pytest.raises(DocumentError) as caught:
+        found.extend(HANDLER.children(MemorySource(b"w", DATA[:-2000]), Limits()))
+    assert caught.value.code is ExceptionCode.TRUNCATED
+    with pytest.raises(DocumentError) as caught:
+        HANDLER.text(MemorySource(b"w", b"\x78\x9f\x3e"), Limits())
+    assert caught.value.code is ExceptionCode.CORRUPT
+
+
+def test_a_changed_byte_is_said() -> None:
+    data = bytearray(DATA)
+    data[data.index(b"%PDF-1.4") + 30] ^= 4
+    with pytest.raises(DocumentError) as caught:
+        children(bytes(data))
+    assert caught.value.code is ExceptionCode.CORRUPT
+
+
+def test_old_attributes_alone() -> None:
+    plain = write(message_of(MailForm(subject="s", plain="p\n")))
+
+    def attribute(ident: int, value: bytes) -> bytes:
+        head = b"\x01" + ident.to_bytes(4, "little") + len(value).to_bytes(4, "little")
+        return head + value + (sum(value) & 0xFFFF).to_bytes(2, "little")
+
+    codepage = attribute(0x00069007, (1251).to_bytes(8, "little"))
+    old = plain[:6] + codepage + attribute(0x00018004, "Тема\0".encode("cp1251")) + attribute(0x0002800C, b"body\r\n\0")
+    text = HANDLER.text(MemorySource(b"w", old), Limits())
+    assert text.text == "body\n"
+    assert text.metadata["subject"] == "Тема"
+
+
+def test_damaged_streams() -> None:
+    """Nothing but document errors."""
+    dice = random.Random(3)
+    for number in range(120):
+        broken = bytearray(DATA[: dice.randrange(len(DATA))] if number % 4 == 0 else DATA)
+        for _ in range(1 + number % 5 * 20):
+            broken[dice.randrange(len(broken))] = dice.choice((0, 255, dice.randrange(256)))
+        own = MemorySource(b"w", bytes(broken))
+        for read in (HANDLER.text, lambda s, limits: list(HANDLER.children(s, limits))):
+            with contextlib.suppress(DocumentError):
+                read(own, Limits())
+
+
+@pytest.mark.skipif(not REAL.is_dir(), reason="the real files are not on this machine")
+@pytest.mark.parametrize(
+    ("name", "names", "fragment"),
+    [
+        ("MAPI_ATTACH_DATA_OBJ", ["VIA_Nytt_1402.doc", "VIA_Nytt_1402.pdf", "VIA_Nytt_14021.htm"], "bodødamene"),
+        ("MAPI_OBJECT", ["AsNew Staff pricelist Oct 02.pdf"], "refurbished HP products"),
+        ("attachments", ["zappa_av1.jpg", "bookmark.htm"], "Casdasdfasdfasd"),
+        ("body", [], "THE BILL OF RIGHTS"),
+        (
+            "christmas",
+            ["kitten-playing-with-a-christmas-tree.jpg", "Build a train table.eml", "Christmas Celebration!.eml"],
+            "Springtime feeling's in the middle of December",
+        ),
+        ("data-before-name", ["AUTOEXEC.BAT", "CONFIG.SYS", "boot.ini"], "asdf"),
+        ("garbage-at-end", [], ""),
+        ("long-filename", ["allproductsmar2000.dat"], "temp. license for QARun 4.7"),
+        (
+            "missing-filenames",
+            ["generpts.src", "TechlibDEC99.doc", "TechlibDEC99-JAN00.doc", "TechlibNOV99.doc"],
+            "a Date problem",
+        ),
+        ("multi-value-attribute", ["208225__5_seconds__Voice_Mail.mp3"], "Curie Conf Room"),
+        ("one-file", ["AUTHORS"], ""),
+        ("panic", ["image001.jpg", "image002.jpg", "image003.png"], "Andreas Wallenberg"),
+        ("rtf", [], "aafgag'alga'kgk"),
+        ("triples", [], "Sample description"),
+        ("two-files", ["AUTHORS", "README"], ""),
+        (
+            "unicode-mapi-attr-name",
+            ["spaconsole2.cfg", "image001.png", "image002.png", "image003.png"],
+            "Przesyłam poprawiony plik",
+        ),
+        ("unicode-mapi-attr", ["example.dat"], "hello world"),
+        ("winmail", ["Untitled Attachment", "Untitled Attachment"], "2222222222"),
+    ],
+)
+def test_real_streams(name: str, names: list[str], fragment: str) -> None:
+    """Written by Outlook and Exchange of twenty years."""
+    data = (REAL / f"{name}.tnef").read_bytes()
+    source = MemorySource(b"winmail.dat", data)
+    found: list[Child] = []
+    with (
+        contextlib.suppress(DocumentError) if name == "panic" else contextlib.nullcontext()
+    ):  # has 17,496 bytes after its end
+        found.extend(HANDLER.children(source, Limits()))
+    assert sorted(child.name.decode() for child in found) == sorted(names)
+    assert [child.error for child in found] == [None] * len(names)
+    for child in found:
+        expected = REAL / name / child.name.decode()
+        if expected.is_file() and expected.suffix in (".jpg", ".png", ".pdf", ".mp3", ".doc"):
+            assert child.data == expected.read_bytes()
+    text = HANDLER.text(source, Limits())
+    assert fragment in text.text
+    assert (text.error is None) == (name != "panic")

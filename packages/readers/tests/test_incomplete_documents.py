@@ -1,0 +1,383 @@
+"""Documents that are known to be incomplete, or hold words in odd places: each says so, or has them (docs/formats.md)."""
+
+from __future__ import annotations
+
+import io
+import plistlib
+import struct
+import uuid
+import zipfile
+from collections.abc import Callable
+
+import pytest
+from ocr_pictures import drawn, mixed_pdf
+from old_office import END, begin, biff, holding, persist, powerpoint, record, word, workbook
+from reportlab.lib.utils import ImageReader
+from reportlab.pdfgen import canvas
+
+from core.records import Limits
+from readers.base import Child, MemorySource, Text
+from readers.documents.pdf import outline, xfa
+from readers.errors import ExceptionCode
+from readers.identification.identify import identify
+from readers.office import art
+from readers.office.ooxml import package
+from readers.records import TextState
+from readers.registry import handler_for
+from worker.items.findings import Findings
+from worker.items.loose import loose_row
+from worker.items.texts import take_text
+
+_OFFICE = "application/vnd.openxmlformats-officedocument."
+_R = "http://schemas.openxmlformats.org/officeDocument/2006/relationships"
+_S = "http://schemas.openxmlformats.org/spreadsheetml/2006/main"
+_JOB = uuid.UUID(int=0)
+_V = "urn:schemas-microsoft-com:vml"
+_W = "http://schemas.openxmlformats.org/wordprocessingml/2006/main"
+
+
+def _read(data: bytes, name: bytes = b"x") -> Text:
+    source = MemorySource(name, data)
+    return handler_for(identify(source)).text(source, Limits())
+
+
+def _children(data: bytes) -> list[Child]:
+    source = MemorySource(b"x", data)
+    return list(handler_for(identify(source)).children(source, Limits()))
+
+
+def _booked(data: bytes, *, ocr: bool = False) -> tuple[TextState, list[tuple[str, str]]]:
+    """State and item-level exceptions of a loose file, as a job has them."""
+    source, out = MemorySource(b"x", data), Findings()
+    media_type = identify(source)
+    item = loose_row(_JOB, 0, b"x", media_type=media_type, size=len(data), sha256=bytes(32))
+    _, row = take_text(item, source, handler_for(media_type), Limits(), out, ocr=ocr)
+    return row.state, [(e.code.value, e.detail) for e in out.exceptions]
+
+
+def _paper(*draw: Callable[[canvas.Canvas], object]) -> bytes:
+    """A PDF of pages that are drawn so."""
+    out = io.BytesIO()
+    paper = canvas.Canvas(out)
+    for one in draw:
+        one(paper)
+        paper.showPage()
+    paper.save()
+    return out.getvalue()
+
+
+def _words(paper: canvas.Canvas) -> None:
+    paper.drawString(72, 700, "Cover sheet")
+
+
+def _scan(paper: canvas.Canvas) -> None:
+    paper.drawImage(ImageReader(drawn("HARVEST")), 36, 400, width=520, height=200)
+
+
+def _frame(paper: canvas.Canvas) -> None:
+    paper.rect(50, 50, 500, 700)
+    paper.line(50, 100, 500, 100)
+
+
+def _framed(paper: canvas.Canvas) -> None:
+    _frame(paper)
+    paper.linkURL("https://example.org/", (0, 0, 9, 9))
+
+
+def _outlines(paper: canvas.Canvas) -> None:
+    """Letters that are drawn as lines, as some programs do with fonts that may not be embedded."""
+    for at in range(40):
+        path = paper.beginPath()
+        path.moveTo(10 * at, 500)
+        path.curveTo(10 * at, 510, 10 * at + 5, 510, 10 * at + 5, 500)
+        path.close()
+        paper.drawPath(path)
+
+
+def test_scans_behind_a_cover_sheet_are_told() -> None:
+    """The commonest PDF of a production: `ok` would say that all was read."""
+    state, codes = _booked(mixed_pdf("Cover sheet", ["a scan"], None, ["another"]))
+    assert (state, codes) == (TextState.PARTIAL, [("unsupported", "2 of 4 pages show pictures and have no text")])
+
+
+def test_pages_that_lack_nothing_are_no_loss() -> None:
+    assert _booked(_paper(_words, lambda paper: None, _frame)) == (TextState.OK, [])
+    state, codes = _booked(_paper(_words, _outlines))
+    assert (state, codes[0][0]) == (TextState.PARTIAL, "unsupported")
+
+
+def test_a_picture_within_a_form_is_seen() -> None:
+    """Many scanners put the page's picture into one (ISO 32000-1, 8.10)."""
+
+    def packed(paper: canvas.Canvas) -> None:
+        paper.beginForm("page")
+        _scan(paper)
+        paper.endForm()
+        paper.doForm("page")
+
+    assert _booked(_paper(_words, packed))[0] is TextState.PARTIAL
+
+
+def _noted(paper: canvas.Canvas) -> None:
+    _scan(paper)
+    paper.bookmarkPage("a")
+    paper.addOutlineEntry("Exhibit 1", "a")
+    paper.linkURL("https://example.org/scan", (0, 0, 99, 99))
+
+
+def test_bookmarks_and_links_are_no_text_layer() -> None:
+    found = _read(_paper(_noted))
+    assert (found.state, found.text.split("\n")) == (
+        TextState.NO_TEXT_LAYER,
+        ["https://example.org/scan", "Exhibit 1", ""],
+    )
+    assert _booked(_paper(_noted)) == (TextState.NO_TEXT_LAYER, [])
+    assert _booked(_paper(_framed)) == (TextState.OK, [])
+
+
+def test_with_ocr_such_pages_are_not_yet_an_exception() -> None:
+    data = mixed_pdf("words", ["a scan"])
+    assert _booked(data, ocr=True) == (TextState.OK, [])
+    state, codes = _booked(data[: data.rindex(b"startxref")], ocr=True)
+    assert (state, [code for code, _ in codes]) == (TextState.PARTIAL, ["truncated"])
+
+
+def _linked(paper: canvas.Canvas) -> None:
+    _words(paper)
+    for at in range(4):
+        paper.linkURL(f"https://example.org/{at}", (10 * at, 0, 10 * at + 9, 9))
+        paper.bookmarkPage(str(at))
+        paper.addOutlineEntry(f"Part {at}", str(at))
+
+
+def test_what_is_cut_at_a_limit_of_a_pdf_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert _booked(_paper(_linked)) == (TextState.OK, [])
+    with monkeypatch.context() as patch:
+        patch.setattr("readers.documents.pdf.pages.MOST_TOLD", 3)
+        assert [code for code, _ in _booked(_paper(_linked))[1]] == ["too_large"]
+    monkeypatch.setattr(outline, "_MOST", 3)
+    state, codes = _booked(_paper(_linked))
+    assert (state, [code for code, _ in codes]) == (TextState.PARTIAL, ["too_large"])
+    assert "Part 2\n" in _read(_paper(_linked)).text
+    assert "Part 3\n" not in _read(_paper(_linked)).text
+
+
+@pytest.mark.parametrize(("packet", "code"), [(b"<data>42</data>", "too_large"), (b"\xff\xfedata", "corrupt")])
+def test_a_form_whose_values_are_not_read_says_so(packet: bytes, code: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    if code == "too_large":
+        monkeypatch.setattr(xfa, "_MAX_BYTES", 10)
+    objects = (
+        b"<</Type/Catalog/Pages 2 0 R/AcroForm<</Fields[]/XFA[(datasets)6 0 R]>>>>",
+        b"<</Type/Pages/Kids[3 0 R]/Count 1>>",
+        b"<</Type/Page/Parent 2 0 R/MediaBox[0 0 300 300]/Contents 4 0 R/Resources<</Font<</F 5 0 R>>>>>>",
+        b"<</Length 37>>stream\nBT /F 9 Tf 9 9 Td (Please wait) Tj ET \nendstream",
+        b"<</Type/Font/Subtype/Type1/BaseFont/Helvetica>>",
+        b"<</Length %d>>stream\n%b\nendstream" % (len(packet), packet),
+    )
+    data = b"%PDF-1.7\n" + b"".join(b"%d 0 obj\n%b\nendobj\n" % pair for pair in enumerate(objects, start=1))
+    out = _read(data + b"trailer<</Size 7/Root 1 0 R>>\n%%EOF\n")
+    assert "Please wait" in out.text
+    assert out.error is not None
+    assert out.error.code.value == code
+
+
+def _office(main: str, parts: dict[str, str], kinds: dict[str, str], related: str = "") -> bytes:
+    """An Office Open XML package of these parts and their content types, and what its main part relates to."""
+    types = "".join(f'<Override PartName="/{name}" ContentType="{_OFFICE}{kind}+xml"/>' for name, kind in kinds.items())
+    folder, _, base = main.partition("/")
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w") as archive:
+        archive.writestr("[Content_Types].xml", f'<Types xmlns="t">{types}</Types>')
+        archive.writestr(f"{folder}/_rels/{base}.rels", f'<Relationships xmlns="r">{related}</Relationships>')
+        for name, content in parts.items():
+            archive.writestr(name, content)
+    return out.getvalue()
+
+
+def _letter(said: str, related: str = "", **more: str) -> bytes:
+    """A Word document of one run."""
+    names = f'xmlns:w="{_W}" xmlns:v="{_V}"'
+    body = f"<w:document {names}><w:body><w:p><w:r><w:t>{said}</w:t></w:r></w:p></w:body></w:document>"
+    kinds = {"word/document.xml": "wordprocessingml.document.main"}
+    return _office("word/document.xml", {"word/document.xml": body, **more}, kinds, related)
+
+
+def _relation(number: int, kind: str, target: str, mode: str = "Internal") -> str:
+    return f'<Relationship Id="r{number}" Type="{_R}/{kind}" Target="{target}" TargetMode="{mode}"/>'
+
+
+def _book(cells: str, *sheets: str, strings: str = "", **more: str) -> bytes:
+    """A workbook with these sheets, of which only the first is in the package."""
+    listed = "".join(f'<sheet name="{name}" r:id="r{at}"/>' for at, name in enumerate(sheets, start=1))
+    related = "".join(_relation(at, "worksheet", f"worksheets/sheet{at}.xml") for at in range(1, len(sheets) + 1))
+    parts = {
+        "xl/workbook.xml": f'<workbook xmlns="{_S}" xmlns:r="{_R}"><sheets>{listed}</sheets></workbook>',
+        "xl/worksheets/sheet1.xml": f'<worksheet xmlns="{_S}"><sheetData><row>{cells}</row></sheetData></worksheet>',
+        **({"xl/sharedStrings.xml": f'<sst xmlns="{_S}">{strings}</sst>'} if strings else {}),
+        **more,
+    }
+    kinds = {
+        "xl/workbook.xml": "spreadsheetml.sheet.main",
+        "xl/worksheets/sheet1.xml": "spreadsheetml.worksheet",
+        "xl/sharedStrings.xml": "spreadsheetml.sharedStrings",
+    }
+    return _office("xl/workbook.xml", parts, kinds, related)
+
+
+# A string by its number in a form that is told by expressions, one in a form that is read as a tree, and a number.
+_SHARED = '<c r="A1" t="s"><v>0</v></c><c r="B1"><v>42</v></c><c t="s" r="C1" xml:space="preserve"><v>7</v></c>'
+
+
+def test_addresses_beyond_the_limit_of_an_office_document_are_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    links = "".join(_relation(at, "hyperlink", f"https://example.org/{at}", "External") for at in range(3))
+    data = _letter("body", links)
+    assert _booked(data) == (TextState.OK, [])
+    monkeypatch.setattr(package, "_ADDRESSES", 2)
+    assert [code for code, _ in _booked(data)[1]] == ["too_large"]
+    assert _read(data).text.split() == ["body", "https://example.org/0", "https://example.org/1"]
+
+
+def test_cells_whose_strings_are_not_there_are_told() -> None:
+    state, codes = _booked(_book(_SHARED, "Sales"))
+    assert (state, codes) == (TextState.PARTIAL, [("corrupt", "2 cells show strings that the workbook does not have")])
+    whole = _book(_SHARED, "Sales", strings="<si><t>word</t></si>" * 8)
+    assert _booked(whole) == (TextState.OK, [])
+    assert _read(whole).text.split() == ["Sales", "word", "42", "word"]
+
+
+def test_a_sheet_that_is_not_there_is_told() -> None:
+    data = _book('<c r="A1"><v>42</v></c>', "Sales", "Bribes")
+    state, codes = _booked(data)
+    assert (state, codes) == (TextState.PARTIAL, [("corrupt", "1 referenced parts with text are missing")])
+    assert _read(data).text.split() == ["Sales", "42", "Bribes"]
+
+
+@pytest.mark.parametrize("kind", ["header", "footer", "footnotes", "comments"])
+def test_a_part_of_a_document_that_is_not_there_is_told(kind: str) -> None:
+    related = _relation(1, "image", "media/gone.png") + _relation(2, kind, "https://example.org/x", "External")
+    assert _booked(_letter("body", related)) == (TextState.OK, [])
+    related += _relation(3, kind, "a%20part.xml")
+    state, codes = _booked(_letter("body", related))
+    assert (state, codes[0][0]) == (TextState.PARTIAL, "corrupt")
+    assert _booked(_letter("body", related, **{"word/a part.xml": "<w:hdr xmlns:w='w'/>"})) == (TextState.OK, [])
+
+
+def test_strings_that_an_older_workbook_lacks_are_told() -> None:
+    cells = [(0xFD, struct.pack("<HHHI", 0, column, 0, number)) for column, number in enumerate((0, 5, 6))]
+    globals_ = [begin(5), (0xFC, struct.pack("<II", 1, 1) + struct.pack("<HB", 4, 0) + b"word"), END]
+    state, codes = _booked(workbook(biff(*globals_, begin(), *cells, (0x3C, b"\0"), END)))
+    assert (state, codes) == (TextState.PARTIAL, [("corrupt", "2 cells show strings that the workbook does not have")])
+
+
+def _lettered(text: str, *before: tuple[int, bytes]) -> bytes:
+    """A shape's properties ([MS-ODRAW] 2.2.9): long ones, the letters, a short one behind them."""
+    long = [*((kind | 0x8000, data) for kind, data in before), (0xC0 | 0x8000, (text + "\0").encode("utf-16-le"))]
+    table = b"".join(struct.pack("<HI", kind, len(data)) for kind, data in long) + struct.pack("<HI", 0xC2, 0x240000)
+    return bytes(record(0xF00B, table + b"".join(data for _, data in long), len(long) + 1, 3))
+
+
+_SAID = "PRIVILEGED ATTORNEY WORKPRODUCT"
+
+
+def test_watermarks_of_word_are_text() -> None:
+    """For a review it is the word that counts; it stands in an attribute of VML."""
+    shapes = f'<v:shapetype><v:textpath on="t"/></v:shapetype><v:shape><v:textpath string="{_SAID}"/></v:shape>'
+    said = f"head</w:t><w:pict>{shapes}</w:pict><w:t>"
+    assert _read(_letter(said)).text.split() == ["head", *_SAID.split()]
+
+
+def test_controls_of_sheets_are_text() -> None:
+    note = '<v:shape><v:textbox><div>a note</div></v:textbox><x:ClientData ObjectType="Note"/></v:shape>'
+    button = '<v:shape><v:textbox><div><font>Approve<br>payment</font></div></v:textbox><x:ClientData ObjectType="Button"/></v:shape>'
+    drawing = f'<xml xmlns:v="{_V}" xmlns:x="urn:schemas-microsoft-com:office:excel">%s</xml>'
+    cells = '<c r="A1"><v>42</v></c>'
+    found = _read(_book(cells, "Sales", **{"xl/drawings/vmlDrawing1.vml": drawing % (note + button)}))
+    assert (found.text.split(), found.error) == (["Sales", "42", "Approve", "payment"], None)
+    assert _read(_book(cells, "Sales", **{"xl/drawings/vmlDrawing1.vml": drawing % note})).text.split() == [
+        "Sales",
+        "42",
+    ]
+    lettered = drawing % f'<v:shape><v:textpath string="{_SAID}"/></v:shape>'
+    assert _SAID in _read(_book(cells, "Sales", **{"xl/drawings/vmlDrawing1.vml": lettered})).text
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        word(["body\r"], drawings=holding(0xF002, holding(0xF004, _lettered(_SAID, (0x81, b"ab"))))),
+        workbook(biff(begin(5), END, begin(), (0xEC, holding(0xF004, _lettered(_SAID))), END)),
+        powerpoint(
+            {
+                1: holding(0x3E8, holding(0xFF0, persist(2))),
+                2: holding(0x3EE, holding(0x40C, holding(0xF002, holding(0xF004, _lettered(_SAID, (0x17F, b"x")))))),
+            }
+        ),
+    ],
+    ids=["doc", "xls", "ppt"],
+)
+def test_letters_that_make_shapes_are_text(data: bytes) -> None:
+    found = _read(data)
+    assert _SAID in found.text.splitlines()
+    assert found.error is None
+
+
+def test_what_only_looks_like_properties_hides_nothing() -> None:
+    """A header by chance, one that goes beyond the end, one of more properties than it has room for."""
+    chance = b"\x13\0\x0b\xf0\xff\xff\xff\x7f" + b"\xf3\xff\x0b\xf0\x08\0\0\0" + b"\xc0\x80"
+    assert list(art.lettering(chance + _lettered("found"))) == ["found"]
+    assert list(art.lettering(_lettered("found")[:-9])) == []
+    assert list(art.lettering(b"\xc0\x80" * 50)) == []
+
+
+_ARCHIVE = {
+    "WebMainResource": {
+        "WebResourceURL": "https://example.org/a/the%20page.html",
+        "WebResourceMIMEType": "text/html",
+        "WebResourceData": b"<p>The zebra contract was signed",
+        "WebResourceResponse": b"never shown",
+    },
+    "WebSubresources": [{"WebResourceURL": "https://[example.org/x.gif", "WebResourceData": b"GIF89a"}],
+}
+
+
+@pytest.mark.parametrize("form", [plistlib.FMT_BINARY, plistlib.FMT_XML])
+def test_a_saved_page_is_a_child_of_its_web_archive(form: plistlib.PlistFormat) -> None:
+    """Without it the archive was `ok` and had no word of the page; in XML its base64 stood there as words."""
+    data = plistlib.dumps(_ARCHIVE, fmt=form, sort_keys=False)
+    found = [(child.name, child.data, child.media_type, child.ordinal) for child in _children(data)]
+    assert found == [
+        (b"the page.html", b"<p>The zebra contract was signed", "text/html", 0),
+        (b"resource-1", b"GIF89a", None, 1),
+    ]
+    text = _read(data).text
+    assert "https://example.org/a/the%20page.html" in text
+    assert "R0lGODlh" not in text
+
+
+def test_a_list_that_is_no_web_archive_has_no_children() -> None:
+    for form in (plistlib.FMT_BINARY, plistlib.FMT_XML):
+        assert _children(plistlib.dumps({"Bookmark": bytes(99), "Name": "x"}, fmt=form)) == []
+    assert _children(b"<?xml version='1.0'?><plist><dict>") == []
+
+
+def test_a_resource_that_cannot_be_decoded_is_a_row_with_an_exception() -> None:
+    data = plistlib.dumps(_ARCHIVE, fmt=plistlib.FMT_XML).replace(b"R0lGODlh", b"R0lGODlh!!")
+    page, picture = sorted(_children(data), key=lambda child: child.data is None)
+    assert (page.data, picture.data) == (b"<p>The zebra contract was signed", None)
+    assert picture.error is not None
+    assert picture.error.code is ExceptionCode.CORRUPT
+
+
+@pytest.mark.parametrize(
+    ("markup", "lines"),
+    [
+        ('<smses><sms body="Delete the zebra ledger" kind="1"/></smses>', ["Delete the zebra ledger", "1"]),
+        ('<a><b x="1" y="two words"/><b z="größer"/><c t="not this one">said</c></a>', ["said", "two words", "größer"]),
+        ('<svg xmlns="http://www.w3.org/2000/svg"><path d="M 1 2 L ab cd"/></svg>', []),
+        (f'<a b="{"x" * 2_000}" c="said"/>', ["said"]),
+    ],
+    ids=["messages", "beside data", "picture", "packed data"],
+)
+def test_words_in_attributes(markup: str, lines: list[str]) -> None:
+    """What phones save of messages is in attributes alone, and was `empty`."""
+    assert _read(b'<?xml version="1.0"?>' + markup.encode(), b"x.xml").text.splitlines() == lines

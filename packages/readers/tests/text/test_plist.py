@@ -1,0 +1,67 @@
+"""readers.text.plist: binary property lists, shared and damaged ones."""
+
+from __future__ import annotations
+
+import contextlib
+import plistlib
+from datetime import datetime
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from core.records import Limits
+from readers.base import MemorySource, Text
+from readers.errors import DocumentError, ExceptionCode
+from readers.identification.identify import identify
+from readers.registry import handler_for
+
+
+def binary(value: object) -> bytes:
+    return plistlib.dumps(value, fmt=plistlib.FMT_BINARY, sort_keys=False)
+
+
+def read(data: bytes) -> Text:
+    source = MemorySource(b"x.plist", data)
+    assert identify(source) == "application/x-bplist"
+    return handler_for(identify(source)).text(source, Limits())
+
+
+def test_keys_and_values_in_order() -> None:
+    found = read(
+        binary(
+            {
+                "Name": "Größe 😀",
+                "Amount": [1, -2, 2.5, 1 << 63],
+                "When": datetime(2020, 1, 2, 3, 4, 5),
+                "Bytes": b"raw",
+                "Truth": True,
+                "Inner": {"Name": "a" * 300},
+            }
+        )
+    )
+    assert found.error is None
+    wanted = "Name|Größe 😀|Amount|1|-2|2.5|9223372036854775808|When|2020-01-02T03:04:05|Bytes|Truth|Inner|Name|"
+    assert found.text.splitlines() == [*wanted.split("|")[:-1], "a" * 300]
+
+
+def test_a_shared_object_is_shown_once() -> None:
+    inner: list[object] = ["deep"]
+    for _ in range(30):
+        inner = [inner] * 2
+    assert read(binary(inner)).text == "deep\n"
+
+
+def test_a_cut_one_says_so() -> None:
+    with pytest.raises(DocumentError) as caught:
+        read(binary({"a": ["b"] * 50})[:-9])
+    assert caught.value.code is ExceptionCode.CORRUPT
+
+
+@given(st.lists(st.tuples(st.integers(8, 400), st.integers(0, 255)), max_size=8))
+def test_damage_raises_nothing_else(changes: list[tuple[int, int]]) -> None:
+    data = bytearray(binary({"key": ["value", 1, 2.5, datetime(2020, 1, 2), {"x": "ü"}], "long": "y" * 90}))
+    for at, byte in changes:
+        data[at % (len(data) - 8) + 8] = byte
+    with contextlib.suppress(DocumentError):
+        read(bytes(data))

@@ -1,0 +1,331 @@
+"""The waits of a replay: enough of them in every order that they allow, and nobody waits in a circle."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from random import Random
+
+import pytest
+from closed_loops import begun
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from lived_traces import traces
+from replay_schedules import Stepper, is_call, op_of
+
+from core.operations import Op
+from replay.plan import ReplayPlan, plan_replay
+from replay.program import Program, compile_replay
+from replay.script import INDEXING, Step, Wait, all_steps
+from replay.tree import Target, prepare_tree
+from traces.model import NO_NODE, Call, MemoryTrace, Node, NodeKind, Stream, TraceHeader
+
+CHANGES = (Op.CREATE, Op.MKDIR, Op.REMOVE, Op.RENAME)
+PATHLESS = (Op.READ, Op.WRITE, Op.FSYNC, Op.CLOSE)
+Chooser = st.one_of(st.randoms(use_true_random=False), st.sampled_from(("first", "last")))
+
+
+def choice(chooser: Random | str, ready: list[int]) -> int:
+    """One client that runs ahead as far as it may, or any."""
+    if isinstance(chooser, str):
+        return ready[0] if chooser == "first" else ready[-1]
+    return chooser.choice(ready)
+
+
+@pytest.fixture(scope="module")
+def scratch() -> Path:
+    return Path("/dev/shm" if Path("/dev/shm").is_dir() else tempfile.gettempdir())
+
+
+def calls_of(trace: MemoryTrace) -> int:
+    return trace.header.calls
+
+
+@given(traces(), st.integers(1, 4), Chooser, st.sampled_from((None, "", "expand")))
+def test_calls_end_as_recorded_in_every_order_that_the_waits_allow(
+    scratch: Path, trace: MemoryTrace, clients: int, chooser: Random | str, closed: str | None
+) -> None:
+    """On the prepared tree, by as many clients as there were streams or fewer, whoever runs ahead; also in a closed loop
+    (`closed`: the phase of all calls), whose clients wait for each other's tasks besides."""
+    if closed is not None:
+        trace = replace(trace, header=replace(trace.header, phases=(closed,)))
+    streams = sum(1 for stream in trace.header.streams if stream.calls)
+    if not streams:
+        return
+    with tempfile.TemporaryDirectory(prefix="replay-", dir=scratch) as home:
+        plan = plan_replay(trace.header, clients=min(clients, streams), speed=None, closed=closed is not None)
+        program = compiled(trace, plan, Path(home))
+        target = prepared(program, Path(home))
+        made = Stepper(program, target, program.plan.clones[0], lambda ready: choice(chooser, ready)).run()
+        assert [one for one in made if one.error != one.step.expected] == []
+        assert sum(is_call(one.step) for one in made) == calls_of(trace)
+        outcomes = sorted((op_of(one.step), one.step.node, one.error) for one in made if is_call(one.step))
+        assert outcomes == sorted((c.op, c.node, c.error) for stream in trace.streams for c in stream)
+        assert program.adapted == program.unrecorded_opens == 0
+
+
+@given(traces(most_streams=3, most_calls=24), st.integers(4, 7), Chooser)
+def test_clones_of_a_part_of_the_streams_end_as_foretold(
+    scratch: Path, trace: MemoryTrace, clients: int, chooser: Random | str
+) -> None:
+    """What streams would have made that are not played is there, or its absence is foretold."""
+    if not any(stream.calls for stream in trace.header.streams):
+        return
+    with tempfile.TemporaryDirectory(prefix="replay-", dir=scratch) as home:
+        program = compiled(trace, plan_replay(trace.header, clients=clients, speed=None), Path(home))
+        target = prepared(program, Path(home))
+        for clone in program.plan.clones:
+            made = Stepper(program, target, clone, lambda ready: choice(chooser, ready)).run()
+            assert [one for one in made if one.error != one.step.expected] == []
+
+
+@given(traces(most_streams=4, most_calls=30), st.integers(1, 4))
+def test_dependencies_hold(scratch: Path, trace: MemoryTrace, clients: int) -> None:
+    """Of two calls that lay apart in time and depend on each other, the later comes behind the earlier by clients' own
+    orders and waits alone."""
+    streams = [number for number, stream in enumerate(trace.header.streams) if stream.calls]
+    if not streams:
+        return
+    with tempfile.TemporaryDirectory(prefix="replay-", dir=scratch) as home:
+        program = compiled(trace, plan_replay(trace.header, clients=min(clients, len(streams)), speed=None), Path(home))
+        clone = program.plan.clones[0]
+        scripts = [list(all_steps(program.script(clone, k))) for k in range(len(clone.clients))]
+    behind = reachable(scripts)
+    where = located(trace, clone.clients, scripts)
+    parents = [node.parent for node in trace.nodes]
+    calls = [(call, where[stream, at]) for stream in streams for at, call in enumerate(trace.streams[stream])]
+    for one, first in calls:
+        for other, second in calls:
+            apart = one.start_ns + one.duration_ns <= other.start_ns and first != second
+            if apart and first[0] != second[0] and depends(one, other, parents):
+                assert first in behind[second], f"{other} does not wait for {one}"
+
+
+@pytest.mark.parametrize(("looked", "renamed"), [(0, 10), (5, 0)])
+def test_a_renamed_directory_is_waited_for_from_far_below(tmp_path: Path, looked: int, renamed: int) -> None:
+    parents = (NO_NODE, 0, 1, 2, 3)
+    nodes = [Node(parent, NodeKind.DIRECTORY, True, 0, 1000, 4) for parent in parents]
+    nodes.append(Node(0, NodeKind.MISSING, False, 0, 1000, 4))
+    looks = [Call(Op.STAT, looked, 1, 0, 0, 4, NO_NODE, 0, 0), Call(Op.STAT, 30, 1, 0, 0, 4, NO_NODE, 2, 0)]
+    streams = [looks, [Call(Op.RENAME, renamed, 10, 0, 0, 5, 1, 0, 0)]]
+    about = tuple(Stream(worker="w", slot=k, calls=len(calls)) for k, calls in enumerate(streams))
+    header = TraceHeader(created=0.0, duration_ns=31, phases=("",), streams=about, origin={})
+    trace = MemoryTrace(header=header, nodes=nodes, streams=streams)
+    program = compiled(trace, plan_replay(header, clients=2, speed=None), tmp_path)
+    waits = [[found for _, found in all_steps(program.script(program.plan.clones[0], k))] for k in range(2)]
+    assert waits == [[[], [Wait(client=1, steps=1)]], [[Wait(client=0, steps=1)]]]
+    assert program.adapted == 0
+
+
+def depends(one: Call, other: Call, parents: Sequence[int]) -> bool:
+    """Whether the order of the two matters: by what issue 7 and docs/replay.md promise."""
+    for before, after in ((one, other), (other, one)):
+        if before.op in CHANGES and not before.error:
+            changed = {before.node, before.other} - {NO_NODE}
+            named = set() if after.op in PATHLESS and before is one else {after.node, after.other} - {NO_NODE}
+            above = {parents[node] for node in named} if after.op not in PATHLESS else set()
+            if changed & (named | above):
+                return True
+    if one.error or other.error or one.node != other.node:
+        return False
+    return {one.op, other.op} == {Op.WRITE} or (one.op is Op.WRITE and other.op in (Op.READ, Op.OPEN, Op.STAT))
+
+
+Place = tuple[int, int]  # client, step
+
+
+def reachable(scripts: list[list[tuple[Step, list[Wait]]]]) -> dict[Place, set[Place]]:
+    """For each step all steps that are over when it begins."""
+    out: dict[Place, set[Place]] = {}
+
+    def before(place: Place) -> set[Place]:
+        stack = [place]
+        while stack:
+            at = stack[-1]
+            client, step = at
+            direct = [(client, step - 1)] if step else []
+            direct += [(wait.client, wait.steps - 1) for wait in scripts[client][step][1] if wait.steps]
+            missing = [one for one in direct if one not in out]
+            assert not set(missing) & set(stack), "a circle of waits"
+            if missing:
+                stack.append(missing[0])
+                continue
+            out[at] = set(direct).union(*(out[one] for one in direct))
+            stack.pop()
+        return out[place]
+
+    for client, steps in enumerate(scripts):
+        for step in range(len(steps)):
+            before((client, step))
+    return out
+
+
+def located(
+    trace: MemoryTrace, clients: Sequence[Sequence[int]], scripts: list[list[tuple[Step, list[Wait]]]]
+) -> dict[tuple[int, int], Place]:
+    """Where each stream's calls are in the scripts: a client's steps are its streams' calls, merged."""
+    out: dict[tuple[int, int], Place] = {}
+    for client, (streams, steps) in enumerate(zip(clients, scripts, strict=True)):
+        left = dict.fromkeys(streams, 0)
+        for at, (step, _) in enumerate(steps):
+            stream = next(
+                s
+                for s in streams
+                if left[s] < len(trace.streams[s])
+                and (op_of(step), step.node, step.time_ns, step.bytes) == _signature(trace.streams[s][left[s]])
+            )
+            out[stream, left[stream]] = (client, at)
+            left[stream] += 1
+    return out
+
+
+def _signature(call: Call) -> tuple[Op, int, int, int]:
+    return call.op, call.node, call.start_ns, call.bytes
+
+
+def compiled(trace: MemoryTrace, plan: ReplayPlan, home: Path) -> Program:
+    return compile_replay(trace, plan, home / "program")
+
+
+def prepared(program: Program, home: Path) -> Target:
+    (home / "target").mkdir()
+    target = Target(paths=(home / "target",), replay_id="test")
+    for client in range(program.plan.clients):
+        prepare_tree(program, target, client=client)
+    return target
+
+
+MS = 1_000_000
+Idle = Sequence[tuple[int, int]] | None
+
+
+def trace_of(
+    streams: Sequence[Sequence[Call]], idle: Sequence[Idle], nodes: int, phases: tuple[str, ...]
+) -> MemoryTrace:
+    """Of files that were there, below one root, unless a call creates them."""
+    made = {call.node for calls in streams for call in calls if call.op is Op.CREATE}
+    tree = [Node(NO_NODE, NodeKind.DIRECTORY, True, 0, 1000, 0)]
+    tree += [Node(0, NodeKind.FILE, number not in made, 0, 1000, 8) for number in range(1, nodes)]
+    about = tuple(
+        Stream(worker="w", slot=k, calls=len(calls), idle=None if its is None else tuple(its))
+        for k, (calls, its) in enumerate(zip(streams, idle, strict=True))
+    )
+    ends = max((call.start_ns + call.duration_ns for calls in streams for call in calls), default=0)
+    header = TraceHeader(created=0.0, duration_ns=ends, phases=phases, streams=about, origin={})
+    return MemoryTrace(header=header, nodes=tree, streams=streams)
+
+
+def compiled_of_replay_thinking(trace: MemoryTrace, clients: int, home: Path) -> Program:
+    return compile_replay(trace, plan_replay(trace.header, clients=clients, closed=True), home / "program")
+
+
+@st.composite
+def lives(draw: st.DrawFn) -> MemoryTrace:
+    """Slots that look at files, think, and now and then have no task; each call is of a file of its own."""
+    dice = Random(draw(st.integers(0, 1 << 32)))
+    phases = draw(st.sampled_from((("",), ("walk", "expand", "index"))))
+    marked = draw(st.booleans())
+    streams: list[list[Call]] = []
+    idle: list[Idle] = []
+    nodes = 1
+    for _ in range(draw(st.integers(1, 4))):
+        calls, free, now, phase = [], list[tuple[int, int]](), 0, 0
+        for _ in range(dice.randrange(1, 12)):
+            gap = dice.choice((0, dice.randrange(1, 40)))
+            if gap > 1 and dice.random() < 0.4:
+                free.append((now, now + dice.randrange(1, gap)))
+            phase = min(len(phases) - 1, phase + (dice.random() < 0.2))
+            calls.append(Call(Op.STAT, now + gap, dice.randrange(1, 20), 0, 0, nodes, NO_NODE, 0, phase))
+            now, nodes = calls[-1].start_ns + calls[-1].duration_ns, nodes + 1
+        streams.append(calls)
+        idle.append(free if marked else None)
+    return trace_of(streams, idle, nodes, phases)
+
+
+@given(lives(), st.integers(1, 4))
+def test_on_a_storage_as_fast_every_call_begins_when_it_was_recorded(
+    tmp_path_factory: pytest.TempPathFactory, trace: MemoryTrace, times: int
+) -> None:
+    """Whatever a gap is taken for. On one that is so many times as slow nothing is over sooner, nor later than as many times."""
+    program = compiled_of_replay_thinking(trace, len(trace.streams), tmp_path_factory.getbasetemp() / "same")
+    calls = {call.node: call for stream in trace.streams for call in stream}
+    found = begun(program, lambda step: calls[step.node].duration_ns)
+    assert found == {(Op.STAT, node): call.start_ns for node, call in calls.items()}
+    slower = begun(program, lambda step: times * calls[step.node].duration_ns)
+    assert all(call.start_ns <= slower[Op.STAT, node] <= times * call.start_ns for node, call in calls.items())
+
+
+@settings(max_examples=60)
+@given(lives(), st.integers(1, 4))
+def test_streams_are_dealt_out_and_every_call_is_made_once(
+    tmp_path_factory: pytest.TempPathFactory, trace: MemoryTrace, clients: int
+) -> None:
+    clients = min(clients, len(trace.streams))
+    program = compiled_of_replay_thinking(trace, clients, tmp_path_factory.getbasetemp() / "dealt")
+    clone = program.plan.clones[0]
+    scripts = [list(all_steps(program.script(clone, k))) for k in range(clients)]
+    made = sorted(step.node for steps in scripts for step, _ in steps)
+    assert made == sorted(call.node for stream in trace.streams for call in stream)
+    for streams, steps in zip(clone.clients, scripts, strict=True):
+        for stream in streams:
+            its = [call.node for call in trace.streams[stream]]
+            assert [step.node for step, _ in steps if step.node in set(its)] == its
+    if clients == 1:
+        assert not any(waits for _, waits in scripts[0])
+        took = sum(step.time_ns + 7 for step, _ in scripts[0])
+        assert max(begun(program, lambda _step: 7).values()) + 7 == took
+
+
+def stat(start: int, duration: int, node: int, phase: int = 0) -> Call:
+    return Call(Op.STAT, start * MS, duration * MS, 0, 0, node, NO_NODE, 0, phase)
+
+
+def twice(program: Program, trace: MemoryTrace) -> dict[int, float]:
+    """When each node's last call begins on a storage twice as slow, in milliseconds."""
+    took = {(call.op, call.node): call.duration_ns for stream in trace.streams for call in stream}
+
+    def of(step: Step) -> int:
+        return 2 * took[Op(step.code & ~INDEXING), step.node]
+
+    return {node: moment / MS for (_, node), moment in begun(program, of).items()}
+
+
+def test_a_slot_without_a_task_did_not_think(tmp_path: Path) -> None:
+    streams = [[stat(0, 10, 1), stat(20, 100, 2)], [stat(5, 5, 3), stat(123, 4, 4)]]
+    idle = trace_of(streams, [(), [(10 * MS, 121 * MS)]], 5, ("expand",))
+    assert twice(compiled_of_replay_thinking(idle, 2, tmp_path), idle) == {1: 0, 2: 30, 3: 5, 4: 233}
+    busy = trace_of(streams, [(), ()], 5, ("expand",))
+    assert twice(compiled_of_replay_thinking(busy, 2, tmp_path), busy) == {1: 0, 2: 30, 3: 5, 4: 128}
+
+
+def test_what_nobody_brought_is_think_time(tmp_path: Path) -> None:
+    trace = trace_of([[stat(0, 10, 1), stat(90, 10, 2)]], [[(10 * MS, 89 * MS)]], 3, ("expand",))
+    assert twice(compiled_of_replay_thinking(trace, 1, tmp_path), trace) == {1: 0, 2: 100}
+
+
+def test_a_phase_begins_when_what_came_before_it_is_over(tmp_path: Path) -> None:
+    streams = [
+        [stat(0, 30, 1), stat(50, 5, 2, phase=1)],
+        [stat(0, 40, 3)],
+        [stat(0, 35, 4)],
+    ]
+    trace = trace_of(streams, [(), (), ()], 5, ("expand", "index"))
+    assert twice(compiled_of_replay_thinking(trace, 3, tmp_path), trace) == {1: 0, 3: 0, 4: 0, 2: 90}
+
+
+@pytest.mark.parametrize(("idle", "begins"), [(None, 64.0), ((), 44.0)])
+def test_where_nobody_knows_of_tasks_a_dependency_in_the_gap_was_waited_for(
+    tmp_path: Path, idle: Idle, begins: float
+) -> None:
+    create = Call(Op.CREATE, 0, 30 * MS, 0, 0, 2, NO_NODE, 0, 0)
+    streams = [[create], [stat(0, 2, 1), Call(Op.OPEN, 34 * MS, MS, 0, 0, 2, NO_NODE, 0, 0)]]
+    if idle is not None:
+        streams[1][1] = streams[1][1]._replace(start_ns=42 * MS)
+    trace = trace_of(streams, [idle, idle], 3, ("",))
+    took = {(call.op, call.node): call.duration_ns for stream in streams for call in stream}
+    found = begun(
+        compiled_of_replay_thinking(trace, 2, tmp_path), lambda step: 2 * took[Op(step.code & ~INDEXING), step.node]
+    )
+    assert found[int(Op.OPEN), 2] / MS == max(begins, 60.0)

@@ -1,0 +1,906 @@
+"""Tests by edbench's own clients: client-sweep (how many clients write, read and remove whole large objects, and what each of them gets)
+and insert-drift (small files or objects added in groups until there are many; does it become slower?), both of report R3.
+"""
+
+from __future__ import annotations
+
+import random
+import statistics
+import time
+from abc import abstractmethod
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, Final, Literal, TypeVar
+
+from pydantic import Field
+
+from core.errors import RunFailed, UsageError
+from experiments.kinds import Cases, Kind
+from experiments.report import words
+from experiments.report.parts import Cell, Column, Html, Plot, Section, Series, Tabled, note, tabled
+from experiments.report.plots import counts_on_x, draw_line, drawing, from_zero, legend_beside, new_figure
+from experiments.report.style import series_colour
+from experiments.report.views import middle, named, spread
+from experiments.result.drift import LEAST, RELEVANT, Drift, drift_of
+from experiments.result.latency import latency
+from experiments.result.schema import At, PointOf, ResultOf, Steady
+from experiments.result.steady import judged
+from experiments.workload import Figure, Turn
+from storage_tests.about import Described, Published, about_test
+from storage_tests.clients import Deed
+from storage_tests.crowd import MOST, ClientsTelling, Crowd, Done, check_s3, crowd, own_place
+from storage_tests.devices import Usage, synced, usage
+from storage_tests.profile import Arena, Observed, Profile, ProfileRun, ProfileSettings, Room, common, noted
+from storage_tests.tally import Counted, latencies, merged
+
+TOGETHER, SPREAD = "together", "spread"
+WRITE: Final = "write"
+READ: Final = "read"
+REMOVE: Final = "remove"
+MIXED: Final = "mixed"
+MIXED_WRITE, MIXED_READ = "mixed write", "mixed read"  # its clients that write, and those that read
+MOVING = (WRITE, READ, MIXED_WRITE, MIXED_READ)
+S = TypeVar("S", bound=ProfileSettings)
+_SAID = 5  # refusals and errors in words
+TROUBLES = (
+    Figure(name="refused", title="refused", of=lambda run: float(run.refused), write=words.count),
+    Figure(name="failed", title="failed", of=lambda run: float(run.failed), write=words.count),
+)
+
+
+class ClientTest(Profile[S]):
+    """A test whose load clients of edbench make: on this host, at members of the crew, against directories or an S3 endpoint."""
+
+    report: ClassVar[str] = "R3"
+    needs: ClassVar[str] = "nothing; with --s3 a bucket and the usual AWS_* variables"
+    takes_s3: ClassVar[bool] = True
+    emulates: ClassVar[bool] = True
+
+    def check(self) -> None:
+        """Raises UsageError."""
+        check_s3(self.targets.s3)
+
+    @abstractmethod
+    def points(self) -> Sequence[At]:
+        """The loads; raises UsageError for settings that make no sense together."""
+
+    def kind(self, repeats: int, seed: int) -> Kind:
+        """Every number of clients with everything that may be varied besides."""
+        return Cases("clients", self.points(), repeats=repeats, seed=seed)
+
+
+def _said(orders: Iterable[Done]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(word for done in orders for one in done.clients for word in one.said))[:_SAID]
+
+
+@dataclass(frozen=True, slots=True)
+class SweepLoad(At):
+    """`start`: all clients begin at once, or each at a moment of its own."""
+
+    start: str
+    clients: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SeenClient:
+    """One client's part of a phase; seconds since the phase's start."""
+
+    began_s: float
+    ended_s: float
+    done: int  # objects
+    bytes: int
+    refused: int
+    failed: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SeenPhase:
+    """One phase: every client writes, reads or removes its objects."""
+
+    deed: str
+    clients: tuple[SeenClient, ...]
+    counted: tuple[Counted, ...]
+    bytes_by_second: tuple[int, ...]
+    said: tuple[str, ...]  # refusals and errors in words
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SweepSeen(Observed):
+    """One run."""
+
+    phases: tuple[SeenPhase, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SweepPhase:
+    """What a phase was; rates are bytes a second, of removals objects a second."""
+
+    deed: str
+    done: int
+    bytes: int
+    refused: int  # connections that the storage did not take; none was tried again
+    failed: int
+    mean: float | None  # of the clients' own rates, of those that did anything
+    least: float | None
+    most: float | None
+    aggregate: float | None  # from the first begin to the last end
+    first_done_s: float  # since the start
+    last_done_s: float
+    overlap: float  # active clients, in the mean
+    late_s: float  # the most that a client began after the start, of all that began together
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SweepRun(ProfileRun):
+    """One run."""
+
+    phases: tuple[SweepPhase, ...]
+    refused: int
+    failed: int
+    said: tuple[str, ...]
+
+    def phase(self, deed: str) -> SweepPhase | None:
+        """None: a run without it."""
+        return next((phase for phase in self.phases if phase.deed == deed), None)
+
+
+SweepPoint = PointOf[SweepLoad, SweepRun]
+SweepResult = ResultOf[SweepPoint]
+
+
+def sweep_run_of(seen: SweepSeen) -> SweepRun:
+    """Every figure of it; nothing else is asked. Raises LookupError for a run without writing, reading or removing."""
+    if missing := {WRITE, READ, REMOVE} - {phase.deed for phase in seen.phases}:
+        raise LookupError(f"a run without {', '.join(sorted(missing))}")
+    phases = tuple(_phase_of(part) for phase in seen.phases for part in _parts(phase))
+    counted = merged(one for phase in seen.phases for one in phase.counted)
+    steady = (
+        judged(f"bytes of {phase.deed}", [(float(at), float(n)) for at, n in enumerate(phase.bytes_by_second)], 0.0,
+               max(one.ended_s for one in phase.clients))
+        for phase in seen.phases
+        if phase.deed != REMOVE
+    )  # fmt: skip
+    return SweepRun(
+        **common(seen),
+        latency=latencies(counted),
+        steady=tuple(one for one in steady if one is not None),
+        phases=phases,
+        refused=sum(phase.refused for phase in phases),
+        failed=sum(phase.failed for phase in phases),
+        said=tuple(dict.fromkeys(word for phase in seen.phases for word in phase.said)),
+    )
+
+
+def _parts(seen: SeenPhase) -> list[SeenPhase]:
+    """A mixed phase as two: even clients write, odd ones read."""
+    if seen.deed != MIXED:
+        return [seen]
+    halves = (replace(seen, deed=deed, clients=seen.clients[half::2]) for half, deed in enumerate(MOVING[2:]))
+    return [half for half in halves if half.clients]
+
+
+def _phase_of(seen: SeenPhase) -> SweepPhase:
+    amounts = [one.done if seen.deed == REMOVE else one.bytes for one in seen.clients]
+    rates = [
+        amount / (one.ended_s - one.began_s)
+        for amount, one in zip(amounts, seen.clients, strict=True)
+        if one.done and one.ended_s > one.began_s
+    ]
+    begin, end = min(one.began_s for one in seen.clients), max(one.ended_s for one in seen.clients)
+    busy = sum(one.ended_s - one.began_s for one in seen.clients)
+    return SweepPhase(
+        deed=seen.deed,
+        done=sum(one.done for one in seen.clients),
+        bytes=sum(one.bytes for one in seen.clients),
+        refused=sum(one.refused for one in seen.clients),
+        failed=sum(one.failed for one in seen.clients),
+        mean=statistics.fmean(rates) if rates else None,
+        least=min(rates, default=None),
+        most=max(rates, default=None),
+        aggregate=sum(amounts) / (end - begin) if end > begin and rates else None,
+        first_done_s=min(one.ended_s for one in seen.clients),
+        last_done_s=end,
+        overlap=busy / (end - begin) if end > begin else 0.0,
+        late_s=max(one.began_s for one in seen.clients),
+    )
+
+
+def fall_off(clients: Sequence[int], means: Sequence[float]) -> float | None:
+    """What each added client costs the mean client: the line of least squares through the points; None of one point."""
+    if len(set(clients)) < 2:
+        return None
+    return -statistics.linear_regression(clients, means).slope
+
+
+_IO_BYTES = 1 << 20
+_SWEEP_SLOW = 100e6  # bytes a second that a storage makes, for the time that is predicted
+_SWEEP_ON_NULL = 16_000_000  # bytes of an object of the pair at most
+_ON_NULL_S = 5.0  # seconds in which its clients begin at most
+
+
+class SweepSettings(ProfileSettings):
+    """How many clients, and what each does."""
+
+    clients: tuple[int, ...] = Field((1, 2, 5, 10, 20, 50, 100), description="clients at once, one point each")
+    start: tuple[Literal["together", "spread"], ...] = Field(
+        ("together", "spread"), description="start all at once, or each at its own moment, one point each"
+    )
+    size: int = Field(1_000_000_000, ge=1, description="size of an object in bytes; 1 GB as in report R3")
+    objects: int = Field(1, ge=1, description="objects that each client writes, then reads, then removes")
+    mixed: bool = Field(False, description="then half of the clients write as much again while the others read")
+    window: float = Field(30.0, gt=0, description="seconds over which clients start that do not start together")
+    fsync: Literal["none", "file"] = Field("file", description="sync each file to stable storage")
+    forget: bool = Field(True, description="drop the files from this host's cache before they are read")
+    seed: int = Field(1, description="seed of the content and of the start times")
+
+
+class ClientSweep(ClientTest[SweepSettings]):
+    """Report R3's clients."""
+
+    name: ClassVar[str] = "client-sweep"
+    does: ClassVar[str] = (
+        "Lets 1 to 100 clients write, read and remove whole large objects, started together or not; mean, least and most per client,"
+        " aggregate, fall-off, refused connections"
+    )
+    writes: ClassVar[str] = "`objects` of `size` bytes a client, once for each point and repeat, removed after each"
+    settings_type: ClassVar[type[ProfileSettings]] = SweepSettings
+    small: ClassVar[Mapping[str, Any]] = {"clients": (1, 2, 4, 8), "size": 8_000_000, "window": 1.0}
+
+    def points(self) -> list[SweepLoad]:
+        """Every number of clients with every kind of start."""
+        s = self.settings
+        if not s.clients or not s.start or not 1 <= min(s.clients) <= max(s.clients) <= MOST:
+            raise UsageError(
+                f"client-sweep requires numbers of clients from 1 to {MOST:,}, and start together, spread or both"
+            )
+        return [SweepLoad(start, clients) for start in s.start for clients in s.clients]
+
+    def room(self) -> Room:
+        """One run's: each is removed before the next."""
+        s, paths = self.settings, max(1, len(self.targets.paths))
+        files = -(-max(s.clients, default=1) // paths) * s.objects * (1 + s.mixed)
+        moved = (2 + s.mixed) * sum(s.clients) * s.objects * s.size * len(s.start)
+        return Room(bytes=files * s.size, files=2 * files + 1, seconds=moved / _SWEEP_SLOW)
+
+    def on_null(self) -> ClientSweep:
+        """Smaller objects within a window that is as much shorter: as many bytes a second are begun."""
+        s = self.settings
+        share = min(1.0, _SWEEP_ON_NULL / s.size, _ON_NULL_S / s.window)
+        size = max(1, round(s.size * share))
+        less = {"size": size, "window": s.window * size / s.size}
+        return ClientSweep(s.model_copy(update=less), self.targets)
+
+    def touched(self) -> int:
+        """Of the smallest run."""
+        return min(self.settings.clients, default=0) * self.settings.objects * self.settings.size
+
+    def observe(self, turn: Turn, arena: Arena) -> SweepSeen:
+        """Three phases. Raises RunFailed when nothing at all could be written."""
+        load, s = turn.at, self.settings
+        assert isinstance(load, SweepLoad)
+        with own_place(arena, turn.name, seed=s.seed, fsync=s.fsync, io_bytes=_IO_BYTES) as place:
+            started = time.time()
+            with crowd(place, load.clients, arena.look) as people:
+                told = {deed: self._phase(people, deed, load, turn, arena) for deed in self._deeds}
+        phases = tuple(_sweep_seen(deed, done) for deed, done in told.items())
+        if not any(one.done for one in phases[0].clients):
+            raise RunFailed(
+                f"not one object could be written: {'; '.join(phases[0].said) or 'no client gave a reason'}"
+            )
+        elapsed = sum(done.elapsed_s for done in told.values())
+        cpu = sum(done.cpu_s for done in told.values())
+        return SweepSeen(**noted(turn, started, elapsed, cpu, people.processors), phases=phases)
+
+    @property
+    def _deeds(self) -> tuple[Deed, ...]:
+        """In their order."""
+        return (WRITE, READ, MIXED, REMOVE) if self.settings.mixed else (WRITE, READ, REMOVE)
+
+    def _phase(self, people: Crowd, deed: Deed, load: SweepLoad, turn: Turn, arena: Arena) -> Done:
+        s = self.settings
+        numbers = range(s.objects)
+        if deed in (READ, MIXED) and s.forget and not arena.null:
+            people.do("forget", numbers, s.size)
+        if deed == MIXED:
+            numbers = range(s.objects, 2 * s.objects)
+        arena.tell(f"{load}: {deed}")
+        delays: list[float] = []
+        if load.start == SPREAD:
+            dice = random.Random(f"{s.seed}-{turn.repeat}-{load.clients}-{deed}")
+            delays = [dice.uniform(0, s.window) for _ in range(load.clients)]
+        return people.do(deed, numbers, s.size, delays_s=delays)
+
+
+def _sweep_seen(deed: str, done: Done) -> SeenPhase:
+    clients = tuple(
+        SeenClient(
+            began_s=(one.began_ns - done.start_ns) / 1e9,
+            ended_s=(one.ended_ns - done.start_ns) / 1e9,
+            done=one.done,
+            bytes=one.bytes,
+            refused=one.refused,
+            failed=one.failed,
+        )
+        for one in done.clients
+    )
+    return SeenPhase(
+        deed=deed, clients=clients, counted=done.counted, bytes_by_second=done.bytes_by_second, said=_said([done])
+    )
+
+
+_MB = 1e6
+_PUBLISHED = {WRITE: 300.0, READ: 146.0}  # kB/s that each added client cost the mean client in report R3, over 1 Gb/s
+
+
+def _sweep_sections(result: SweepResult) -> list[Section]:
+    """In reading order."""
+    return [_rates(result), _falls(result), _clients(result)]
+
+
+def _of_start(result: SweepResult) -> dict[str, list[SweepPoint]]:
+    """The points by how clients began, fewest clients first."""
+    out: dict[str, list[SweepPoint]] = {}
+    for point in sorted(result.points, key=lambda point: point.at.clients):
+        out.setdefault(point.at.start, []).append(point)
+    return out
+
+
+def _phases(points: Sequence[SweepPoint], deed: str) -> list[tuple[int, SweepPhase]]:
+    """By clients, of the points that have it."""
+    middles = ((point.at.clients, middle(point.repeats).phase(deed)) for point in points)
+    return [(clients, phase) for clients, phase in middles if phase is not None]
+
+
+def _rates(result: SweepResult) -> Section:
+    parts = [_sweep_plot(start, points) for start, points in _of_start(result).items()]
+    return Section(anchor="rates", title="What a client gets, and all together", parts=tuple(parts))
+
+
+def _sweep_plot(start: str, points: list[SweepPoint]) -> Plot:
+    rows: list[tuple[Cell, ...]] = []
+    with drawing():
+        figure, (one, every) = new_figure(columns=2, height=3.2)
+        for number, deed in enumerate(MOVING):
+            known = [(clients, phase) for clients, phase in _phases(points, deed) if phase.aggregate is not None]
+            if not known:
+                continue
+            clients = [count for count, _ in known]
+            low, mean, high, total = (
+                [(getattr(phase, what) or 0.0) / _MB for _, phase in known]
+                for what in ("least", "mean", "most", "aggregate")
+            )
+            one.plot(clients, mean, marker="o", markersize=4, color=series_colour(number), label=deed)
+            one.fill_between(clients, low, high, color=series_colour(number), alpha=0.2, linewidth=0)
+            every.plot(clients, total, marker="o", markersize=4, color=series_colour(number), label=deed)
+            rows += [(deed, *row) for row in zip(clients, mean, low, high, total, strict=True)]
+        for axes, title in ((one, "a client: mean, least to most"), (every, "all clients together")):
+            counts_on_x(axes, [point.at.clients for point in points], "clients")
+            axes.set_ylabel("MB/s")
+            axes.set_title(title)
+            from_zero(axes)
+        legend_beside(every)
+    header = ("deed", "clients", "mean_mb_s", "least_mb_s", "most_mb_s", "aggregate_mb_s")
+    return Plot(
+        name=f"sweep-{start}", figure=figure, sentence=_sentence(start, points),
+        series=Series(name=f"sweep-{start}", header=header, rows=tuple(rows)),
+    )  # fmt: skip
+
+
+def _sentence(start: str, points: list[SweepPoint]) -> str:
+    begun = "All clients start at once" if start == TOGETHER else "Each client starts at its own moment"
+    said = []
+    for deed in MOVING:
+        rates = [(phase.aggregate or 0.0, clients) for clients, phase in _phases(points, deed)] or [(0.0, 0)]
+        (best, at), (last, most) = max(rates), rates[-1]
+        if best:
+            said.append(
+                f"{deed}: the most, {words.figure(best / _MB)} MB/s, with {words.many(at, 'client')};"
+                f" with {most} it is {words.percent(last / best)} of that"
+            )
+    return f"{begun}. {'; '.join(said)}."
+
+
+def _falls(result: SweepResult) -> Section:
+    rows: list[tuple[str, str, float | None]] = []  # deed, start, kB/s
+    for start, points in _of_start(result).items():
+        for deed in (WRITE, READ):
+            known = [(clients, phase.mean) for clients, phase in _phases(points, deed) if phase.mean is not None]
+            fall = fall_off([count for count, _ in known], [mean for _, mean in known])
+            rows.append((deed, start, None if fall is None else fall / 1000))
+
+    def published(row: tuple[str, str, float | None]) -> str:
+        return f"{words.count(_PUBLISHED[row[0]])} kB/s" if row[1] != TOGETHER else "not published"
+
+    shown = tabled(
+        "fall-off",
+        (
+            Column("deed", "", lambda row: row[0], text=True),
+            Column("start", "", lambda row: row[1], lambda start: f"begun {start}", text=True),
+            Column("kb_s_per_client", "fall-off per added client", lambda row: row[2],
+                   lambda fall: f"{words.figure(fall)} kB/s", missing="one point"),
+            Column("", "report R3", published),
+        ),
+        rows,
+    )  # fmt: skip
+    said = note(
+        "What each further client costs the mean client: a least-squares line through the points. The report's are of batch"
+        " jobs over a 1 Gb/s link that did not necessarily overlap; once transfers were forced to overlap, connections ran out"
+        " at 10 clients, and after a change of firmware the aggregate was almost constant."
+    )
+    return Section(anchor="fall-off", title="Fall-off per added client", parts=(shown, said))
+
+
+def _clients(result: SweepResult) -> Section:
+    rows = [
+        (named(point, result), run.repeat + 1, phase)
+        for point in result.points
+        for run in point.repeats
+        for phase in run.phases
+    ]
+    columns: tuple[Column[tuple[str, int, SweepPhase]], ...] = (
+        Column("point", "point", lambda row: row[0], text=True),
+        Column("repeat", "repeat", lambda row: row[1]),
+        Column("deed", "deed", lambda row: row[2].deed, text=True),
+        Column("done", "done", lambda row: row[2].done),
+        Column("refused", "refused", lambda row: row[2].refused),
+        Column("failed", "failed", lambda row: row[2].failed),
+        Column("overlap", "clients at once", lambda row: row[2].overlap, words.figure),
+        Column("first_done_s", "first done", lambda row: row[2].first_done_s, words.seconds),
+        Column("last_done_s", "last done", lambda row: row[2].last_done_s, words.seconds),
+    )
+    parts = (
+        tabled("clients", columns, rows, mark=lambda row: bool(row[2].refused or row[2].failed)),
+        note(
+            "Refused: connections that the storage did not take, reset before it answered, or answered with 503 or 429. Nothing is"
+            " tried again; a client continues with its next object. Clients at once: the sum of the clients' own times ÷ the time"
+            " from the first begin to the last end."
+        ),
+    )
+    return Section(anchor="clients", title="First done, last done, refused", parts=parts)
+
+
+def _rate(deed: str, what: str, title: str, *, headline: bool = False, aside: bool = False) -> Figure:
+    def value(run: object) -> float | None:
+        found: float | None = getattr(run.phase(deed), what, None)  # type: ignore[attr-defined]
+        return None if found is None else found / 1e6
+
+    return Figure(
+        name=f"{deed.replace(' ', '_')}_{what}_mb_s", title=f"{deed} {title}", of=value, headline=headline, write=words.figure, unit="MB/s",
+        missing="none", aside=aside,
+    )  # fmt: skip
+
+
+ClientSweep.ABOUT = about_test(
+    ClientSweep,
+    Described(
+        load=SweepLoad,
+        run=SweepRun,
+        seen=SweepSeen,
+        run_of=sweep_run_of,
+        figures=(
+            _rate(WRITE, "aggregate", "MB/s, all clients", headline=True),
+            _rate(READ, "aggregate", "MB/s, all clients", headline=True),
+            _rate(WRITE, "mean", "MB/s, mean client"),
+            _rate(READ, "mean", "MB/s, mean client"),
+            *(_rate(deed, "aggregate", "MB/s, its clients", aside=True) for deed in (MIXED_WRITE, MIXED_READ)),
+            Figure(name="removes_per_s", title="removed/s", of=lambda run: getattr(run.phase(REMOVE), "aggregate", None), write=words.figure,
+                   missing="none"),
+            *TROUBLES,
+            Figure(name="overlap", title="clients at once", of=lambda run: getattr(run.phase(WRITE), "overlap", None), write=words.figure),
+        ),
+        sections=_sweep_sections,
+        telling=ClientsTelling,
+        ceilings=("write_mean_mb_s", "read_mean_mb_s"),
+    ),
+)  # fmt: skip
+
+
+WHOLE = "whole write"
+
+
+@dataclass(frozen=True, slots=True)
+class InsertLoad(At):
+    """`directories`: one shared by all clients, or each client's own."""
+
+    directories: str
+    clients: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SeenGroup:
+    """One group."""
+
+    seconds: float  # from its start to the last client's end
+    first_done_s: float
+    done: int
+    bytes: int
+    refused: int
+    failed: int
+    late_s: float  # that the last client began after the start
+    counted: tuple[Counted, ...]
+    usage: Usage | None  # after it; None of an S3 endpoint, which does not report it
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class InsertSeen(Observed):
+    """One run."""
+
+    groups: tuple[SeenGroup, ...]
+    before: Usage | None
+    after: Usage | None  # when everything was synced
+    said: tuple[str, ...]  # refusals and errors in words
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class InsertGroup:
+    """One group of a run."""
+
+    seconds: float
+    files_per_s: float
+    p50_us: float
+    p99_us: float
+    refused: int
+    failed: int
+    used_bytes: int | None  # since the start of the run
+    used_inodes: int | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class InsertRun(ProfileRun):
+    """One run."""
+
+    files: int
+    bytes: int
+    files_per_s: float
+    refused: int
+    failed: int
+    said: tuple[str, ...]
+    late_s: float
+    groups: tuple[InsertGroup, ...]
+    rate_drift: Drift | None  # None: too few groups
+    latency_drift: Drift | None  # of the groups' medians
+    bytes_a_file: float | None  # that the file system took
+    inodes_a_file: float | None
+
+
+InsertPoint = PointOf[InsertLoad, InsertRun]
+InsertResult = ResultOf[InsertPoint]
+
+
+def insert_run_of(seen: InsertSeen) -> InsertRun:
+    """Every figure of it; nothing else is asked."""
+    counted = merged(one for group in seen.groups for one in group.counted)
+    files = sum(group.done for group in seen.groups)
+    seconds = sum(group.seconds for group in seen.groups)
+    groups = tuple(_group(group, seen.before) for group in seen.groups)
+    whole = [group for group in groups if not group.refused and not group.failed]
+    return InsertRun(
+        **common(seen),
+        latency=latencies(counted),
+        steady=_steady(seen),
+        files=files,
+        bytes=sum(group.bytes for group in seen.groups),
+        files_per_s=files / seconds if seconds else 0.0,
+        refused=sum(group.refused for group in seen.groups),
+        failed=sum(group.failed for group in seen.groups),
+        said=seen.said,
+        late_s=max(group.late_s for group in seen.groups),
+        groups=groups,
+        rate_drift=drift_of([group.files_per_s for group in whole]),
+        latency_drift=drift_of([group.p50_us for group in whole]),
+        bytes_a_file=_a_file(seen, files, "used_bytes"),
+        inodes_a_file=_a_file(seen, files, "used_inodes"),
+    )
+
+
+def _group(group: SeenGroup, before: Usage | None) -> InsertGroup:
+    whole = next((one for one in group.counted if one.label == WHOLE), None)
+    of = None if whole is None else latency(whole.calls, whole.bytes, whole.errors, whole.histogram, whole.max_ns)
+    known = group.usage is not None and before is not None
+    return InsertGroup(
+        seconds=group.seconds,
+        files_per_s=group.done / group.seconds if group.seconds else 0.0,
+        p50_us=0.0 if of is None else of.p50_us,
+        p99_us=0.0 if of is None else of.p99_us,
+        refused=group.refused,
+        failed=group.failed,
+        used_bytes=group.usage.used_bytes - before.used_bytes if known and group.usage and before else None,
+        used_inodes=group.usage.used_inodes - before.used_inodes if known and group.usage and before else None,
+    )
+
+
+def _a_file(seen: InsertSeen, files: int, what: str) -> float | None:
+    """Growth a file; None where no value is reported: an S3 endpoint, a file system without a number of inodes."""
+    if seen.before is None or seen.after is None or not files:
+        return None
+    grown = int(getattr(seen.after, what)) - int(getattr(seen.before, what))
+    return grown / files if grown > 0 else None
+
+
+def _steady(seen: InsertSeen) -> tuple[Steady, ...]:
+    """Of the groups one after another, without what lay between them."""
+    by_second: dict[int, float] = {}
+    at = 0.0
+    for group in seen.groups:
+        _spread(by_second, at, group.seconds, group.done)
+        at += group.seconds
+    one = judged("files", [(float(second), files) for second, files in sorted(by_second.items())], 0.0, at)
+    return () if one is None else (one,)
+
+
+def _spread(by_second: dict[int, float], at: float, seconds: float, files: int) -> None:
+    """A group's files evenly over its time."""
+    if seconds <= 0:
+        return
+    for second in range(int(at), int(at + seconds) + 1):
+        inside = min(second + 1, at + seconds) - max(second, at)
+        if inside > 0:
+            by_second[second] = by_second.get(second, 0.0) + files * inside / seconds
+
+
+_BLOCK = 4096
+_INSERT_SLOW = 2_000.0  # files a second that a storage makes, for the time that is predicted
+_INSERT_ON_NULL = 10_000  # files of the pair
+
+
+class InsertSettings(ProfileSettings):
+    """What is inserted, and how."""
+
+    files: int = Field(100_000, ge=1, description="files or objects per run; report R3 had 2,260,000")
+    group: int = Field(5_000, ge=1, description="files per group; rates and latencies are shown by group")
+    size: int = Field(1024, ge=0, le=1 << 30, description="size of each in bytes")
+    clients: tuple[int, ...] = Field((1, 32), description="clients that insert at once, one point each")
+    directories: tuple[Literal["shared", "own"], ...] = Field(
+        ("shared", "own"), description="one directory for all clients, or one per client, one point each"
+    )
+    fsync: Literal["none", "file"] = Field("none", description="sync each file to stable storage")
+    seed: int = Field(1, description="seed of the content")
+
+
+class InsertDrift(ClientTest[InsertSettings]):
+    """Report R3's long insertion."""
+
+    name: ClassVar[str] = "insert-drift"
+    does: ClassVar[str] = (
+        "Adds small files or objects in groups, in one directory or one per client; shows rate and latency by group, and whether"
+        " they drift"
+    )
+    writes: ClassVar[str] = "files of `size` bytes, `files` of them, once for each point and repeat, removed after each"
+    settings_type: ClassVar[type[ProfileSettings]] = InsertSettings
+    small: ClassVar[Mapping[str, Any]] = {"files": 2_400, "group": 200, "clients": (1, 8)}
+
+    def points(self) -> list[InsertLoad]:
+        """Every number of clients with every kind of directories."""
+        s = self.settings
+        if not s.clients or not s.directories or min(s.clients) < 1:
+            raise UsageError(
+                "insert-drift requires numbers of clients of at least 1, and directories shared, own or both"
+            )
+        return [InsertLoad(directories, clients) for directories in s.directories for clients in s.clients]
+
+    def room(self) -> Room:
+        """One run's: each is removed before the next."""
+        s, paths = self.settings, max(1, len(self.targets.paths))
+        files = -(-s.files // paths) + s.group
+        each = -(-max(1, s.size) // _BLOCK) * _BLOCK + 512  # an inode, and its name
+        points = len(s.clients) * len(s.directories)
+        return Room(
+            bytes=files * each, files=files + max(s.clients, default=1), seconds=points * s.files / _INSERT_SLOW
+        )
+
+    def on_null(self) -> InsertDrift:
+        """Fewer files, since memory does not drift."""
+        files = min(self.settings.files, max(_INSERT_ON_NULL, self.settings.group))
+        return InsertDrift(self.settings.model_copy(update={"files": files}), self.targets)
+
+    def touched(self) -> int:
+        """Of one run: nothing is read."""
+        return self.settings.files * self.settings.size
+
+    def observe(self, turn: Turn, arena: Arena) -> InsertSeen:
+        """All groups. Raises RunFailed when nothing at all could be inserted."""
+        load, s = turn.at, self.settings
+        assert isinstance(load, InsertLoad)
+        with own_place(
+            arena, turn.name, seed=s.seed, fsync=s.fsync, io_bytes=min(max(s.size, _BLOCK), 1 << 20)
+        ) as place:
+            started, before = time.time(), usage(place.roots)
+            with crowd(place, load.clients, arena.look) as people:
+                begun = time.monotonic()
+                told = [
+                    (done, usage(place.roots)) for done in self._inserted(people, load.directories == "shared", arena)
+                ]
+                elapsed = time.monotonic() - begun
+            for root in place.roots:
+                synced(root)
+            after = usage(place.roots)
+        seen = [_insert_seen(done, used) for done, used in told]
+        said = _said(done for done, _ in told)
+        if not any(group.done for group in seen):
+            raise RunFailed(f"not one file could be inserted: {said[0] if said else 'no client gave a reason'}")
+        cpu = sum(done.cpu_s for done, _ in told)
+        return InsertSeen(
+            **noted(turn, started, elapsed, cpu, people.processors),
+            groups=tuple(seen),
+            before=before,
+            after=after,
+            said=said,
+        )
+
+    def _inserted(self, people: Crowd, shared: bool, arena: Arena) -> Any:
+        s = self.settings
+        for first in range(0, s.files, s.group):
+            numbers = range(first, min(first + s.group, s.files))
+            yield people.do("write", numbers, s.size, shared_directory=shared, together=True)
+            arena.tell(f"{numbers.stop:,} of {s.files:,} files")
+
+
+def _insert_seen(done: Done, used: Usage | None) -> SeenGroup:
+    return SeenGroup(
+        seconds=done.elapsed_s,
+        first_done_s=(min(one.ended_ns for one in done.clients) - done.start_ns) / 1e9,
+        done=done.files,
+        bytes=sum(one.bytes for one in done.clients),
+        refused=sum(one.refused for one in done.clients),
+        failed=sum(one.failed for one in done.clients),
+        late_s=(max(one.began_ns for one in done.clients) - done.start_ns) / 1e9,
+        counted=done.counted,
+        usage=used,
+    )
+
+
+_MOST_LINES = 6
+
+
+def _insert_sections(result: InsertResult) -> list[Section]:
+    """In reading order."""
+    return [_groups(result), _drift(result), _usage(result)]
+
+
+def _size(result: InsertResult) -> int:
+    return int(result.conditions["configuration"]["settings"]["group"])
+
+
+def _groups(result: InsertResult) -> Section:
+    rate = _insert_plot(result, "insert-rate", "files a second", "files/s", lambda group: group.files_per_s)
+    slow = _insert_plot(result, "insert-latency", "p99 of a file, ms", "ms", lambda group: group.p99_us / 1000)
+    refused = [point for point in result.points if any(run.refused or run.failed for run in point.repeats)]
+    said = [word for point in refused for run in point.repeats for word in run.said]
+    parts: list[Plot | Tabled | Html] = [rate, slow]
+    if refused:
+        parts.append(note(f"Not everything was accepted: {'; '.join(dict.fromkeys(said))}"))
+    return Section(anchor="groups", title=f"By groups of {words.count(_size(result))} files", parts=tuple(parts))
+
+
+def _insert_plot(result: InsertResult, name: str, label: str, unit: str, value: Callable[[InsertGroup], float]) -> Plot:
+    shown = spread(result.points, _MOST_LINES)
+    size = _size(result)
+    rows: list[tuple[Cell, ...]] = []
+    with drawing():
+        figure, (axes,) = new_figure(height=3.2)
+        for number, point in enumerate(shown):
+            samples = _samples(middle(point.repeats).groups, size, value)
+            draw_line(axes, samples, number, named(point, result), 1.0)
+            rows += [(named(point, result), int(files), of) for files, of in samples]
+        axes.set_xlabel("files there are")
+        axes.set_ylabel(label)
+        axes.set_xlim(left=0)
+        from_zero(axes)
+        legend_beside(axes)
+    told = "; ".join(
+        f"{named(point, result)}: {words.figure(value(groups[0]))} in the first group,"
+        f" {words.figure(value(groups[-1]))} {unit} in the last"
+        for point in shown
+        if (groups := middle(point.repeats).groups)
+    )
+    series = Series(name=name, header=("point", "files", name.replace("-", "_")), rows=tuple(rows))
+    sentence = f"{told}. Of each point the run with the median elapsed time."
+    return Plot(name=name, figure=figure, sentence=sentence, series=series)
+
+
+def _samples(
+    groups: Sequence[InsertGroup], size: int, value: Callable[[InsertGroup], float]
+) -> list[tuple[float, float]]:
+    return [(float((number + 1) * size), value(group)) for number, group in enumerate(groups)]
+
+
+def _drift(result: InsertResult) -> Section:
+    rows = [
+        (named(point, result), run.repeat + 1, what, drift)
+        for point in result.points
+        for run in point.repeats
+        for what, drift in (("rate", run.rate_drift), ("median latency", run.latency_drift))
+    ]
+    size = _size(result)
+
+    def of(value: Callable[[Drift], Cell]) -> Callable[[tuple[str, int, str, Drift | None]], Cell]:
+        return lambda row: None if row[3] is None else value(row[3])
+
+    columns: tuple[Column[tuple[str, int, str, Drift | None]], ...] = (
+        Column("point", "point", lambda row: row[0], text=True),
+        Column("repeat", "repeat", lambda row: row[1]),
+        Column("of", "of", lambda row: row[2], text=True),
+        Column("groups", "groups", of(lambda drift: drift.values)),
+        Column("trend", "trend over all", of(lambda drift: drift.trend), _signed),
+        Column("trend_p", "p", of(lambda drift: drift.trend_p), "{:.3f}".format),
+        Column("change", "change", of(lambda drift: drift.change), _signed),
+        Column("change_after", "after files", of(lambda drift: drift.change_at * size), words.count),
+        Column("change_p", "p", of(lambda drift: drift.change_p), "{:.3f}".format),
+        Column(
+            "",
+            "",
+            of(lambda drift: "DRIFT" if drift.found else "none found"),
+            text=True,
+            missing="too few groups",
+        ),
+    )
+    shown = tabled("drift", columns, rows, mark=lambda row: row[3] is not None and row[3].found)
+    said = note(
+        "Trend: Mann and Kendall's test with the line of Theil and Sen; change: Pettitt's test at the place that it finds; both"
+        " widened by the correlation of neighbouring groups, as of so few as are independent, and judged together (Holm), at most"
+        f" 5 % false alarms; under {words.percent(RELEVANT)} nothing is called drift. Groups that"
+        f" were not accepted completely are omitted; fewer than {LEAST} groups are not judged. Temporary changes (humps) are no drift."
+    )
+    return Section(anchor="drift", title="Does it drift?", parts=(shown, said))
+
+
+def _usage(result: InsertResult) -> Section:
+    columns: tuple[Column[InsertPoint], ...] = (
+        Column("point", "point", lambda point: named(point, result), text=True),
+        Column("files", "files", lambda point: middle(point.repeats).files, words.count),
+        Column("bytes", "bytes written", lambda point: middle(point.repeats).bytes, words.size),
+        Column("bytes_a_file", "space a file", lambda point: middle(point.repeats).bytes_a_file, words.size, missing="not known"),
+        Column("inodes_a_file", "inodes a file", lambda point: middle(point.repeats).inodes_a_file, words.figure,
+               missing="not known"),
+    )  # fmt: skip
+    said = note(
+        "Space and inodes as the file system reports them (statvfs) before the run and after a sync, used by any program;"
+        " an S3 endpoint, and a file system without a number of inodes, reports none."
+    )
+    return Section(anchor="usage", title="Space and inodes", parts=(tabled("usage", columns, result.points), said))
+
+
+def _signed(value: float) -> str:
+    return f"{value:+.1%}".replace("%", " %").replace("-", "\u2212")
+
+
+def _whole_us(run: InsertRun, percent: int) -> float | None:
+    whole = run.latency.get("whole write")
+    return None if whole is None else (whole.p50_us if percent == 50 else whole.p99_us)
+
+
+InsertDrift.ABOUT = about_test(
+    InsertDrift,
+    Described(
+        load=InsertLoad,
+        run=InsertRun,
+        seen=InsertSeen,
+        run_of=insert_run_of,
+        figures=(
+            Figure(name="files_per_s", title="files/s", of=lambda run: run.files_per_s, headline=True, write=words.figure),
+            Figure(name="p50_us", title="p50", of=lambda run: _whole_us(run, 50), write=words.microseconds, unit="µs"),
+            Figure(name="p99_us", title="p99", of=lambda run: _whole_us(run, 99), headline=True, write=words.microseconds,
+                   unit="µs"),
+            Figure(name="rate_trend", title="rate trend", of=lambda run: run.rate_drift and run.rate_drift.trend,
+                   write=_signed, missing="too few groups"),
+            Figure(name="rate_change", title="rate change", of=lambda run: run.rate_drift and run.rate_drift.change,
+                   write=_signed, missing="too few groups"),
+            *TROUBLES,
+            Figure(name="bytes_a_file", title="space a file", of=lambda run: run.bytes_a_file, write=words.size, unit="bytes",
+                   missing="not known"),
+            Figure(name="inodes_a_file", title="inodes a file", of=lambda run: run.inodes_a_file, write=words.figure,
+                   missing="not known"),
+        ),
+        sections=_insert_sections,
+        telling=ClientsTelling,
+        ceilings=("files_per_s",),
+        published=(
+            Published(what="small files one after another, 2.26 million in groups of 5,000, through a small VM",
+                      figure="files_per_s", value=5.0, at={"clients": 1}, settings={"group": 5_000},
+                      remark="flat; sizes are not given"),
+            Published(what="1 KB objects by more than 30 threads, native interface", figure="files_per_s", value=10.0,
+                      at={"clients": 32}, settings={"size": 1024}),
+        ),
+        notes={"late_s": lambda run: run.late_s},
+    ),
+)  # fmt: skip

@@ -1,0 +1,43 @@
+"""Samples of a long run, and the search within a bound."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any
+
+from experiments.kinds import Cases, Search
+from experiments.result.drift import drift_of
+from experiments.workload import Figure
+from storage_tests.fio import sampled
+from storage_tests.fio_tests import BlockLoad
+
+
+def test_a_slope_is_drift_and_noise_is_none() -> None:
+    noise = [(-1) ** n * 20.0 for n in range(60)]
+    flat, falling = (drift_of([1000 + part + slope * n for n, part in enumerate(noise)]) for slope in (0, -5))
+    assert flat is not None
+    assert not flat.drifts
+    assert falling is not None
+    assert falling.drifts
+    assert falling.change < 0
+
+
+def test_the_last_sample_is_not_low_for_the_second_that_fio_does_not_log() -> None:
+    """Else every flat run would end in a fall."""
+    even = [(float(second), 100.0) for second in range(29)]  # of 30 seconds
+    assert sampled(even, 30.0) == (100.0, 100.0, 100.0)
+    assert sampled(even, 9.0) == ()
+
+
+def test_the_search_finds_the_last_load_within_its_bound() -> None:
+    """A station of 1,000 I/Os a second: n outstanding wait n ms."""
+    search = Search(base=BlockLoad(6, 1, 1, 1).values(), axis="outstanding", figure="mean_us", bound=10_000.0, most=512)
+    figure = Figure(name="mean_us", title="mean", of=lambda run: run.mean_us)
+    kind = Cases("members", [], repeats=1, seed=1, search=search, base=BlockLoad(6, 1, 1, 1), figure=figure)
+
+    def measure(at: Any, repeat: int) -> Any:
+        return SimpleNamespace(mean_us=1000.0 * at.outstanding)
+
+    tried = [at.outstanding for at in kind.run(measure).runs if isinstance(at, BlockLoad)]
+    assert 10 in tried
+    assert 11 in tried

@@ -1,0 +1,270 @@
+"""Packages of profiles: whoever makes a series, a headline or a refusal better than what was observed is found out."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import shutil
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+from result_packages import edit_json
+
+from core.clock import SystemClock
+from core.histogram import bucket_of
+from experiments.kinds import Cases
+from experiments.package.check import check, finish
+from experiments.package.manifest import broken, seal
+from experiments.report import page
+from experiments.result.codec import FILE, read_result, to_json
+from experiments.result.schema import At, Result
+from experiments.study import conduct
+from experiments.workload import Observe, Turn, Workload
+from experiments.workloads import about
+from storage_tests.client_tests import (
+    InsertLoad,
+    InsertSeen,
+    SeenClient,
+    SeenGroup,
+    SeenPhase,
+    SweepLoad,
+    SweepSeen,
+    Usage,
+)
+from storage_tests.tally import Counted
+
+Forgery = Callable[[Path], None]
+LABEL = "EMULATED FILER mine, scale 1/1"
+
+
+class Made(Workload):
+    """Runs that are made up; everything after observing is real."""
+
+    def __init__(self, name: str, storage: Path, observed: Callable[[Turn], Any]) -> None:
+        self.about = about(name)  # type: ignore[misc]  # of the profile, not of the class
+        self.storage, self.clock, self.say = storage, SystemClock(), lambda _line: None
+        self._observed = observed
+
+    @contextmanager
+    def started(self, turn: Turn) -> Iterator[Observe]:
+        yield lambda: self._observed(turn)
+
+    def surroundings(self) -> dict[str, Any]:
+        """As `ProfileStudy` has them, on an emulated filer."""
+        settings = {"files": 1200, "group": 100, "size": 1024}
+        place = {"path": "/mnt/f", "label": "local storage (ext4)", "mount": None}
+        cache = {"client_memory_bytes": 10**9, "filer_cache_bytes": None, "filer_caches_itself": False, "direct": False,
+                 "touched_bytes": 10**6}  # fmt: skip
+        return {
+            "configuration": {"edbench": "0", "profile": self.about.name, "settings": settings},
+            "storage": place,
+            "targets": [place],
+            "s3": None,
+            "emulated_filer": {"name": "mine", "label": LABEL, "scale": 1.0},
+            "room": {"bytes_a_path": 1, "files_a_path": 1},
+            "cache": cache,
+            "null_storage": {"paired": True, "why_not": None, "place": "/dev/shm"},
+            "sessions": [],
+            "hosts": [{"name": "client", "processors": 4, "memory_bytes": 10**9}],
+        }
+
+
+def _busy(share: float) -> dict[str, Any]:
+    """What an emulated filer tells: its metadata unit so busy."""
+    unit = {"utilisation": share, "mean_wait_us": 1.0, "calls": 100, "filer_ops": 100.0}
+    return {
+        "seconds": 9.0,
+        "stations": {"metadata": unit},
+        "series": [[float(n), {"metadata": unit}] for n in range(9)],
+    }
+
+
+def _base(turn: Turn, elapsed: float) -> dict[str, Any]:
+    return {"repeat": turn.repeat, "order": turn.order, "started_at": 1.7e9, "elapsed_s": elapsed, "worker_cpu": 0.1,
+            "null_elapsed_s": 1.0, "filer": _busy(0.99)}  # fmt: skip
+
+
+def _inserted(turn: Turn) -> InsertSeen:
+    """Twenty groups, each a tenth slower than the one before, the last refused."""
+    took = [1.1**n for n in range(20)]
+    groups = tuple(
+        SeenGroup(
+            seconds=seconds, first_done_s=seconds, done=100 - 7 * (n == 19), bytes=102_400, refused=7 * (n == 19), failed=0,
+            late_s=0.0, usage=Usage(used_bytes=n * 409_600, used_inodes=n * 100),
+            counted=(Counted(label="whole write", calls=100, bytes=102_400, errors=0, total_ns=int(seconds * 1e9),
+                             max_ns=int(seconds * 1e7), cells=((bucket_of(int(seconds * 1e7)), 100),)),),
+        )
+        for n, seconds in enumerate(took)
+    )  # fmt: skip
+    nothing = Usage(used_bytes=0, used_inodes=0)
+    return InsertSeen(**_base(turn, sum(took)), ceilings={"files_per_s": 5000.0}, groups=groups, before=nothing,
+                      after=groups[-1].usage, said=("connection refused",))  # fmt: skip
+
+
+def _swept(turn: Turn) -> SweepSeen:
+    """Four clients, one of them refused."""
+    clients = tuple(
+        SeenClient(began_s=0.0, ended_s=1.0 + n, done=int(n < 3), bytes=10**6 * (n < 3), refused=int(n == 3), failed=0)
+        for n in range(4)
+    )
+    phases = tuple(
+        SeenPhase(deed=deed, clients=clients, counted=(), bytes_by_second=(10**6, 10**6, 10**6), said=("reset",))
+        for deed in ("write", "read", "remove")
+    )
+    return SweepSeen(**_base(turn, 12.0), ceilings={"write_aggregate_mb_s": 500.0}, phases=phases)
+
+
+@pytest.fixture(scope="module")
+def genuine(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    """A package of each, whole."""
+    loads: dict[str, tuple[Callable[[Turn], Any], At]] = {
+        "insert-drift": (_inserted, InsertLoad("shared", 4)),
+        "client-sweep": (_swept, SweepLoad("together", 4)),
+    }
+    out = {}
+    for name, (observed, load) in loads.items():
+        made = Made(name, tmp_path_factory.mktemp(name), observed)
+        result, out[name] = conduct(made, Cases("clients", [load], repeats=2, seed=1))
+        finish(result, out[name])
+    return out
+
+
+@pytest.mark.parametrize("name", ["insert-drift", "client-sweep"])
+def test_what_nobody_touched_checks(name: str, genuine: dict[str, Path]) -> None:
+    assert check(genuine[name]).differences == ()
+    verdict = read_result(genuine[name]).verdict
+    assert verdict.startswith(LABEL)
+    assert "limit: the filer's metadata, 99 % busy" in verdict
+    assert ("DRIFT at 1 of 1 points" in verdict) == (name == "insert-drift")
+    assert f"{14 if name == 'insert-drift' else 6} connections REFUSED" in verdict
+
+
+def _result(change: Callable[[Any], object]) -> Forgery:
+    return lambda at: edit_json(at / FILE, change)
+
+
+def _repeat(change: Callable[[Any], object]) -> Forgery:
+    return _result(lambda data: change(data["points"][0]["repeats"][0]))
+
+
+def _study(change: Callable[[Any], object]) -> Forgery:
+    return lambda at: edit_json(at / "raw" / "study.json", lambda data: change(data["surroundings"]))
+
+
+def _observed(change: Callable[[Any], object]) -> Forgery:
+    def forge(at: Path) -> None:
+        file = at / "raw" / "runs" / "000.json.gz"
+        data = json.loads(gzip.decompress(file.read_bytes()))
+        change(data["observed"])
+        file.write_bytes(gzip.compress(json.dumps(data).encode()))
+
+    return forge
+
+
+def _cut(words: str) -> Forgery:
+    return _result(lambda data: data.update(verdict=data["verdict"].replace(words, "")))
+
+
+def _gone(name: str) -> Forgery:
+    return lambda at: (at / name).unlink()
+
+
+INSERTED, SWEPT = "insert-drift", "client-sweep"
+FORGERIES: dict[str, tuple[str, Forgery, str]] = {
+    "a headline raised": (
+        INSERTED,
+        _result(lambda data: data["points"][0]["figures"]["files_per_s"].update(median=9999.0)),
+        "figures.files_per_s.median is 9999.0",
+    ),
+    "a series made even": (
+        INSERTED,
+        _repeat(lambda run: run["groups"][9].update(run["groups"][0])),
+        "groups[9].files_per_s is 100.0",
+    ),
+    "a slow group left out": (
+        INSERTED,
+        _repeat(lambda run: run["groups"].pop()),
+        "groups has 19 entries; there are 20",
+    ),
+    "drift made likely by chance": (
+        INSERTED,
+        _repeat(lambda run: run["rate_drift"].update(trend_p=0.5, change_p=0.5)),
+        "rate_drift.trend_p is 0.5",
+    ),
+    "drift cut from the first line": (INSERTED, _cut("; DRIFT at 1 of 1 points"), "result.json: verdict is"),
+    "refusals cut from the first line": (SWEPT, _cut("; 6 connections REFUSED"), "result.json: verdict is"),
+    "the limit cut from the first line": (SWEPT, _cut("limit: the filer's metadata, 99 % busy; "), "verdict is"),
+    "the emulated filer's label deleted": (INSERTED, _result(lambda data: data["labels"].pop(0)), "labels has"),
+    "a real filer instead": (INSERTED, _study(lambda beside: beside.update(emulated_filer=None)), "give no result"),
+    "other settings": (
+        INSERTED,
+        _study(lambda beside: beside["configuration"]["settings"].update(files=2_260_000)),
+        "conditions.configuration.settings.files is 1200; observed is 2260000",
+    ),
+    "a ceiling raised": (
+        INSERTED,
+        _repeat(lambda run: run["ceilings"].update(files_per_s=1e9)),
+        "ceilings.files_per_s is 1000000000.0; observed is 5000.0",
+    ),
+    "an idle filer observed": (INSERTED, _observed(lambda seen: seen.update(filer=_busy(0.1))), "verdict is"),
+    "groups observed faster": (
+        INSERTED,
+        _observed(lambda seen: [group.update(seconds=1.0) for group in seen["groups"]]),
+        "groups[1].files_per_s is 90.9",
+    ),
+    "refusals not observed": (
+        SWEPT,
+        _observed(lambda seen: [one.update(refused=0) for phase in seen["phases"] for one in phase["clients"]]),
+        "phases[0].refused is 1; observed is 0",
+    ),
+    "a slow client not observed": (
+        SWEPT,
+        _observed(lambda seen: seen["phases"][0]["clients"].pop(2)),
+        "phases[0].done is 3; observed is 2",
+    ),
+    "a phase not observed": (SWEPT, _observed(lambda seen: seen["phases"].pop(0)), "give no result"),
+    "a mean client raised": (
+        SWEPT,
+        _repeat(lambda run: run["phases"][0].update(mean=1e9)),
+        "phases[0].mean is 1000000000.0",
+    ),
+    "a run left out": (SWEPT, _gone("raw/runs/001.json.gz"), "raw/runs/001.json.gz: run 2"),
+    "a series left out": (INSERTED, _gone("series/insert-rate.csv"), "series/insert-rate.csv: missing"),
+    "a series of the report edited": (
+        SWEPT,
+        lambda at: (at / "series/clients.csv").write_text("point,refused\nall,0\n"),
+        "series/clients.csv: not what the result gives",
+    ),
+}
+
+
+@pytest.fixture(scope="module")
+def drawn(genuine: dict[str, Path]) -> Iterator[None]:
+    """Reports of the genuine ones are read and not drawn again; others are not drawn, their results differ anyway."""
+    known = {json.dumps(to_json(read_result(at))): at for at in genuine.values()}
+
+    def texts(result: Result, sections: Sequence[Any]) -> dict[str, str]:
+        at = known.get(json.dumps(to_json(result)))
+        made = {} if at is None else {one.relative_to(at).as_posix(): one for one in at.rglob("*.*")}
+        return {name: file.read_text() for name, file in made.items() if file.suffix in (".csv", ".html")}
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(page, "texts", texts)
+        patch.setattr(page, "build_sections", lambda _result, _sheet=None: [])
+        patch.setattr(page, "plots", lambda _sections: [])
+        yield
+
+
+@pytest.mark.usefixtures("drawn")
+@pytest.mark.parametrize("name", FORGERIES)
+def test_forgeries_are_found(name: str, genuine: dict[str, Path], tmp_path: Path) -> None:
+    profile, forge, said = FORGERIES[name]
+    copied = Path(shutil.copytree(genuine[profile], tmp_path / "package"))
+    forge(copied)
+    assert broken(copied)
+    seal(copied)
+    found = check(copied).differences
+    assert any(said in line for line in found), found
