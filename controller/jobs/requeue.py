@@ -6,7 +6,7 @@ import dataclasses
 from pathlib import Path
 
 from controller.custody.actions import REQUEUED, note
-from controller.databases import JobHandle, Jobs
+from controller.databases import JobHandle, Jobs, refuse_experiment
 from controller.jobs.directories import remove_bank, store_bank, stored_bank
 from controller.jobs.groups.find import refresh
 from core.errors import EdbenchError, UsageError
@@ -25,8 +25,10 @@ def requeue_exceptions(
     many they are. The jobs are paused afterwards: resume them with workers. `passwords` are added to the jobs' banks.
 
     Of a group, jobs without such exceptions stay as they are. Raises UsageError when there is nothing to requeue, another
-    job takes items of one of them, or they read copies of their source, which are gone; DatabaseFault.
+    job takes items of one of them, they read copies of their source, which are gone, or an experiment has the system;
+    DatabaseFault.
     """
+    refuse_experiment(jobs.each[0].database)  # also here: the resume that follows would be refused with the job changed
     if jobs.group is None:
         return _requeue(jobs.each[0], code, storage_root, passwords)
     if jobs.copied:

@@ -34,8 +34,6 @@ from worker.parsers import own_set
 from worker.slots.context import SlotContext
 from worker.slots.noting import note_parsers
 
-pytestmark = pytest.mark.services
-
 _AN_HOUR_AGO = QUERIES["note_action"].sql.replace("clock_timestamp()", "clock_timestamp() - interval '1 hour'")
 
 

@@ -35,6 +35,7 @@ NEEDED: dict[tuple[str, ...], tuple[str, ...]] = {
     ("bench", "job-types"): ("--corpus=corpus",),
     ("bench", "tune"): ("--corpus=corpus",),
     ("bench", "sweep"): ("--corpus=corpus",),
+    ("bench", "day"): ("--corpus=corpus",),
     ("bench", "r1"): ("--corpus=corpus",),
     ("bench", "storage"): ("stream",),
     ("trace", "replay"): ("trace", "--path=path"),

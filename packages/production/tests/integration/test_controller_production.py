@@ -35,8 +35,6 @@ from sql import deletion, states
 from sql.groups import GroupRow
 from sql.jobs import get_job
 
-pytestmark = pytest.mark.services
-
 FILER = Storage(NullRecorder())
 _MANY = 12  # messages of one name
 PATIENCE = 60  # seconds, for what takes none
