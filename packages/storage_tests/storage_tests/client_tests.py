@@ -141,8 +141,7 @@ class SweepRun(ProfileRun):
 
     def phase(self, deed: str) -> SweepPhase | None:
         """None: a run without mixed clients. Raises LookupError for a run without another phase."""
-        found = next((phase for phase in self.phases if phase.deed == deed), None)
-        if found is None and deed not in MOVING[2:]:
+        if (found := next((p for p in self.phases if p.deed == deed), None)) is None and deed not in MOVING[2:]:
             raise LookupError(f"a run without {deed}")
         return found
 
@@ -156,8 +155,7 @@ def sweep_run_of(seen: SweepSeen) -> SweepRun:
     phases = tuple(_phase_of(part) for phase in seen.phases for part in _parts(phase))
     counted = merged(one for phase in seen.phases for one in phase.counted)
     steady = (
-        judged(f"bytes of {phase.deed}", [(float(at), float(n)) for at, n in enumerate(phase.bytes_by_second)], 0.0,
-               max(one.ended_s for one in phase.clients))
+        judged(f"bytes of {phase.deed}", [(float(at), float(n)) for at, n in enumerate(phase.bytes_by_second)], 0.0, max(one.ended_s for one in phase.clients))
         for phase in seen.phases
         if phase.deed != REMOVE
     )  # fmt: skip
@@ -176,8 +174,8 @@ def _parts(seen: SeenPhase) -> list[SeenPhase]:
     """A mixed phase as two: even clients write, odd ones read."""
     if seen.deed != MIXED:
         return [seen]
-    halves = (replace(seen, deed=deed, clients=seen.clients[half::2]) for half, deed in enumerate(MOVING[2:]))
-    return [half for half in halves if half.clients]
+    halves = zip(MOVING[2:], (seen.clients[::2], seen.clients[1::2]), strict=True)
+    return [replace(seen, deed=deed, clients=half) for deed, half in halves if half]
 
 
 def _phase_of(seen: SeenPhase) -> SweepPhase:
@@ -278,11 +276,12 @@ class ClientSweep(ClientTest[SweepSettings]):
     def observe(self, turn: Turn, arena: Arena) -> SweepSeen:
         """Three phases. Raises RunFailed when nothing at all could be written."""
         load, s = turn.at, self.settings
+        deeds: tuple[Deed, ...] = (WRITE, READ, MIXED, REMOVE) if s.mixed else (WRITE, READ, REMOVE)
         assert isinstance(load, SweepLoad)
         with own_place(arena, turn.name, seed=s.seed, fsync=s.fsync, io_bytes=_IO_BYTES) as place:
             started = time.time()
             with crowd(place, load.clients, arena.look) as people:
-                told = {deed: self._phase(people, deed, load, turn, arena) for deed in self._deeds}
+                told = {deed: self._phase(people, deed, load, turn, arena) for deed in deeds}
         phases = tuple(_sweep_seen(deed, done) for deed, done in told.items())
         if not any(one.done for one in phases[0].clients):
             raise RunFailed(
@@ -291,11 +290,6 @@ class ClientSweep(ClientTest[SweepSettings]):
         elapsed = sum(done.elapsed_s for done in told.values())
         cpu = sum(done.cpu_s for done in told.values())
         return SweepSeen(**noted(turn, started, elapsed, cpu, people.processors), phases=phases)
-
-    @property
-    def _deeds(self) -> tuple[Deed, ...]:
-        """In their order."""
-        return (WRITE, READ, MIXED, REMOVE) if self.settings.mixed else (WRITE, READ, REMOVE)
 
     def _phase(self, people: Crowd, deed: Deed, load: SweepLoad, turn: Turn, arena: Arena) -> Done:
         s = self.settings
@@ -432,12 +426,8 @@ def _falls(result: SweepResult) -> Section:
 
 
 def _clients(result: SweepResult) -> Section:
-    rows = [
-        (named(point, result), run.repeat + 1, phase)
-        for point in result.points
-        for run in point.repeats
-        for phase in run.phases
-    ]
+    runs = [(named(point, result), run) for point in result.points for run in point.repeats]
+    rows = [(name, run.repeat + 1, phase) for name, run in runs for phase in run.phases]
     columns: tuple[Column[tuple[str, int, SweepPhase]], ...] = (
         Column("point", "point", lambda row: row[0], text=True),
         Column("repeat", "repeat", lambda row: row[1]),
