@@ -9,8 +9,7 @@ from rich.console import Console
 from cli.output import table
 from controller.labels.advice import advice_on
 from experiments.result.schema import Point, Result
-from experiments.result.statistics import METHOD, interval_text
-from experiments.workload import About, Figure
+from experiments.result.statistics import METHOD
 from experiments.workloads import about
 
 
@@ -21,14 +20,19 @@ def show_study(console: Console, result: Result) -> None:
     for line in advice_on(result.labels):
         console.print(f"  {line}", markup=False, soft_wrap=True)
     console.print()
-    columns = ("runs", *(figure.title for figure in workload.columns), "labels")
+    from experiments.report.sections import point_columns  # draws: slow to come
+
+    columns = [
+        one
+        for one in point_columns(result, workload)
+        if (one.title is not None and not one.text) or one.title == "labels"
+    ]
+    right = [number for number, one in enumerate(columns) if not one.text]
     for names, points in _grouped(result.points).items():
         if names:
             console.print(", ".join(names), markup=False)
-        load = [name for name, value in points[0].at.values().items() if not isinstance(value, str)]
-        rows = [_point_row(point, workload) for point in points]
-        plain = [number for number, figure in enumerate(workload.columns, len(load) + 1) if not figure.unit]
-        console.print(table((*load, *columns), rows, right=[*range(len(load) + 1), *plain]))
+        rows = [[column.line(point) for column in columns] for point in points]
+        console.print(table([one.title or "" for one in columns], rows, right=right))
     console.print(f"\nfigures: {METHOD}", markup=False, soft_wrap=True)
     for point in result.points:
         for reason in point.limits:
@@ -43,22 +47,3 @@ def _grouped(points: Sequence[Point]) -> dict[tuple[str, ...], list[Point]]:
     for point in points:
         out.setdefault(tuple(value for value in point.at.values().values() if isinstance(value, str)), []).append(point)
     return out
-
-
-def _point_row(point: Point, workload: About) -> tuple[object, ...]:
-    numbers = [name for name, value in point.at.values().items() if not isinstance(value, str)]
-    return (
-        *(point.at.shown()[name] for name in numbers),
-        len(point.repeats),
-        *(_figure(point, figure) for figure in workload.columns),
-        ", ".join(point.marks),
-    )
-
-
-def _figure(point: Point, figure: Figure) -> str:
-    """The interval is on a line of its own where each number has its unit."""
-    estimate = point.figures.get(figure.name)
-    if estimate is None:
-        return figure.missing
-    said = interval_text(estimate, figure.write)
-    return said.replace(" [", "\n[", 1) if figure.unit else said

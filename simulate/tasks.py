@@ -187,7 +187,7 @@ def _ask(out: Floats, site: Site, phase: Phase, name: str, calls: Floats, moved:
 
 
 def _ask_emulated(out: Floats, site: Site, phase: Phase, name: str, calls: Floats, moved: Floats | float) -> None:
-    """The same of an emulated filer, by its own costs: units, and delays of disk and wire."""
+    """The same of an emulated filer, by its own costs, which its scale is in: units, and delays of disk and wire."""
     model, op = site.emulated, Op[name.upper()]
     assert model is not None
     cost = model.cost(op, indexing=phase is Phase.INDEX)
@@ -195,8 +195,8 @@ def _ask_emulated(out: Floats, site: Site, phase: Phase, name: str, calls: Float
     transfers = np.maximum(calls, moved / size + calls * 0.5)
     scans = op is Op.SCAN
     for column, demand, unit in (
-        (FSA_OPS, cost.metadata_ops, 1.0), (FSA_S, cost.metadata_ns, model.scale / 1e9),
-        (FSB_OPS, cost.data_ops, 1.0), (FSB_S, cost.data_ns, model.scale / 1e9),
+        (FSA_OPS, cost.metadata_ops, 1.0), (FSA_S, cost.metadata_ns, 1e-9),
+        (FSB_OPS, cost.data_ops, 1.0), (FSB_S, cost.data_ns, 1e-9),
     ):  # fmt: skip
         out[:, :, column] += (
             (demand.each + demand.entry * _ENTRIES * scans) * calls + demand.transfer * transfers

@@ -11,7 +11,7 @@ from pydantic import PlainSerializer
 
 from controller.browse.counted import Children, ExceptionCount, PhaseCounts, children_of, exceptions_of, phases_of
 from controller.browse.counts import JobCounts
-from controller.jobs.figures import Played, ProductionFigures
+from controller.jobs.figures import ProductionFigures
 from controller.jobs.rates import gb_per_hour
 from controller.labels.surroundings import storage_text
 from controller.observe.wire import WireShares
@@ -78,10 +78,9 @@ class JobHolds(JobLine):
 
 
 class JobDocument(JobHolds):
-    """The same with what was read over the wire and, of a replay, what its clients found."""
+    """The same with what was read over the wire."""
 
     wire: WireShares | None
-    replay: Annotated[Played | None, NotNone] = None
     production: Annotated[ProductionFigures | None, NotNone] = None  # of a job that takes the items of others
 
 

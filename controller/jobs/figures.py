@@ -152,37 +152,6 @@ def production_warnings(made: ProductionFigures) -> list[tuple[str, str]]:
     return [(name, line) for name, there, line in known if there]
 
 
-class PlayedTimes(Document):
-    """Of some calls, in microseconds."""
-
-    count: int
-    response_p50_us: Milli
-    response_p99_us: Milli
-    service_p50_us: Milli
-    service_p99_us: Milli
-
-
-class PlayedCalls(PlayedTimes):
-    """Calls of one op."""
-
-    bytes: int
-    errors: int
-    # By class (core.operations); calls that moved nothing are in none.
-    sizes: dict[str, PlayedTimes] = Field(default={}, exclude_if=operator.not_)
-
-
-class Played(Document):
-    """A replay's figures."""
-
-    clients: int
-    pace: str
-    prepared_s: Milli
-    elapsed_s: Milli
-    calls_per_second: Milli
-    differences: dict[str, int]
-    calls: dict[str, PlayedCalls]
-
-
 class Figures(Document):
     """Of a job, or of a group's jobs together; bytes are whole, times seconds, GB 10⁹ bytes."""
 

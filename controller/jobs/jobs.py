@@ -274,8 +274,10 @@ def requeue_exceptions(
     many they are. The jobs are paused afterwards: resume them with workers. `passwords` are added to the jobs' banks.
 
     Of a group, jobs without such exceptions stay as they are. Raises UsageError when there is nothing to requeue, another
-    job takes items of one of them, or they read copies of their source, which are gone; DatabaseFault.
+    job takes items of one of them, they read copies of their source, which are gone, or an experiment has the system;
+    DatabaseFault.
     """
+    refuse_experiment(jobs.each[0].database)  # also here: the resume that follows would be refused with the job changed
     if jobs.group is None:
         return _requeue(jobs.each[0], code, storage_root, passwords)
     if jobs.copied:

@@ -6,8 +6,9 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, replace
+from typing import Protocol
 
-from controller.cluster.embedded import EmbeddedCluster, Tended
+from controller.cluster.embedded import EmbeddedCluster
 from controller.cluster.embedded import together as best_together
 from controller.databases import JobHandle, open_databases
 from controller.jobs.groups import combined
@@ -28,6 +29,13 @@ from sql.session import Database
 LONELY_SECONDS = 15.0
 _ALL_UP_SECONDS, _LOOK_SECONDS = 60.0, 0.1
 _LAST_SETTLE_SECONDS = 3.0  # the workers are gone by then and have given their tasks back
+
+
+class Tended(Protocol):
+    """Something that is kept running."""
+
+    def check(self) -> None:
+        """Raises SystemFault with the reason when a part of it will not stay up."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

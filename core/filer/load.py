@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Any
 
+from core.errors import StorageFault
 from core.filer.model import (
     DATA_OPS,
     MAX_SERVERS,
@@ -53,6 +55,24 @@ def load_filer(name_or_path: str) -> FilerModel | None:
         source = str(path)
     table = read_table(path, f"filer {name_or_path!r}", profile_names())
     return _Reader(f"filer {name_or_path}", ours=path.parent == PROFILES).model(table, source, path.parent)
+
+
+def copied_filer(file: Path, directory: Path) -> Path:
+    """Copy the file of a filer, with that of a protocol next to it, into a directory; the copy. Raises UsageError, StorageFault."""
+    model, here = load_filer(str(file)), file.absolute().parent
+    files = [file.absolute()]
+    if model is not None and model.protocol is not None and Path(model.protocol.source).is_relative_to(here):
+        files.append(Path(model.protocol.source))
+    try:
+        for one in files:
+            target = directory / one.relative_to(here)
+            target.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(one, target)
+    except OSError as error:
+        raise StorageFault(
+            f"{file} cannot be copied to {directory}: {error.strerror}", errno=error.errno or 0
+        ) from error
+    return directory / file.name
 
 
 class _Reader(Tables):

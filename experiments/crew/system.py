@@ -14,7 +14,8 @@ from pathlib import Path
 from controller.cluster.embedded import EmbeddedCluster, module_commands
 from controller.databases import open_databases
 from core.crew import OWN, Place, place_at, roots_of
-from core.errors import UsageError
+from core.errors import StorageFault, UsageError
+from core.filer.load import copied_filer
 from core.filer.use import no_common_arbiter
 from core.services import embedded_services, from_afar
 from core.services.address import write_private
@@ -95,7 +96,7 @@ class System:
         there = place_at(settings.storage, self.roots)
         if there is None:
             raise UsageError(f"the members do not see {settings.storage}; it has to be below {self.settings.storage}")
-        filer = self._named(settings.filer)
+        filer = self._named(settings.filer, settings.storage)
         with run_databases(self.crew, settings, databases) as (run, attached, opened):
             yield (
                 attached,
@@ -103,14 +104,15 @@ class System:
                 lambda seats: Leased(self.admission, seats, run, opened, there, settings.slots, filer),
             )
 
-    def _named(self, filer: str) -> Place | str:
-        """The emulated filer as an order names it."""
+    def _named(self, filer: str, storage: Path) -> Place | str:
+        """The emulated filer as an order names it; a file that the members do not see is copied into the run's storage root."""
         if self.ours and filer == self.settings.filer:
             return OWN
-        named = place_at(Path(filer), self.roots) if filer.startswith("/") else filer
-        if named is None:
-            raise UsageError(f"the members cannot read {filer}; put it below {self.settings.storage}")
-        return named
+        if not filer.startswith("/"):
+            return filer
+        copied = place_at(Path(filer), self.roots) or place_at(copied_filer(Path(filer), storage), self.roots)
+        assert copied is not None  # the members see the storage root
+        return copied
 
     def refuse_filer(self, filer: str, seats: Sequence[Seat]) -> None:
         """Raises UsageError where these members have no arbiter in common for an emulated filer."""
@@ -167,6 +169,10 @@ def _started(
         embedded_services(place, databases=names, slots=wanted.slots + _BESIDE, listen=ways.listen or "") as settings,
     ):
         Home(settings.scratch).provisioner_request.touch()
+        try:
+            settings.storage.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise StorageFault(f"the storage root {settings.storage} cannot be made: {error.strerror}") from error
         if ways.listen is not None:
             say(_awaited(wanted.workers, settings, given.scratch / JOIN))
         workers = wanted.workers if ways.listen is None else 0
@@ -184,10 +190,12 @@ def _awaited(workers: int, settings: Settings, file: Path) -> str:
         write_private(file, "".join(f"{name}={there[name]}\n" for name in ("EDBENCH_DATABASES", "EDBENCH_BROKER")))
     except OSError as error:
         raise scratch_error(file.parent, error) from error
-    many = "1 worker is" if workers == 1 else f"{workers} workers are"
+    many, storage = "1 worker is" if workers == 1 else f"{workers} workers are", settings.storage
     return (
-        f"{many} awaited; on each host, with EDBENCH_SCRATCH local and the storage mounted: edbench worker --storage"
-        f" {settings.storage} --join FILE, where FILE is a copy of {file}"
+        f"{many} awaited; on each host, with a copy of {file} as ./join: edbench worker --storage {storage} --join join; or from the"
+        f" image: docker run --rm --network host --shm-size 256m -u $(id -u):$(id -g) -v {storage}:{storage} -v"
+        f" edbench-scratch:/scratch -v $PWD/join:/join:ro -e EDBENCH_SCRATCH=/scratch edbench:latest edbench worker --storage {storage}"
+        " --join /join"
     )
 
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from datetime import UTC, datetime
+from functools import partial
+from typing import Any
 
 from controller.timeline.thresholds import CPU_SHARE, RUN_QUEUE_SHARE
 from experiments.report import words
@@ -18,14 +20,13 @@ from experiments.report.parts import (
     note,
     paragraph,
     section,
-    table,
     tabled,
     tag,
 )
 from experiments.report.plots import drawing, new_figure, plain
 from experiments.report.style import FAINT, WARN, line_style, marker, series_colour
 from experiments.report.views import LIMITED, held, load, middle, named
-from experiments.result.schema import Knee, Point, Result, Steady
+from experiments.result.schema import Knee, Point, Result, Run, Steady
 from experiments.result.steady import RULE
 from experiments.workload import About, Figure
 from experiments.workloads import about
@@ -36,14 +37,14 @@ def points(result: Result) -> Parts:
     """Figures of every point with their intervals, and whether the generator limited it."""
     workload = about(result.workload)
     return (
-        tabled("points", _columns(result, workload), result.points, mark=lambda point: bool(point.marks)),
+        tabled("points", point_columns(result, workload), result.points, mark=lambda point: bool(point.marks)),
         note(_intervals(result)),
         _reasons(result),
         note(_rule(workload)),
     )
 
 
-def _columns(result: Result, workload: About) -> list[Column[Point]]:
+def point_columns(result: Result, workload: About) -> list[Column[Point]]:
     loads = result.points[0].at.values()
     return [
         *(column for name, value in loads.items() for column in _of_load(name, text=isinstance(value, str))),
@@ -201,18 +202,8 @@ def _sentence(result: Result, knee: Knee) -> str:
 @section("disclosure", "Full disclosure")
 def disclosure(result: Result) -> Parts:
     """The conditions of the result, then all runs."""
-    return (conditions_table(result.conditions), _runs(result))
-
-
-def conditions_table(conditions: Mapping[str, object]) -> Tabled:
-    """Conditions, however nested, one a line."""
-    flat = list(flattened(conditions))
-    rows = [(tag("code", key), _shown(value)) for key, value in flat]
-    shown = table(("condition", "value"), rows, text_columns=frozenset({0, 1}), caption="Conditions")
-    series = Series(
-        name="conditions", header=("condition", "value"), rows=tuple((key, str(value)) for key, value in flat)
-    )
-    return Tabled(table=shown, series=series)
+    conditions = list(flattened(result.conditions))
+    return tabled("conditions", _CONDITIONS, conditions, caption="Conditions"), _runs(result)
 
 
 def flattened(data: object, prefix: str = "") -> Iterator[tuple[str, object]]:
@@ -241,30 +232,41 @@ def _shown(value: object) -> Html | str:
     return str(value)
 
 
+_CONDITIONS: tuple[Column[tuple[str, object]], ...] = (
+    Column("condition", "condition", lambda row: row[0], lambda key: tag("code", key), text=True),
+    Column("value", None, lambda row: str(row[1])),
+    Column("", "value", lambda row: _shown(row[1]), text=True),
+)
+_Run = tuple[Run, Point]
+
+
 def _runs(result: Result) -> Tabled:
     workload = about(result.workload)
     runs = sorted(((run, point) for point in result.points for run in point.repeats), key=lambda pair: pair[0].order)
     figures = [figure for figure in workload.figures if figure.name != "elapsed_s"]
-    rows: list[tuple[object, ...]] = []
-    numbers: list[tuple[Cell, ...]] = []
-    for run, point in runs:
-        values = [(figure, figure.of(run)) for figure in figures]
-        noted = [of(run) for of in workload.notes.values()]
-        rows.append(
-            (
-                run.order + 1,
-                held(named(point, result)),
-                run.repeat + 1,
-                f"{datetime.fromtimestamp(run.started_at, UTC):%Y-%m-%d %H:%M:%S}",
-                words.seconds(run.elapsed_s),
-                *(figure.missing if value is None else figure.write(value) for figure, value in values),
-                *("–" if one is None else words.figure(one) if isinstance(one, float) else one for one in noted),
-            )
-        )
-        key = (run.order, *point.at.values().values(), run.repeat, run.started_at, run.elapsed_s)
-        numbers.append((*key, *(value for _, value in values), *noted))
-    header = ("order", "point", "repeat", "started (UTC)", "elapsed", *(f.title for f in figures), *workload.notes)
-    columns = ("order", *result.points[0].at.values(), "repeat", "started_at", "elapsed_s", *(f.name for f in figures),
-               *workload.notes)  # fmt: skip
-    shown = table(header, rows, text_columns=frozenset({1}), caption="All runs in the order of their start")
-    return Tabled(table=shown, series=Series(name="runs", header=columns, rows=tuple(numbers)))
+    columns: list[Column[_Run]] = [
+        Column("order", None, lambda row: row[0].order),
+        Column("", "order", lambda row: row[0].order + 1),
+        *(Column(name, None, partial(_of_load_of, name)) for name in result.points[0].at.values()),
+        Column("", "point", lambda row: held(named(row[1], result)), text=True),
+        Column("repeat", None, lambda row: row[0].repeat),
+        Column("", "repeat", lambda row: row[0].repeat + 1),
+        Column("started_at", "started (UTC)", lambda row: row[0].started_at,
+               lambda at: f"{datetime.fromtimestamp(at, UTC):%Y-%m-%d %H:%M:%S}"),
+        Column("elapsed_s", "elapsed", lambda row: row[0].elapsed_s, words.seconds),
+        *(Column(one.name, one.title, partial(_of_run, one.of), one.write, missing=one.missing) for one in figures),
+        *(Column(name, name, partial(_of_run, of), _noted) for name, of in workload.notes.items()),
+    ]  # fmt: skip
+    return tabled("runs", columns, runs, caption="All runs in the order of their start")
+
+
+def _of_load_of(name: str, row: _Run) -> Any:
+    return row[1].at.values()[name]
+
+
+def _of_run(of: Callable[[Any], Cell], row: _Run) -> Cell:
+    return of(row[0])
+
+
+def _noted(value: object) -> object:
+    return words.figure(value) if isinstance(value, float) else value

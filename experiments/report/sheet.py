@@ -8,11 +8,13 @@ from __future__ import annotations
 import statistics
 import tomllib
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 from core.errors import UsageError, read_problem
 from experiments.report import words
-from experiments.report.parts import Cell, Part, Section, Series, Tabled, note, table
+from experiments.report.parts import Column, Part, Section, Tabled, note, tabled
 from experiments.report.views import named
 from experiments.result.codec import decode
 from experiments.result.schema import Point, Result, Run
@@ -85,38 +87,42 @@ def sheet_section(result: Result, sheet: Sheet) -> Section:
     stated = [(name, value) for name in Sheet.__slots__ if name != "price" and (value := getattr(sheet, name))]
     if sheet.price:
         stated.insert(1, ("price", f"{sheet.price:,.2f} {sheet.currency}"))
-    tabled = Tabled(
-        table=table(
-            ("of the filer", "statement"), stated, text_columns=frozenset({0, 1}), caption="Configuration and price"
-        ),
-        series=Series(name="sheet", header=("of_the_filer", "statement"), rows=tuple(stated)),
+    columns: tuple[Column[tuple[str, str]], ...] = (
+        Column("of_the_filer", "of the filer", lambda row: row[0], text=True),
+        Column("statement", "statement", lambda row: row[1], text=True),
     )
-    parts: list[Part] = [tabled, note("As stated by the operator; not measured and not checked.")]
+    parts: list[Part] = [
+        tabled("sheet", columns, stated, caption="Configuration and price"),
+        note("As stated by the operator; not measured and not checked."),
+    ]
     return Section(anchor=ANCHOR, title=TITLE, parts=(*parts, *([_priced(result, sheet)] if sheet.price else [])))
 
 
 def _priced(result: Result, sheet: Sheet) -> Tabled:
     """Medians of the repeats. Calls are those of the storage layer."""
-    rows, numbers = [], []
-    for point in result.points:
-        calls = statistics.median(map(_calls_per_second, point.repeats))
-        both = [calls, calls / sheet.price * PER, *_gb(point, sheet)]
-        shown = ["–" if value is None else words.figure(value) for value in both]
-        rows.append((named(point, result), *shown, ", ".join(point.marks)))
-        cells: tuple[Cell, ...] = (*point.at.values().values(), *both, int(point.limited))
-        numbers.append(cells)
     per = f"per {PER:,} {sheet.currency}"
-    header = ("point", "calls/s", f"calls/s {per}", "GB/hour discovered", f"GB/hour {per}", "labels")
-    columns = ("calls_per_s", "calls_per_s_for_1000", _GB, "gb_per_hour_for_1000", "limited")
-    return Tabled(
-        table=table(header, rows, text_columns=frozenset({0, 5}), caption=f"For the price, {per}"),
-        series=Series(name="price", header=(*result.points[0].at.values(), *columns), rows=tuple(numbers)),
-    )
+
+    def calls(point: Point) -> float:
+        return statistics.median(map(_calls_per_second, point.repeats))
+
+    def gb(point: Point, times: float = 1.0) -> float | None:
+        return None if (estimate := point.figures.get(_GB)) is None else estimate.median * times
+
+    columns: list[Column[Point]] = [
+        *(Column(name, None, partial(_load_of, name)) for name in result.points[0].at.values()),
+        Column("", "point", lambda point: named(point, result), text=True),
+        Column("calls_per_s", "calls/s", calls, words.figure),
+        Column("calls_per_s_for_1000", f"calls/s {per}", lambda point: calls(point) / sheet.price * PER, words.figure),
+        Column(_GB, "GB/hour discovered", gb, words.figure),
+        Column("gb_per_hour_for_1000", f"GB/hour {per}", lambda point: gb(point, PER / sheet.price), words.figure),
+        Column("", "labels", lambda point: ", ".join(point.marks), text=True),
+        Column("limited", None, lambda point: int(point.limited)),
+    ]
+    return tabled("price", columns, result.points, caption=f"For the price, {per}")
 
 
-def _gb(point: Point, sheet: Sheet) -> tuple[float | None, float | None]:
-    estimate = point.figures.get(_GB)
-    return (None, None) if estimate is None else (estimate.median, estimate.median / sheet.price * PER)
+def _load_of(name: str, point: Point) -> Any:
+    return point.at.values()[name]
 
 
 def _calls_per_second(run: Run) -> float:

@@ -18,7 +18,7 @@ def _slots(directory: Path, roots: list[str]) -> list[str]:
     return [text for text in texts if "execve(" not in text and opened.search(text)]
 
 
-def test_calls_of_a_job_are_the_system_calls_of_its_slots(bench: Bench, small: Path, tmp_path: Path) -> None:
+def test_calls_of_a_job_are_the_system_calls_of_its_slots(bench: Bench, tiny: Path, tmp_path: Path) -> None:
     """Number, errors and bytes of every op equal what the kernel did for the slots: none missed, none made up."""
     need_strace()
     traces = tmp_path / "traces"
@@ -37,14 +37,14 @@ def test_calls_of_a_job_are_the_system_calls_of_its_slots(bench: Bench, small: P
     ]
     result = ["-o", "json", "--output-file", str(bench.home / "r.json")]
     bench.end(
-        bench.furnish().start_afresh("discover", str(small), "--workers", "1", "--slots", "2", *result, under=strace)
+        bench.furnish().start_afresh("discover", str(tiny), "--workers", "1", "--slots", "2", *result, under=strace)
     )
     found = bench.result()
     assert found["calls_complete"]
     calls: Counter[str] = Counter()
     errors: Counter[str] = Counter()
     moved: Counter[str] = Counter()
-    roots = [str(small / "data"), str(bench.storage)]
+    roots = [str(tiny / "data"), str(bench.storage)]
     for trace in _slots(traces, roots):
         for total, part in zip((calls, errors, moved), kernel_counts(trace, roots), strict=True):
             total.update(part)

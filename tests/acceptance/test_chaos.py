@@ -1,35 +1,16 @@
 """What is killed or interrupted in the middle costs nothing: each ends with zero differences.
 
-Workers, queue managers, brokers and databases that are killed, and slots that wake up late, are the business of `make test-chaos`.
+Slots, workers, queue managers, brokers and databases that are killed, and slots that wake up late, are the business of `make
+test-chaos`; a job that is paused by another command is in test_databases.py.
 """
 
 from __future__ import annotations
 
 import os
-import random
 import signal
 
-import pytest
 from installation import Bench, until
 from traced import check_trace
-
-
-@pytest.mark.usefixtures("attached")
-def test_killed_slots(bench: Bench) -> None:
-    holds = {phase: bench.hold(phase) for phase in ("expand", "index")}
-    process = bench.discover("--workers", "1", "--slots", "4", "--trace")
-    chance = random.Random(11)
-    for phase, begun in (("expand", 1), ("expand", 3), ("index", 1), ("index", 3)):
-        holds[phase].after(begun)
-        holds[phase].until_reached(process)
-        victim = chance.choice(until(lambda: bench.slots(process), "there are slots"))
-        holds[phase].after(begun + 1)  # so that one dies in the middle of its work now and then
-        victim.kill()
-        if begun == 3:
-            holds[phase].let_go()
-    bench.end(process)
-    assert bench.verify()["differences"] == 0
-    check_trace(bench.result(), whole=False)
 
 
 def test_a_killed_keeper_ends_the_command_and_its_job_goes_on(bench: Bench) -> None:
@@ -43,22 +24,6 @@ def test_a_killed_keeper_ends_the_command_and_its_job_goes_on(bench: Bench) -> N
     assert "their keeper was killed" in bench.end(process, 1)
     until(lambda: not bench.leftovers(), "nothing left running")
     with bench.attached():
-        bench.edbench("job", "resume", "last")
-        assert bench.verify()["differences"] == 0
-
-
-@pytest.mark.usefixtures("attached")
-def test_pause_and_resume_give_the_same_result(bench: Bench) -> None:
-    hold = bench.hold("expand")
-    process = bench.discover("--workers", "1", "--slots", "2")
-    hold.until_reached(process)
-    pause = bench.start("job", "pause", "last")
-    bench.until_pausing()
-    hold.let_go()
-    assert bench.end(pause).splitlines()[-1].endswith(" paused")
-    assert "was paused by another command" in bench.end(process)
-    with bench.attached():
-        assert "paused" in bench.ask("job", "list").stdout
         bench.edbench("job", "resume", "last")
         assert bench.verify()["differences"] == 0
 

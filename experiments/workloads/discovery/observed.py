@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from statistics import fmean
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from controller.arrays.importing import job_time, read_array
 from controller.arrays.mapping import ArrayMap
@@ -19,10 +19,6 @@ from experiments.workloads.discovery.result import ArrayUse
 from experiments.workloads.discovery.sampler import Samples
 from sql.faces.figures import FIGURES
 from sql.faces.runs import RUNS
-
-if TYPE_CHECKING:
-    from experiments.workloads.discovery.run_point import PointRun
-
 
 MOST_FILES = 100  # heaviest loose files that are kept
 # Every statement whose rows are kept of a job.
@@ -169,24 +165,3 @@ class Observed:
     hosts: OfHosts | None = None  # of an experiment on several
     array: tuple[tuple[str, str, tuple[tuple[float, float], ...]], ...] = ()  # name, unit, values over time
     null: tuple[OnNull, ...] = ()  # its portions in order; empty: there is no null baseline
-
-
-def observed(
-    run: PointRun, repeat: int, order: int, processors: float, places: Sequence[Mapping[str, Any]]
-) -> Observed:
-    """Read while its databases are still there; `places`: where they keep their files. Raises DatabaseFault."""
-    return Observed(
-        repeat=repeat,
-        order=order,
-        started_at=run.started_at,
-        processors=run.processors or processors,
-        result=run.result,
-        jobs=read_tables(run.handles),
-        samples=run.samples,
-        containers=tuple(dict(one) for one in run.containers),
-        filer=tuple(run.filer),
-        offsets=run.offsets,
-        drops=run.drops,
-        databases=tuple(dict(place) for place in places),
-        hosts=run.hosts,
-    )

@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import cast
 
 from controller.databases import JobHandle, Jobs
 from controller.filer import filer_choice, watched_filer
@@ -30,11 +30,12 @@ from core.passwords import PasswordBank
 from core.records import JobOptions, Phase
 from core.settings import Settings
 from core.storage.layer import Storage
-from experiments.conditions import Drop
+from experiments.conditions import Drop, database_places
+from experiments.workload import Turn
 from experiments.workloads.discovery.null import NullStorage, Portion, emptied
-from experiments.workloads.discovery.observed import OfHosts, OnNull, read_tables
+from experiments.workloads.discovery.observed import Observed, OnNull, read_tables
 from experiments.workloads.discovery.result import PointSpec
-from experiments.workloads.discovery.sampler import Sampler, Samples, clock_offset
+from experiments.workloads.discovery.sampler import Sampler, clock_offset
 from experiments.workloads.discovery.site import Deployment, Site, Target
 from sql.session import Database
 
@@ -54,35 +55,18 @@ class Load:
     say: Callable[[str], None]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PointRun:
-    """A run and all it left, read while its databases were still there by `harvest`."""
-
-    spec: PointSpec
-    started_at: float
-    result: dict[str, Any]
-    handles: Sequence[JobHandle]
-    samples: Samples
-    containers: Sequence[Mapping[str, Any]]  # what each used; empty where there are none
-    filer: Sequence[tuple[float, dict[str, dict[str, float]]]]  # the emulated filer's stations, by this host's clock
-    offsets: tuple[dict[str, float], dict[str, float]]  # database → its clock less this host's, start and end
-    drops: tuple[Drop, ...]
-    database_files: Mapping[str, Path]  # where each server keeps its files
-    processors: float | None = None  # of those who worked at it; None: all of the site's
-    hosts: OfHosts | None = None  # of an experiment on several
-
-
 @contextmanager
-def run_point(site: Site, spec: PointSpec, name: str, target: Target, load: Load) -> Iterator[PointRun]:
-    """Runs the point; inside the block its databases are still up. `name` is unique to the run.
+def run_point(site: Site, turn: Turn, target: Target, load: Load) -> Iterator[tuple[Sequence[JobHandle], Observed]]:
+    """Runs the point and yields its jobs, whose databases are still up inside the block, and what was observed.
 
     Raises UsageError, SystemFault, RunFailed when it does not complete, Interrupted.
     """
-    with site.deploy(spec, name, target, load.env) as deployment:
-        yield _run(spec, deployment, target.source, load)
+    with site.deploy(cast("PointSpec", turn.at), turn.name, target, load.env) as deployment:
+        yield _run(turn, deployment, target, load)
 
 
-def _run(spec: PointSpec, deployment: Deployment, source: PreparedSource, load: Load) -> PointRun:
+def _run(turn: Turn, deployment: Deployment, target: Target, load: Load) -> tuple[Sequence[JobHandle], Observed]:
+    spec, source = cast("PointSpec", turn.at), target.source
     settings, databases = deployment.settings, deployment.databases
     started_at = load.clock.now()
     before = {database.name: clock_offset(database) for database in databases}
@@ -104,18 +88,20 @@ def _run(spec: PointSpec, deployment: Deployment, source: PreparedSource, load: 
     result = figures_of(jobs, settings, calls_complete=complete)
     judge_counts(spec, result)
     readings = [(filer.began + at, stations) for at, stations in beside.get("filer", {}).pop("series", [])]
-    return PointRun(
-        spec=spec,
+    places = database_places(deployment.database_files, target.storage, emulated=target.settings.filer != "none")
+    return handles, Observed(
+        repeat=turn.repeat,
+        order=turn.order,
         started_at=started_at,
+        processors=deployment.processors,
         result=result.beside(beside).to_json(),
-        handles=handles,
+        jobs=read_tables(handles),
         samples=seen.samples,
-        containers=deployment.containers(),
-        filer=readings,
+        containers=tuple(deployment.containers()),
+        filer=tuple(readings),
         offsets=(before, {database.name: clock_offset(database) for database in databases}),
         drops=tuple(drops),
-        database_files=deployment.database_files,
-        processors=deployment.processors,
+        databases=tuple(places),
         hosts=deployment.hosts(handles),
     )
 

@@ -35,6 +35,13 @@ def middle_run(point: Point) -> Run:
     return middle(point.repeats)
 
 
+def said_of(points: Sequence[Point], result: Result, of: Callable[[Run], str | None]) -> str:
+    """What is reported of each point's run, of many points of the first and the last."""
+    ends = points if len(points) <= 3 else [points[0], points[-1]]
+    said = ((point, of(middle_run(point))) for point in ends)
+    return "; ".join(f"{point_name(point, result.points)}: {one}" for point, one in said if one is not None)
+
+
 def busiest(result: Result) -> Point:
     """The point with the most slots, of these the one with the most databases."""
     return max(result.points, key=lambda point: (point.workers * point.slots, point.databases))

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from importlib.metadata import version
 from typing import Any, cast
 
+from controller.databases import JobHandle
 from controller.jobs.source import PreparedSource, refuse_own_output
 from controller.labels.rules import filer_cache
 from core.crew import roots_of
@@ -30,9 +31,9 @@ from experiments.workloads.discovery.null import (
     null_storage,
     portions_of,
 )
-from experiments.workloads.discovery.observed import Array, Observed, Seen, observed
+from experiments.workloads.discovery.observed import Array, Observed, Seen
 from experiments.workloads.discovery.result import NO_LIMIT, PointSpec
-from experiments.workloads.discovery.run_point import Load, PointRun, run_on_null, run_point
+from experiments.workloads.discovery.run_point import Load, run_on_null, run_point
 from experiments.workloads.discovery.site import Machine, Site, Target
 from monitoring.machine import place
 
@@ -152,33 +153,30 @@ class Discovery(Workload):
     def started(self, turn: Turn) -> Iterator[Observe]:
         """The job runs before the block begins, and is read inside it, while its databases are there."""
         target = Target(settings=self._settings, storage=self.storage, source=self._source)
-        with run_point(self._site, cast(PointSpec, turn.at), turn.name, target, self._load) as done:
-            yield lambda: self._observed(done, turn)
+        with run_point(self._site, turn, target, self._load) as (jobs, seen):
+            yield lambda: self._observed(jobs, seen, cast("PointSpec", turn.at))
 
-    def _observed(self, done: PointRun, turn: Turn) -> Observed | Disturbed:
+    def _observed(self, jobs: Sequence[JobHandle], seen: Observed, at: PointSpec) -> Observed | Disturbed:
         """A run that was neither paused nor suspended and kept its workers."""
-        disturbed = done.result["disturbances"]
-        if disturbed:
+        if disturbed := seen.result["disturbances"]:
             return Disturbed(disturbed)
-        self._cut(done, cast(PointSpec, turn.at))
-        places = said.database_places(done.database_files, self.storage, emulated=self._filer is not None)
-        seen = observed(done, turn.repeat, turn.order, self._machine.processors, places)
-        return seen if self._array is None else dataclasses.replace(seen, array=self._counted(self._array, done))
+        self._cut(jobs, at)
+        return seen if self._array is None else dataclasses.replace(seen, array=self._counted(self._array, jobs))
 
-    def _counted(self, array: Array, done: PointRun) -> tuple[Seen, ...]:
+    def _counted(self, array: Array, jobs: Sequence[JobHandle]) -> tuple[Seen, ...]:
         """The array's counters of a run; a run without any is one all the same."""
         try:
-            return array.of(done.handles)
+            return array.of(jobs)
         except (UsageError, SystemFault) as error:
             self.say(f"no counters of the array for this run: {error}")
             return ()
 
-    def _cut(self, done: PointRun, at: PointSpec) -> None:
+    def _cut(self, jobs: Sequence[JobHandle], at: PointSpec) -> None:
         """What each file needs is known once the first run with so many databases is over."""
         if self._null is None or at.databases in self._portions:
             return
         try:
-            needs = needs_of(done.handles, copies=self._load.copies and at.databases > 1)
+            needs = needs_of(jobs, copies=self._load.copies and at.databases > 1)
             self._portions[at.databases] = portions_of(needs, self._null.cap)
         except StorageFault as fault:
             self._portions[at.databases] = None

@@ -28,6 +28,11 @@ _CUTOFF = 4096  # a stream of fewer bytes is in the mini stream
 _IN_HEADER = 109  # FAT sectors named in the header
 _LARGEST = 0x80000000  # bytes of a stream in version 3 (2.6.1)
 _FORBIDDEN = frozenset("/\\:!")
+# What readers of documents in compound files do not look at.
+LEFT_OUT = (
+    "sectors of the compound file that are free, between those in use (often older copies of its directory), and streams that other "
+    "programs put into it"
+)
 
 
 @dataclass(slots=True)

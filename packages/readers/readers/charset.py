@@ -12,7 +12,7 @@ from typing import Any, BinaryIO, NamedTuple
 from readers.charset_guess import SAMPLE, doubtful, guess, plainly_western, reads, western, wide
 from readers.charset_labels import by_label, by_mark, says_nothing
 from readers.charset_mixed import BIG, LITTLE, first_wide, parts
-from readers.charset_wider import errors_of
+from readers.charset_wider import HALVES, errors_of
 
 DOUBLE = frozenset(("gb18030", "cp932", "cp949", "big5", "big5hkscs", "cp950", "euc_jp", "euc_jis_2004", "johab"))
 _ASCII_IN = DOUBLE | frozenset(f"cp125{n}" for n in range(9)) | frozenset(f"iso8859-{n}" for n in range(2, 17))
@@ -115,10 +115,10 @@ def _lines(data: bytes, other: str) -> str:
 
 def _is_damaged_utf8(data: bytes) -> bool:
     """Whether bytes that are not UTF-8 are so nearly, and so are damaged UTF-8 rather than another charset."""
-    text = data.decode("utf-8", "replace")
+    text, whole = data.decode("utf-8", "replace"), len(HALVES.findall(data))
     bad = text.count("\ufffd")
     good = len(text) - bad - len(text.encode("ascii", "ignore"))
-    return good > 4 * bad
+    return good + whole > 4 * (bad - 6 * whole)  # each byte of the halves counts as bad
 
 
 def by_structure(head: bytes) -> str:

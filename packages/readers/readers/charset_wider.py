@@ -1,7 +1,8 @@
 """Reading what programs write under a charset's label where Python's codec of that name fails.
 
 Programs of Windows write their own code pages under the labels of Japan and Taiwan (CP50220 and CP51932 for ISO-2022-JP
-and EUC-JP, CP950 and HKSCS for Big5), and browsers read them so (https://encoding.spec.whatwg.org/). What the codec
+and EUC-JP, CP950 and HKSCS for Big5), and browsers read them so (https://encoding.spec.whatwg.org/); databases and Java write
+characters beyond 16 bits as two halves in UTF-8 (CESU-8, Unicode Technical Report 26), and Java a NUL as two bytes. What the codec
 reads is not changed. Two bytes that encode no character are skipped together, so that decoding does not resume in their
 middle.
 """
@@ -10,6 +11,7 @@ from __future__ import annotations
 
 import codecs
 import functools
+import re
 from collections.abc import Callable
 
 _STRICT = "formats.wider-strict"
@@ -85,9 +87,21 @@ def _broken(pair: bytes) -> int:
     return 2 if len(pair) == 2 and 0x81 <= pair[0] <= 0xFE and pair[1] >= 0x80 else 1
 
 
+HALVES = re.compile(rb"\xed[\xa0-\xaf][\x80-\xbf]\xed[\xb0-\xbf][\x80-\xbf]")
+
+
+def _utf8(data: bytes, at: int, end: int) -> tuple[str, int]:
+    if halves := HALVES.match(data, at):
+        return halves[0].decode("utf-8", "surrogatepass").encode("utf-16", "surrogatepass").decode(
+            "utf-16"
+        ), halves.end()
+    return ("\0", at + 2) if data.startswith(b"\xc0\x80", at) else ("", end)
+
+
 # By the codec's name in its exception: the character at this place ("" for none), and where decoding resumes. The
 # arguments are the bytes, and where the codec's failure begins and ends.
 _WIDER: dict[str, Callable[[bytes, int, int], tuple[str, int]]] = {
+    "utf-8": _utf8,
     "euc_jp": _euc_jp,
     "iso2022_jp": _iso2022_jp,
     "iso2022_jp_ext": _iso2022_jp,

@@ -626,8 +626,17 @@ def test_what_the_codec_reads_stays_as_it_reads_it(codec: str) -> None:
             assert data.decode(codec, errors_of(codec)) == plain
 
 
+@pytest.mark.parametrize("text", ["größe 😀 müller", "😀"])
+def test_utf_8_with_characters_as_two_halves(text: str) -> None:
+    """As databases and Java write it; half of one is no character."""
+    raw = text.replace("😀", "\ud83d\ude00").encode("utf-8", "surrogatepass")
+    found, detected = decode(raw)
+    assert (found, detected.charset, detected.guessed) == (text, "utf-8", False)
+    assert decode("größe ".encode() * 19 + b"\xed\xa0\xbd \xc0\x80")[0] == "größe " * 19 + "\ufffd\ufffd\ufffd \0"
+
+
 def test_other_codecs_keep_their_own_way() -> None:
-    assert (errors_of("utf-8"), errors_of("utf-8", "strict")) == ("replace", "strict")
+    assert (errors_of("koi8_r"), errors_of("koi8_r", "strict")) == ("replace", "strict")
     assert b"\xfc\xe2".decode("euc_jp", errors_of("euc_jp", "strict")) == "髙"
     with pytest.raises(UnicodeDecodeError):
         b"\xfe\xfe".decode("euc_jp", errors_of("euc_jp", "strict"))

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import statistics
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from experiments.report import words
 from experiments.result.schema import Latency
-from experiments.workload import About, Figure, Same, Telling
+from experiments.workload import About, Figure, Same
 from replay.local import MARK
-from replay.runs import ALL, NAME, RATE, ReplayPoint, ReplayResult, ReplayRun, in_calls
+from replay.runs import ALL, NAME, RATE, Observed, ReplayPoint, ReplayResult, ReplayRun, in_calls, run_of
+from replay.telling import ReplayTelling
 
 if TYPE_CHECKING:
     from experiments.report.parts import Section
-    from replay.runs import Observed
 
 
 def near_null(runs: Sequence[ReplayRun]) -> str | None:
@@ -35,24 +35,6 @@ def _sections(result: ReplayResult) -> list[Section]:
     from replay.report import sections  # draws: matplotlib is slow to come
 
     return sections(result)
-
-
-def _observed() -> type[Any]:
-    from replay.runs import Observed  # the ledger is slow to come
-
-    return Observed
-
-
-def _run_of(seen: Observed) -> ReplayRun:
-    from replay.runs import run_of
-
-    return run_of(seen)
-
-
-def _telling(surroundings: dict[str, Any]) -> Telling:
-    from replay.telling import ReplayTelling
-
-    return ReplayTelling(surroundings)
 
 
 def _time(name: str, of: Callable[[ReplayRun], dict[str, Latency]], percent: int, *, headline: bool = False) -> Figure:
@@ -143,9 +125,9 @@ ABOUT = About(
         " (no data, nothing kept) without think time, measured once for each number of clients."
     ),
     doubt=lambda result: result.fidelity is not None and result.fidelity.passed is False,
-    raw=_observed,
-    run_of=_run_of,
-    telling=_telling,
+    raw=lambda: Observed,
+    run_of=run_of,
+    telling=ReplayTelling,
     trusted=(
         "the figures of the recording: the trace is not in the package, its hash is",
         "histograms of each client over the whole replay; there are none by second",

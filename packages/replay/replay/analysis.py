@@ -6,25 +6,17 @@ import functools
 import hashlib
 import itertools
 import math
-import shutil
-import signal
-import subprocess
-import sys
 import tempfile
 import time
-import uuid
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Annotated, Any, ClassVar, Literal, NoReturn
+from typing import Annotated, Any, ClassVar, Literal
 
-import msgspec
 from pydantic import Field
 
-import core
-from core.errors import EdbenchError, RunFailed, StorageFault, UsageError
+from core.errors import UsageError
 from core.records import ReplayChoice
-from core.services.process import stop, tied
 from experiments.kinds import Cases, Kind
 from experiments.report import words
 from experiments.report.parts import Cell, Column, Plot, Section, Series, note, paragraph, tabled
@@ -36,11 +28,10 @@ from experiments.result.steady import judged
 from experiments.workload import Figure, Turn
 from monitoring.machine import processors
 from replay.host import plan_of
-from replay.local import run_local
-from replay.orders import JOB, MOST, SCHEDULE, parse_pace
-from replay.program import Program, compile_replay, open_program
+from replay.local import Order, played_apart
+from replay.orders import parse_pace
+from replay.program import Program, compile_replay
 from replay.tally import ClientResult
-from replay.tree import Target
 from storage_tests.about import Described, ProfileTelling, Published, about_test
 from storage_tests.devices import Tuned, tuned
 from storage_tests.profile import Arena, Observed, Profile, ProfileRun, ProfileSettings, Room, common
@@ -104,7 +95,6 @@ AnalysisResult = ResultOf[AnalysisPoint]
 def run_of(seen: AnalysisSeen) -> AnalysisRun:
     """Every figure of it."""
     from replay.runs import replayed_latencies  # what reads traces is slow to come
-    from replay.tally import ClientResult
 
     found = ClientResult.from_json(seen.found)
     by_second = [(float(at), float(calls)) for at, calls in enumerate(found.by_second)]
@@ -135,80 +125,6 @@ def enough(line: Sequence[AnalysisPoint]) -> int | None:
         return None
     return next(paths for place, (paths, rate) in enumerate(rates)
                 if all(more <= rate * (1 + HELPS) for _, more in rates[place + 1 :]))  # fmt: skip
-
-
-_PROGRAM = "import sys; from replay.analysis import main; sys.exit(main())"
-_LOOK_S = 0.5
-_END_S = 30.0  # to end the clients and to remove their files
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Order:
-    """What is played, and where."""
-
-    program: str  # the directory that it was compiled in
-    paths: tuple[str, ...]
-    replay_id: str
-    null: bool
-    cold: bool
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Played:
-    """What all clients found, as replay.tally has it; or why it ended."""
-
-    found: dict[str, Any]
-    error: str = ""
-    errno: int | None = None  # of the storage
-
-
-def play(order: Order, between: Callable[[], None]) -> dict[str, Any]:
-    """Raises RunFailed, StorageFault; its files are gone, whatever comes."""
-    process = subprocess.Popen(
-        tied([sys.executable, "-c", _PROGRAM], death_signal=signal.SIGTERM), stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=Path(core.__file__).parents[1], start_new_session=True,
-    )  # fmt: skip
-    try:
-        out, errors = _heard(process, msgspec.json.encode(order), between)
-    finally:
-        stop(process, [(signal.SIGTERM, _END_S)])
-    if process.returncode or not out:
-        said = errors.decode("utf-8", "replace").strip().splitlines() or [f"status {process.returncode}"]
-        raise RunFailed(f"the replay failed: {said[-1]}")
-    played = msgspec.json.decode(out, type=Played)
-    if played.error:
-        raise RunFailed(played.error) if played.errno is None else StorageFault(played.error, errno=played.errno)
-    return played.found
-
-
-def _heard(process: subprocess.Popen[bytes], order: bytes, between: Callable[[], None]) -> tuple[bytes, bytes]:
-    given: bytes | None = order
-    while True:
-        try:
-            return process.communicate(given, timeout=_LOOK_S)
-        except subprocess.TimeoutExpired:
-            given = None  # it was handed over
-            between()
-
-
-def main() -> int:
-    """The exit status."""
-    signal.signal(signal.SIGTERM, _terminated)
-    order = msgspec.json.decode(sys.stdin.buffer.read(), type=Order)
-    target = Target(paths=tuple(map(Path, order.paths)), replay_id=order.replay_id, null=order.null)
-    try:
-        done = run_local(open_program(Path(order.program)), target, cold=order.cold)
-        played = Played(found=done.merged.to_json())
-    except StorageFault as fault:
-        played = Played(found={}, error=str(fault), errno=fault.errno)
-    except EdbenchError as error:
-        played = Played(found={}, error=str(error))
-    sys.stdout.buffer.write(msgspec.json.encode(played) + b"\n")
-    return 0
-
-
-def _terminated(*_: object) -> NoReturn:
-    raise SystemExit(1)  # clients end and files are removed on the way out
 
 
 class AnalysisTelling(ProfileTelling):
@@ -340,19 +256,17 @@ class AnalysisReplay(Profile[AnalysisSettings]):
         return Cases("paths", points, repeats=repeats, seed=seed)
 
     def _choice(self, clients: int, paths: int) -> ReplayChoice:
-        pace = parse_pace({"max": MOST, "job": JOB, "schedule": SCHEDULE}[self.settings.pace])
+        pace = parse_pace(self.settings.pace)
         return ReplayChoice(clients=clients, paths=("path",) * paths, speed=pace.speed, closed=pace.closed,
                             shared=False, seed=self.settings.seed)  # fmt: skip
 
-    def _program(self, clients: int, paths: int, directory: Path) -> Program:
-        """Raises UsageError for a file that is no trace, StorageFault where scratch is full."""
-        with open_trace(Path(self.settings.trace)) as trace:
-            return compile_replay(trace, plan_of(trace.header, self._choice(clients, paths)), directory)
-
     def _compiled(self, clients: int, paths: int) -> Program:
-        """To be asked, not to be played."""
-        with tempfile.TemporaryDirectory(prefix="edbench-analysis-") as directory:
-            return self._program(clients, paths, Path(directory))
+        """To be asked, not to be played. Raises UsageError for a file that is no trace, StorageFault where it cannot be written."""
+        with (
+            tempfile.TemporaryDirectory(prefix="edbench-analysis-") as directory,
+            open_trace(Path(self.settings.trace)) as trace,
+        ):
+            return compile_replay(trace, plan_of(trace.header, self._choice(clients, paths)), Path(directory))
 
     @functools.cached_property
     def _room(self) -> Room:
@@ -380,27 +294,23 @@ class AnalysisReplay(Profile[AnalysisSettings]):
         """One replay. Raises RunFailed, StorageFault."""
         at = turn.at
         assert isinstance(at, AnalysisLoad)
-        s = self.settings
-        directory = arena.scratch / "program"
-        shutil.rmtree(directory, ignore_errors=True)
-        arena.tell(f"{at}: the trace is compiled")
-        program = self._program(at.clients, at.paths, directory)
-        paths = arena.paths[: at.paths]
-        order = Order(program=str(directory), paths=tuple(map(str, paths)), replay_id=uuid.uuid4().hex, null=arena.null,
+        s, paths = self.settings, arena.paths[: at.paths]
+        choice = replace(self._choice(at.clients, at.paths), paths=tuple(map(str, paths)))
+        order = Order(trace=s.trace, scratch=str(arena.scratch), choice=choice, null=arena.null,
                       cold=s.cold and not arena.null)  # fmt: skip
         scheduler = "" if at.scheduler == AS_IT_IS or arena.null else at.scheduler
         ahead = None if at.read_ahead == AS_IT_IS or arena.null else int(at.read_ahead.split()[0])
         started = time.time()
         with tuned(paths, scheduler, ahead) as queues:
             arena.tell(str(at))
-            found = play(order, lambda: arena.tell(""))
-        merged = ClientResult.from_json(found)
+            done = played_apart(order, lambda: arena.tell(""))
+        merged = ClientResult.from_json(done.found)
         elapsed = merged.elapsed_s
         return AnalysisSeen(
             repeat=turn.repeat, order=turn.order, started_at=started, elapsed_s=elapsed,
-            worker_cpu=merged.cpu_s / (elapsed * processors()) if elapsed else 0.0, paths=at.paths, found=found,
-            data_sets=len(program.plan.clones), touched_bytes=sum(room.bytes for room in program.rooms),
-            adapted=program.adapted, tuned=queues, trace_sha256=self._hash,
+            worker_cpu=merged.cpu_s / (elapsed * processors()) if elapsed else 0.0, paths=at.paths, found=done.found,
+            data_sets=done.data_sets, touched_bytes=done.touched, adapted=done.adapted, tuned=queues,
+            trace_sha256=self._hash,
         )  # fmt: skip
 
     @functools.cached_property

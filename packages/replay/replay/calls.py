@@ -46,32 +46,24 @@ class Calls:
         self._open = [NO_SLOT] * slots
         # Begins with a page, as what malloc gives does not: a copy out of a cache to there takes twice as long and more.
         self._buffer = memoryview(mmap.mmap(-1, min(_BUFFER, max(most_read, 1))))
-        self.by_code: list[Made] = [self._nothing] * (script.LOOK + len(Op))
-        self.by_code[: len(Op)] = [
-            self._scan,
-            self._stat,
-            self._open_to_read,
-            self._read,
-            self._create,
-            self._discard if null else self._write,
-            self._fsync,
-            self._close,
-            self._rename,
-            self._remove,
-            self._mkdir,
-        ]
-        self.by_code[script.OPEN_TO_WRITE] = self._open_to_write
-        self.by_code[script.CREATE_TO_READ] = self._create_to_read
-        self.by_code[script.REPLACE] = self._replace
-        self.by_code[script.REPLACE_TO_READ] = self._replace_to_read
-        self.by_code[script.SYNC_ALL] = self._sync_all
-        self.by_code[script.REMOVE_DIRECTORY] = self._remove_directory
-        self.by_code[script.OPEN_ONLY] = self._open_to_read
-        self.by_code[script.ADOPT] = self._adopt
-        self.by_code[script.ADOPT_TO_WRITE] = self._adopt_to_write
-        self.by_code[script.LOOK :] = [self._stat] * len(Op)
-        self.by_code += [self._nothing] * (script.INDEXING - len(self.by_code))
-        self.by_code += self.by_code
+        stat, read_only = _by_path(os.lstat), self._opener(_READ_FLAGS, look=True)
+        forms: dict[int, Made] = {
+            Op.SCAN: _by_path(_scan), Op.STAT: stat, Op.OPEN: read_only, Op.READ: self._read,
+            Op.CREATE: self._opener(_CREATE_FLAGS), Op.WRITE: self._discard if null else self._write,
+            Op.FSYNC: self._by_slot(_fsync), Op.CLOSE: self._close, Op.RENAME: _rename, Op.REMOVE: _by_path(os.unlink),
+            Op.MKDIR: _by_path(_mkdir),
+            script.OPEN_TO_WRITE: self._opener(_UPDATE_FLAGS, look=True),
+            script.CREATE_TO_READ: self._opener(_CREATE_READ_FLAGS),
+            script.REPLACE: self._opener(_REPLACE_FLAGS),
+            script.REPLACE_TO_READ: self._opener(_REPLACE_READ_FLAGS),
+            script.SYNC_ALL: self._by_slot(syncfs),
+            script.REMOVE_DIRECTORY: _by_path(os.rmdir),
+            script.OPEN_ONLY: read_only,
+            script.ADOPT: self._opener(_READ_FLAGS),
+            script.ADOPT_TO_WRITE: self._opener(_UPDATE_FLAGS),
+            **{script.LOOK + op: stat for op in Op},
+        }  # fmt: skip
+        self.by_code = [forms.get(code & ~script.INDEXING, _nothing) for code in range(script.CODES)]
 
     def close_all(self) -> None:
         """Close what is open still."""
@@ -80,64 +72,31 @@ class Calls:
                 self._open[slot] = NO_SLOT
                 os.close(fd)
 
-    def _keep(self, slot: int, fd: int) -> None:
-        if slot == NO_SLOT:  # it was not expected to succeed, and nothing will use it
-            os.close(fd)
-        else:
-            self._open[slot] = fd
+    def _opener(self, flags: int, *, look: bool = False) -> Made:
+        """Opens, and keeps the descriptor; `look`: with an fstat, as the storage layer opens what is there."""
 
-    def _opened(self, path: bytes, slot: int, flags: int) -> int:
-        fd = os.open(path, flags)
-        try:
-            os.fstat(fd)
-        except OSError:
-            os.close(fd)
-            raise
-        self._keep(slot, fd)
-        return 0
+        def opened(path: bytes, _other: bytes, slot: int, *_more: int) -> int:
+            fd = os.open(path, flags, _FILE_MODE)
+            if look:
+                try:
+                    os.fstat(fd)
+                except OSError:
+                    os.close(fd)
+                    raise
+            if slot == NO_SLOT:  # it was not expected to succeed, and nothing will use it
+                os.close(fd)
+            else:
+                self._open[slot] = fd
+            return 0
 
-    def _open_to_read(self, path: bytes, other: bytes, slot: int, nbytes: int, argument: int, node: int) -> int:
-        return self._opened(path, slot, _READ_FLAGS)
+        return opened
 
-    def _open_to_write(self, path: bytes, other: bytes, slot: int, nbytes: int, argument: int, node: int) -> int:
-        return self._opened(path, slot, _UPDATE_FLAGS)
+    def _by_slot(self, call: Callable[[int], object]) -> Made:
+        def made(_path: bytes, _other: bytes, slot: int, *_more: int) -> int:
+            call(self._open[slot] if slot >= 0 else slot)
+            return 0
 
-    def _adopt(self, path: bytes, other: bytes, slot: int, nbytes: int, argument: int, node: int) -> int:
-        self._keep(slot, os.open(path, _READ_FLAGS))
-        return 0
-
-    def _adopt_to_write(self, path: bytes, other: bytes, slot: int, nbytes: int, argument: int, node: int) -> int:
-        self._keep(slot, os.open(path, _UPDATE_FLAGS))
-        return 0
-
-    def _create(self, path: bytes, other: bytes, slot: int, nbytes: int, argument: int, node: int) -> int:
-        self._keep(slot, os.open(path, _CREATE_FLAGS, _FILE_MODE))
-        return 0
-
-    def _create_to_read(self, path: bytes, other: bytes, slot: int, nbytes: int, argument: int, node: int) -> int:
-        self._keep(slot, os.open(path, _CREATE_READ_FLAGS, _FILE_MODE))
-        return 0
-
-    def _replace(self, path: bytes, other: bytes, slot: int, nbytes: int, argument: int, node: int) -> int:
-        self._keep(slot, os.open(path, _REPLACE_FLAGS, _FILE_MODE))
-        return 0
-
-    def _replace_to_read(self, path: bytes, other: bytes, slot: int, nbytes: int, argument: int, node: int) -> int:
-        self._keep(slot, os.open(path, _REPLACE_READ_FLAGS, _FILE_MODE))
-        return 0
-
-    def _nothing(self, path: bytes, other: bytes, slot: int, nbytes: int, argument: int, node: int) -> int:
-        raise ValueError("a step of no known code")
-
-    def _scan(self, path: bytes, other: bytes, slot: int, nbytes: int, argument: int, node: int) -> int:
-        with os.scandir(path) as entries:
-            for entry in entries:
-                entry_kind(entry)
-        return 0
-
-    def _stat(self, path: bytes, other: bytes, slot: int, nbytes: int, argument: int, node: int) -> int:
-        os.lstat(path)
-        return 0
+        return made
 
     def _read(self, path: bytes, other: bytes, slot: int, nbytes: int, argument: int, node: int) -> int:
         fd = self._open[slot] if slot >= 0 else slot
@@ -161,17 +120,6 @@ class Calls:
             os.ftruncate(fd, argument + nbytes)
         return nbytes
 
-    def _fsync(self, path: bytes, other: bytes, slot: int, nbytes: int, argument: int, node: int) -> int:
-        fd = self._open[slot] if slot >= 0 else slot
-        if fd < 0:  # which Python's fsync takes for an error of its caller's
-            raise OSError(errno.EBADF, os.strerror(errno.EBADF))
-        os.fsync(fd)
-        return 0
-
-    def _sync_all(self, path: bytes, other: bytes, slot: int, nbytes: int, argument: int, node: int) -> int:
-        syncfs(self._open[slot] if slot >= 0 else slot)
-        return 0
-
     def _close(self, path: bytes, other: bytes, slot: int, nbytes: int, argument: int, node: int) -> int:
         fd = slot
         if slot >= 0:
@@ -179,21 +127,38 @@ class Calls:
         os.close(fd)
         return 0
 
-    def _rename(self, path: bytes, other: bytes, slot: int, nbytes: int, argument: int, node: int) -> int:
-        os.rename(other, path)
+
+def _by_path(call: Callable[[bytes], object]) -> Made:
+    def made(path: bytes, *_more: object) -> int:
+        call(path)
         return 0
 
-    def _remove(self, path: bytes, other: bytes, slot: int, nbytes: int, argument: int, node: int) -> int:
-        os.unlink(path)
-        return 0
+    return made
 
-    def _remove_directory(self, path: bytes, other: bytes, slot: int, nbytes: int, argument: int, node: int) -> int:
-        os.rmdir(path)
-        return 0
 
-    def _mkdir(self, path: bytes, other: bytes, slot: int, nbytes: int, argument: int, node: int) -> int:
-        os.mkdir(path, _DIRECTORY_MODE)
-        return 0
+def _scan(path: bytes) -> None:
+    with os.scandir(path) as entries:
+        for entry in entries:
+            entry_kind(entry)
+
+
+def _mkdir(path: bytes) -> None:
+    os.mkdir(path, _DIRECTORY_MODE)
+
+
+def _fsync(fd: int) -> None:
+    if fd < 0:  # which Python's fsync takes for an error of its caller's
+        raise OSError(errno.EBADF, os.strerror(errno.EBADF))
+    os.fsync(fd)
+
+
+def _rename(path: bytes, other: bytes, *_more: int) -> int:
+    os.rename(other, path)
+    return 0
+
+
+def _nothing(*_step: object) -> int:
+    raise ValueError("a step of no known code")
 
 
 def _repeated(view: memoryview, nbytes: int) -> list[memoryview]:

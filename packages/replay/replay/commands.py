@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import dataclasses
 import json
 from collections.abc import Sequence
@@ -17,30 +16,25 @@ from cli.context import CommandContext, shared, with_options
 from cli.output import await_answer
 from cli.tree import Commands
 from core.errors import UsageError
-from experiments.result.steady import MIN_SECONDS
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from controller.jobs.figures import Played, PlayedTimes
     from controller.jobs.progress import Snapshot
     from core.settings import Settings
-    from experiments.crew.system import Ways
     from experiments.kinds import Kind
     from experiments.result.schema import Result
     from replay.orders import ReplayOrder, ReplayStudyOrder
-    from replay.runs import Scaling
     from replay.workload import Replays
 
-from cli.output import bytes_text, flush, micros_text, table
+from cli.output import bytes_text, flush
 from cli.tree import writable_file
-from controller.jobs.rates import duration
 from core.errors import read_problem
 from replay.jsonl import FORMAT, ExportFormat, import_jsonl
 from replay.merge import Align, merge_traces
 from replay.strace.importing import Imported, import_strace
-from replay.trace_summary import summarise, trace_info
-from replay.trace_tables import show_trace, totals
+from replay.trace_summary import TraceSummary, trace_info
+from replay.trace_tables import show_trace
 from traces.read import open_trace
 
 commands = Commands()
@@ -65,11 +59,11 @@ def info(
     """Show a trace: operations, sizes, think time, concurrency, files."""
     writable_file(html, "--html")
     with open_trace(trace) as opened:
-        found = trace_info(summarise(opened), opened.size)
+        found = trace_info(TraceSummary(opened), opened.size)
     if html is not None:
         from replay.trace_report import write_trace_page  # imports matplotlib
 
-        write_trace_page(found, trace.name, totals(found), html)
+        write_trace_page(found, trace.name, html)
     context = shared(ctx)
     if not context.document(found):
         show_trace(context.out, trace.name, found)
@@ -163,16 +157,15 @@ def _is_jsonl(path: Path) -> bool:
 def _report(context: CommandContext, done: Imported) -> None:
     """What the trace has of the log, on standard error."""
     context.say(f"{done.log_calls:,} system calls read; {done.header.calls:,} calls on {done.nodes:,} paths kept")
-    if done.not_carried:
-        context.say(f"omitted, a trace has no operation for them: {_listed(done.not_carried)}")
-    if done.elsewhere:
-        context.say(f"omitted, on pipes, sockets, devices and excluded paths: {done.elsewhere:,}")
-    if done.unknown_descriptors:
-        context.say(f"omitted, on descriptors whose open call is not in the log: {done.unknown_descriptors:,}")
-    if done.other:
-        context.say(f"omitted, not about files or unknown: {_listed(done.other)}")
-    if done.never_ended:
-        context.say(f"omitted, did not return before the end of the process or the log: {done.never_ended:,}")
+    for what, found in (
+        ("a trace has no operation for them", done.not_carried),
+        ("on pipes, sockets, devices and excluded paths", done.elsewhere),
+        ("on descriptors whose open call is not in the log", done.unknown_descriptors),
+        ("not about files or unknown", done.other),
+        ("did not return before the end of the process or the log", done.never_ended),
+    ):
+        if found:
+            context.say(f"omitted, {what}: {f'{found:,}' if isinstance(found, int) else _listed(found)}")
     if done.malformed:
         context.say(f"omitted, syntax errors: {done.malformed:,} lines, the first is {done.first_malformed}")
     if done.steps_back:
@@ -265,56 +258,29 @@ def replay(
     start times, so response times include waiting; --pace job measures how long the job would take on this storage. Several
     numbers of clients, and several filers, run one after another in random order into one report, whose path is the last line.
     """
-    from experiments.crew.system import Ways
+    from cli.bench import print_result
     from replay.orders import ReplayOrder, parse_pace
-    from replay.runs import parse_scaling
+    from replay.tree import check_paths
 
     context = shared(ctx)
     settings = with_options(context.settings(), storage=storage, slots=None, engine=None)
     settings = dataclasses.replace(settings, filer_cache=opt.declared_cache(order.filer_cache, settings))
-    asked = parse_pace(order.pace)
+    pace = parse_pace(order.pace)
     wanted = ReplayOrder(
         trace=trace.absolute(),
         paths=tuple(one.absolute() for one in path),
-        speed=asked.speed,
-        closed=asked.closed,
+        speed=pace.speed,
+        closed=pace.closed,
         shared=shared_files,
         seed=order.seed,
         force=force,
         keep=keep,
         name=name,
     )
-    wish = wish_of(
-        wanted,
-        order.clients,
-        order.max_p99,
-        order.max_clients,
-        filers_of(order.filer, settings),
-        order.repeats,
-        parse_scaling(order.scaling),
-    )
-    wish = dataclasses.replace(
-        with_levels(wish, order.levels, order.peak, wanted),
-        min_seconds=order.min_seconds,
-    )
-    ways = Ways(listen=listen, wait=wait)
-    carry_out(context, settings, wanted, wish, ways, order.workers if opt.given(ctx, "workers") else None)
-
-
-def carry_out(
-    context: CommandContext,
-    settings: Settings,
-    order: ReplayOrder,
-    wish: Wish,
-    ways: Ways,
-    workers: int | None,
-) -> None:
-    """Replay, and print the result; the report's path is the last line. Raises UsageError for directories in use."""
-    from cli.bench import print_result
-    from replay.tree import check_paths
-
-    check_paths(order.paths, force=order.force)
-    print_result(context, *_replay(context, settings, order, wish, ways, workers), show_fidelity)
+    wish = wish_of(wanted, order, filers_of(order.filer, settings))
+    check_paths(wanted.paths, force=force)
+    workers = order.workers if opt.given(ctx, "workers") else None
+    print_result(context, *_replayed(context, settings, wanted, wish, listen, wait, workers), show_fidelity)
 
 
 def filers_of(text: str | None, settings: Settings) -> tuple[str, ...]:
@@ -340,102 +306,73 @@ class Wish:
     """What was asked for: numbers of clients, or bounds on response time and the most that a search may try."""
 
     filers: tuple[str, ...]
-    repeats: int
+    order: ReplayStudyOrder
     clients: Sequence[int]
     bounds_us: dict[str, float] | None = None
-    min_seconds: float = MIN_SECONDS
-    levels: int | None = None  # of load, up to the peak
-    peak: int | None = None  # calls a second; None: it is found
 
-    def kind(self, replays: Replays, seed: int) -> Kind:
+    def kind(self, replays: Replays) -> Kind:
         """The points."""
         from experiments.kinds import KneeSearch, LoadLevels, sweep
         from replay.about import ABOUT
 
-        if self.levels is not None:
+        asked = self.order
+        if asked.levels is not None:
             (base,) = replays.loads(*self.clients)
-            return LoadLevels(base, self.levels, repeats=self.repeats, seed=seed, rate=ABOUT.rate, peak=self.peak)
+            return LoadLevels(
+                base, asked.levels, repeats=asked.repeats, seed=asked.seed, rate=ABOUT.rate, peak=asked.peak
+            )
         if self.bounds_us is None:
-            return sweep(replays.loads(), "clients", self.clients, repeats=self.repeats, seed=seed)
+            return sweep(replays.loads(), "clients", self.clients, repeats=asked.repeats, seed=asked.seed)
         (base,), most = replays.loads(), max(self.clients)
-        return KneeSearch(base, "clients", self.bounds_us, most=most, repeats=self.repeats, rate=ABOUT.rate)
+        return KneeSearch(base, "clients", self.bounds_us, most=most, repeats=asked.repeats, rate=ABOUT.rate)
 
 
-def wish_of(
-    order: ReplayOrder, clients: str | None, bounds: str | None, most: int, filers: tuple[str, ...], repeats: int,
-    scaling: Scaling | None,
-) -> Wish:  # fmt: skip
+def wish_of(order: ReplayOrder, asked: ReplayStudyOrder, filers: tuple[str, ...]) -> Wish:
     """Raises UsageError for what cannot be, before anything is started."""
     from experiments.kinds import parse_bounds
     from replay.plan import plan_replay
-    from replay.runs import refuse_other_scaling
+    from replay.runs import parse_scaling, refuse_other_scaling
     from traces.read import open_trace
 
+    scaling, bounds, clients = parse_scaling(asked.scaling), asked.max_p99, asked.clients
     with open_trace(order.trace) as opened:
         header = opened.header
-    streams = sum(1 for stream in header.streams if stream.calls)
+    if asked.levels is None and asked.peak is not None:
+        raise UsageError("--peak requires --levels N")
+    if asked.levels is not None and (bounds is not None or order.speed != 1.0 or order.closed):
+        raise UsageError("--levels sets the pace: remove --max-p99 and --pace")
     if bounds is not None:
-        if clients is not None:
-            raise UsageError("--clients and --max-p99 exclude each other: the search finds the number of clients")
+        for option, given in (("--clients", clients), ("--scaling", scaling)):
+            if given is not None:
+                raise UsageError(f"{option} and --max-p99 exclude each other: the search finds the number of clients")
         if len(filers) > 1:
             raise UsageError("--max-p99 searches the largest load of one storage: give it one --filer")
-        if scaling is not None:
-            raise UsageError("--scaling and --max-p99 exclude each other: the search finds the number of clients")
-        return Wish(filers, repeats, (most,), parse_bounds(bounds))
+        return Wish(filers, asked, (asked.max_clients,), parse_bounds(bounds))
+    streams = sum(1 for stream in header.streams if stream.calls)
     many = tuple(opt.numbers(clients, "--clients", digits=9)) if clients is not None else (max(1, streams),)
     for number in many:
         plan_replay(header, clients=number, paths=len(order.paths), speed=order.speed or None)
         refuse_other_scaling(scaling, streams, number)
-    return Wish(filers, repeats, many)
-
-
-def with_levels(wish: Wish, levels: int | None, peak: int | None, order: ReplayOrder) -> Wish:
-    """Raises UsageError for --levels with an option that it sets itself."""
-    if levels is None:
-        if peak is not None:
-            raise UsageError("--peak requires --levels N")
-        return wish
-    if wish.bounds_us is not None or order.speed != 1.0 or order.closed:
-        raise UsageError("--levels sets the pace: remove --max-p99 and --pace")
-    if len(wish.filers) > 1 or len(wish.clients) > 1:
+    if asked.levels is not None and (len(filers) > 1 or len(many) > 1):
         raise UsageError("--levels takes one --filer and one number of --clients")
-    return dataclasses.replace(wish, levels=levels, peak=peak)
+    return Wish(filers, asked, many)
 
 
-def _replay(
-    context: CommandContext, settings: Settings, order: ReplayOrder, wish: Wish, ways: Ways, workers: int | None
-) -> tuple[Result, Path]:
-    from cli.installation import installation
+def _replayed(
+    context: CommandContext, settings: Settings, order: ReplayOrder, wish: Wish, listen: str | None, wait: float | None,
+    workers: int | None,
+) -> tuple[Result, Path]:  # fmt: skip
+    from experiments.crew.system import Wanted, Ways, taken_system
     from experiments.study import conduct
-    from replay.job import Stage
-    from replay.workload import Replays, players
-    from traces.read import open_trace
+    from replay.workload import Replays
 
-    with contextlib.ExitStack() as stack:
-        await_answer(*order.paths)
-        shown = _Progress(context.err).show
-        if settings.embedded and ways.listen is None:
-            installed = stack.enter_context(installation(settings, slots=max(wish.clients)))
-            playing, attached, database = None, installed.settings, installed.first(1)[0]
-        else:
-            with open_trace(order.trace) as opened:
-                streams = sum(1 for stream in opened.header.streams if stream.calls)
-            playing = stack.enter_context(
-                players(settings, context.env, order.paths, workers, streams, context.say, ways)
-            )
-            attached, database = playing.system.settings, playing.system.home
-        stage = Stage(
-            settings=attached,
-            database=database,
-            ours=playing is None,
-            workers=workers or 1,
-            env=context.env,
-            clock=context.clock,
-            show=shown,
-            say=context.say,
-        )
-        replays = Replays(stage, order, wish.filers, wish.bounds_us or (), playing)
-        return conduct(replays, wish.kind(replays, order.seed), wish.min_seconds)
+    await_answer(*order.paths)
+    ways, show = Ways(listen=listen, wait=wait), _Progress(context.err).show
+    wanted = Wanted(workers=workers or 1, databases=1, slots=max(wish.clients))
+    with taken_system(settings, context.env, order.paths[0], wanted, context.say, ways) as (system, _):
+        many = workers or sum(member.workers for member in system.crew.present())
+        replays = Replays(system, many, order, wish.filers, wish.bounds_us or (), context.clock, show, context.say)
+        return conduct(replays, wish.kind(replays), wish.order.min_seconds)
 
 
 class _Progress:
@@ -485,26 +422,3 @@ def _figure(unit: str, value: float) -> str:
     from experiments.report import words
 
     return words.microseconds(value) if unit == "us" else words.figure(value)
-
-
-def show_played(console: Console, played: Played) -> None:
-    """One line for the whole, one for each op, one for each kind of call that ended otherwise than recorded."""
-    console.print(
-        f"replayed at pace {played.pace} with {played.clients} client{'s' if played.clients > 1 else ''}:"
-        f" {played.calls_per_second:,.0f} calls/s for {duration(played.elapsed_s)},"
-        f" prepared in {duration(played.prepared_s)}",
-        markup=False,
-    )
-    console.print()
-    columns = ("call", "number", "bytes", "errors", "response p50 µs", "p99 µs", "service p50 µs", "p99 µs")
-    rows: list[tuple[object, ...]] = []
-    for op, c in played.calls.items():
-        rows.append((op, c.count, bytes_text(c.bytes), c.errors, *map(micros_text, _times(c))))
-        rows += [(f"  {size}", of.count, "", "", *map(micros_text, _times(of))) for size, of in c.sizes.items()]
-    console.print(table(columns, rows, right=range(1, 8)))
-    for what, calls in played.differences.items():
-        console.print(f"not as recorded: {what}, {calls:,} times", markup=False)
-
-
-def _times(of: PlayedTimes) -> tuple[float, ...]:
-    return of.response_p50_us, of.response_p99_us, of.service_p50_us, of.service_p99_us

@@ -9,101 +9,37 @@ import contextlib
 import dataclasses
 import errno
 import os
-import socket
 import uuid
-from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from controller.cluster.embedded import Tended
 from controller.databases import JobHandle
 from controller.filer import filer_choice, watched_filer
 from controller.jobs.directories import hand_over
-from controller.jobs.figures import Played, PlayedCalls, PlayedTimes
 from controller.jobs.jobs import job_directory, settle_job
 from controller.jobs.progress import Snapshot
 from controller.jobs.results import job_result
-from controller.jobs.run import Crew, Outcome, crew_of, run_all_to_rest
+from controller.jobs.run import Crew, Outcome, Tended, crew_of, run_all_to_rest
 from controller.labels.surroundings import surroundings_of
 from core.clock import Clock
 from core.errors import DatabaseFault, Interrupted, RunFailed, StorageFault, UsageError
-from core.histogram import BUCKETS, Histogram, bucket_of
-from core.job_types import JobType
-from core.operations import NullRecorder, Op, size_class
+from core.operations import NullRecorder
 from core.places import replayed_trace_location
 from core.records import JobOptions, JobState, NewTask, Phase, ReplayChoice
 from core.settings import Settings
 from core.storage.layer import Storage
-from monitoring.aggregate import CallSum
-from monitoring.filer.block import boot_id
 from replay.host import plan_of, replay_host, target_of
-from replay.orders import ReplayOrder, default_name, pace_text
-from replay.plan import ReplayPlan
+from replay.orders import ReplayOrder, default_name
 from replay.program import Program
-from replay.tally import ClientResult, Difference, OpResult, merge_results
+from replay.tally import ClientResult, Difference, merge_results
 from replay.tree import Target, check_room, remove_trees
 from sql import jobs as ledger_jobs
 from sql import replay
 from sql.replay import ReplayClient, Seats
 from sql.session import Database
 from sql.states import request_cancel
-from traces.model import Trace
 from traces.read import FileTrace
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Recorded:
-    """Figures of all streams together."""
-
-    streams: int
-    calls: int
-    errors: int
-    bytes: int
-    lost: int  # calls that the trace could not keep
-    elapsed_s: float  # from the first call's start to the last one's end
-    by_op: dict[Op, CallSum]  # closed-loop latencies, as recorded
-    by_second: tuple[int, ...]  # calls that began in each second of the trace
-
-    @property
-    def calls_per_second(self) -> float:
-        """On average; 0.0 of an empty trace."""
-        return self.calls / self.elapsed_s if self.elapsed_s else 0.0
-
-
-def recorded(trace: Trace) -> Recorded:
-    """One pass over the trace, with memory for its seconds only. Raises UsageError when the trace is damaged."""
-    by_op: dict[Op, CallSum] = {}
-    cells: dict[Op, Counter[int]] = {}
-    seconds: Counter[int] = Counter()
-    last_ns = 0
-    for number in range(len(trace.header.streams)):
-        for op, start_ns, duration_ns, nbytes, _, _, _, error, _ in trace.calls(number):
-            total = by_op.get(op)
-            if total is None:
-                total, cells[op] = by_op.setdefault(op, CallSum()), Counter()
-            total.calls += 1
-            total.bytes += nbytes
-            total.errors += 1 if error else 0
-            total.total_ns += duration_ns
-            if duration_ns > total.max_ns:
-                total.max_ns = duration_ns
-            cells[op][size_class(nbytes) * BUCKETS + bucket_of(duration_ns)] += 1
-            seconds[start_ns // 1_000_000_000] += 1
-            if start_ns + duration_ns > last_ns:
-                last_ns = start_ns + duration_ns
-    for op, counts in cells.items():
-        by_op[op].histogram.add(Histogram(counts))
-    return Recorded(
-        streams=len(trace.header.streams),
-        calls=sum(total.calls for total in by_op.values()),
-        errors=sum(total.errors for total in by_op.values()),
-        bytes=sum(total.bytes for total in by_op.values()),
-        lost=trace.header.lost,
-        elapsed_s=max(last_ns, trace.header.duration_ns) / 1e9,
-        by_op={op: by_op[op] for op in sorted(by_op)},
-        by_second=tuple(seconds[second] for second in range(max(seconds, default=-1) + 1)),
-    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -119,11 +55,6 @@ class ReplayOutcome:
     run_queue_s: float  # that clients waited for a CPU, summed
     result: ClientResult  # merged
     dropped: tuple[Mapping[str, Any], ...] = ()  # by each client before the calls (replay.tree); empty: nothing was
-
-
-def replay_outcome(handle: JobHandle) -> ReplayOutcome:
-    """Of a replay that completed. Raises RunFailed when a client has no result, DatabaseFault."""
-    return outcome_of(clients_of(handle), f"job {handle.id}")
 
 
 def clients_of(handle: JobHandle) -> Sequence[ReplayClient]:
@@ -158,53 +89,6 @@ def dropped_by(clients: Iterable[ReplayClient]) -> tuple[Mapping[str, Any], ...]
     return tuple(result["dropped"] for result in results if result.get("dropped"))
 
 
-def played(handle: JobHandle) -> Played | None:
-    """None for another job, and for a replay that did not go through."""
-    if handle.job.options.type is not JobType.REPLAY:
-        return None
-    try:
-        outcome = replay_outcome(handle)
-    except RunFailed:
-        return None
-    whole = outcome.result
-    return Played(
-        clients=outcome.clients,
-        pace=pace_text(handle.job.options.of(ReplayChoice).speed, handle.job.options.of(ReplayChoice).closed),
-        prepared_s=outcome.prepared_s,
-        elapsed_s=whole.elapsed_s,
-        calls_per_second=whole.calls / whole.elapsed_s if whole.elapsed_s else 0.0,
-        differences={difference_text(one): one.calls for one in whole.differences},
-        calls={
-            op.label: PlayedCalls(
-                bytes=one.bytes,
-                errors=one.errors,
-                sizes={size: PlayedTimes(**_both(one, *of)) for size, of in _by_size(one)},
-                **_both(one, one.response, one.service),
-            )
-            for op, one in whole.ops.items()
-        },
-    )
-
-
-def _by_size(one: OpResult) -> Iterator[tuple[str, tuple[Histogram, Histogram]]]:
-    service = one.service.by_size()  # of the same calls as the response times
-    return ((size, (response, service[size])) for size, response in one.response.by_size().items())
-
-
-def _both(one: OpResult, response: Histogram, service: Histogram) -> dict[str, Any]:
-    """Of all its calls, or of some."""
-    return {
-        "count": response.total,
-        **_times("response", response, one.response_max_ns),
-        **_times("service", service, one.service_max_ns),
-    }
-
-
-def _times(name: str, histogram: Histogram, longest: int) -> dict[str, Any]:
-    p50, p99 = histogram.percentiles((50, 99), longest)
-    return {f"{name}_p50_us": p50 / 1000, f"{name}_p99_us": p99 / 1000}
-
-
 def difference_text(difference: Difference) -> str:
     """`open: recorded ENOENT, replayed OK`."""
     if difference.expected == difference.found:
@@ -216,15 +100,6 @@ def _name(number: int) -> str:
     return errno.errorcode.get(number, str(number)) if number else "OK"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ReplayCrew:
-    """Who is planned to play it."""
-
-    hosts: Sequence[str]  # of each client
-    workers: int
-    slots: int  # of each worker
-
-
 def create_replay(
     database: Database,
     storage: Storage,
@@ -232,9 +107,11 @@ def create_replay(
     job: uuid.UUID,
     order: ReplayOrder,
     options: JobOptions,
-    crew: ReplayCrew,
+    hosts: Sequence[str],
+    crew: Crew,
 ) -> JobHandle:
-    """A running job with a task for each client, in one durable transaction. `options`: with `replay` in them.
+    """A running job with a task for each client, in one durable transaction. `options`: with `replay` in them; `hosts`: of each
+    client.
 
     Its source is the first target path: a worker that does not see it reports that. Raises StorageFault, DatabaseFault,
     UsageError when the trace cannot be read.
@@ -274,7 +151,7 @@ def create_replay(
                 surroundings=surroundings_of(settings, target, order.paths[0]).to_json(),
             ),
         )
-        replay.add_clients(conn, job, crew.hosts)
+        replay.add_clients(conn, job, hosts)
     with database.transaction() as conn:
         return JobHandle(database, ledger_jobs.get_job(conn, job))
 
@@ -311,13 +188,10 @@ class Stage:
 
     settings: Settings  # with services attached
     database: Database
-    ours: bool  # workers are ours to start
-    workers: int  # to start, over which the clients are spread
-    env: Mapping[str, str]
     clock: Clock
     show: Callable[[Snapshot, float], None]
     say: Callable[[str], None]
-    cluster: Tended | None = None  # of workers that are up already
+    cluster: Tended | None = None  # of the workers; None: others look after them
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -327,60 +201,37 @@ class Replayed:
     job: uuid.UUID
     program: Program
     clients: Sequence[ReplayClient]  # what each left
-    outcome: ReplayOutcome  # all of them together
     result: dict[str, object]  # as `edbench job show -o json` has it
 
 
 def replay_once(stage: Stage, trace: FileTrace, order: ReplayOrder, clients: int) -> Replayed:
-    """Check, prepare and play, then report. Raises UsageError before anything is made, StorageFault, DatabaseFault,
-    RunFailed in one line when a client died or the replay was ended by another command, Interrupted."""
+    """Check, prepare and play on the workers that are live, then report. Raises UsageError before anything is made, StorageFault,
+    DatabaseFault, RunFailed in one line when a client died or the replay was ended by another command, Interrupted."""
     job = uuid.uuid4()
     choice = order.choice(clients)
     order = order if order.name else dataclasses.replace(order, name=default_name(trace.header, order.trace))
     options = JobOptions(of_type=choice, filer=filer_choice(stage.settings))
-    plan = plan_of(trace.header, choice)
-    crew, hosts = _crew(stage, plan)
+    with stage.database.transaction() as conn:
+        seats = replay.seats(conn)
+    hosts = hosts_of([len(clone.clients) for clone in plan_of(trace.header, choice).clones], seats)
+    workers, slots = crew_of(stage.database)
+    crew = Crew(settings=stage.settings, ours=False, workers=workers, slots=slots, env={}, cluster=stage.cluster)
     with replay_host(stage.settings.scratch, job) as host:
         program = host.program(order.trace, choice, lambda: None)
         check_room(program, order.paths, force=order.force)
         target = target_of(job, choice)
-        planned = ReplayCrew(hosts=hosts, workers=crew.workers, slots=crew.slots)
-        storage = Storage(NullRecorder())
-        handle = create_replay(stage.database, storage, stage.settings, job, order, options, planned)
+        handle = create_replay(
+            stage.database, Storage(NullRecorder()), stage.settings, job, order, options, hosts, crew
+        )
         try:
             outcome, beside = _to_rest(stage, handle, crew)
             _judge(outcome)
-            clients_left = clients_of(handle)
-            played = outcome_of(clients_left, f"job {job}")
+            left = clients_of(handle)
+            outcome_of(left, f"job {job}")
         finally:
             clear(stage, handle, target, keep=order.keep)
-        return Replayed(
-            job=job,
-            program=program,
-            clients=clients_left,
-            outcome=played,
-            result=job_result(handle, stage.settings, calls_complete=outcome.calls_complete).beside(beside).to_json(),
-        )
-
-
-def _crew(stage: Stage, plan: ReplayPlan) -> tuple[Crew, list[str]]:
-    """Workers with a slot for each client, and each client's host. Raises UsageError when others' are too few."""
-    sizes = [len(clone.clients) for clone in plan.clones]
-    if stage.ours:
-        workers = min(stage.workers, plan.clients)
-        slots = -(-plan.clients // workers)
-        here = replay.host_key(boot_id(), socket.gethostname())
-        return _made(stage, workers, slots), [here] * plan.clients
-    with stage.database.transaction() as conn:
-        seats = replay.seats(conn)
-    hosts = hosts_of(sizes, seats)
-    return _made(stage, *crew_of(stage.database)), hosts
-
-
-def _made(stage: Stage, workers: int, slots: int) -> Crew:
-    return Crew(
-        settings=stage.settings, ours=stage.ours, workers=workers, slots=slots, env=stage.env, cluster=stage.cluster
-    )
+        result = job_result(handle, stage.settings, calls_complete=outcome.calls_complete).beside(beside)
+        return Replayed(job=job, program=program, clients=left, result=result.to_json())
 
 
 def _to_rest(stage: Stage, handle: JobHandle, crew: Crew) -> tuple[Outcome, dict[str, object]]:

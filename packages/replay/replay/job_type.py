@@ -17,20 +17,6 @@ class _Replay(JobTypes):
         """The client of a replay."""
         return {Phase.REPLAY: _replay}
 
-    def figures(self, conn: Any, handle: Any) -> Mapping[str, Any]:
-        """What the clients found, where the replay went through."""
-        from replay.job import played
-
-        return {"replay": played(handle)}
-
-    def sections(self, console: Any, handle: Any) -> None:
-        """The figures of the clients."""
-        from replay.commands import show_played
-        from replay.job import played
-
-        if (found := played(handle)) is not None:
-            show_played(console, found)
-
 
 def _replay(work: Any) -> Any:
     # numpy's library starts threads, which must not exist before the slots are forked

@@ -1,8 +1,8 @@
 """A replay on this host alone: as many processes as the plan has clients, started together; and the ceiling of this host.
 
 The ceiling is what the same clients do on null storage without think time. Null storage has names in memory and no data: reads are
-zeros that the system generates, writes are discarded (decision 49), so that a trace of any size has a ceiling. It runs in a process
-of its own, `python -m replay.local`, because clients are forked and the caller may have threads.
+zeros that the system generates, writes are discarded (decision 49), so that a trace of any size has a ceiling. Callers that may have
+threads play it in a process of its own, `python -m replay.local`, because clients are forked.
 """
 
 from __future__ import annotations
@@ -10,7 +10,6 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import dataclasses
-import json
 import multiprocessing
 import os
 import shutil
@@ -19,21 +18,24 @@ import subprocess
 import sys
 import tempfile
 import time
+import uuid
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
 from pathlib import Path
 from typing import Any, Final, NoReturn
 
+import msgspec
+
 import core
-from core.errors import EdbenchError, Interrupted, RunFailed
+from core.errors import EdbenchError, Interrupted, RunFailed, StorageFault
 from core.filer.use import SHARED_MEMORY
 from core.mounts import in_memory, read_mounts
 from core.operations import Op
 from core.records import ReplayChoice
-from core.services import launch
 from core.services.launch import PR_SET_PDEATHSIG
+from core.services.process import stop, tied
 from core.storage.files import Station
 from monitoring.machine import free_memory
 from replay.client import run_client
@@ -194,7 +196,57 @@ MARK = 0.8  # of the ceiling: figures above it are the generator's
 _SHARE = 0.6  # of free memory that may be taken
 _NAME_BYTES = 2_048  # of memory that a file without data takes, with its name
 _LEAST_RATE = 5_000  # calls a second that any host makes …
-_MOST_SECONDS = 600.0  # … so that the check would take longer than this at most
+_MOST_SECONDS = 600.0  # … so that a replay on null storage would take longer than this at most
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Order:
+    """A replay in a process of its own."""
+
+    trace: str
+    scratch: str  # a directory in which it is compiled
+    choice: ReplayChoice  # with the paths
+    null: bool = False  # the paths are null storage
+    cold: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Played:
+    """What came of it, or why it ended."""
+
+    found: dict[str, Any] = field(default_factory=dict)  # of all clients (replay.tally)
+    data_sets: int = 0  # clones of the trace
+    touched: int = 0  # bytes that were prepared
+    adapted: int = 0  # calls that the trace does not explain
+    error: str = ""
+    errno: int | None = None  # of the storage
+
+
+def played_apart(order: Order, between: Callable[[], None] = lambda: None) -> Played:
+    """Play it in a process without threads, which clients can be forked from. `between` is called now and then. Raises RunFailed,
+    StorageFault and what `between` raises; the files are gone, whatever comes."""
+    process = subprocess.Popen(
+        tied([sys.executable, "-m", "replay.local"], death_signal=signal.SIGTERM), stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=Path(core.__file__).parents[1], start_new_session=True,
+    )  # fmt: skip
+    given: bytes | None = msgspec.json.encode(order)
+    try:
+        while True:
+            try:
+                out, errors = process.communicate(given, timeout=_LOOK_S)
+                break
+            except subprocess.TimeoutExpired:
+                given = None  # it was handed over
+                between()
+    finally:
+        stop(process, [(signal.SIGTERM, _END_S)])
+    if process.returncode or not out:
+        last = errors.decode("utf-8", "replace").strip().splitlines() or [f"status {process.returncode}"]
+        raise RunFailed(f"the replay failed: {last[-1]}")
+    done = msgspec.json.decode(out, type=Played)
+    if done.error:
+        raise RunFailed(done.error) if done.errno is None else StorageFault(done.error, errno=done.errno)
+    return done
 
 
 @dataclass(frozen=True, slots=True)
@@ -205,27 +257,23 @@ class Ceiling:
     elapsed_s: float
     discarded_bytes: int = 0  # that were written
 
-    @property
-    def calls_per_second(self) -> float:
-        """0.0 when no time passed."""
-        return self.calls / self.elapsed_s if self.elapsed_s else 0.0
 
-
-def ceiling(trace: Path, choice: ReplayChoice, scratch: Path) -> Ceiling | str:
-    """The ceiling of these clients, or why it is not known, in one line."""
-    wish = {"clients": choice.clients, "shared": choice.shared, "seed": choice.seed}
-    command = [sys.executable, "-I", "-S", launch.__file__, str(os.getpid()), str(int(signal.SIGTERM)), "-1", "-1", "",
-               sys.executable, "-m", "replay.local", str(trace), str(scratch), json.dumps(wish)]  # fmt: skip
-    done = subprocess.run(command, capture_output=True, text=True, cwd=Path(core.__file__).parents[1], check=False)
-    if done.returncode:
-        return (done.stderr.strip().splitlines() or [f"exit status {done.returncode}"])[-1]
-    figures = json.loads(done.stdout)
-    return Ceiling(**figures)
+def ceiling(trace: Path, choice: ReplayChoice, scratch: Path) -> Ceiling:
+    """The ceiling of these clients. Raises RunFailed with the reason where it is not known, StorageFault."""
+    try:
+        with tempfile.TemporaryDirectory(prefix=f"edbench-null-{os.getpid()}-", dir=PLACE) as place:
+            choice = dataclasses.replace(choice, paths=(place,), speed=0.0, closed=False)
+            done = played_apart(Order(trace=str(trace), scratch=str(scratch), choice=choice, null=True))
+    except OSError as error:
+        raise RunFailed(f"{PLACE} is not a memory file system: {error.strerror}") from error
+    merged = ClientResult.from_json(done.found)
+    written = merged.ops.get(Op.WRITE)
+    return Ceiling(merged.calls, merged.elapsed_s, 0 if written is None else written.bytes)
 
 
 def no_room(program: Program) -> str | None:
-    """Why the check cannot be made here; None when it can."""
-    if not PLACE.is_dir() or not in_memory(PLACE, read_mounts()):
+    """Why there is no null storage for it here; None when there is."""
+    if not in_memory(PLACE, read_mounts()):
         return f"{PLACE} is not a memory file system"
     names = sum(room.inodes for room in program.rooms)
     room = min(shutil.disk_usage(PLACE).free, int(free_memory() * _SHARE))
@@ -236,36 +284,36 @@ def no_room(program: Program) -> str | None:
     return None
 
 
-def main(trace: Path, scratch: Path, choice: ReplayChoice) -> int:
-    """Make the check, print its figures; the exit status."""
+def _played(order: Order) -> Played:
+    """Raises EdbenchError, OSError."""
+    scratch = Path(order.scratch)
     scratch.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(prefix="ceiling-", dir=scratch) as directory:
-        try:
-            with open_trace(trace) as opened:
-                program = compile_replay(opened, plan_of(opened.header, choice), Path(directory) / "program")
-            reason = no_room(program)
-            if reason is not None:
-                return _failed(reason)
-            with tempfile.TemporaryDirectory(prefix=f"edbench-null-{os.getpid()}-", dir=PLACE) as place:
-                merged = run_local(program, Target(paths=(Path(place),), replay_id="ceiling", null=True)).merged
-        except (EdbenchError, OSError) as error:
-            return _failed(" ".join(str(error).split()))
-    written = merged.ops.get(Op.WRITE)
-    figures = Ceiling(merged.calls, merged.elapsed_s, 0 if written is None else written.bytes)
-    sys.stdout.write(json.dumps(dataclasses.asdict(figures)) + "\n")
+    target = Target(paths=tuple(map(Path, order.choice.paths)), replay_id=uuid.uuid4().hex, null=order.null)
+    with tempfile.TemporaryDirectory(prefix="replay-", dir=scratch) as directory:
+        with open_trace(Path(order.trace)) as opened:
+            program = compile_replay(opened, plan_of(opened.header, order.choice), Path(directory) / "program")
+        if order.null and (reason := no_room(program)) is not None:
+            raise RunFailed(reason)
+        found = run_local(program, target, cold=order.cold).merged.to_json()
+        touched = sum(room.bytes for room in program.rooms)
+        return Played(found=found, data_sets=len(program.plan.clones), touched=touched, adapted=program.adapted)
+
+
+def main() -> int:
+    """Play the order on standard input; the exit status."""
+    signal.signal(signal.SIGTERM, _ended)
+    try:
+        done = _played(msgspec.json.decode(sys.stdin.buffer.read(), type=Order))
+    except (EdbenchError, OSError) as error:
+        why = " ".join(str(error).split())
+        done = Played(error=why, errno=error.errno if isinstance(error, StorageFault) else None)
+    sys.stdout.buffer.write(msgspec.json.encode(done) + b"\n")
     return 0
 
 
-def _failed(reason: str) -> int:
-    sys.stderr.write(f"{reason}\n")
-    return 1
-
-
-def _ended(_number: int, _frame: object) -> None:
-    raise SystemExit(1)  # what was made is removed on the way out
+def _ended(_number: int, _frame: object) -> NoReturn:
+    raise SystemExit(1)  # clients end and files are removed on the way out
 
 
 if __name__ == "__main__":
-    signal.signal(signal.SIGTERM, _ended)
-    options = json.loads(sys.argv[3])
-    sys.exit(main(Path(sys.argv[1]), Path(sys.argv[2]), ReplayChoice(paths=("null",), speed=0.0, **options)))
+    sys.exit(main())

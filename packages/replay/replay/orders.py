@@ -163,7 +163,12 @@ class ReplayStudyOrder(Order):
         ),
         Metavar("NAME,NAME,…"),
     ] = None
-    workers: Annotated[int, Field(ge=1, le=512, description="Start this many workers (embedded services only).")] = 1
+    workers: Annotated[
+        int,
+        Field(
+            ge=1, le=512, description="Use this many workers.  [default: all that are connected; 1 without a system]"
+        ),
+    ] = 1
     seed: Annotated[
         int, Field(ge=0, le=MOST_SEED, description="Generate the files and order the points randomly from this seed.")
     ] = 0

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -15,10 +16,8 @@ from experiments.report.parts import (
     Section,
     Series,
     Tabled,
-    join,
     note,
     paragraph,
-    table,
     tabled,
 )
 from experiments.report.plots import (
@@ -37,7 +36,7 @@ from experiments.report.plots import (
 from experiments.report.sections import disclosure, knee, steadiness
 from experiments.report.sections import points as table_of_points
 from experiments.report.style import FAINT, marker, series_colour
-from experiments.report.views import binned, in_calls, named, percentiles, spread
+from experiments.report.views import PERCENTILES, binned, in_calls, named, percentiles, spread
 from experiments.result.schema import Latency, Level, Levels, SizedLatency
 from experiments.result.verdict import told_levels
 from replay.runs import (
@@ -48,6 +47,7 @@ from replay.runs import (
     MOST,
     RATE,
     RATE_BOUND,
+    Backlog,
     Compared,
     Fidelity,
     ReplayPoint,
@@ -56,37 +56,30 @@ from replay.runs import (
     said,
 )
 
-_BACKLOG_ANCHOR, _BACKLOG_TITLE = "backlog", "Streams behind their intended starts"
-_BACKLOG_HEADER = ("point", "repeat", "client", "streams", "seconds behind", "calls behind")
+_BACKLOG: tuple[Column[tuple[str, int, Backlog]], ...] = (
+    Column("point", "point", lambda row: row[0], text=True),
+    Column("repeat", "repeat", lambda row: row[1]),
+    Column("client", "client", lambda row: row[2].client),
+    Column("streams", "streams", lambda row: ", ".join(row[2].streams), text=True),
+    Column("seconds_behind", "seconds behind", lambda row: row[2].seconds, words.seconds),
+    Column("calls_behind", "calls behind", lambda row: row[2].calls, words.count),
+)
 
 
 def backlog(result: ReplayResult) -> Section | None:
     """A line for each client that was behind, the worst of each run first; None where none was."""
-    shown, numbers = [], list[tuple[Cell, ...]]()
-    for point in result.points:
-        for run in point.repeats:
-            for one in run.backlog:
-                name, streams = named(point, result), ", ".join(one.streams)
-                where = (name, run.repeat + 1, one.client, streams)
-                shown.append((*where, words.seconds(one.seconds), words.count(one.calls)))
-                numbers.append((*where, one.seconds, one.calls))
-    if not shown:
+    rows = [(named(p, result), run.repeat + 1, one) for p in result.points for run in p.repeats for one in run.backlog]
+    if not rows:
         return None
-    told = Tabled(
-        table=table(_BACKLOG_HEADER, shown, text_columns=frozenset({0, 3})),
-        series=Series(
-            name="backlog", header=tuple(word.replace(" ", "_") for word in _BACKLOG_HEADER), rows=tuple(numbers)
-        ),
-    )
     said = note(
         f"Clients whose calls began {words.seconds(LEAST_SECONDS)} or more after their intended starts, of each run the {MOST} worst:"
         " the latest such start, and the most calls that were due and not over at the end of a second. A client that plays"
         " several streams is behind with all of them together."
     )
-    return Section(anchor=_BACKLOG_ANCHOR, title=_BACKLOG_TITLE, parts=(told, said))
+    parts = (tabled("backlog", _BACKLOG, rows), said)
+    return Section(anchor="backlog", title="Streams behind their intended starts", parts=parts)
 
 
-_CURVES_ANCHOR, _CURVES_TITLE = "curves", "Load and response time, by clients"
 LINES = ("response p50", "response p99", "service p50", "service p99")
 _STYLES = {"p99": "-", "p50": "--"}
 _RANGE = 1000.0  # largest ÷ smallest time, above which only powers of ten are marked
@@ -100,7 +93,7 @@ def curves(result: ReplayResult) -> Section:
         " most 3.2 % off."
         + ("" if result.scaling is None else f" More clients are {said(result.scaling, result.recorded.streams)}.")
     )
-    return Section(anchor=_CURVES_ANCHOR, title=_CURVES_TITLE, parts=(_curves_plot(result), remark))
+    return Section(anchor="curves", title="Load and response time, by clients", parts=(_curves_plot(result), remark))
 
 
 def lines_of(point: ReplayPoint) -> dict[str, float]:
@@ -195,7 +188,6 @@ def _told(point: ReplayPoint) -> str:
     )
 
 
-_FILER_SIDE_ANCHOR, _FILER_SIDE_TITLE = "filer", "What the filer did"
 _STATIONS: tuple[Column[tuple[ReplayPoint, str, dict[str, float]]], ...] = (
     Column("storage", "storage", lambda row: row[0].storage, text=True),
     Column("clients", "clients", lambda row: row[0].clients),
@@ -231,10 +223,10 @@ def filer_side(result: ReplayResult) -> Section | None:
         parts.append(
             note(
                 "NFS mounts that hold the paths, on all hosts, everything that read there counted; well below 1, a client's"
-                " cache answered. Counters of the array are put on a job's time axis with edbench counters import."
+                " cache answered."
             )
         )
-    return Section(anchor=_FILER_SIDE_ANCHOR, title=_FILER_SIDE_TITLE, parts=tuple(parts)) if parts else None
+    return Section(anchor="filer", title="What the filer did", parts=tuple(parts)) if parts else None
 
 
 def _stations(point: ReplayPoint) -> list[tuple[str, dict[str, float]]]:
@@ -242,70 +234,77 @@ def _stations(point: ReplayPoint) -> list[tuple[str, dict[str, float]]]:
     return list(filer.get("stations", {}).items())
 
 
-_LATENCIES_HEADER = ("op", "calls", "errors", "response p50", "p95", "p99", "max", "service p50", "p95", "p99", "max")
-_COLUMNS = ("storage", "clients", "op", "calls", "errors", "response_p50_us", "response_p95_us", "response_p99_us",
-            "response_max_us", "service_p50_us", "service_p95_us", "service_p99_us", "service_max_us")  # fmt: skip
-
 Times = Latency | SizedLatency
 
 
-def latencies(result: ReplayResult) -> Section:
-    """Response and service time of every op: a table of the recorded ones, and one of every load for each storage."""
-    trace = result.recorded
-    recorded = [row for op, one in trace.latency.items() for row in _with_sizes(op, one)]
-    tables = [
-        table(
-            ("op", "calls", "errors", "service p50", "p95", "p99", "max"),
-            [(op, *_counts(one), *_shown(one)) for op, one in recorded],
-            caption=f"Recorded{f' on {trace.emulated}' if trace.emulated else ''}",
+@dataclass(frozen=True, slots=True)
+class _Timed:
+    """Times of one op, or of a class of size of it; recorded ones have no response times."""
+
+    storage: str
+    load: int | str
+    op: str
+    response: Times | None
+    service: Times
+
+    @property
+    def whole(self) -> Latency | None:
+        """None of a class of size."""
+        return self.service if isinstance(self.service, Latency) else None
+
+
+def _times_of(kind: str) -> Iterator[Column[_Timed]]:
+    """Percentiles and the longest of `response` or `service` times; marked where waiting for a core is most of them."""
+
+    def times(row: _Timed) -> Times | None:
+        return row.response if kind == "response" else row.service
+
+    for place, name in enumerate(PERCENTILES):
+        yield Column(
+            f"{kind}_{name}_us", None, partial(lambda name, row: getattr(times(row), f"{name}_us", None), name)
         )
+        yield Column(
+            "",
+            f"{kind} {name}",
+            partial(lambda place, row: None if (of := times(row)) is None else percentiles(of)[place], place),
+        )
+    yield Column(f"{kind}_max_us", f"{kind} max", lambda row: getattr(times(row), "max_us", None), words.microseconds)
+
+
+def latencies(result: ReplayResult) -> Section:
+    """Response and service time of every op: the recorded ones, then those of every load of each storage."""
+    trace = result.recorded
+    load = "clients" if result.levels is None else "level"
+    columns: tuple[Column[_Timed], ...] = (
+        Column("storage", "storage", lambda row: row.storage, text=True),
+        Column("clients", load, lambda row: row.load, text=True),
+        Column("op", "op", lambda row: row.op, text=True),
+        Column("calls", "calls", lambda row: row.service.calls, words.count),
+        Column(
+            "errors", "errors", lambda row: None if row.whole is None else row.whole.errors, words.count, missing=""
+        ),
+        *_times_of("response"),
+        *_times_of("service"),
+    )
+    rows = [
+        _Timed(trace.emulated, "recorded", name, None, one)
+        for op, of in trace.latency.items()
+        for name, one in _with_sizes(op, of)
     ]
-    numbers: list[tuple[Cell, ...]] = [
-        (trace.emulated, "recorded", op, one.calls, _errors(one), None, None, None, None, *_latencies_times(one))
-        for op, one in recorded
-    ]
-    for storage, points in by_storage(result.points).items():
-        rows = [(point.load, *row) for point in points for row in _rows(point)]
-        shown = [(load, op, *_counts(response), *_shown(response), *_shown(service))
-                 for load, op, response, service in rows]  # fmt: skip
-        header = ("clients" if result.levels is None else "level", *_LATENCIES_HEADER)
-        tables.append(table(header, shown, text_columns=frozenset({1}), caption=storage))
-        numbers += [(storage, load, op, response.calls, _errors(response), *_latencies_times(response), *_latencies_times(service))
-                    for load, op, response, service in rows]  # fmt: skip
-    tabled = Tabled(table=join(tables), series=Series(name="latency", header=_COLUMNS, rows=tuple(numbers)))
+    for point in (point for points in by_storage(result.points).values() for point in points):
+        for op, response in point.run.latency.items():
+            both = zip(_with_sizes(op, response), _with_sizes(op, point.run.service[op]), strict=True)
+            rows += [_Timed(point.storage, point.load, name, one, other) for (name, one), (_, other) in both]
     said = ((named(point, result), in_calls(point.run.call_time)) for point in result.points)
     remarks = [paragraph(f"{name}: {sentence}") for name, sentence in said if sentence is not None]
-    return Section(anchor="latency", title="Response and service time, by op", parts=(tabled, *remarks))
-
-
-def _rows(point: ReplayPoint) -> Iterator[tuple[str, Times, Times]]:
-    """Each op with its response and service times, and those of its classes of size."""
-    for op, response in point.run.latency.items():
-        both = zip(_with_sizes(op, response), _with_sizes(op, point.run.service[op]), strict=True)
-        yield from ((name, one, other) for (name, one), (_, other) in both)
+    parts: list[Part] = [tabled("latency", columns, rows), *remarks]
+    return Section(anchor="latency", title="Response and service time, by op", parts=tuple(parts))
 
 
 def _with_sizes(op: str, one: Latency) -> Iterator[tuple[str, Times]]:
     yield op, one
     for size, of in one.sizes.items():
         yield f"{op} {size}", of
-
-
-def _counts(one: Times) -> tuple[str, str]:
-    errors = _errors(one)
-    return words.count(one.calls), "" if errors is None else words.count(errors)
-
-
-def _shown(one: Times) -> tuple[str, ...]:
-    return (*percentiles(one), words.microseconds(one.max_us) if isinstance(one, Latency) else "")
-
-
-def _errors(one: Times) -> int | None:
-    return one.errors if isinstance(one, Latency) else None
-
-
-def _latencies_times(one: Times) -> tuple[float | None, ...]:
-    return one.p50_us, one.p95_us, one.p99_us, one.max_us if isinstance(one, Latency) else None
 
 
 def beside_the_trace(result: ReplayResult) -> Section:
@@ -380,7 +379,6 @@ def _remark(result: ReplayResult) -> Part:
     )
 
 
-_LEVELS_ANCHOR, _LEVELS_TITLE = "levels", "Offered against achieved load, and response time"
 _TIMES = {
     "response_mean_us": "response mean",
     "response_p50_us": "p50",
@@ -404,8 +402,8 @@ def levels(result: ReplayResult, measured: Levels) -> Section:
         f" A level is reached when no more than {words.percent(measured.tolerance)} of the offered calls a second are missing."
     )
     return Section(
-        anchor=_LEVELS_ANCHOR,
-        title=_LEVELS_TITLE,
+        anchor="levels",
+        title="Offered against achieved load, and response time",
         parts=(_table(result, measured), _levels_plot(result, measured), said),
     )
 
@@ -466,8 +464,7 @@ def _levels_sentence(measured: Levels) -> str:
     return f"{said[0].upper()}{said[1:]}.{hollow}"
 
 
-_TIMELINE_ANCHOR = NAME = "timeline"
-_TIMELINE_TITLE = "Calls a second over time, compared with the recorded ones"
+NAME = "timeline"
 _MOST_LINES = 5
 
 
@@ -479,7 +476,7 @@ def timeline(result: ReplayResult) -> Section:
         _timeline_plot(result, storage, points, name)
         for name, (storage, points) in zip(names, together.items(), strict=True)
     ]
-    return Section(anchor=_TIMELINE_ANCHOR, title=_TIMELINE_TITLE, parts=tuple(parts))
+    return Section(anchor=NAME, title="Calls a second over time, compared with the recorded ones", parts=tuple(parts))
 
 
 def _samples(per_second: Sequence[int]) -> list[tuple[float, float]]:

@@ -9,21 +9,23 @@ from __future__ import annotations
 
 import dataclasses
 import enum
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import accumulate, zip_longest
 from typing import Any
 
 from core.errors import UsageError
-from core.histogram import Histogram, merged
-from core.operations import Op
+from core.histogram import BUCKETS, Histogram, bucket_of, merged
+from core.operations import Op, size_class
 from core.records import FilerChoice
 from experiments.report.views import middle
 from experiments.result import schema
 from experiments.result.latency import call_time_of, latency, marked
 from experiments.result.schema import Latency, Steady
 from experiments.result.steady import judged
-from replay.job import Recorded, difference_text, outcome_of
+from monitoring.aggregate import CallSum
+from replay.job import difference_text, outcome_of
 from replay.plan import data_sets
 from replay.tally import ClientResult
 from sql.replay import ReplayClient
@@ -331,51 +333,68 @@ def _compared(what: str, recorded: float, replayed: float, bound: float | None, 
 
 def replayed_latencies(client_result: ClientResult, *, response: bool) -> dict[str, Latency]:
     """By op label and ALL; response times, or else service times."""
-
-    def histogram(op: Op) -> Histogram:
-        return client_result.ops[op].response if response else client_result.ops[op].service
-
-    def longest(op: Op) -> int:
-        return client_result.ops[op].response_max_ns if response else client_result.ops[op].service_max_ns
-
-    out = {
-        op.label: latency(one.calls, one.bytes, one.errors, histogram(op), longest(op))
-        for op, one in client_result.ops.items()
-    }
-    whole = merged(histogram(op) for op in client_result.ops)
-    return _with_all(
-        out,
-        client_result.calls,
-        client_result.bytes,
-        client_result.errors,
-        whole,
-        max(map(longest, client_result.ops), default=0),
-    )
+    totals = {}
+    for op, one in client_result.ops.items():
+        totals[op] = CallSum(
+            calls=one.calls,
+            bytes=one.bytes,
+            errors=one.errors,
+            max_ns=one.response_max_ns if response else one.service_max_ns,
+            histogram=one.response if response else one.service,
+        )
+    return _latencies_of(totals)
 
 
-def recorded_figures(path: str, trace: Trace, recorded: Recorded) -> RecordedFigures:
-    """Of the trace, as the result has them."""
-    out = {
-        op.label: latency(one.calls, one.bytes, one.errors, one.histogram, one.max_ns)
-        for op, one in recorded.by_op.items()
-    }
-    whole = merged(one.histogram for one in recorded.by_op.values())
-    longest = max((one.max_ns for one in recorded.by_op.values()), default=0)
+def _latencies_of(totals: Mapping[Op, CallSum]) -> dict[str, Latency]:
+    """By op label, and of all calls together."""
+    out = {op.label: latency(one.calls, one.bytes, one.errors, one.histogram, one.max_ns) for op, one in totals.items()}
+    if not totals:
+        return out
+    every = totals.values()
+    whole = Histogram(merged(one.histogram for one in every).counts)  # without classes of size
+    calls, nbytes, errors = (sum(getattr(one, name) for one in every) for name in ("calls", "bytes", "errors"))
+    return out | {ALL: latency(calls, nbytes, errors, whole, max(one.max_ns for one in every))}
+
+
+def recorded_figures(path: str, trace: Trace) -> RecordedFigures:
+    """One pass over the trace, with memory for its seconds only. Raises UsageError when the trace is damaged."""
+    totals: dict[Op, CallSum] = {}
+    cells: dict[Op, Counter[int]] = {}
+    seconds: Counter[int] = Counter()
+    last_ns = 0
+    header = trace.header
+    for number in range(len(header.streams)):
+        for op, start_ns, duration_ns, nbytes, _, _, _, error, _ in trace.calls(number):
+            total = totals.get(op)
+            if total is None:
+                total, cells[op] = totals.setdefault(op, CallSum()), Counter()
+            total.calls += 1
+            total.bytes += nbytes
+            total.errors += 1 if error else 0
+            if duration_ns > total.max_ns:
+                total.max_ns = duration_ns
+            cells[op][size_class(nbytes) * BUCKETS + bucket_of(duration_ns)] += 1
+            seconds[start_ns // 1_000_000_000] += 1
+            if start_ns + duration_ns > last_ns:
+                last_ns = start_ns + duration_ns
+    for op, counts in cells.items():
+        totals[op].histogram.add(Histogram(counts))
+    calls, elapsed_s = sum(one.calls for one in totals.values()), max(last_ns, header.duration_ns) / 1e9
     return RecordedFigures(
         path=path,
-        streams=sum(1 for stream in trace.header.streams if stream.calls),
-        calls=recorded.calls,
-        errors=recorded.errors,
-        bytes=recorded.bytes,
-        elapsed_s=recorded.elapsed_s,
-        calls_per_second=recorded.calls_per_second,
-        latency=_with_all(out, recorded.calls, recorded.bytes, recorded.errors, whole, longest),
-        per_second=recorded.by_second,
+        streams=sum(1 for stream in header.streams if stream.calls),
+        calls=calls,
+        errors=sum(one.errors for one in totals.values()),
+        bytes=sum(one.bytes for one in totals.values()),
+        elapsed_s=elapsed_s,
+        calls_per_second=calls / elapsed_s if elapsed_s else 0.0,
+        latency=_latencies_of({op: totals[op] for op in sorted(totals)}),
+        per_second=tuple(seconds[second] for second in range(max(seconds, default=-1) + 1)),
         nodes=len(trace.nodes),
-        lost=recorded.lost,
-        origin=dict(trace.header.origin),
-        emulated=_emulated(trace.header.origin.get("filer")),
-        tasks_known=all(stream.idle is not None for stream in trace.header.streams if stream.calls),
+        lost=header.lost,
+        origin=dict(header.origin),
+        emulated=_emulated(header.origin.get("filer")),
+        tasks_known=all(stream.idle is not None for stream in header.streams if stream.calls),
     )
 
 
@@ -384,12 +403,6 @@ def _emulated(filer: object) -> str:
     if not isinstance(filer, dict) or not filer.get("digest"):
         return ""
     return FilerChoice(name=str(filer.get("name")), scale=float(filer.get("scale", 1)), digest="known").label
-
-
-def _with_all(
-    by_op: Mapping[str, Latency], calls: int, nbytes: int, errors: int, whole: Histogram, longest: int
-) -> dict[str, Latency]:
-    return dict(by_op) | ({ALL: latency(calls, nbytes, errors, Histogram(whole.counts), longest)} if calls else {})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -13,7 +13,7 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 
-from core.histogram import BUCKETS, CELLS, Histogram, buckets_of
+from core.histogram import BUCKETS, CELLS, Histogram, buckets_of, merged
 from core.operations import MOST_BYTES, Op
 from replay import script
 
@@ -71,14 +71,6 @@ class ClientResult:
     def bytes(self) -> int:
         return sum(result.bytes for result in self.ops.values())
 
-    def response(self) -> Histogram:
-        """Of all ops together."""
-        return _merged(result.response for result in self.ops.values())
-
-    def service(self) -> Histogram:
-        """Of all ops together."""
-        return _merged(result.service for result in self.ops.values())
-
     def to_json(self) -> dict[str, Any]:
         """Plain JSON, ops by their labels and histograms as pairs; `from_json` makes it again."""
         plain: dict[str, Any] = msgspec.to_builtins(self, enc_hook=_pairs)
@@ -132,20 +124,13 @@ def _merged_op(op_results: list[OpResult]) -> OpResult:
         calls=sum(one.calls for one in op_results),
         errors=sum(one.errors for one in op_results),
         bytes=sum(one.bytes for one in op_results),
-        response=_merged(one.response for one in op_results),
-        service=_merged(one.service for one in op_results),
+        response=merged(one.response for one in op_results),
+        service=merged(one.service for one in op_results),
         response_max_ns=max(one.response_max_ns for one in op_results),
         service_max_ns=max(one.service_max_ns for one in op_results),
         response_total_ns=sum(one.response_total_ns for one in op_results),
         service_total_ns=sum(one.service_total_ns for one in op_results),
     )
-
-
-def _merged(histograms: Iterable[Histogram]) -> Histogram:
-    out = Histogram()
-    for one in histograms:
-        out.add(one)
-    return out
 
 
 def _pairs(histogram: Histogram) -> list[list[int]]:

@@ -1,18 +1,19 @@
-"""The content of a trace in numbers and as plain data, for JSON, tables and charts. `summarise` reads a trace once and keeps a bounded
+"""The content of a trace in numbers and as plain data, for JSON, tables and charts. `TraceSummary` reads a trace once and keeps a bounded
 amount (and 30 bytes per node).
 """
 
 from __future__ import annotations
 
 from array import array
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypedDict
 
 from core.histogram import Histogram
 from core.operations import Op
-from traces.model import NO_NODE, NO_PHASE, Call, Node, NodeKind, Trace, TraceHeader
+from monitoring.aggregate import CallSum
+from traces.model import NO_NODE, NO_PHASE, Call, Node, NodeKind, Trace
 
 
 class LastNames:
@@ -141,36 +142,6 @@ _DATA = (Op.READ, Op.WRITE)
 
 
 @dataclass(slots=True)
-class OpSummary:
-    """The calls of one op, or of one op in one phase."""
-
-    calls: int = 0
-    errors: int = 0
-    bytes: int = 0
-    busy_ns: int = 0  # their durations added up
-    longest_ns: int = 0
-    durations: Histogram = field(default_factory=Histogram)
-
-    def take(self, call: Call) -> None:
-        """One more call."""
-        self.calls += 1
-        self.errors += call.error != 0
-        self.bytes += call.bytes
-        self.busy_ns += call.duration_ns
-        self.longest_ns = max(self.longest_ns, call.duration_ns)
-        self.durations.record(call.duration_ns, call.bytes)
-
-    def add(self, other: OpSummary) -> None:
-        """Those of another one as well."""
-        self.calls += other.calls
-        self.errors += other.errors
-        self.bytes += other.bytes
-        self.busy_ns += other.busy_ns
-        self.longest_ns = max(self.longest_ns, other.longest_ns)
-        self.durations.add(other.durations)
-
-
-@dataclass(slots=True)
 class Access:
     """Sizes and order of reads, or of writes."""
 
@@ -192,66 +163,29 @@ class Timeline:
         return [busy / self.bin_ns for busy in self.busy_ns]
 
 
-@dataclass(slots=True, kw_only=True)
 class TraceSummary:
-    """Everything that `edbench trace info` reports of a trace."""
+    """Everything that `edbench trace info` reports of a trace, which is read once. Raises UsageError when it is damaged."""
 
-    header: TraceHeader
-    ops: dict[Op, OpSummary]
-    phases: dict[tuple[str, Op], OpSummary]
-    access: dict[Op, Access]  # of READ and WRITE
-    think: Histogram  # between the end of a call and the start of the stream's next
-    think_ns: int
-    overlapping: int  # calls that began before the stream's last one had ended
-    busiest: list[tuple[str, int, int]]  # worker, slot, busy ns; in the header's order
-    timeline: Timeline
-    tree: TreeShape
-
-
-def summarise(trace: Trace) -> TraceSummary:
-    """Read the whole trace once. Raises UsageError when it is damaged."""
-    header = trace.header
-    reader = _Reader(header, len(trace.nodes))
-    busy = []
-    for number, stream in enumerate(header.streams):
-        busy.append((stream.worker, stream.slot, reader.read(trace, number)))
-    reader.names.settle()
-    phases = {(header.phases[phase], op): of for (phase, op), of in reader.counted.items()}
-    return TraceSummary(
-        header=header,
-        ops=_by_op(phases),
-        phases=phases,
-        access=reader.access,
-        think=reader.think,
-        think_ns=reader.think_ns,
-        overlapping=reader.overlapping,
-        busiest=busy,
-        timeline=reader.timeline,
-        tree=tree_shape(trace.nodes, reader.extents, reader.names),
-    )
-
-
-def _by_op(phases: dict[tuple[str, Op], OpSummary]) -> dict[Op, OpSummary]:
-    out: dict[Op, OpSummary] = {}
-    for (_, op), of in sorted(phases.items(), key=lambda pair: pair[0][1]):
-        out.setdefault(op, OpSummary()).add(of)
-    return out
-
-
-class _Reader:
-    def __init__(self, header: TraceHeader, nodes: int) -> None:
-        self.counted: dict[tuple[int, Op], OpSummary] = {}  # by number of the phase
+    def __init__(self, trace: Trace) -> None:
+        self.header = header = trace.header
+        self._counted: defaultdict[tuple[int, Op], CallSum] = defaultdict(CallSum)  # by number of the phase
         self.access = {op: Access() for op in _DATA}
-        self.think = Histogram()
-        self.think_ns = self.overlapping = 0
-        self.extents = Extents(nodes)
-        self.names = LastNames(nodes)
+        self.think = Histogram()  # between the end of a call and the start of the stream's next
+        self.think_ns = self.overlapping = 0  # of that; calls that began before the stream's last one had ended
+        self._extents, self._names = Extents(len(trace.nodes)), LastNames(len(trace.nodes))
         bins = min(BINS, max(1, header.duration_ns))
         self.timeline = Timeline(
             bin_ns=-(-max(1, header.duration_ns) // bins), calls=[Counter() for _ in range(bins)], busy_ns=[0] * bins
         )
+        self.busy_ns = [self._read(trace, number) for number in range(len(header.streams))]
+        self._names.settle()
+        self.tree = tree_shape(trace.nodes, self._extents, self._names)
+        self.phases = {(header.phases[phase], op): of for (phase, op), of in self._counted.items()}
+        self.ops: dict[Op, CallSum] = {}
+        for (_, op), of in sorted(self.phases.items(), key=lambda pair: pair[0][1]):
+            self.ops.setdefault(op, CallSum()).merge(of, of.histogram)
 
-    def read(self, trace: Trace, stream: int) -> int:
+    def _read(self, trace: Trace, stream: int) -> int:
         """Take the calls of one stream; the nanoseconds they took together."""
         ended = -1  # no call yet: what is before the first one is no think time
         busy = 0
@@ -264,7 +198,7 @@ class _Reader:
             elif call.op is Op.CLOSE:
                 nexts.pop(call.node, None)
             elif call.op is Op.RENAME and not call.error:
-                self.names.take(call)
+                self._names.take(call)
             pause = call.start_ns - ended
             if pause < 0:
                 self.overlapping += 1
@@ -276,11 +210,13 @@ class _Reader:
         return busy
 
     def _count(self, call: Call) -> None:
-        key = (call.phase, call.op)
-        of = self.counted.get(key)
-        if of is None:
-            of = self.counted[key] = OpSummary()
-        of.take(call)
+        of = self._counted[call.phase, call.op]
+        of.calls += 1
+        of.errors += call.error != 0
+        of.bytes += call.bytes
+        of.total_ns += call.duration_ns
+        of.max_ns = max(of.max_ns, call.duration_ns)
+        of.histogram.record(call.duration_ns, call.bytes)
 
     def _size(self, call: Call, nexts: dict[int, int]) -> None:
         if call.error:
@@ -291,7 +227,7 @@ class _Reader:
         end = call.argument + call.bytes
         nexts[call.node] = end
         if call.op is Op.WRITE:
-            self.extents.grow(call.node, end)
+            self._extents.grow(call.node, end)
 
     def _place(self, call: Call) -> None:
         timeline = self.timeline
@@ -314,16 +250,21 @@ NO_PHASE_NAME = "(no phases)"
 Classes = list[dict[str, int]]  # each with `from`, `below` and how many
 
 
-class SizedInfo(TypedDict):
-    """Calls of one op that moved bytes of one class of size (core.operations)."""
+class Percentiles(TypedDict):
+    """Microseconds."""
 
-    calls: int
     p50_us: float
     p95_us: float
     p99_us: float
 
 
-class OpInfo(TypedDict):
+class SizedInfo(Percentiles):
+    """Calls of one op that moved bytes of one class of size (core.operations)."""
+
+    calls: int
+
+
+class OpInfo(Percentiles):
     """Calls of one op. Those that moved nothing are in no class of size."""
 
     calls: int
@@ -332,9 +273,6 @@ class OpInfo(TypedDict):
     bytes: int
     busy_s: float
     mean_us: float
-    p50_us: float
-    p95_us: float
-    p99_us: float
     max_us: float
     latency_by_size: dict[str, SizedInfo]
 
@@ -347,14 +285,11 @@ class AccessInfo(TypedDict):
     by_size: Classes
 
 
-class ThinkInfo(TypedDict):
+class ThinkInfo(Percentiles):
     """Time between calls."""
 
     total_s: float
     share: float
-    p50_us: float
-    p95_us: float
-    p99_us: float
     overlapping_calls: int
     histogram: dict[int, int]
 
@@ -450,7 +385,7 @@ def trace_info(summary: TraceSummary, size: int) -> TraceInfo:
         "think": _think(summary),
         "streams": [
             {"worker": stream.worker, "slot": stream.slot, "calls": stream.calls, "busy_s": busy / 1e9}
-            for stream, (_, _, busy) in zip(header.streams, summary.busiest, strict=True)
+            for stream, busy in zip(header.streams, summary.busy_ns, strict=True)
         ],
         "concurrency": _concurrency(summary),
         "timeline": _timeline(summary.timeline),
@@ -458,26 +393,25 @@ def trace_info(summary: TraceSummary, size: int) -> TraceInfo:
     }
 
 
-def _op(of: OpSummary, calls: int) -> OpInfo:
-    p50, p95, p99 = of.durations.percentiles((50, 95, 99), of.longest_ns)
+def _op(of: CallSum, calls: int) -> OpInfo:
     return {
         "calls": of.calls,
         "share": of.calls / calls if calls else 0.0,
         "errors": of.errors,
         "bytes": of.bytes,
-        "busy_s": of.busy_ns / 1e9,
-        "mean_us": of.busy_ns / of.calls / 1e3 if of.calls else 0.0,
-        "p50_us": p50 / 1e3,
-        "p95_us": p95 / 1e3,
-        "p99_us": p99 / 1e3,
-        "max_us": of.longest_ns / 1e3,
-        "latency_by_size": {size: _sized(calls, of.longest_ns) for size, calls in of.durations.by_size().items()},
+        "busy_s": of.total_ns / 1e9,
+        "mean_us": of.total_ns / of.calls / 1e3 if of.calls else 0.0,
+        **_percentiles(of.histogram, of.max_ns),
+        "max_us": of.max_ns / 1e3,
+        "latency_by_size": {
+            size: {"calls": one.total, **_percentiles(one, of.max_ns)} for size, one in of.histogram.by_size().items()
+        },
     }
 
 
-def _sized(durations: Histogram, longest_ns: int) -> SizedInfo:
-    p50, p95, p99 = durations.percentiles((50, 95, 99), longest_ns)
-    return {"calls": durations.total, "p50_us": p50 / 1e3, "p95_us": p95 / 1e3, "p99_us": p99 / 1e3}
+def _percentiles(of: Histogram, longest_ns: int | None = None) -> Percentiles:
+    p50, p95, p99 = of.percentiles((50, 95, 99), longest_ns)
+    return {"p50_us": p50 / 1e3, "p95_us": p95 / 1e3, "p99_us": p99 / 1e3}
 
 
 def _phases(summary: TraceSummary) -> dict[str, dict[str, OpInfo]]:
@@ -507,21 +441,18 @@ def _classes(counts: Counter[int], what: str) -> Classes:
 
 
 def _think(summary: TraceSummary) -> ThinkInfo:
-    total = sum(busy for _, _, busy in summary.busiest) + summary.think_ns
-    p50, p95, p99 = summary.think.percentiles((50, 95, 99))
+    total = sum(summary.busy_ns) + summary.think_ns
     return {
         "total_s": summary.think_ns / 1e9,
         "share": summary.think_ns / total if total else 0.0,
-        "p50_us": p50 / 1e3,
-        "p95_us": p95 / 1e3,
-        "p99_us": p99 / 1e3,
+        **_percentiles(summary.think),
         "overlapping_calls": summary.overlapping,
         "histogram": dict(sorted(summary.think.counts.items())),
     }
 
 
 def _concurrency(summary: TraceSummary) -> ConcurrencyInfo:
-    busy = sum(busy for _, _, busy in summary.busiest)
+    busy = sum(summary.busy_ns)
     return {
         "streams": len(summary.header.streams),
         "mean_in_flight": busy / max(1, summary.header.duration_ns),

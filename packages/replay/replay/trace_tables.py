@@ -53,10 +53,7 @@ def _remarks(said: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _tables(said: Mapping[str, Any]) -> Iterator[tuple[str, tuple[str, ...], list[tuple[object, ...]]]]:
-    times = ("busy s", "p50", "p95", "p99", "longest")
-    yield "calls by op", ("op", "calls", "share", "errors", "bytes", *times), [
-        row for op, of in said["ops"].items() for row in _op(op, of)
-    ]  # fmt: skip
+    yield "calls by op", OPS, list(op_rows(said))
     if len(said["phases"]) > 1:
         yield "calls by phase", ("phase", "calls", "errors", "bytes", "busy s", "most calls"), [
             _phase(phase, ops) for phase, ops in said["phases"].items()
@@ -87,12 +84,16 @@ def _tables(said: Mapping[str, Any]) -> Iterator[tuple[str, tuple[str, ...], lis
     ]  # fmt: skip
 
 
-def _op(op: str, of: Mapping[str, Any]) -> Iterator[tuple[object, ...]]:
-    """An op's row, and one for each class of size under it."""
-    times = (f"{of['busy_s']:.3f}", *_percentiles(of), words.microseconds(of["max_us"]))
-    yield op, of["calls"], f"{of['share']:.1%}", of["errors"], bytes_text(of["bytes"]), *times
-    for size, sized in of["latency_by_size"].items():
-        yield f"  {size}", sized["calls"], "", "", "", "", *_percentiles(sized), ""
+OPS = ("op", "calls", "share", "errors", "bytes", "busy s", "p50", "p95", "p99", "longest")
+
+
+def op_rows(said: Mapping[str, Any]) -> Iterator[tuple[object, ...]]:
+    """The table OPS: a row for each op, and one for each class of size under it."""
+    for op, of in said["ops"].items():
+        times = (f"{of['busy_s']:.3f}", *_percentiles(of), words.microseconds(of["max_us"]))
+        yield op, of["calls"], f"{of['share']:.1%}", of["errors"], bytes_text(of["bytes"]), *times
+        for size, sized in of["latency_by_size"].items():
+            yield f"  {size}", sized["calls"], "", "", "", "", *_percentiles(sized), ""
 
 
 def _percentiles(of: Mapping[str, Any]) -> Iterator[str]:

@@ -63,7 +63,7 @@ class Survey:
                 opened[node].pop()
                 if not opened[node]:
                     del opened[node]
-            if op in _CHANGES:
+            if op in CHANGES:
                 self.traits[node] |= CHANGED
                 if op is Op.RENAME and call.other != NO_NODE:
                     self._renamed(call.other, node)
@@ -100,9 +100,6 @@ class Survey:
     def is_root(self, node: int) -> bool:
         """Whether it has no parent; a root is a directory that is there."""
         return self.parents[node] == NO_NODE
-
-
-_CHANGES = frozenset({Op.CREATE, Op.RENAME, Op.REMOVE, Op.MKDIR})
 
 
 MISSING, DIRECTORY, FILE = 0, 1, 2

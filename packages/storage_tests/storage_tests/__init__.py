@@ -1,21 +1,22 @@
 """The storage tests of reports R2 to R5: workloads of the experiment engine that `edbench bench storage` runs.
 
-A test is a module that pyproject.toml registers under `edbench.workloads`, with (see `storage_tests.stream`):
+A test is a subclass of `storage_tests.profile.Profile` that pyproject.toml registers under `edbench.workloads` (`module:Class`).
+`fio.FioTest` and `client_tests.ClientTest` make the load of most; a test of theirs names its points, files and jobs. It has:
 
-`Load(At)`, `Run(ProfileRun)`, `Point`, `Result`
-    A field of `Load` for each thing that varies; the figures of a run. Class names start with the name of the test, because one
-    JSON schema contains all of them.
+`Load(At)`, `Run(ProfileRun)`
+    A field of `Load` for each thing that varies; the figures of a run. Names begin with that of the test, because one JSON schema
+    contains all of them.
 `Seen(Observed)`
     What was observed of a run, as raw as possible (fio's own JSON, a client's counts). The package stores it; the pure function
     `run_of(seen) -> Run` computes everything else.
 `Settings(ProfileSettings)`
     Fields with defaults, bounds and descriptions; `--set NAME=VALUE` changes them. They are part of the configuration, so that
     results with different settings are not compared.
-`ABOUT = profile_about(...)`
+the class itself
+    Its description, points, room, checks, preparation and runs.
+`ABOUT = about_test(Class, Described(...))`
     Figures (the first headline is the rate), sections of the report, `published` figures, and `ceilings`: figures that are
     GENERATOR-LIMITED within 80 % of the null baseline (`storage_tests.about`).
-`PROFILE`, a subclass of `storage_tests.profile.Profile`
-    Its description, points, room, checks, preparation and runs.
 
 A test gets directories (each a volume, array member or disk) or an S3 prefix. It writes only into its `Arena`, which is removed at
 the end, after Ctrl-C, and by the next command after kill -9 (`storage_tests.owner`).

@@ -39,7 +39,7 @@ _RAW, _FILES = 45e9, 1_000_000  # of that profile at scale 1
 _TIMES = 4  # its size: corpus, extracted children, indexes
 
 
-Test = Annotated[str, typer.Argument(metavar="[NAME]", help="a storage test, or `all`; omit it to list the tests")]
+Name = Annotated[str, typer.Argument(metavar="[NAME]", help="a storage test, or `all`; omit it to list the tests")]
 Paths = Annotated[
     list[Path] | None,
     typer.Option("--path", metavar="DIR", help="Test this empty directory on the storage; repeatable."),
@@ -82,26 +82,35 @@ Workers = Annotated[
 Resume = Annotated[bool, typer.Option("--resume", help="Continue the same command after an interruption.")]
 
 
+class Test(ProfileOrder):
+    """What is run, where and how."""
+
+    path: Paths = None
+    s3: S3 = None
+    setting: Changes = None
+    describe: Describe = False
+    discovery: Package = None
+    scale: Scale = None
+    workers: Workers = None
+    resume: Resume = False
+    listen: opt.Listen = None
+    wait: opt.Wait = None
+    storage: opt.StorageRoot = None
+    serve: opt.Serve = False
+    serve_port: opt.ServePort = opt.PORT
+
+    @property
+    def given(self) -> list[str]:
+        """The settings."""
+        return self.setting or []
+
+    def numbers(self, usual: str) -> list[int]:
+        """Of workers; raises UsageError."""
+        return opt.numbers(self.workers or usual, "--workers")
+
+
 @commands.add("storage", "edbench bench storage stream --path /mnt/filer/empty")
-def storage_test(
-    ctx: typer.Context,
-    *,
-    name: Test = "",
-    path: Paths = None,
-    s3: S3 = None,
-    setting: Changes = None,
-    describe: Describe = False,
-    order: ProfileOrder,
-    discovery: Package = None,
-    scale: Scale = None,
-    workers: Workers = None,
-    resume: Resume = False,
-    listen: opt.Listen = None,
-    wait: opt.Wait = None,
-    storage: opt.StorageRoot = None,
-    serve: opt.Serve = False,
-    serve_port: opt.ServePort = opt.PORT,
-) -> None:
+def storage_test(ctx: typer.Context, *, name: Name = "", test: Test) -> None:
     """Run a storage test of reports R2 to R5.
 
     Without NAME, list the tests; `all` runs every test and a discovery, to one page. The command accepts only empty directories
@@ -112,37 +121,25 @@ def storage_test(
     if not name:
         _list(context)
         return
-    if describe:
-        _describe(context, name, path or [], setting or [], small=order.small)
+    if test.describe:
+        _describe(context, name, test)
         return
-    settings = with_options(context.settings(), storage=storage, slots=None, engine=None, filer=order.filer)
-    settings = dataclasses.replace(settings, filer_cache=opt.declared_cache(order.filer_cache, settings))
-    if resume and order.seed is not None:
+    settings = with_options(context.settings(), storage=test.storage, slots=None, engine=None, filer=test.filer)
+    settings = dataclasses.replace(settings, filer_cache=opt.declared_cache(test.filer_cache, settings))
+    if test.resume and test.seed is not None:
         raise UsageError("--resume continues in the order that was begun: remove --seed")
     from storage_tests.profile import Targets, made
 
-    targets = Targets(paths=tuple(one.absolute() for one in path or ()), s3=s3)
-    wish = Wish(
-        repeats=order.repeats,
-        seed=opt.given_seed(order.seed),
-        min_seconds=order.min_seconds,
-        yes=order.yes,
-        resume=resume,
-        serve_port=serve_port if serve else None,
-        listen=listen,
-        wait=wait,
-        workers=max(opt.numbers(workers, "--workers")) if workers and name != ALL else 1,
-    )
+    targets = Targets(paths=tuple(one.absolute() for one in test.path or ()), s3=test.s3)
+    test = test.model_copy(update={"seed": opt.given_seed(test.seed)})
     if name == ALL:
-        if listen is not None:
+        if test.listen is not None:
             raise UsageError(f"--listen: most tests of `{ALL}` run on this host only")
-        counts = tuple(opt.numbers(workers or ("1" if order.small else "1,2,4"), "--workers"))
-        discovering = Discovering(package=discovery, scale=scale or (0.0003 if order.small else 0.01), workers=counts)
-        _run_all(context, settings, targets, setting or [], wish, discovering, small=order.small)
+        _run_all(context, settings, targets, test)
         return
-    if discovery or scale is not None:
+    if test.discovery or test.scale is not None:
         raise UsageError(f"--discovery and --scale require the test `{ALL}`")
-    _carry_out(context, settings, made(name, targets, setting or [], small=order.small), wish)
+    _carry_out(context, settings, made(name, targets, test.given, small=test.small), test)
 
 
 def _list(context: CommandContext) -> None:
@@ -157,13 +154,13 @@ def _list(context: CommandContext) -> None:
     flush()
 
 
-def _describe(context: CommandContext, name: str, paths: list[Path], given: list[str], *, small: bool) -> None:
+def _describe(context: CommandContext, name: str, test: Test) -> None:
     """What a test does, writes and needs; of `all`, the room and the time of each."""
     console = context.out
     if name == ALL:
-        _describe_all(context, paths, small=small)
+        _describe_all(context, test)
         return
-    of = _described(name, paths, given, small=small)
+    of = _described(name, test)
     if context.document(of):
         return
     report = f", as report {of['report']} did" if of["report"] else ""
@@ -182,10 +179,11 @@ def _describe(context: CommandContext, name: str, paths: list[Path], given: list
     flush()
 
 
-def _describe_all(context: CommandContext, paths: list[Path], *, small: bool) -> None:
+def _describe_all(context: CommandContext, test: Test) -> None:
     from storage_tests.profile import profiles
 
-    rooms = [(name, _described(name, paths, [], small=small)["room"]) for name in profiles()]
+    plain = test.model_copy(update={"setting": None})
+    rooms = [(name, _described(name, plain)["room"]) for name in profiles()]
     if context.document([{"name": name, "room": room} for name, room in rooms]):
         return
     rows = [(name, bytes_text(room["bytes"]), f"{room['seconds'] / 60:,.0f}") for name, room in rooms]
@@ -200,12 +198,12 @@ def _describe_all(context: CommandContext, paths: list[Path], *, small: bool) ->
     flush()
 
 
-def _described(name: str, paths: list[Path], given: list[str], *, small: bool) -> dict[str, Any]:
+def _described(name: str, test: Test) -> dict[str, Any]:
     from storage_tests.profile import Targets, profile_named, settings_of
 
     kind = profile_named(name)
-    settings = settings_of(kind, given, small=small)
-    made = kind(settings, Targets(paths=tuple(paths) or ((Path(),) if kind.takes_paths else ())))
+    settings = settings_of(kind, test.given, small=test.small)
+    made = kind(settings, Targets(paths=tuple(test.path or ()) or ((Path(),) if kind.takes_paths else ())))
     room, values = made.room(), settings.model_dump(mode="json")
     return {
         "name": kind.name,
@@ -225,68 +223,57 @@ def _plain(value: Any) -> str:
     return ",".join(map(str, value)) if isinstance(value, list) else str(value)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Wish:
-    """The options besides the test and its settings."""
-
-    repeats: int
-    seed: int
-    min_seconds: float | None = None
-    yes: bool = False
-    resume: bool = False
-    serve_port: int | None = None  # of the web UI; None: it is not served
-    listen: str | None = None  # as `experiments.crew.system.Ways`, and …
-    wait: float | None = None
-    workers: int = 1  # that are awaited, to have the test's own clients
-
-
-def _carry_out(context: CommandContext, settings: Settings, profile: Profile[Any], wish: Wish) -> None:
+def _carry_out(context: CommandContext, settings: Settings, profile: Profile[Any], test: Test) -> None:
     """Run it and print the result; the path of the report is the last line. Raises UsageError before anything is written."""
-    print_result(context, *studied(context, settings, profile, wish))
+    print_result(context, *studied(context, settings, profile, test))
 
 
-def studied(context: CommandContext, settings: Settings, profile: Profile[Any], wish: Wish) -> tuple[Result, Path]:
+def studied(context: CommandContext, settings: Settings, profile: Profile[Any], test: Test) -> tuple[Result, Path]:
     """Raises what `conduct` does."""
     from cli.progress import live_line
     from experiments.crew.system import Ways
     from experiments.study import begun, conduct, new_id
     from storage_tests.profile import refuse_filer, refuse_room
-    from storage_tests.study import ProfileStudy
+    from storage_tests.study import ProfileStudy, Running
 
     await_answer(*profile.targets.paths)
     profile.check()
     refuse_filer(profile, settings.filer)
-    refuse_room(profile, yes=wish.yes)
-    ways = Ways(listen=wish.listen, wait=wish.wait)
-    # An order carries no address of an endpoint, and clients of an emulated filer share its arbiter.
-    own = profile.emulates and profile.targets.s3 is None and settings.filer == "none"
-    at_members = own and not (settings.embedded and ways.listen is None)
-    if ways.listen is not None and not own:
-        raise UsageError(f"--listen: the load of {profile.name} runs on this host only")
-    if wish.workers > 1 and not at_members:
+    refuse_room(profile, yes=test.yes)
+    ways = Ways(listen=test.listen, wait=test.wait)
+    here = why_here(profile, settings.filer)
+    at_members = here is None and not (settings.embedded and ways.listen is None)
+    workers = max(test.numbers("1"))
+    for option, given in (("--listen", ways.listen is not None), ("--workers", workers > 1)):
+        if given and here is not None:
+            raise UsageError(f"{option}: the load of {profile.name} runs on this host only: {here}")
+    if workers > 1 and not at_members:
         raise UsageError(
-            f"--workers: the load of {profile.name} runs on this host; use --listen, or set EDBENCH_DATABASES"
+            "--workers counts members of a crew; use --listen, or set EDBENCH_DATABASES and EDBENCH_BROKER"
         )
-    least = wish.min_seconds or profile.least_seconds or MIN_SECONDS
+    if here is not None and not settings.embedded:
+        context.say(f"the load of {profile.name} runs on this host, not on the connected workers: {here}")
+    least = test.min_seconds or profile.least_seconds or MIN_SECONDS
     now = context.clock.now()
     run_id = new_id(profile.name, now)
     with begun(
         below(settings),
-        asked(profile, wish, settings.filer),
+        asked(profile, test, settings.filer),
         run_id=run_id,
-        seed=wish.seed,
+        seed=test.seed or 0,
         now=now,
-        resume=wish.resume,
+        resume=test.resume,
     ) as study:
-        kind = profile.kind(wish.repeats, study.seed)
+        kind = profile.kind(test.repeats, study.seed)
         with (
             live_line(context.err) as tell,
-            _page_during(context, profile, settings, wish.serve_port) as live,
+            _page_during(context, profile, settings, test.serve_port if test.serve else None) as live,
         ):
-            shown = ProfileStudy(
-                profile, settings, context.clock, context.say, tell, study.sessions, live,
-                env=context.env if at_members else None, ways=ways, workers=wish.workers,
+            run = Running(
+                clock=context.clock, say=context.say, tell=tell, sessions=study.sessions, live=live,
+                env=context.env if at_members else None, ways=ways, workers=workers,
             )  # fmt: skip
+            shown = ProfileStudy(profile, settings, run)
             try:
                 return conduct(shown, kind, least, study)
             except KeyboardInterrupt as error:
@@ -295,12 +282,23 @@ def studied(context: CommandContext, settings: Settings, profile: Profile[Any], 
                 ) from error
 
 
+def why_here(profile: Profile[Any], filer: str) -> str | None:
+    """Why the load of a test cannot be made by members of the crew; None where it can."""
+    if not profile.emulates:
+        return "programs that this command starts make it, and orders to members carry no commands"
+    if profile.targets.s3 is not None:
+        return "orders to members carry no addresses and credentials of object storage"
+    if filer != "none":
+        return "all clients of an emulated filer share its arbiter in the memory of one host"
+    return None
+
+
 def below(settings: Settings) -> Path:
     """The directory of unfinished experiments."""
     return settings.scratch / "profiles" / "begun"
 
 
-def asked(profile: Profile[Any], wish: Wish, filer: str) -> dict[str, Any]:
+def asked(profile: Profile[Any], test: Test, filer: str) -> dict[str, Any]:
     """Everything that must be the same for an experiment to be continued."""
     from importlib.metadata import version
 
@@ -311,22 +309,13 @@ def asked(profile: Profile[Any], wish: Wish, filer: str) -> dict[str, Any]:
         "paths": [str(path) for path in profile.targets.paths],
         "s3": profile.targets.s3,
         "filer": filer,
-        "repeats": wish.repeats,
+        "repeats": test.repeats,
     }
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Discovering:
-    """The discovery that the common report shows."""
-
-    package: Path | None  # an existing one; None: run one
-    scale: float
-    workers: tuple[int, ...]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Test:
-    """A test, which writes a package, or the reason why it cannot run."""
+class _One:
+    """One of all: a test, which writes a package, or the reason why it cannot run."""
 
     name: str
     report: str
@@ -334,10 +323,7 @@ class _Test:
     run: Callable[[Path], None]  # writes its package to a directory
 
 
-def _run_all(
-    context: CommandContext, settings: Settings, targets: Targets, given: Sequence[str], wish: Wish, discovering: Discovering,
-    *, small: bool,
-) -> None:  # fmt: skip
+def _run_all(context: CommandContext, settings: Settings, targets: Targets, test: Test) -> None:
     """Raises UsageError where nothing can be run as asked, RunFailed at the end where a test failed that could be run."""
     from importlib.metadata import version
 
@@ -349,15 +335,17 @@ def _run_all(
         raise UsageError("bench storage all requires --path DIR")
     if missing := [path for path in targets.paths if not path.is_dir()]:
         raise UsageError(f"{missing[0]} is not a directory; create it, or mount the storage under test there")
-    others = _profiles(context, settings, targets, given, wish, small=small)
-    tests = [_discovery(context, settings, targets, wish, discovering), *others]
-    for test in tests:
-        if test.why_not is not None:
-            context.say(f"{test.name} is not measured: {test.why_not}")
+    tests = [_discovery(context, settings, targets, test), *_profiles(context, settings, targets, test)]
+    for one in tests:
+        if one.why_not is not None:
+            context.say(f"{one.name} is not measured: {one.why_not}")
     paths, now = tuple(str(path) for path in targets.paths), context.clock.now()
-    key = {"edbench": version("edbench"), "profile": ALL, "paths": paths, "given": sorted(given), "small": small,
-           "repeats": wish.repeats, "filer": settings.filer, "discovery": str(discovering)}  # fmt: skip
-    with begun(below(settings), key, run_id=new_id(ALL, now), seed=wish.seed, now=now, resume=wish.resume) as study:
+    key = {"edbench": version("edbench"), "profile": ALL, "paths": paths, "given": sorted(test.given), "small": test.small,
+           "repeats": test.repeats, "filer": settings.filer,
+           "discovery": f"{test.discovery} {test.scale} {test.workers}"}  # fmt: skip
+    with begun(
+        below(settings), key, run_id=new_id(ALL, now), seed=test.seed or 0, now=now, resume=test.resume
+    ) as study:
         directory = settings.storage / RESULTS / study.run_id
         failed = _carried_out(context, tests, directory)
         summary = Summary(
@@ -370,7 +358,7 @@ def _run_all(
         raise RunFailed(f"not measured: {', '.join(failed)}")
 
 
-def _entries(tests: Sequence[_Test], failed: Mapping[str, str]) -> tuple[Entry, ...]:
+def _entries(tests: Sequence[_One], failed: Mapping[str, str]) -> tuple[Entry, ...]:
     """Raises RunFailed where there is nothing to show."""
     from experiments.summary import Entry
 
@@ -380,7 +368,7 @@ def _entries(tests: Sequence[_Test], failed: Mapping[str, str]) -> tuple[Entry, 
     return tuple(Entry(name=test.name, report=test.report, why_not=why_not[test.name]) for test in tests)
 
 
-def _carried_out(context: CommandContext, tests: Sequence[_Test], directory: Path) -> dict[str, str]:
+def _carried_out(context: CommandContext, tests: Sequence[_One], directory: Path) -> dict[str, str]:
     """Run the tests that can run, one after another; those that failed, with the reason. Tests that an interrupted command
     finished are kept."""
     from experiments.package.check import unsealed
@@ -402,35 +390,35 @@ def _carried_out(context: CommandContext, tests: Sequence[_Test], directory: Pat
     return failed
 
 
-def _profiles(
-    context: CommandContext, settings: Settings, targets: Targets, given: Sequence[str], wish: Wish, *, small: bool
-) -> list[_Test]:
+def _profiles(context: CommandContext, settings: Settings, targets: Targets, test: Test) -> list[_One]:
     """Each test with its settings; one that lacks something is reported before any runs."""
     from storage_tests.profile import Targets, profiles, refuse_filer, refuse_room, refuse_targets, settings_of
 
-    own = _own_settings(given)
+    own = _own_settings(test.given)
     out = []
     for name, kind in profiles().items():
         there, why_not = targets if kind.takes_paths else Targets(), None
-        profile = kind(settings_of(kind, own.get(name, ()), small=small), there)
+        profile = kind(settings_of(kind, own.get(name, ()), small=test.small), there)
         try:
             refuse_targets(kind, there)
             profile.check()
             refuse_filer(profile, settings.filer)
-            refuse_room(profile, yes=wish.yes)
+            refuse_room(profile, yes=test.yes)
         except (StorageFault, UsageError) as error:
             why_not = str(error)
-        out.append(_Test(name=name, report=kind.report, why_not=why_not, run=_runner(context, settings, profile, wish)))
+        out.append(_One(name=name, report=kind.report, why_not=why_not, run=_runner(context, settings, profile, test)))
     return out
 
 
-def _runner(context: CommandContext, settings: Settings, profile: Profile[Any], wish: Wish) -> Callable[[Path], None]:
+def _runner(context: CommandContext, settings: Settings, profile: Profile[Any], test: Test) -> Callable[[Path], None]:
     from experiments.package.check import finish
     from experiments.study import was_begun
 
     def run(there: Path) -> None:
-        again = wish.resume and was_begun(below(settings), asked(profile, wish, settings.filer))
-        result, directory = studied(context, settings, profile, dataclasses.replace(wish, resume=again))
+        again = test.resume and was_begun(below(settings), asked(profile, test, settings.filer))
+        result, directory = studied(
+            context, settings, profile, test.model_copy(update={"resume": again, "workers": None})
+        )
         finish(result, directory)
         directory.rename(there)
 
@@ -450,31 +438,26 @@ def _own_settings(given: Sequence[str]) -> dict[str, list[str]]:
     return out
 
 
-def _discovery(
-    context: CommandContext, settings: Settings, targets: Targets, wish: Wish, discovering: Discovering
-) -> _Test:
+def _discovery(context: CommandContext, settings: Settings, targets: Targets, test: Test) -> _One:
     """A new one, or an existing one that passes its check."""
     from experiments.package.check import doubt
 
-    given = discovering.package
+    given, scale, why_not = test.discovery, test.scale or (0.0003 if test.small else 0.01), None
 
     def run(there: Path) -> None:
         if given is not None:
             shutil.copytree(given, there, copy_function=shutil.copyfile)
             return
-        _discovered(
-            context, settings, targets.paths[0], there, wish, scale=discovering.scale, workers=discovering.workers
-        )
+        _discovered(context, settings, targets.paths[0], there, test, scale)
 
-    why_not = None
     if given is not None and (why := doubt(given)) is not None:
         raise UsageError(f"--discovery: {why}")
     if given is None:
         try:
-            refuse_corpus(targets.paths[0], discovering.scale, yes=wish.yes)
+            refuse_corpus(targets.paths[0], scale, yes=test.yes)
         except UsageError as error:
             why_not = str(error)
-    return _Test(name=DISCOVERY, report="R1", why_not=why_not, run=run)
+    return _One(name=DISCOVERY, report="R1", why_not=why_not, run=run)
 
 
 def _show(context: CommandContext, summary: Summary, directory: Path) -> None:
@@ -505,16 +488,7 @@ def refuse_corpus(path: Path, scale: float, *, yes: bool) -> None:
     refuse_bytes(DISCOVERY, path, int(_TIMES * _RAW * scale), int(_TIMES * _FILES * scale), yes=yes)
 
 
-def _discovered(
-    context: CommandContext,
-    settings: Settings,
-    path: Path,
-    there: Path,
-    wish: Wish,
-    *,
-    scale: float,
-    workers: Sequence[int],
-) -> None:
+def _discovered(context: CommandContext, settings: Settings, path: Path, there: Path, test: Test, scale: float) -> None:
     """Corpus and storage root are in a directory of their own on `path`, which is removed; the package is copied `there`.
 
     Raises what `conduct` does, UsageError where the path is taken.
@@ -531,8 +505,9 @@ def _discovered(
         with reporter(context.err, context.clock, "generating") as report:
             generate_corpus(corpus, _CORPUS_PROFILE, scale, _SEED, usable_cores(), report)
         at = dataclasses.replace(settings, storage=own / "storage")
-        study = Study(repeats=wish.repeats, min_seconds=wish.min_seconds or MIN_SECONDS, wait=wish.wait)
-        plan = scale_up(PointSpec(1, 1, at.slots), workers, repeats=study.repeats, seed=wish.seed)
+        study = Study(repeats=test.repeats, min_seconds=test.min_seconds or MIN_SECONDS, wait=test.wait)
+        workers = test.numbers("1" if test.small else "1,2,4")
+        plan = scale_up(PointSpec(1, 1, at.slots), workers, repeats=study.repeats, seed=test.seed or 0)
         result, directory = carry_out(context, at, corpus, plan, study, DiscoveryOrder())
         context.people.print(result.verdict, markup=False, soft_wrap=True)
         finish(result, directory)

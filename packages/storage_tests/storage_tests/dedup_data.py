@@ -19,7 +19,6 @@ import contextlib
 import hashlib
 import itertools
 import os
-import subprocess
 import sys
 import time
 import zlib
@@ -31,11 +30,10 @@ from typing import IO, Any, Literal, get_args
 
 import msgspec
 
-import core
 from core.errors import EdbenchError, RunFailed, StorageFault, read_problem
 from core.operations import Op
+from core.program.lines import LineProcess, heard
 from core.records import FsyncPolicy
-from core.services.process import tied
 from core.storage.layer import Storage
 from experiments.report import words
 from monitoring.machine import processors
@@ -254,7 +252,6 @@ def corpus_made(below: Path, size: int, seed: int) -> Path:
 
 
 _AHEAD_NS = 50_000_000  # that all know of the start before it
-_PROGRAM = "import sys; from storage_tests.dedup_data import main; sys.exit(main())"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -289,13 +286,16 @@ class Wrote:
 def write_all(specs: list[Spec], between: Callable[[], None]) -> Wrote:
     """Run all writers together, begun at one moment; raises RunFailed in the words of the first that failed."""
     with contextlib.ExitStack() as ends:
-        processes = [_started(spec, ends) for spec in specs]
-        for process in processes:
-            _line(process, between)
+        processes = []
+        for spec in specs:
+            processes.append(LineProcess("storage_tests.dedup_data", "writers"))
+            ends.callback(processes[-1].end)
+            processes[-1].tell(spec)
+        heard(processes, between)
         start = time.monotonic_ns() + _AHEAD_NS
         for process in processes:
-            _tell(process, start)
-        wrote = [msgspec.json.decode(_line(process, between), type=Wrote) for process in processes]
+            process.tell(start)
+        wrote = [msgspec.json.decode(line, type=Wrote) for line in heard(processes, between)]
     if said := next((one.error for one in wrote if one.error), ""):
         raise RunFailed(said)
     seconds = itertools.zip_longest(*(one.bytes_by_second for one in wrote), fillvalue=0)
@@ -308,39 +308,6 @@ def write_all(specs: list[Spec], between: Callable[[], None]) -> Wrote:
         counted=merged(one for each in wrote for one in each.counted),
         bytes_by_second=tuple(map(sum, seconds)),
     )
-
-
-def _started(spec: Spec, ends: contextlib.ExitStack) -> subprocess.Popen[bytes]:
-    process = subprocess.Popen(tied([sys.executable, "-c", _PROGRAM]), stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-                               cwd=Path(core.__file__).parents[1], start_new_session=True)  # fmt: skip
-    ends.callback(_ended, process)
-    _tell(process, spec)
-    return process
-
-
-def _ended(process: subprocess.Popen[bytes]) -> None:
-    process.kill()
-    process.wait()
-    for pipe in (process.stdin, process.stdout):
-        with contextlib.suppress(OSError):
-            if pipe is not None:
-                pipe.close()
-
-
-def _tell(process: subprocess.Popen[bytes], what: object) -> None:
-    assert process.stdin is not None
-    with contextlib.suppress(BrokenPipeError):  # it died: reading from it reports that
-        process.stdin.write(msgspec.json.encode(what) + b"\n")
-        process.stdin.flush()
-
-
-def _line(process: subprocess.Popen[bytes], between: Callable[[], None]) -> bytes:
-    assert process.stdout is not None
-    between()
-    line = process.stdout.readline()
-    if not line:
-        raise RunFailed(f"a process that writes died (status {process.wait()}); the run has ended")
-    return line
 
 
 def written(spec: Spec, start_ns: int) -> Wrote:
@@ -396,3 +363,7 @@ def main() -> int:
     if start:
         _say(sys.stdout.buffer, written(spec, int(start)))
     return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from importlib.metadata import version
 from pathlib import Path
@@ -173,21 +173,31 @@ NULL_ENDPOINT = "an S3 server on this host that answers at once and keeps nothin
 _SHARE = 0.6  # of free memory that a null baseline may take
 
 
-class ProfileStudy(Workload):
-    """`tell`: takes the current activity, for the live line; `sessions`: when commands worked on it, this one last."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Running:
+    """The command that runs a test. `env`: where the test's own clients are at members of the crew, of which so many `workers` are
+    awaited; None: they are on this host."""
 
-    def __init__(
-        self, profile: Profile[Any], settings: Settings, clock: Clock, say: Callable[[str], None],
-        tell: Callable[[str], None], sessions: Sequence[float] = (), live: Live | None = None,
-        env: Mapping[str, str] | None = None, ways: Ways | None = None, workers: int = 1,
-    ) -> None:  # fmt: skip
-        """`env`: where the test's own clients are at members of the crew, of which so many `workers` are awaited; None: they are on
-        this host."""
+    clock: Clock
+    say: Callable[[str], None]
+    tell: Callable[[str], None]  # takes the current activity, for the live line
+    sessions: Sequence[float] = ()  # when commands worked on it, this one last
+    live: Live | None = None
+    env: Mapping[str, str] | None = None
+    ways: Ways = field(default_factory=Ways)
+    workers: int = 1
+
+
+class ProfileStudy(Workload):
+    """A test, run by a command."""
+
+    def __init__(self, profile: Profile[Any], settings: Settings, run: Running) -> None:
+        live = run.live
         self.about = profile.ABOUT  # type: ignore[misc]  # of the profile, not of the class
-        self.storage, self.clock = settings.storage, clock
-        self.say, self._tell = (say, tell) if live is None else (_both(say, live.say), _both(tell, live.tell))
-        self._profile, self._settings, self._live = profile, settings, live
-        self._sessions = tuple(sessions)
+        self.storage, self.clock = settings.storage, run.clock
+        self.say = run.say if live is None else _both(run.say, live.say)
+        self._tell = run.tell if live is None else _both(run.tell, live.tell)
+        self._profile, self._settings, self._live, self._run = profile, settings, live, run
         self._stack = contextlib.ExitStack()
         self._ceilings: dict[At, dict[str, Any]] = {}  # of each load, the pair
         self._null: tuple[Profile[Any], Arena] | None = None
@@ -195,7 +205,6 @@ class ProfileStudy(Workload):
         self._meter: FilerMeter | None = None
         self._no_pair: str | None = None
         self._direct: list[Direct | None] = []
-        self._env, self._ways, self._workers = env, ways or Ways(), workers
         self._system: System | None = None
 
     @contextlib.contextmanager
@@ -206,9 +215,9 @@ class ProfileStudy(Workload):
             self._meter = None if self._filer is None else self._stack.enter_context(metered(self._settings))
             if self._live is not None and self._meter is not None:
                 self._stack.enter_context(self._live.beside(self._meter.busy_s))
-            if self._env is not None:
-                wanted, path = Wanted(workers=self._workers, databases=1, slots=1), self._profile.targets.paths[0]
-                taken = taken_system(self._settings, self._env, path, wanted, self.say, self._ways)
+            if self._run.env is not None:
+                wanted, path = Wanted(workers=self._run.workers, databases=1, slots=1), self._profile.targets.paths[0]
+                taken = taken_system(self._settings, self._run.env, path, wanted, self.say, self._run.ways)
                 self._system, _ = self._stack.enter_context(taken)
             self._own = self._arena(self._stack)
             self._direct = self._tried_direct(self._own.paths)
@@ -345,7 +354,7 @@ class ProfileStudy(Workload):
                 "why_not": self._no_pair,
                 "place": str(MEMORY) if targets.s3 is None else NULL_ENDPOINT,
             },
-            "sessions": list(self._sessions),
+            "sessions": list(self._run.sessions),
             "hosts": [host()] if self._system is None else described(self._system.admission.admitted),
         }
 

@@ -23,6 +23,9 @@ from core.operations import NullRecorder
 from core.storage.beneath import kernel_has_openat2, open_beneath
 from core.storage.layer import Storage
 from core.storage.sync import syncfs
+
+pytest.importorskip("storage_tests")
+
 from storage_tests.devices import Direct, direct_on
 
 _STEADY = 1_000  # files that are there all the time

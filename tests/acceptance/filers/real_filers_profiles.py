@@ -9,6 +9,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+
+pytest.importorskip("storage_tests")
+
 from endpoint import CREDENTIALS, served
 from profile_runs import carried_out, need_fio
 from real_mounts import Real

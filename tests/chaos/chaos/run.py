@@ -16,11 +16,22 @@ from chaos.moments import Moments, Pending
 from chaos.plan import RunPlan, Strike
 from chaos.scripts import Stage
 from chaos.scripts_command import command
-from chaos.scripts_producing import produce
-from chaos.scripts_replay import replay
 from chaos.site import Site
 from chaos.source import Source
 from core.errors import EdbenchError
+
+
+def _replay(stage: Stage) -> None:
+    from chaos.scripts_replay import replay  # needs the package replay
+
+    replay(stage)
+
+
+def _produce(stage: Stage) -> None:
+    from chaos.scripts_producing import produce  # needs the package production
+
+    produce(stage)
+
 
 SCRIPTS: Mapping[str, Callable[[Stage], None]] = {
     "discover": scripts.discover,
@@ -28,8 +39,8 @@ SCRIPTS: Mapping[str, Callable[[Stage], None]] = {
     "requeue": scripts.requeue,
     "cancel": scripts.cancel,
     "delete": scripts.delete,
-    "replay": replay,
-    "produce": produce,
+    "replay": _replay,
+    "produce": _produce,
     "command": command,
 }
 JOB_SECONDS = 120.0  # for a job to come to rest, faults and one resume included …

@@ -15,7 +15,7 @@ from controller.observe.trace_collection import collect_trace
 from core.clock import SystemClock
 from core.errors import DatabaseFault, Interrupted, RunFailed, StorageFault, SystemFault, UsageError
 from replay.job import Stage as ReplayStage
-from replay.job import replay_once
+from replay.job import outcome_of, replay_once
 from replay.orders import ReplayOrder
 from sql.jobs import get_job
 from traces.read import open_trace
@@ -76,9 +76,6 @@ def _play(stage: Stage, trace: Path, target: Path) -> _Played:
     around = ReplayStage(
         settings=settings,
         database=stage.site.databases[0],
-        ours=False,
-        workers=0,
-        env={},
         clock=SystemClock(),
         show=lambda _snapshot, _at: None,
         say=lambda _line: None,
@@ -93,7 +90,7 @@ def _play(stage: Stage, trace: Path, target: Path) -> _Played:
                 if time.monotonic() > stage.deadline:
                     raise
                 time.sleep(POLL_SECONDS)
-    result = played.outcome.result
+    result = outcome_of(played.clients, str(played.job)).result
     _forget(stage, played.job)
     return _Played(calls=result.calls, differences=len(result.differences))
 

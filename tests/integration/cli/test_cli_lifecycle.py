@@ -24,8 +24,6 @@ from core.settings import Settings
 from core.storage.layer import Storage
 from sql.session import Database
 
-pytestmark = pytest.mark.services
-
 
 def test_a_job_is_paused_resumed_and_cancelled_for_good(
     database: Database, broker_url: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]

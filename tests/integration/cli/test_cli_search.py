@@ -14,8 +14,6 @@ from schema_check import refuse_unlike_schema
 
 from cli.main import OK, USAGE, main
 
-pytestmark = pytest.mark.services
-
 Run = Callable[..., str]
 
 

@@ -32,8 +32,6 @@ from sql.states import request_resume
 from worker.parsers import own_set
 from worker.slots.context import SlotContext, note_parsers
 
-pytestmark = pytest.mark.services
-
 _AN_HOUR_AGO = QUERIES["note_action"].sql.replace("clock_timestamp()", "clock_timestamp() - interval '1 hour'")
 
 

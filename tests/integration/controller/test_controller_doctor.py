@@ -33,7 +33,6 @@ def bads(findings: list[Finding]) -> list[Finding]:
     return [f for f in findings if f.level is Level.BAD]
 
 
-@pytest.mark.services
 def test_a_sound_machine_has_nothing_bad_and_is_left_as_it_was(open_dir: Path) -> None:
     """Every check runs; whatever is not ok says what to do; and no file is left behind, not even the directories."""
     root = open_dir / "doctor"
@@ -148,7 +147,6 @@ def test_unreachable_services() -> None:
     assert "EDBENCH_BROKER" in checks.broker(None).fix
 
 
-@pytest.mark.services
 def test_reachable_services(services: Settings) -> None:
     findings = list(checks.reachable(services, CLOCK))
     assert bads(findings) == []

@@ -19,8 +19,6 @@ from core.settings import Settings
 from sql import workers
 from sql.session import Database
 
-pytestmark = pytest.mark.services
-
 
 def _register(database: Database, host: str, boot: str) -> uuid.UUID:
     incarnation = uuid.uuid4()

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import itertools
 import os
+import signal
+import subprocess
+import sys
 import uuid
 from collections.abc import Callable
 from datetime import datetime
@@ -11,7 +14,11 @@ from functools import partial
 from pathlib import Path
 
 import pytest
+from installation import PATIENCE, until
+from statements import statements_of
 
+from benchmarks.driver import bare_job
+from controller.__main__ import main, prepare
 from controller.browse.counts import count_job
 from controller.custody.actions import actions_of
 from controller.databases import JobHandle, find_job, newest_jobs
@@ -28,16 +35,19 @@ from controller.jobs.jobs import (
     wait_for_orphan,
 )
 from controller.jobs.orders import DiscoveryPlan
+from controller.jobs.overview import JobRow, Overview
 from controller.jobs.run import LOST_SECONDS, wait
+from controller.labels.jobs import KEEP_SECONDS
 from core.errors import DatabaseFault, StorageFault, SystemFault, UsageError
 from core.operations import NullRecorder
+from core.program.whole import Stop
 from core.records import JobOptions, JobState, Phase
+from core.services.shared_storage import TOKEN
+from core.settings import DatabaseAddress, Settings
 from core.storage.layer import Storage
 from sql import ledger, states, workers
 from sql.jobs import custodians, get_job
 from sql.session import Database
-
-pytestmark = pytest.mark.services
 
 FILER = Storage(NullRecorder())
 
@@ -286,3 +296,82 @@ def test_no_transaction_is_open_while_files_are_deleted(handle: JobHandle, tmp_p
     filer.fails = False
     delete_job(handle, filer, tmp_path / "store")
     assert newest_jobs([handle.database]) == []
+
+
+def test_it_is_ready_once_the_schema_is_there_and_ends_when_asked(
+    database: Database, services: Settings, tmp_path: Path
+) -> None:
+    """Queue manager and workers wait for the file; `docker stop` ends it at once, with status 0."""
+    settings = Settings(
+        databases=(DatabaseAddress(name="db1", url=database.url),), broker=services.broker, storage=tmp_path
+    )
+    ready = tmp_path / "ready"
+    code = "import os, sys; from pathlib import Path; from controller.__main__ import main\n"
+    code += "sys.exit(main(os.environ, Path(sys.argv[1])))"
+    process = subprocess.Popen([sys.executable, "-c", code, str(ready)], env=dict(os.environ) | settings.environment())
+    try:
+        until(lambda: ready.exists() or process.poll() is not None, "it is ready")
+        assert ready.exists()
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(PATIENCE) == 0
+    finally:
+        process.kill()
+        process.wait()
+
+
+def test_a_filer_that_is_not_mounted_again_is_not_replaced_by_what_is_below(database: Database, tmp_path: Path) -> None:
+    """After the host started again the engine starts the containers on the bare mount point: it has no token, and is refused until
+    the filer is back."""
+    settings = Settings(databases=(DatabaseAddress(name="db1", url=database.url),), storage=tmp_path)
+    prepare(settings, Stop())
+    (tmp_path / TOKEN).rename(tmp_path / "of the filer")
+    with pytest.raises(StorageFault, match="not the storage that the system was started on"):
+        prepare(settings, Stop())
+    assert not (tmp_path / TOKEN).exists()
+    (tmp_path / "of the filer").rename(tmp_path / TOKEN)
+    prepare(settings, Stop())
+
+
+def test_a_storage_root_that_cannot_be_written_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The commonest mistake with containers, told when the system comes up rather than in the first job."""
+    env = {
+        "EDBENCH_DATABASES": "db1=postgresql+psycopg2://u:p@127.0.0.1:1/db1",
+        "EDBENCH_STORAGE": str(tmp_path / "none"),
+    }
+    before = [signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGINT)]
+    try:
+        assert main(env, tmp_path / "ready") == 1
+    finally:
+        for number, handler in zip((signal.SIGTERM, signal.SIGINT), before, strict=True):
+            signal.signal(number, handler)
+    assert "see EDBENCH_UID" in capsys.readouterr().err
+    assert not (tmp_path / "ready").exists()
+
+
+def test_a_look_at_running_jobs_asks_little_of_each(database: Database) -> None:
+    """Promise: the page asks for the list every second. Of each job that runs a look asks for its progress; its labels are
+    told once in some seconds, and at once when its state changes."""
+    with database.transaction() as conn:
+        for number in range(3):
+            bare_job(conn, f"j{number}", workers=1, slots=4)
+        conn.exec_driver_sql("UPDATE job SET phase = 'index', first_claim_at = clock_timestamp()")
+    now = 1_000.0
+    overview = Overview(monotonic=lambda: now)
+
+    def look() -> tuple[list[JobRow], int]:
+        with statements_of(database) as asked:
+            rows, _ = overview.rows([database], state=None, limit=50, offset=0)
+        return rows, len(asked)
+
+    first, whole = look()
+    now += KEEP_SECONDS / 2
+    again, kept = look()
+    assert [row.labels for row in again] == [row.labels for row in first]
+    assert whole - kept >= 3 * 8  # of read_labels
+    assert kept <= 1 + 3 * 7  # the list, and each job's progress and stops
+    with database.transaction() as conn:
+        conn.exec_driver_sql("UPDATE job SET state = 'pausing' WHERE name = 'j0'")
+    _, changed = look()
+    assert kept < changed < whole
+    now += KEEP_SECONDS
+    assert look()[1] == whole

@@ -23,8 +23,6 @@ from core.storage.layer import Storage
 from sql.jobs import get_job, request_resume
 from worker.slots.context import Banks
 
-pytestmark = pytest.mark.services
-
 FILER = Storage(NullRecorder())
 SECRET = "geheim"
 _METADATA = """

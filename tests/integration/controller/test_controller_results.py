@@ -27,8 +27,6 @@ from core.errors import UsageError
 from dataset_gen.truth import manifest as m
 from search.engine import IndexDocument, new_writer, open_reader
 
-pytestmark = pytest.mark.services
-
 KEYS = [
     "job_id",
     "state",

@@ -34,8 +34,6 @@ from sql.faces.custody import CUSTODY
 from sql.session import Database
 from worker.parsers import own_set
 
-pytestmark = pytest.mark.services
-
 MOST = 100_000
 
 

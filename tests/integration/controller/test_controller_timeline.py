@@ -22,8 +22,6 @@ from monitoring.aggregate import STEPS
 from sql import jobs, models, states
 from sql.session import Database
 
-pytestmark = pytest.mark.services
-
 
 def value(handle: JobHandle, sql: str) -> Any:
     with handle.database.transaction() as conn:

@@ -23,8 +23,6 @@ from core.places import items_location
 from dataset_gen.truth import manifest as m
 from sql.session import Database
 
-pytestmark = pytest.mark.services
-
 
 def verified(copy: Any, manifest: Path | None) -> Verification:
     """The verification of a copy."""

@@ -28,8 +28,6 @@ from core.operations import Op
 from core.records import Phase, ReplayChoice
 from sql.jobs import get_job
 
-pytestmark = pytest.mark.services
-
 START = 1_700_000_000  # epoch seconds
 
 

@@ -24,7 +24,6 @@ from core.services.place import Home
 from core.services.process import MOST_BYTES
 from core.settings import Settings, read_settings
 
-pytestmark = pytest.mark.services
 REPOSITORY = Path(__file__).parents[3]
 
 # A command of its own: attaches, says its addresses, and stays until its standard input ends.

@@ -20,8 +20,6 @@ from monitoring.sender import stream_of
 from queue_manager.manager import forget_messages
 from sql.session import Database
 
-pytestmark = pytest.mark.services
-
 # Of no role's business: each is code, files, other people's secrets or other databases.
 FOR_NOBODY = (
     "COPY (SELECT 1) TO PROGRAM 'true'",

@@ -21,10 +21,7 @@ from core.services import embedded_services, running_services
 from core.services.place import Home, remove_data
 from core.settings import Settings
 
-pytestmark = [
-    pytest.mark.services,
-    pytest.mark.skipif(os.geteuid() != 0, reason="only root can become other users"),
-]
+pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="only root can become other users")
 
 # Counts its runs in the database and says who PostgreSQL runs as.
 COMMAND = """

@@ -18,7 +18,7 @@ import redis
 
 from controller.databases import open_databases, refuse_experiment
 from controller.jobs.create import create_discovery
-from controller.jobs.jobs import cancel_job, pause_job, resume_job
+from controller.jobs.jobs import cancel_job, pause_job, requeue_exceptions, resume_job
 from controller.jobs.orders import DiscoveryPlan
 from controller.jobs.source import prepare_source
 from core.crew import NULL_ROOT, Act, Clients, Lease, Look, Make, Place, Remove, Return
@@ -39,8 +39,6 @@ from experiments.crew.system import System
 from experiments.workload import HostLost
 from sql import runs, workers
 from sql.session import Database
-from storage_tests.crowd import Place as ClientsPlace
-from storage_tests.study import crowd_at
 
 ROOT = Path(__file__).parents[3]
 PATIENCE = 120.0
@@ -106,7 +104,7 @@ def _databases(system: Settings) -> set[str]:
 
 def test_a_run_has_fresh_databases_and_leaves_none(system: Settings, crew: Crew, tmp_path: Path) -> None:
     """On two servers, under the names of the system's; the roles may connect and work there, the superuser's are closed to them,
-    and nothing stays. What a killed experiment left goes when the next one begins; meanwhile no job is created or resumed."""
+    and nothing stays. What a killed experiment left goes when the next one begins; meanwhile no job is created, resumed or requeued."""
     before = _databases(system)
     with run_databases(crew, system, 2) as (run, settings, databases):
         assert [database.name for database in databases] == ["db1", "db2"]
@@ -123,7 +121,8 @@ def test_a_run_has_fresh_databases_and_leaves_none(system: Settings, crew: Crew,
     (tmp_path / "a.txt").write_text("sesame")
     source = prepare_source(filer, tmp_path)
     plan = DiscoveryPlan(options=JobOptions(), name="paused")
-    (job,) = create_discovery(opened[:1], filer, system, source, plan, workers=1, slots=1).each
+    jobs = create_discovery(opened[:1], filer, system, source, plan, workers=1, slots=1)
+    (job,) = jobs.each
     pause_job(job)
     with held_system(crew, opened, 0.0, lambda _line: None):
         assert _databases(system) == before
@@ -133,6 +132,8 @@ def test_a_run_has_fresh_databases_and_leaves_none(system: Settings, crew: Crew,
             refuse_experiment(opened[1])
         with pytest.raises(UsageError, match="an experiment uses this system; wait"):
             resume_job(job, attach=False)
+        with pytest.raises(UsageError, match="an experiment uses this system; wait"):
+            requeue_exceptions(jobs, storage_root=system.storage)
     assert resume_job(job, attach=False) is JobState.RUNNING
     assert cancel_job(job) is JobState.CANCELLED
     for database in opened:
@@ -228,6 +229,9 @@ def test_a_member_obeys_no_order_that_leads_elsewhere(system: Settings, crew: Cr
 def test_clients_of_a_storage_test_run_at_all_members(system: Settings, crew: Crew) -> None:
     """Five at two members, on the storage and in the memory of each: every file once, begun together by the clock of this host,
     nothing left. A member that is killed is named, and orders that lead elsewhere are refused."""
+    crowd_at = pytest.importorskip("storage_tests.study").crowd_at
+    from storage_tests.crowd import Place as ClientsPlace
+
     place = system.storage / "clients"
     place.mkdir()
     with member(system, "m1"), member(system, "m2") as killed:

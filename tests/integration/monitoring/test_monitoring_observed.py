@@ -22,8 +22,6 @@ from monitoring.sender import STREAM, FrameSender
 from sql import deletion, models
 from sql.session import Database
 
-pytestmark = pytest.mark.services
-
 LONGEST = STEPS[-1]
 
 

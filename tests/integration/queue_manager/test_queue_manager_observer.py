@@ -14,8 +14,6 @@ from queue_manager.metrics import DatabaseNumbers
 from sql import states
 from sql.session import Database
 
-pytestmark = pytest.mark.services
-
 
 def observed(database: Database) -> dict[str, list[Any]]:
     sql = 'SELECT kind, source, job, "values" FROM observation ORDER BY second'

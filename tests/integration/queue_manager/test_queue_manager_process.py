@@ -9,16 +9,20 @@ import subprocess
 import sys
 import uuid
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
 from installation import COMMAND_SECONDS, PATIENCE, until
 from servers import as_superuser
+from sqlalchemy.engine import make_url
 
 from core.records import JobState
 from core.roles import QUEUE_MANAGER
 from core.settings import DatabaseAddress, Settings
+from queue_manager.health import APPLICATION, ailing, main
+from queue_manager.pulse import SLOW_SECONDS, Pulse
 from sql import jobs, ledger
 from sql.findings import TaskResult
 from sql.session import Database
@@ -143,3 +147,60 @@ def test_unusable_settings_are_one_line(database: Database) -> None:
         assert done.returncode == 2
         assert name in done.stderr
         assert done.stderr.count("\n") == 1
+
+
+def test_healthy_only_while_a_manager_is_connected(database: Database, services: Settings) -> None:
+    settings = Settings(
+        databases=(DatabaseAddress(name="db1", url=database.url),), broker=services.broker, handed=services.handed
+    )
+    env = settings.for_role(QUEUE_MANAGER).environment()
+    assert ailing(env) == "no queue manager is connected to database db1"
+    manager = Database("db1", database.url, application=APPLICATION)
+    with manager.transaction() as conn:
+        conn.exec_driver_sql("SELECT 1")
+        assert ailing(env) is None
+    manager.dispose()
+
+
+def test_a_database_that_is_away_is_one_line(capsys: pytest.CaptureFixture[str]) -> None:
+    """The engine keeps what the check says: it is one line with the reason."""
+    env = {"EDBENCH_DATABASES": "db1=postgresql+psycopg2://u:p@127.0.0.1:1/db1", "EDBENCH_BROKER": "redis://:pw@h"}
+    assert main(env) == 1
+    assert capsys.readouterr().err.count("\n") == 1
+
+
+@contextmanager
+def _refused(services: Settings, database: Database) -> Iterator[None]:
+    """The server ends the database's sessions, and lets none in."""
+    name = make_url(database.url).database
+    as_superuser(services, f'ALTER DATABASE "{name}" ALLOW_CONNECTIONS false')
+    as_superuser(services, f"SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '{name}'")
+    try:
+        yield
+    finally:
+        as_superuser(services, f'ALTER DATABASE "{name}" ALLOW_CONNECTIONS true')
+
+
+def _noted(database: Database) -> list[float]:
+    with database.transaction() as conn:
+        return list(conn.exec_driver_sql("SELECT seconds FROM outage ORDER BY ended_at").scalars())
+
+
+def _clock(*seconds: float) -> Callable[[], float]:
+    return iter(seconds).__next__
+
+
+def test_a_database_that_was_gone_or_frozen_is_noted(services: Settings, database: Database) -> None:
+    own = Database("db1", database.url, pool_size=1)
+    pulse = Pulse(own, _clock(0, 0.1, 10, 12, 14, 14.5, 20, 20 + SLOW_SECONDS, 30, 29.9 + SLOW_SECONDS))
+    pulse.beat()  # 0 to 0.1
+    with _refused(services, database):
+        pulse.beat()  # at 10
+        pulse.beat()  # at 12
+    database.dispose()
+    assert _noted(database) == []
+    pulse.beat()  # 14 to 14.5
+    pulse.beat()  # 20 to 25
+    pulse.beat()  # 30 to 34.9
+    own.dispose()
+    assert _noted(database) == [4.5, SLOW_SECONDS]

@@ -3,21 +3,32 @@
 from __future__ import annotations
 
 import dataclasses
+import json
+import random
 import threading
+import time
 import uuid
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
-from installation import PATIENCE
+from installation import COMMAND_SECONDS, PATIENCE, until
+from statements import statements_of
+from taskbench import TaskBench
+from zipped import texts_zipped
 
-from core.errors import TaskLost
-from core.records import ExceptionLevel, JobOptions, JobState, NewTask, Phase, Shard
+import sql.requeue
+from benchmarks.driver import bare_job
+from core.errors import DatabaseFault, TaskLost, UsageError
+from core.records import ClaimedTask, ExceptionLevel, JobOptions, JobState, NewTask, Phase, Shard
 from readers.errors import ExceptionCode
 from readers.records import TextState
-from sql import costs, ledger, states
+from sql import bulk, costs, jobs, ledger, states
 from sql.costs import Death
+from sql.face import QUERIES
 from sql.findings import ContainerCount, IndexOwner, ItemException, ItemText, TaskResult
+from sql.jobs import request_resume
+from sql.requeue import ROOTS_AT_ONCE, requeue, requeued_files
 from sql.session import Database
 
 
@@ -377,3 +388,254 @@ def test_a_job_is_held_at_the_barrier_it_names(hands: Any) -> None:
     hands.finish(hands.take(job))
     with hands.database.transaction() as conn:
         assert states.advance(conn, job) is Phase.FINALISE
+
+
+SLOTS = 6
+
+
+class _Race:
+    """Slots that dawdle, and a queue manager that returns their leases behind their backs."""
+
+    def __init__(self, hands: Any) -> None:
+        self.hands = hands
+        self.job = hands.create(
+            [NewTask(phase=Phase.WALK, weight=n, payload={}) for n in range(60)], JobOptions(lease_seconds=0.1)
+        )
+        self.box = hands.item(self.job, b"box", container=True)
+        with hands.database.transaction() as conn:
+            bulk.insert_items(conn, self.job, [self.box])
+        self.over = threading.Event()
+        self.dawdler = threading.Lock()  # whoever gets it works until its lease has lapsed
+        self.sent: list[uuid.UUID] = []
+        self.finished: list[uuid.UUID] = []
+        self.lost = 0
+
+    def slot(self, number: int) -> None:
+        database = Database("db1", self.hands.database.url, pool_size=1)
+        dice = random.Random(number)
+        try:
+            while not self.over.is_set():
+                task = dice.choice(self.sent[-30:] or [uuid.uuid4()])  # messages come late, doubled and in any order
+                with database.transaction() as conn:
+                    claimed = ledger.claim(conn, self.job, task, uuid.uuid4(), f"w{number}", number)
+                if claimed is None:
+                    time.sleep(0.001)
+                    continue
+                if self.dawdler.acquire(blocking=False):
+                    until(lambda claimed=claimed: self.lapsed(claimed) or self.over.is_set(), "its lease lapses")
+                time.sleep(dice.choice([0.0, 0.0, 0.0, 0.2]))
+                follow_on = [NewTask(phase=Phase.EXPAND, weight=1, payload={})] if claimed.phase is Phase.WALK else []
+                result = TaskResult(
+                    items=(self.hands.item(self.job, claimed.id.bytes, self.box.id),),
+                    containers=(ContainerCount(item=self.box.id, announced=None, emitted=1, failed=0),),
+                    follow_on=tuple(follow_on),
+                )
+                try:
+                    with database.transaction() as conn:
+                        ledger.finish(conn, claimed, result)
+                    self.finished.append(claimed.id)
+                except TaskLost:
+                    self.lost += 1
+        finally:
+            self.over.set()
+            database.dispose()
+
+    def lapsed(self, claimed: ClaimedTask) -> bool:
+        """Whether the task is not this claim's any more."""
+        found = self.hands.rows("SELECT state, token FROM task WHERE id = %(id)s", id=claimed.id)[0]
+        return (found.state, found.token) != ("running", claimed.token)
+
+    def manage(self) -> None:
+        """The queue manager's part, with a pause now and then; deadlocks would show as DatabaseFault."""
+        database = self.hands.database
+        last = time.monotonic() + COMMAND_SECONDS
+        turn = 0
+        try:
+            while not self.over.is_set() and time.monotonic() < last:
+                turn += 1
+                with database.transaction() as conn:
+                    ledger.return_expired(conn)
+                    self.sent += ledger.dispatch(conn, self.job, 2 * SLOTS)
+                with database.transaction(durable=True) as conn:
+                    if turn % 40 == 20:
+                        states.suspend(conn, self.job, "just so")
+                    elif turn % 40 == 25:
+                        states.request_resume(conn, self.job)
+                    states.advance(conn, self.job)
+                    if jobs.get_job(conn, self.job).state.over:
+                        return
+                time.sleep(0.002)
+        finally:
+            self.over.set()
+
+
+def test_nothing_is_lost_or_doubled_between_many_sessions(hands: Any) -> None:
+    """Promise: with six slots, leases shorter than the work and pauses in between, every task takes effect once
+    and no session runs into a deadlock."""
+    race = _Race(hands)
+    with ThreadPoolExecutor(SLOTS + 1) as threads:
+        ends = [threads.submit(race.slot, n) for n in range(SLOTS)]
+        ends.append(threads.submit(race.manage))
+        faults = [end.exception() for end in ends]
+    assert not any(isinstance(fault, DatabaseFault) for fault in faults), faults
+    assert faults == [None] * len(faults)
+    assert hands.value("SELECT state FROM job") == "completed"
+    done = hands.value("SELECT count(*) FROM task WHERE state = 'done'")
+    assert done == hands.value("SELECT count(*) FROM task") == 60 + 60 + 1
+    assert len(race.finished) == len(set(race.finished)) == done
+    assert hands.value("SELECT emitted FROM container_count") == done
+    assert hands.value("SELECT count(*) FROM item WHERE parent IS NOT NULL") == done
+    assert race.lost > 0, "no lease lapsed under its holder: the race did not happen"
+
+
+def test_items_go_in_by_the_thousand(hands: Any) -> None:
+    """Promise: the database is not what limits the pipeline (`make bench` has items a second): the number of
+    statements does not grow with that of items, but for what bounds the memory of one."""
+    job = hands.create(1)
+    items = [hands.item(job, b"#%d" % n, None) for n in range(10_000)]
+    claimed = hands.take(job)
+    with statements_of(hands.database) as asked:
+        hands.finish(claimed, TaskResult(items=tuple(items)))
+    assert len(asked) < 20, asked
+    assert hands.value("SELECT count(*) FROM item") == 10_000
+
+
+PENDING = 5_000
+_INSERT = """
+INSERT INTO task (job, phase, weight, payload)
+SELECT %(job)s, 'walk', n %% 100, '{}' FROM generate_series(1, %(tasks)s) n
+"""
+
+
+@pytest.mark.parametrize(
+    ("query", "parameters"),
+    [("dispatch", {"limit": 10}), ("demand", {"limit": 10}), ("has_pending", {}), ("phase_open", {"phase": "walk"})],
+)
+def test_a_look_reads_only_what_it_takes(database: Database, query: str, parameters: dict[str, Any]) -> None:
+    """Promise: a million pending tasks do not slow the queue manager down: with thousands pending, a look for ten
+    touches a few pages, not a page for each (a plan that sorts all of them touches over 5,000)."""
+    with database.transaction() as conn:
+        job = bare_job(conn, "")
+        conn.exec_driver_sql(_INSERT, {"job": job, "tasks": PENDING})
+    with database.transaction() as conn:
+        explained = "EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON) " + QUERIES[query].sql
+        plan = conn.exec_driver_sql(explained, {"job": job} | parameters).scalar_one()
+        top = (json.loads(plan) if isinstance(plan, str) else plan)[0]["Plan"]
+    assert top["Shared Hit Blocks"] + top["Shared Read Blocks"] < 500
+
+
+_SUMS = ("items", "items_indexed", "containers", "exceptions", "raw_bytes", "extracted_bytes")
+
+
+def _sums(bench: TaskBench) -> dict[str, Any]:
+    with bench.database.transaction() as conn:
+        look = jobs.progress(conn, bench.job)
+    return {key: getattr(look, key) for key in _SUMS}
+
+
+def _requeue(bench: TaskBench, code: str | None = None) -> int:
+    with bench.database.transaction(durable=True) as conn:
+        return requeue(conn, bench.job, bench.options, code)
+
+
+def _resume(bench: TaskBench) -> str:
+    with bench.database.transaction(durable=True) as conn:
+        request_resume(conn, bench.job)
+    return bench.run()
+
+
+def _make(bench: TaskBench) -> dict[str, bytes]:
+    """Two good files and two bad ones; what the bad ones should be."""
+    good = {"b.zip": texts_zipped(one=b"first words", two=b"second words"), "c.zip": texts_zipped(three=b"third words")}
+    (bench.source / "a.txt").write_bytes(b"plain words")
+    (bench.source / "d.zip").write_bytes(texts_zipped(four=b"fourth words"))
+    (bench.source / "b.zip").write_bytes(good["b.zip"][:-30])
+    (bench.source / "c.zip").write_bytes(b"")
+    bench.create()
+    assert bench.run() == "completed_with_exceptions"
+    return good
+
+
+@pytest.mark.parametrize(("single_pass", "at_once"), [(False, 1), (True, ROOTS_AT_ONCE)])
+def test_mended_files_leave_no_trace_of_their_failure(
+    task_bench: TaskBench, single_pass: bool, at_once: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Counts, bytes, files and index owners are those of a job that never failed; the good files are not read again. So
+    it is whether one transaction's statements take them all or one after the other."""
+    monkeypatch.setattr(sql.requeue, "ROOTS_AT_ONCE", at_once)
+    bench = task_bench
+    bench.options = JobOptions(single_pass=single_pass)
+    good = _make(bench)
+    untouched = bench.rows("SELECT item, owner FROM item_index WHERE item IN (SELECT id FROM item WHERE depth = 0)")
+    for name, data in good.items():
+        (bench.source / name).write_bytes(data)
+    assert _requeue(bench) == 2
+    assert bench.reason() == ("paused", None)
+    before = bench.value("SELECT stopped_at < clock_timestamp() FROM job")
+    assert before
+    assert _resume(bench) == "completed"
+    (gap,) = bench.rows("SELECT state, finished_at > started_at FROM job_pause")
+    assert tuple(gap) == ("completed_with_exceptions", True)
+    sums = _sums(bench)
+    assert sums["exceptions"] == 0
+    assert (sums["items"], sums["items_indexed"], sums["containers"]) == (8, 8, 3)
+    assert sums["raw_bytes"] == sum(path.stat().st_size for path in bench.source.iterdir())
+    assert sums["extracted_bytes"] == sum(len(f"{word} words") for word in ("first", "second", "third", "fourth"))
+    assert bench.value("SELECT count(*) FROM item_index") == 8
+    assert bench.value("SELECT count(*) FROM item WHERE location IS NOT NULL") == len(
+        [path for path in bench.items_folder.rglob("*") if path.is_file()]
+    )
+    kept = bench.rows("SELECT item, owner FROM item_index")
+    assert len(set(map(tuple, untouched)) & set(map(tuple, kept))) == 2
+    with bench.database.transaction() as conn:
+        assert requeued_files(conn, bench.job) == 2
+
+
+def test_what_is_not_mended_fails_again(task_bench: TaskBench) -> None:
+    _make(task_bench)
+    before, codes = _sums(task_bench), task_bench.codes()
+    assert _requeue(task_bench, "zero_bytes") == 1
+    assert _resume(task_bench) == "completed_with_exceptions"
+    assert (_sums(task_bench), task_bench.codes()) == (before, codes)
+
+
+def test_the_time_between_counts_for_nothing(task_bench: TaskBench) -> None:
+    """A day passes between the end and the requeue: elapsed and the phases' seconds do not grow by it."""
+    _make(task_bench)
+    day = "- interval '1 day'"
+    task_bench.rows(
+        f"UPDATE job SET first_claim_at = first_claim_at {day}, finished_at = finished_at {day} RETURNING 1"
+    )
+    task_bench.rows(f"UPDATE job_phase SET started_at = started_at {day}, finished_at = finished_at {day} RETURNING 1")
+    _requeue(task_bench)
+    assert _resume(task_bench) == "completed_with_exceptions"
+    with task_bench.database.transaction() as conn:
+        assert jobs.elapsed(conn, task_bench.job) < 3600
+        assert all(0 <= seconds < 3600 for seconds in jobs.phase_elapsed(conn, task_bench.job).values())
+
+
+def test_a_directory_that_could_not_be_listed_is_walked_again(task_bench: TaskBench) -> None:
+    bench = task_bench
+    (bench.source / "box").mkdir()
+    (bench.source / "box" / "a.txt").write_bytes(b"words")
+    bench.create([b"box", b"gone"])
+    assert bench.run() == "completed_with_exceptions"
+    (bench.source / "gone").mkdir()
+    (bench.source / "gone" / "b.txt").write_bytes(b"more words")
+    bench.options = JobOptions()
+    assert _requeue(bench) == 1
+    assert _resume(bench) == "completed"
+    assert bench.paths() == {"box/a.txt", "gone/b.txt"}
+
+
+def test_only_a_job_that_completed_with_exceptions_has_any(task_bench: TaskBench) -> None:
+    (task_bench.source / "a.txt").symlink_to("nowhere")
+    task_bench.create()
+    with pytest.raises(UsageError, match="is running"):
+        _requeue(task_bench)
+    assert task_bench.run() == "completed_with_exceptions"
+    with pytest.raises(UsageError, match="no exceptions"):
+        _requeue(task_bench)
+    with pytest.raises(UsageError, match="is deleted"), task_bench.database.transaction() as conn:
+        requeue(conn, uuid.uuid4(), task_bench.options)
+    assert task_bench.value("SELECT phase FROM job") == Phase.FINALISE.value

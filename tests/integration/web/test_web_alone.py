@@ -12,6 +12,7 @@ import subprocess
 import uuid
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
+from importlib.util import find_spec
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -19,8 +20,6 @@ from typing import Any
 import httpx
 import pytest
 from installation import COMMAND_SECONDS, PATIENCE, Bench, until
-from PIL import Image
-from profile_runs import need_fio
 
 from cli.main import main
 from controller.custody.actions import operator
@@ -32,8 +31,6 @@ from web.__main__ import page
 from web.api import measure
 from web.background import BackgroundTasks
 from web.measuring import Measurement, Measurements
-
-pytestmark = pytest.mark.services
 
 API = "/api/v1"
 PROFILE = {"profile": "self-check", "small": True}
@@ -58,7 +55,7 @@ def measuring(make_site: Any) -> Any:
 
 
 def _measure(site: Any) -> Any:
-    need_fio()
+    pytest.importorskip("profile_runs").need_fio()
     return site.client.post(f"{API}/measurements/profile", json=PROFILE)
 
 
@@ -273,52 +270,14 @@ def test_a_job_from_the_page_survives_ctrl_c(bench: Bench) -> None:
     assert ended["name"] == "from the page"
     truth = json.loads((bench.corpus / "dataset.json").read_text())
     assert ended["items"] == truth["items"]
-    out = bench.storage / "productions" / "first"
-    out.parent.mkdir()
-    crew = {"workers": 1, "slots": 2}
-    _pages_from_the_api(client, out.parent / "pages", crew)
-    asked = {"type": "export", "sources": ["last"], "out": str(out), "prefix": "WEB", "trace": True}
-    order = asked | crew
-    made = client.post("/productions", json=order)
-    assert made.headers["Location"].endswith(made.json()["id"])
-    assert dict(_events(client, made.json()["id"]))["end"]["state"].startswith("completed")
-    export = client.get(f"/jobs/{made.json()['id']}").json()
-    assert (export["type"], export["sources"], "requeue" in export["allowed"]) == ("export", [job], False)
-    panels = client.get(f"/jobs/{export['id']}/timeline").json()["panels"]
-    (volumes,) = (panel["series"] for panel in panels if panel["id"] == "gb_per_hour")
-    assert [series["label"] for series in volumes] == ["written, now", "written, since start"]
-    assert list((out / "VOL001" / "TEXT" / "0001").glob("WEB*.txt"))
-    until(lambda: client.get("/traces").json()["traces"], "its trace is made")
-    (trace,) = client.get("/traces").json()["traces"]
-    assert (trace["job"], trace["type"], trace["bytes"] > 1_000) == (made.json()["id"], "export", True)
-    assert client.post("/productions", json=order).json()["errors"].keys() == {"out"}  # it is that job's
-    (out / "VOL123").mkdir()  # somebody else's
-    deleted = client.delete(f"/jobs/{made.json()['id']}")
-    assert (deleted.status_code, "which stay: VOL123" in deleted.json()["left"][0]) == (200, True)
-    assert list(out.iterdir()) == [out / "VOL123"]
     assert bench.edbench("verify", "last").returncode == 0
     assert client.delete(f"/jobs/{job[:8]}").json() == {"left": []}
     assert client.get("/jobs").json()["total"] == 0
-    if shutil.which("fio") is not None:
+    if find_spec("storage_tests") is not None and shutil.which("fio") is not None:
         _measured_from_the_api(client)
     _stop(bench, process, signal.SIGTERM)
     until(lambda: not bench.leftovers(), "everything is gone")
-    need_fio()
-
-
-def _pages_from_the_api(client: httpx.Client, out: Path, crew: dict[str, int]) -> None:
-    """A processing job of the messages alone; as many colour pictures as its Opticon file says."""
-    asked = {"type": "processing", "sources": ["last"], "out": str(out), "image_format": "jpeg", "dpi": 72}
-    made = client.post("/productions", json=asked | crew | {"query": "type:message AND size:<4kB", "no_families": True})
-    assert made.status_code == 201, made.text
-    job = made.json()["id"]
-    assert dict(_events(client, job))["end"]["state"].startswith("completed")
-    pages = sorted(out.glob("VOL001/IMAGES/*/*.jpg"))
-    told = (out / "loadfile.opt").read_text().splitlines()
-    assert [path.stem for path in pages] == [line.partition(",")[0] for line in told]
-    with Image.open(pages[0]) as page:
-        assert (page.format, page.mode, page.width < 700) == ("JPEG", "RGB", True)
-    assert client.delete(f"/jobs/{job}").json() == {"left": []}
+    pytest.importorskip("profile_runs").need_fio()
 
 
 def _measured_from_the_api(client: httpx.Client) -> None:

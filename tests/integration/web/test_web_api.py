@@ -30,8 +30,6 @@ from sql.jobs import GroupMember, create_group
 from sql.session import Database
 from web.context import WebContext
 
-pytestmark = pytest.mark.services
-
 API = "/api/v1"
 
 
@@ -416,14 +414,6 @@ TOKEN = "0123456789abcdef0123456789abcdef"
 FEW = 3
 
 
-def _page(site: Any, path: str, status: int = 200) -> str:
-    answer = site.client.get(path)
-    assert answer.status_code == status, answer.text
-    assert answer.headers["content-type"].startswith("text/html")
-    assert "default-src 'self'" in answer.headers["content-security-policy"]
-    return str(answer.text)
-
-
 def _links(text: str) -> Iterator[str]:
     """Addresses on this server."""
     for found in re.findall(r"(?:href|src)=\"([^\"]*)\"", text):
@@ -442,7 +432,7 @@ def test_every_link_of_every_page_leads_somewhere(site: Any, base: str) -> None:
     found: dict[str, None] = {}
     shapes: collections.Counter[str] = collections.Counter()
     for path in ("/", base, f"{base}/items", f"{base}/search?q=the", f"{base}/exceptions", "/results", "/compare"):
-        for link in _links(_page(site, path)):
+        for link in _links(site.page(path)):
             shape = re.sub(r"[0-9a-f-]{36}|=[^&]*", "*", link)
             if link not in found and shapes[shape] < FEW:
                 shapes[shape] += 1
@@ -454,11 +444,11 @@ def test_every_link_of_every_page_leads_somewhere(site: Any, base: str) -> None:
 
 def test_pages_say_what_the_api_says(site: Any, base: str) -> None:
     job = site.client.get(site.job).json()
-    listed = _page(site, "/")
+    listed = site.page("/")
     assert f"{job['items']:,}" in listed
     assert job["name"] in listed
     counts = site.client.get(f"{site.job}/exceptions", params={"by": "code"}).json()["rows"]
-    page = _page(site, f"{base}/exceptions")
+    page = site.page(f"{base}/exceptions")
     for row in counts:
         assert re.search(rf"exception={row['name']}\">{row['exceptions']}</a>", page), row
     for row in site.client.get(f"{site.job}/counts").json()["jobs"][0]["texts"]:
@@ -481,7 +471,7 @@ def test_items_are_narrowed_and_paged(
     shown: list[str] = []
     path: str | None = f"{base}/items?{urlencode(filters)}"
     while path is not None:
-        text = _page(site, path)
+        text = site.page(path)
         shown += re.findall(rf"<a href=\"{base}/items/([0-9a-f-]{{36}})[\"?]", text)
         following = re.search(r"href=\"([^\"]+)\" rel=\"next\"", text)
         path = html.unescape(following[1]) if following else None
@@ -492,11 +482,9 @@ def test_items_are_narrowed_and_paged(
 def test_items_are_narrowed_by_metadata(site: Any, base: str) -> None:
     dated = site.client.get(f"{site.job}/items", params={"limit": 1000, "where": "date>1970"}).json()["items"]
     assert dated
-    shown = re.findall(
-        rf"<a href=\"{base}/items/([0-9a-f-]{{36}})[\"?]", _page(site, f"{base}/items?where=date%3E1970")
-    )
+    shown = re.findall(rf"<a href=\"{base}/items/([0-9a-f-]{{36}})[\"?]", site.page(f"{base}/items?where=date%3E1970"))
     assert shown == [item["id"] for item in dated[:100]]
-    refused = _page(site, f"{base}/items?where=autor%3Dx", 422)
+    refused = site.page(f"{base}/items?where=autor%3Dx", 422)
     assert "did you mean author?" in html.unescape(refused)
     assert "container path</th>" not in refused
     answer = site.client.get(f"{site.job}/items", params={"where": "autor=x"})
@@ -506,12 +494,12 @@ def test_items_are_narrowed_by_metadata(site: Any, base: str) -> None:
 def test_an_item_shows_its_family_its_text_and_its_exceptions(site: Any, base: str) -> None:
     items = site.client.get(f"{site.job}/items", params={"limit": 1000}).json()["items"]
     child = next(item for item in items if item["parent"] and item["characters"])
-    text = _page(site, f"{base}/items/{child['id']}")
+    text = site.page(f"{base}/items/{child['id']}")
     assert f"{base}/items/{child['parent']}" in text
     assert child["sha256"] in text
     assert '<pre class="text"' in text
     failed = next(item for item in items if item["exceptions"])
-    assert f"exception={failed['exceptions'][0]}" in _page(site, f"{base}/items/{failed['id']}")
+    assert f"exception={failed['exceptions'][0]}" in site.page(f"{base}/items/{failed['id']}")
 
 
 @pytest.mark.parametrize("families", [False, True])
@@ -523,10 +511,10 @@ def test_a_facet_leads_to_the_items_that_it_counts(site: Any, base: str, familie
     try:
         for number, name in names.items():
             site.copy.run("UPDATE custodian SET display = %(name)s WHERE number = %(number)s", name=name, number=number)
-        facets = _page(site, f"{base}/search?{asked}").partition('aria-label="facets"')[2]
+        facets = site.page(f"{base}/search?{asked}").partition('aria-label="facets"')[2]
         rows = re.findall(r"<a href=\"([^\"]+)\">[^<]*</a></td><td class=\"number\">([\d,]+)", facets)
         for link, items in rows:
-            found = _page(site, html.unescape(link))
+            found = site.page(html.unescape(link))
             assert re.search(rf">{items} items? match(es)?[.;]", found), link
         assert len([link for link, _ in rows if "custodian_is" in link]) > 1
         assert bool([link for link, _ in rows if "type_is" in link]) is not families
@@ -536,15 +524,15 @@ def test_a_facet_leads_to_the_items_that_it_counts(site: Any, base: str, familie
 
 
 def test_a_query_that_cannot_be_read_is_said_at_the_field(site: Any, base: str) -> None:
-    text = _page(site, f"{base}/search?q=nosuchfield:x", 422)
+    text = site.page(f"{base}/search?q=nosuchfield:x", 422)
     assert 'aria-invalid="true"' in text
     assert "nosuchfield" in text
 
 
 def test_what_is_not_there_is_a_page_too(site: Any, base: str) -> None:
     for path in ("/nothing", "/jobs/ffffffff", f"{base}/items/{'0' * 32}", "/results/none"):
-        assert "<h1>Not Found</h1>" in _page(site, path, 404)
-    wrong = _page(site, f"{base}/items?kind=nonsense&text=nonsense", 422)
+        assert "<h1>Not Found</h1>" in site.page(path, 404)
+    wrong = site.page(f"{base}/items?kind=nonsense&text=nonsense", 422)
     assert "Kind: Input should be &#39;loose_file&#39;" in wrong
     assert "; text: Input should be" in wrong
     assert "literal" not in wrong

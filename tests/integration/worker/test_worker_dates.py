@@ -23,8 +23,6 @@ from core.records import JobOptions
 from sql.jobs import get_job, request_resume
 from sql.requeue import requeue
 
-pytestmark = pytest.mark.services
-
 _MAIL = "From: a@b.example\nTo: c@d.example\nSubject: x\nDate: {}\n\nwords\n"
 _TYPES = (
     '<Types xmlns="http://schemas.openxmlformats.org/package/2006/content-types"><Override PartName="/word/document.xml" '

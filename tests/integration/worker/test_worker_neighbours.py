@@ -16,8 +16,6 @@ from sql.session import Database
 from worker.host.registration import refuse_strange_host
 from worker.main import main
 
-pytestmark = pytest.mark.services
-
 
 def _joined(database: Database, host: str, boot: str) -> None:
     with database.transaction() as conn:

@@ -7,15 +7,22 @@ import os
 import socket
 from collections import Counter
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import pytest
 from taskbench import TaskBench
+from unpacking import make_mail, make_zip
 
+from controller.databases import JobHandle
+from controller.search.answers import Wanted, count_all
+from controller.search.opened import opened_index
+from controller.search.report import hit_report, listed
 from core.operations import NullRecorder
 from core.records import JobOptions, NewTask, Phase
 from core.storage.errors import reading_error
 from core.storage.layer import Listing, Storage
+from sql.jobs import get_job
 from worker.phases.task import path_bytes, path_text
 
 
@@ -170,3 +177,84 @@ def test_what_is_listed_twice_is_one_item(task_bench: TaskBench, monkeypatch: py
     task_bench.create()
     assert task_bench.run() == "completed"
     assert task_bench.value("SELECT count(*) FROM item") == 3
+
+
+SECRET = b"what only root may read"
+
+
+def test_a_directory_swapped_for_a_link_after_the_walk_gives_away_nothing(
+    task_bench: TaskBench, tmp_path: Path
+) -> None:
+    outside = tmp_path / "root-only"
+    outside.mkdir()
+    for name in ("shadow", "key"):
+        (task_bench.source / "ann" / "deep").mkdir(parents=True, exist_ok=True)
+        (task_bench.source / "ann" / "deep" / name).write_bytes(b"harmless")
+        (outside / name).write_bytes(SECRET)
+    (task_bench.source / "stays").write_bytes(b"text")
+    task_bench.create()
+    task_bench.until(Phase.EXPAND)
+    (task_bench.source / "ann" / "deep").rename(tmp_path / "moved")
+    (task_bench.source / "ann" / "deep").symlink_to(outside)
+    assert task_bench.run() == "completed_with_exceptions"
+    assert task_bench.codes() == {"ann/deep/shadow": ["unreadable"], "ann/deep/key": ["unreadable"]}
+    details = [str(d) for (d,) in task_bench.rows("SELECT detail FROM exception")]
+    assert all("a directory above it is a link now" in d for d in details)
+    assert task_bench.rows("SELECT 1 FROM item WHERE bytes = %(n)s", n=len(SECRET)) == []
+
+
+def test_the_folder_of_extracted_children_replaced_by_a_link_suspends(task_bench: TaskBench, tmp_path: Path) -> None:
+    (task_bench.source / "a.zip").write_bytes(make_zip({"x.txt": b"findme"}))
+    task_bench.create()
+    task_bench.until(Phase.EXPAND)
+    (target := tmp_path / "target").mkdir()
+    task_bench.items_folder.symlink_to(target)
+    task_bench.drain()
+    state, reason = task_bench.reason()
+    assert state == "suspended"
+    assert "links are not followed" in str(reason)
+    assert list(target.iterdir()) == []
+
+
+@pytest.mark.parametrize("location", ["../outside", "/absolute"])
+def test_a_location_that_leads_elsewhere_is_not_read(task_bench: TaskBench, tmp_path: Path, location: str) -> None:
+    """Neither by `..` nor as an absolute path, should somebody get to write one into the database."""
+    (tmp_path / "outside").write_bytes(SECRET)
+    (task_bench.source / "a.zip").write_bytes(make_zip({"x.txt": SECRET[::-1]}))
+    task_bench.create()
+    task_bench.until(Phase.INDEX)
+    away = "../outside" if location == "../outside" else str(tmp_path / "outside")
+    task_bench.rows("UPDATE item SET location = %(l)s WHERE name = 'x.txt'::bytea RETURNING 1", l=away.encode())
+    task_bench.drain()
+    assert task_bench.reason()[0] == "suspended"
+    assert task_bench.rows("SELECT 1 FROM item_text JOIN item ON item = id WHERE name = 'x.txt'::bytea") == []
+
+
+@pytest.mark.parametrize("engine", ["tantivy", "whoosh"])
+def test_a_custodian_or_a_folder_is_no_hit(task_bench: TaskBench, engine: str) -> None:
+    """Custodian, directories and folders of an archive called as a term are found by `path:` alone; names of files by both."""
+    task_bench.options = JobOptions(index_engine=engine)
+    folder = task_bench.source / "bob" / "Legal"
+    folder.mkdir(parents=True)
+    (folder / "priv.txt").write_bytes(b"tiger\n")
+    (folder / "a.zip").write_bytes(make_zip({"inbox/bob.txt": b"lion\n", "inbox/two.txt": b"tiger\n"}))
+    (folder / "m.eml").write_bytes(make_mail("lunch", "tiger\n", {"legal.txt": b"lion\n"}))
+    task_bench.create()
+    assert task_bench.run().startswith("completed")
+    with task_bench.database.transaction() as conn:
+        handle = JobHandle(task_bench.database, get_job(conn, task_bench.job))
+    opened = partial(opened_index, settings=task_bench.context.settings)
+
+    def found(query: str) -> set[str]:
+        hits, _ = count_all([handle], opened, Wanted(query=query, limit=100))
+        return {hit.container_path[-1].rpartition("/")[2] for hit in hits}
+
+    assert found("bob") == found("name:bob") == {"bob.txt"}
+    assert found("legal") == {"legal.txt"}
+    assert found("inbox") == found('"bob legal"') == set()
+    assert found("tiger NOT bob NOT legal") == {"priv.txt", "two.txt", "m.eml"}
+    everything = {"priv.txt", "a.zip", "bob.txt", "two.txt", "m.eml", "legal.txt"}
+    assert found("path:bob") == found("path:legal") == everything
+    assert found("path:inbox") == {"bob.txt", "two.txt"}
+    report = hit_report([handle], opened, listed(["bob", "legal", "inbox", "priv"], "list"))
+    assert [(term.items, term.unique_items) for term in report.terms] == [(1, 1), (1, 1), (0, 0), (1, 1)]

@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pytest
 from fastapi import FastAPI
 from fastapi.testclient import TestClient
 from finished_job import Copy, Finished, copied
+from installation import until
 
 from core.clock import SystemClock
 from web.app import create_app
@@ -34,6 +36,22 @@ class Site:
     def job(self) -> str:
         """The API's path of the finished job."""
         return f"/api/v1/jobs/{self.copy.handle.id}"
+
+    def page(self, path: str, status: int = 200) -> str:
+        """A page of the web UI, which is answered with this status."""
+        answer = self.client.get(path)
+        assert answer.status_code == status, answer.text
+        assert answer.headers["content-type"].startswith("text/html")
+        assert "default-src 'self'" in answer.headers["content-security-policy"]
+        return str(answer.text)
+
+    def done(self, kind: str) -> dict[str, Any]:
+        """A background task of the job, once it is over."""
+        return dict(until(lambda: self._over(kind), f"{kind} is over"))
+
+    def _over(self, kind: str) -> Any:
+        found = self.client.get(f"{self.job}/background-tasks").json()["background_tasks"][kind]
+        return None if found["running"] else found
 
 
 @pytest.fixture(scope="module")

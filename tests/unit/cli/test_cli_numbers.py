@@ -187,12 +187,12 @@ def test_a_corpus_that_is_not_on_the_storage_under_test_is_refused(
 
 
 REPEATING = (
-    *(("bench", name) for name in ("scale-up", "scale-out", "knee", "job-types", "r1", "storage")),
+    *(("bench", name) for name in ("scale-up", "scale-out", "knee", "job-types", "day", "r1", "storage")),
     ("trace", "replay"),
 )
 
 
-@pytest.mark.parametrize("name", ["scale-up", "scale-out", "knee", "job-types", "r1", "storage"])
+@pytest.mark.parametrize("name", ["scale-up", "scale-out", "knee", "job-types", "day", "r1", "storage"])
 def test_help_recommends_a_number_of_repeats(name: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["bench", name, "--help"], {}) == OK
     assert "5 or more are recommended" in " ".join(capsys.readouterr().out.split())

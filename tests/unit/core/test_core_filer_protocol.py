@@ -16,7 +16,7 @@ from core.errors import UsageError
 from core.filer import FilerModel, emulation, load_filer
 from core.filer.arbiter import MOST, Arbiter
 from core.filer.emulation import EmulatedFiler, Pacer
-from core.filer.load import PROFILES, profile_names
+from core.filer.load import PROFILES, copied_filer, profile_names
 from core.filer.model import load_protocol, protocol_names, protocol_of
 from core.filer.use import SHARED_MEMORY
 from core.operations import MemoryRecorder, Op
@@ -585,3 +585,15 @@ def test_a_measurement_on_a_busy_machine_is_corrected(monkeypatch: pytest.Monkey
         end = machine.now + 300_000
         assert end <= pacer.wait_until(end) < end + 1_000
     assert machine.spun < 100 * 11_000
+
+
+def test_a_copy_of_a_filer_is_the_same_filer(tmp_path: Path) -> None:
+    (tmp_path / "mine.toml").write_text(_FILER.format(more=""))
+    (tmp_path / "small.toml").write_text(_PROTOCOL)
+    copy, original = (tmp_path / "run"), load_filer(str(tmp_path / "mine.toml"))
+    copy.mkdir()
+    copied = load_filer(str(copied_filer(tmp_path / "mine.toml", copy)))
+    assert copied is not None
+    assert original is not None
+    assert copied.source == str(copy / "mine.toml")
+    assert copied.digest == original.digest

@@ -6,13 +6,10 @@ import dataclasses
 
 import pytest
 from experiment_runs import a_run, points
-from replay_results import point as replay_point
 
 from experiments.conditions import busiest, limit_told
-from experiments.result.schema import CallTime
 from experiments.workloads.discovery.result import PointSpec
 from experiments.workloads.discovery.telling import limits_told
-from replay.telling import limits_told as replay_limits_told
 
 
 def seconds(**busy: list[float]) -> list[tuple[float, dict[str, dict[str, float]]]]:
@@ -49,15 +46,6 @@ def test_a_discovery_names_it_unless_the_generator_was_the_limit() -> None:
     assert limits_told(points({at: [dataclasses.replace(busy, null_elapsed_s=busy.elapsed_s)]})) == []
 
 
-def test_a_replay_names_it_on_one_storage_only() -> None:
-    job = {"workers": 1, "filer": {"series": seconds(link=[0.9] * 4)}}
-    busy, limited = replay_point(4, 10.0, job=job), replay_point(4, 10.0, top=10.0, job=job)
-    assert replay_limits_told([busy], waits=True) == ["limit: the filer's link, 90 % busy"]
-    assert replay_limits_told([limited], waits=True) == []
-    assert replay_limits_told([replay_point(4, 10.0, storage="local storage (ext4)"), busy], waits=True) == []
-    assert replay_limits_told([replay_point(4, 10.0)], waits=True) == []
-
-
 def test_storage_that_is_not_emulated_is_named_where_it_takes_most_of_the_time() -> None:
     few, many = PointSpec(1, 1, 4), PointSpec(1, 4, 4)
     real = dataclasses.replace(a_run(), series=dataclasses.replace(a_run().series, filer=()))
@@ -67,14 +55,3 @@ def test_storage_that_is_not_emulated_is_named_where_it_takes_most_of_the_time()
     assert limits_told(points({few: [bound], many: [shared]})) == [f"limit: the storage at {few}"]
     assert limits_told(points({few: [shared], many: [shared]})) == []
     assert limits_told(points({few: [dataclasses.replace(bound, null_elapsed_s=None)]})) == []
-
-
-def test_waits_for_a_processor_are_not_the_filers_delays() -> None:
-    """Clients that have nothing to do but calls, of a filer that is hardly busy: either it delays them, or the host does."""
-    job = {"workers": 1, "filer": {"series": seconds(link=[0.1] * 4)}}
-    time = CallTime(call_s=40.0, service_s=38.0, queue_s=0.0, processor_s=2.0, exact=True, dominated={})
-    served = replay_point(4, 10.0, job=job, call_time=time)
-    waited = replay_point(4, 10.0, job=job, call_time=dataclasses.replace(time, service_s=2.0, processor_s=38.0))
-    assert replay_limits_told([served], waits=True) == ["limit: the filer's delays, no station over 10 % busy"]
-    assert replay_limits_told([served], waits=False) == [], "at recorded speed the pace may be the limit"
-    assert replay_limits_told([waited], waits=True) == []

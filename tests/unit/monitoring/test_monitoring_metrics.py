@@ -26,8 +26,6 @@ from monitoring.metrics.endpoint import Endpoint, make_registry, read_endpoint
 from monitoring.metrics.tally import CallCounters, Outcome, tally_bytes
 from monitoring.metrics.worker import CallMetrics, ObservedMetrics, TallyMetrics
 from monitoring.observations import BLOCK, SPACE, WIRE, WORKER, Observation
-from production.options import ProducedFile
-from production.rows import ProducedFindings
 from readers.errors import ExceptionCode
 from readers.records import Kind, TextState
 from sql.findings import Item, ItemException, ItemText, TaskResult
@@ -108,6 +106,10 @@ def _result() -> TaskResult:
     )
     exception = ItemException(item=one, code=ExceptionCode.CORRUPT, level=ExceptionLevel.ITEM, detail="")
     text = ItemText(item=one, state=TextState.OK, characters=1, pages=1)
+    pytest.importorskip("production")
+    from production.options import ProducedFile
+    from production.rows import ProducedFindings
+
     native = ProducedFile(
         number=1, kind=FileKind.NATIVE, path="VOL001/NATIVES/0001/A1.txt", size=5, sha256=b"", md5=b""
     )

@@ -19,7 +19,6 @@ from controller.databases import Jobs
 from core.document import bounds
 from core.errors import RunFailed, UsageError
 from core.settings import Settings
-from review import routes
 from sql.session import Database
 from web.api import looking, named
 from web.api.models.items import TagOrder
@@ -107,6 +106,7 @@ def test_nothing_is_begun_beside_a_measurement(tmp_path: Path) -> None:
         measurements=measurements,
     )
     context.refuse_measuring()
+    routes = pytest.importorskip("review.routes")
     begun = measurements.start("profile", ["bench", "storage", "--set=seconds=600", "--", "self-check"])
     jobs = Jobs((), Database("db1", "postgresql+psycopg2://u@127.0.0.1:1/db"))  # none is asked
     try:

@@ -12,10 +12,11 @@ from fastapi import FastAPI
 from fastapi.testclient import TestClient
 
 from controller.browse.counts import EXCEPTION_FIELDS
+from core.csv_cells import csv_cells
 from core.errors import DatabaseFault, EdbenchError, SystemFault
 from sql.session import Database
 from web import errors
-from web.api.exceptions import _cells, csv_answer
+from web.api.exceptions import csv_answer
 from web.context import DatabaseHealth
 from web.door import Door
 from web.errors import line_of
@@ -92,7 +93,7 @@ def test_what_fails_in_the_middle_sends_nothing() -> None:
 def test_a_name_is_no_formula(raw: bool, wanted: str) -> None:
     """Whatever a collection calls its files; `raw` leaves it as it is."""
     row = dict.fromkeys(EXCEPTION_FIELDS) | {"container_path": ["=cmd|'/c calc'!A0", "b"]}
-    told = dict(zip(EXCEPTION_FIELDS, _cells(row, raw), strict=True))
+    told = dict(zip(EXCEPTION_FIELDS, csv_cells(row, EXCEPTION_FIELDS, raw=raw), strict=True))
     assert told["container_path"] == wanted
 
 

@@ -9,18 +9,15 @@ from typing import Annotated
 
 import pytest
 from every_command import options
-from pydantic import Field, ValidationError
+from pydantic import Field
 
 from cli.tree import Registered
 from controller.jobs.orders import DiscoveryOrder, OperatorOrder
 from core.document import bounds
 from core.errors import UsageError
-from core.job_types import JobType
 from core.records import FsyncPolicy, JobOptions, Layout, Priority
 from core.settings import Settings
 from experiments.orders import ALIKE
-from production.orders import ProductionOrder
-from production.routes import NewProduction
 from web.api.models.jobs import NewJob
 from web.api.models.system import Choices
 from web.pages.form import inputs
@@ -122,20 +119,6 @@ def test_a_form_offers_workers_where_the_server_starts_them() -> None:
     assert all_here.keys() - others == {"workers", "slots"}
     assert all_here.keys() == NewJob.model_fields.keys() - {"corpus", "source"}
     assert (all_here["databases"].attributes["max"], "there are 2" in all_here["databases"].hint) == (2, True)
-
-
-def test_a_production_s_tags_are_given_line_by_line_or_one_after_another() -> None:
-    (asked,) = (each for each in inputs(NewProduction, CHOICES) if each.name == "withhold")
-    assert (asked.kind, "one per line" in asked.hint) == ("lines", True)
-    option = options("produce", "export")["withhold"]
-    assert (option.opts, option.multiple, option.metavar) == (["--withhold"], True, "TAG")
-    for given in (["privileged", "trade secret", "privileged"], ("privileged", "trade secret")):
-        order = ProductionOrder(withhold=given)  # type: ignore[arg-type]  # a command gives whatever it was given
-        assert order.choice(JobType.EXPORT, Path("/x")).withhold == ("privileged", "trade secret")
-    for wrong, said in ((["a/b"], "'a/b' is not a name for"), ([f"t{n}" for n in range(101)], "101 tags; at most 100")):
-        with pytest.raises(ValidationError, match=said) as refused:
-            ProductionOrder(withhold=wrong)
-        assert [each["loc"] for each in refused.value.errors()] == [("withhold",)]
 
 
 def test_what_an_order_and_a_job_call_alike_is_handed_on() -> None:

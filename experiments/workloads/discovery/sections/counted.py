@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from statistics import median
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from experiments.report import words
 from experiments.report.parts import (
-    Cell,
     Column,
     Html,
     Parts,
-    Series,
     Tabled,
     note,
     paragraph,
@@ -21,8 +19,8 @@ from experiments.report.parts import (
     tabled,
 )
 from experiments.report.views import held
-from experiments.workloads.discovery.result import ContainerUse, Point, Result, Run
-from experiments.workloads.discovery.views import KEYS, middle_run, point_name, totals_by_key
+from experiments.workloads.discovery.result import ArrayUse, ContainerUse, Point, Result, Run
+from experiments.workloads.discovery.views import KEYS, middle_run, point_name, said_of, totals_by_key
 
 
 @section("exceptions", "Exceptions")
@@ -104,7 +102,7 @@ class _Service(NamedTuple):
         return None if None in values else sum(values)
 
 
-def _field(name: str) -> Column[tuple[Point, Run, ContainerUse]]:
+def _field(name: str) -> Column[Any]:
     return Column(name, None, lambda row: getattr(row[2], name))
 
 
@@ -127,7 +125,13 @@ def containers(result: Result) -> Parts:
     shown = Tabled(
         table=tabled("containers", _columns(result), services).table, series=series("containers", _CSV, every)
     )
-    return (shown, note(_crew_sentence(result)), note(_told(result)))
+    return (
+        shown,
+        note(
+            f"{said_of(result.points, result, _crew_said)}. Peak memory is the largest member's, of samples, without page cache."
+        ),
+        note(_told(result)),
+    )
 
 
 def ran_in_containers(result: Result) -> bool:
@@ -173,16 +177,11 @@ def _processors(result: Result) -> int:
     return int(hosts[0].get("processors") or 0)
 
 
-def _crew_sentence(result: Result) -> str:
-    said = []
-    for point in result.points if len(result.points) <= 3 else [result.points[0], result.points[-1]]:
-        run = middle_run(point)
-        workers = sum(use.cpu_s for use in run.containers if _service(use) == "worker")
-        servers = sum(use.cpu_s for use in run.containers if _service(use).startswith("db"))
-        name = point_name(point, result.points)
-        beside = f", database servers {words.seconds(servers)}" if servers else ""
-        said.append(f"{name}: workers took {words.seconds(workers)} of CPU time{beside}")
-    return "; ".join(said) + ". Peak memory is the largest member's, of samples, without page cache."
+def _crew_said(run: Run) -> str:
+    workers = sum(use.cpu_s for use in run.containers if _service(use) == "worker")
+    servers = sum(use.cpu_s for use in run.containers if _service(use).startswith("db"))
+    beside = f", database servers {words.seconds(servers)}" if servers else ""
+    return f"workers took {words.seconds(workers)} of CPU time{beside}"
 
 
 def _told(result: Result) -> str:
@@ -203,9 +202,6 @@ def _told(result: Result) -> str:
     return f"{text} I/O on a network filer is network, not block I/O."
 
 
-_COLUMNS = ("workers", "slots", "databases", "repeat", "counter", "unit", "mean", "peak")
-
-
 def has_array(result: Result) -> bool:
     """Whether any run has counters of an array."""
     return any(run.array for point in result.points for run in point.repeats)
@@ -214,22 +210,22 @@ def has_array(result: Result) -> bool:
 @section("array", "What the array counted")
 def array(result: Result) -> Parts:
     """By point and counter: the median of the runs' means, and the highest peak; every run is in the CSV."""
-    rows: list[tuple[object, ...]] = []
-    numbers: list[tuple[Cell, ...]] = []
-    for point in result.points:
-        by_name: dict[tuple[str, str], list[tuple[float, float]]] = {}
-        for run in point.repeats:
-            for use in run.array:
-                by_name.setdefault((use.name, use.unit), []).append((use.mean, use.peak))
-                numbers.append(
-                    (point.workers, point.slots, point.databases, run.repeat, use.name, use.unit, use.mean, use.peak)
-                )
-        for (name, unit), found in sorted(by_name.items()):
-            mean, peak = median(each[0] for each in found), max(each[1] for each in found)
-            shown = (words.figure(mean), words.figure(peak))
-            rows.append((held(point_name(point, result.points)), held(name), held(unit), *shown))
-    series = Series(name="array", header=_COLUMNS, rows=tuple(numbers))
-    header = ("point", "counter", "unit", "mean", "peak")
-    shown_table = Tabled(table=table(header, rows, text_columns=frozenset({0, 1, 2})), series=series)
+    every = [(point, run, use) for point in result.points for run in point.repeats for use in run.array]
+    rows: dict[tuple[str, str, str], list[ArrayUse]] = {}
+    for point, _, use in sorted(every, key=lambda row: (result.points.index(row[0]), row[2].name, row[2].unit)):
+        rows.setdefault((point_name(point, result.points), use.name, use.unit), []).append(use)
+    shown: tuple[Column[tuple[tuple[str, str, str], list[ArrayUse]]], ...] = (
+        Column("", "point", lambda row: held(row[0][0]), text=True),
+        Column("", "counter", lambda row: held(row[0][1]), text=True),
+        Column("", "unit", lambda row: held(row[0][2]), text=True),
+        Column("", "mean", lambda row: median(use.mean for use in row[1]), words.figure),
+        Column("", "peak", lambda row: max(use.peak for use in row[1]), words.figure),
+    )
+    csv: tuple[Column[tuple[Point, Run, ArrayUse]], ...] = (
+        *KEYS,
+        Column("counter", None, lambda row: row[2].name),
+        *map(_field, ("unit", "mean", "peak")),
+    )
+    table = tabled("array", shown, list(rows.items())).table
     said = "Counted by the filer itself over each run, by its own clock moved to the database's: neither calls nor wire ops."
-    return (shown_table, note(said))
+    return Tabled(table=table, series=series("array", csv, every)), note(said)

@@ -3,11 +3,26 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
+from typing import TYPE_CHECKING, Any
 
 from controller.timeline.thresholds import CPU_SHARE
 from experiments.report import words
-from experiments.report.parts import Cell, Column, Part, Parts, Plot, Series, Tabled, clean, note, section, tabled
+from experiments.report.parts import (
+    Cell,
+    Column,
+    Part,
+    Parts,
+    Plot,
+    Series,
+    Tabled,
+    clean,
+    note,
+    section,
+    series,
+    tabled,
+)
 from experiments.report.plots import (
     Axes,
     draw_line,
@@ -22,9 +37,36 @@ from experiments.report.plots import (
 from experiments.report.style import WARN, series_colour
 from experiments.report.views import binned, held, rates, spread, summed_rates
 from experiments.workloads.discovery.result import Point, Result, Run, TaskSpan
-from experiments.workloads.discovery.views import KEYS, busiest, middle_run, phases_of, point_name, which_run
+from experiments.workloads.discovery.views import KEYS, busiest, middle_run, phases_of, point_name, said_of, which_run
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 MOST_LINES = 6
+Panel = tuple[str, Callable[[Run], Sequence[tuple[float, float]]]]  # label of its axis, line of a run
+
+
+def _drawn(points: Sequence[Point], result: Result, panels: Sequence[Panel]) -> tuple[Figure, list[Axes]]:
+    """A line for each point in every panel, over the time of its run of median elapsed time."""
+    length, unit = time_unit(max(middle_run(point).elapsed_s for point in points))
+    with drawing():
+        figure, every = new_figure(len(panels))
+        for axes, (label, line) in zip(every, panels, strict=True):
+            for number, point in enumerate(points):
+                draw_line(axes, line(middle_run(point)), number, point_name(point, result.points), length)
+            over_time(axes, unit, label)
+        legend_beside(every[-1])
+    return figure, every
+
+
+_Sample = tuple[Point, Run, Any]
+_TIME: Column[_Sample] = Column("time_s", None, lambda row: row[2][0])
+
+
+def _csv(name: str, points: Sequence[Point], of: Callable[[Run], Iterable[Any]], *columns: Column[_Sample]) -> Series:
+    """The samples that are drawn; each begins with its time."""
+    rows = [(point, run, one) for point in points for run in [middle_run(point)] for one in of(run)]
+    return series(name, (*KEYS, _TIME, *columns), rows)
 
 
 @section("calls", "Calls a second over time, by worker count")
@@ -34,13 +76,21 @@ def calls_over_time(result: Result) -> Parts:
     if not with_calls:
         return "no run has call records by second."
     shown = spread(with_calls, MOST_LINES)
-    parts: list[Part] = [_calls_plot(shown, result), note(
+    figure, _ = _drawn(shown, result, [("calls a second", lambda run: binned(calls_of(run))[0])])
+    ops = sorted({op for p in shown for _, by_op in middle_run(p).series.calls_per_second for op in by_op})
+    columns = (Column(f"{op}_calls", None, partial(_of_second, op)) for op in ops)
+    numbers = _csv("calls", shown, lambda run: run.series.calls_per_second, *columns)
+    step = max(binned(calls_of(middle_run(point)))[1] for point in shown)
+    sentence = f"{said_of(shown, result, _calls_said)}." + (
+        f" Lines are means over {step} s; peaks are of single seconds." if step > 1 else ""
+    )
+    parts: list[Part] = [Plot(name="calls", figure=figure, sentence=sentence, series=numbers), note(
         "R1's Figure 1 shows filer operations a second; these are calls, what the storage layer did. One call can be no "
         "wire operation (a cache answered) or several, so the shapes may be compared and the numbers may not."
     )]  # fmt: skip
     if len(shown) < len(with_calls):
         parts.append(note(f"{len(shown)} of {len(with_calls)} points are drawn; the series on disk has the same ones."))
-    return tuple(parts)
+    return parts
 
 
 def calls_of(run: Run) -> list[tuple[float, float]]:
@@ -48,48 +98,18 @@ def calls_of(run: Run) -> list[tuple[float, float]]:
     return sorted((at, float(sum(by_op.values()))) for at, by_op in run.series.calls_per_second)
 
 
-def _calls_plot(points: list[Point], result: Result) -> Plot:
-    longest = max(middle_run(point).elapsed_s for point in points)
-    length, unit = time_unit(longest)
-    steps = set()
-    with drawing():
-        figure, (axes,) = new_figure()
-        for number, point in enumerate(points):
-            line, step = binned(calls_of(middle_run(point)))
-            steps.add(step)
-            draw_line(axes, line, number, point_name(point, result.points), length)
-        over_time(axes, unit, "calls a second")
-        legend_beside(axes)
-    return Plot(
-        name="calls", figure=figure, sentence=_calls_sentence(points, result, max(steps)), series=_calls_series(points)
+def _of_second(op: str, row: _Sample) -> int:
+    return int(row[2][1].get(op, 0))
+
+
+def _calls_said(run: Run) -> str:
+    calls = calls_of(run)
+    at, peak = max(calls, key=lambda sample: sample[1])
+    mean = sum(count for _, count in calls) / max(run.elapsed_s, 1.0)
+    return (
+        f"{words.count(peak)} calls a second at the peak, {words.seconds(max(0.0, at))} into the run,"
+        f" {words.count(mean)} on average"
     )
-
-
-def _calls_sentence(points: list[Point], result: Result, step: int) -> str:
-    said = []
-    for point in points if len(points) <= 3 else [points[0], points[-1]]:
-        calls = calls_of(middle_run(point))
-        at, peak = max(calls, key=lambda sample: sample[1])
-        mean = sum(count for _, count in calls) / max(middle_run(point).elapsed_s, 1.0)
-        said.append(
-            f"{point_name(point, result.points)}: {words.count(peak)} calls a second at the peak, "
-            f"{words.seconds(max(0.0, at))} into the run, {words.count(mean)} on average"
-        )
-    averaged = f" Lines are means over {step} s; peaks are of single seconds." if step > 1 else ""
-    return "; ".join(said) + "." + averaged
-
-
-def _calls_series(points: list[Point]) -> Series:
-    ops = sorted({op for p in points for _, by_op in middle_run(p).series.calls_per_second for op in by_op})
-    rows: list[tuple[Cell, ...]] = []
-    for point in points:
-        run = middle_run(point)
-        for at, by_op in run.series.calls_per_second:
-            rows.append(
-                (point.workers, point.slots, point.databases, run.repeat, at, *(by_op.get(op, 0) for op in ops))
-            )
-    header = ("workers", "slots", "databases", "repeat", "time_s", *(f"{op}_calls" for op in ops))
-    return Series(name="calls", header=header, rows=tuple(rows))
 
 
 @section("databases", "Database activity over time")
@@ -98,12 +118,23 @@ def database_activity(result: Result) -> Parts:
     sampled = [point for point in result.points if middle_run(point).series.database_activity]
     if not sampled:
         return "no run has samples of its databases' counters."
-    plot = _databases_plot(spread(sampled, MOST_LINES), result)
+    shown = spread(sampled, MOST_LINES)
+    panels: list[Panel] = [(f"{field} a second", partial(_rates, field)) for field in ("commits", "rows")]
+    figure, _ = _drawn(shown, result, panels)
+    numbers = _csv(
+        "databases",
+        shown,
+        lambda run: ((at, name, by[name]) for at, by in run.series.database_activity for name in sorted(by)),
+        Column("database", None, lambda row: row[2][1]),
+        Column("commits", None, lambda row: row[2][2].get("commits", 0)),
+        Column("rows", None, lambda row: row[2][2].get("rows", 0)),
+    )
+    sentence = f"{said_of(shown, result, _activity_said) or 'The samples are too few for a rate'}."
     remark = "R1's Figure 2 shows iSCSI operations of its SQL server; these are commits and written rows, counted by PostgreSQL."
-    return (plot, note(remark))
+    return Plot(name="databases", figure=figure, sentence=sentence, series=numbers), note(remark)
 
 
-def _rates(run: Run, field: str) -> list[tuple[float, float]]:
+def _rates(field: str, run: Run) -> list[tuple[float, float]]:
     """Of all the run's databases together; each is sampled at moments of its own."""
     samples: dict[str, list[tuple[float, float]]] = {}
     for at, by_database in run.series.database_activity:
@@ -112,47 +143,15 @@ def _rates(run: Run, field: str) -> list[tuple[float, float]]:
     return summed_rates([rates(one) for one in samples.values()])
 
 
-def _databases_plot(points: list[Point], result: Result) -> Plot:
-    length, unit = time_unit(max(middle_run(point).elapsed_s for point in points))
-    with drawing():
-        figure, (left, right) = new_figure(2)
-        for axes, field in ((left, "commits"), (right, "rows")):
-            for number, point in enumerate(points):
-                line = _rates(middle_run(point), field)
-                draw_line(axes, line, number, point_name(point, result.points), length)
-            over_time(axes, unit, f"{field} a second")
-        legend_beside(right)
-    return Plot(
-        name="databases", figure=figure, sentence=_databases_sentence(points, result), series=_databases_series(points)
+def _activity_said(run: Run) -> str | None:
+    if not (commits := _rates("commits", run)):
+        return None
+    at, peak = max(commits, key=lambda sample: sample[1])
+    most_rows = max(rate for _, rate in _rates("rows", run))
+    return (
+        f"at most {words.figure(peak)} commits a second ({words.seconds(max(0.0, at))} into the run) and"
+        f" {words.figure(most_rows)} rows a second"
     )
-
-
-def _databases_sentence(points: list[Point], result: Result) -> str:
-    said = []
-    for point in points if len(points) <= 3 else [points[0], points[-1]]:
-        commits, rows = (_rates(middle_run(point), field) for field in ("commits", "rows"))
-        if not commits:
-            continue
-        at, peak = max(commits, key=lambda sample: sample[1])
-        most_rows = max(rate for _, rate in rows)
-        said.append(
-            f"{point_name(point, result.points)}: at most {words.figure(peak)} commits a second "
-            f"({words.seconds(max(0.0, at))} into the run) and {words.figure(most_rows)} rows a second"
-        )
-    return "; ".join(said) + "." if said else "The samples are too few for a rate."
-
-
-def _databases_series(points: list[Point]) -> Series:
-    rows: list[tuple[Cell, ...]] = []
-    for point in points:
-        run = middle_run(point)
-        for at, by_database in run.series.database_activity:
-            for name in sorted(by_database):
-                one = by_database[name]
-                key = (point.workers, point.slots, point.databases, run.repeat, at, name)
-                rows.append((*key, one.get("commits", 0), one.get("rows", 0)))
-    header = ("workers", "slots", "databases", "repeat", "time_s", "database", "commits", "rows")
-    return Series(name="databases", header=header, rows=tuple(rows))
 
 
 @section("queue", "Queue depth over time")
@@ -181,8 +180,8 @@ def _queue_plot(point: Point, run: Run, where: str) -> Plot:
             legend_beside(axes)
         lower.set_xlabel(f"time since the first claim ({unit})")
         upper.tick_params(labelbottom=False)
-    series = Series(name="queue", header=("time_s", "pending", "dispatched", "running"), rows=samples)
-    return Plot(name="queue", figure=figure, sentence=_queue_sentence(samples, slots, where), series=series)
+    numbers = Series(name="queue", header=("time_s", "pending", "dispatched", "running"), rows=samples)
+    return Plot(name="queue", figure=figure, sentence=_queue_sentence(samples, slots, where), series=numbers)
 
 
 def _queue_sentence(samples: tuple[tuple[float, int, int, int], ...], slots: int, where: str) -> str:
@@ -327,8 +326,8 @@ def _slots_plot(run: Run, drawn: dict[_Slot, list[TaskSpan]], rows: dict[_Slot, 
         axes.set_xlabel(f"time since the first claim ({unit})")
         patches = [Patch(color=colours[phase], label=phase) for phase in phases]
         figure.legend(handles=patches, loc="outside upper right", ncols=len(phases))
-    series = Series(name="occupancy", header=("worker", "slot", "phase", "start_s", "end_s"), rows=run.series.tasks)
-    return Plot(name="occupancy", figure=figure, sentence=_slots_sentence(run, rows, where), series=series)
+    numbers = Series(name="occupancy", header=("worker", "slot", "phase", "start_s", "end_s"), rows=run.series.tasks)
+    return Plot(name="occupancy", figure=figure, sentence=_slots_sentence(run, rows, where), series=numbers)
 
 
 def _name_rows(axes: Axes, slots: list[_Slot]) -> None:
@@ -366,40 +365,30 @@ def generator(result: Result) -> Parts:
     first: Part = note("Worker CPU over time is not shown: no run has samples of it.")
     if sampled:
         first = _cpu_plot(spread(sampled, MOST_LINES), result)
-    return (first, _table(result))
+    return first, _table(result)
 
 
 def _cpu_plot(points: list[Point], result: Result) -> Plot:
-    length, unit = time_unit(max(middle_run(point).elapsed_s for point in points))
-    rows: list[tuple[Cell, ...]] = []
+    line: Panel = (
+        "worker CPU (% of the host)",
+        lambda run: [(at, share * 100) for at, share in run.series.worker_cpu],
+    )
+    figure, (axes,) = _drawn(points, result, [line])
     with drawing():
-        figure, (axes,) = new_figure()
-        for number, point in enumerate(points):
-            run = middle_run(point)
-            samples = run.series.worker_cpu
-            line = [(at, share * 100) for at, share in samples]
-            draw_line(axes, line, number, point_name(point, result.points), length)
-            rows += [(point.workers, point.slots, point.databases, run.repeat, at, share) for at, share in samples]
         axes.axhline(CPU_SHARE * 100, color=WARN.light, linewidth=1, linestyle=":", label="bound")
         axes.set_ylim(0, 105)
-        axes.set_xlim(left=0)
-        axes.set_ylabel("worker CPU (% of the host)")
-        axes.set_xlabel(f"time since the first claim ({unit})")
         legend_beside(axes)
-    series = Series(name="worker-cpu", header=("workers", "slots", "databases", "repeat", "time_s", "share"),
-                    rows=tuple(rows))  # fmt: skip
-    return Plot(name="worker-cpu", figure=figure, sentence=_cpu_sentence(points, result), series=series)
+    numbers = _csv(
+        "worker-cpu", points, lambda run: run.series.worker_cpu, Column("share", None, lambda row: row[2][1])
+    )
+    return Plot(name="worker-cpu", figure=figure, sentence=f"{said_of(points, result, _cpu_said)}.", series=numbers)
 
 
-def _cpu_sentence(points: list[Point], result: Result) -> str:
-    said = []
-    for point in points if len(points) <= 3 else [points[0], points[-1]]:
-        run = middle_run(point)
-        said.append(
-            f"{point_name(point, result.points)}: workers take {words.percent(run.worker_cpu)} of the host's CPU "
-            f"and wait for a core for {words.seconds(run.run_queue_s)} in all, compared with {words.seconds(run.call_time_s)} in calls"
-        )
-    return "; ".join(said) + "."
+def _cpu_said(run: Run) -> str:
+    return (
+        f"workers take {words.percent(run.worker_cpu)} of the host's CPU and wait for a core for"
+        f" {words.seconds(run.run_queue_s)} in all, compared with {words.seconds(run.call_time_s)} in calls"
+    )
 
 
 def _share(share: float) -> str:

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from experiments.report import words
-from experiments.report.parts import Cell, Part, Parts, Plot, Series, Tabled, note, section, table
+from experiments.report.parts import Cell, Column, Part, Parts, Plot, Series, note, section, tabled
 from experiments.report.plots import Axes, counts_on_x, drawing, from_zero, new_figure
 from experiments.report.style import FAINT, line_style, marker, series_colour
 from experiments.workloads.discovery.result import Point, Result
@@ -235,20 +235,21 @@ def _why_no_fit(points: list[Point]) -> str:
 
 
 def _fit_table(fit: UslFit, name: str) -> list[Part]:
-    def line(what: str, estimate: Estimate) -> tuple[str, str, str]:
-        span = f"{words.figure(estimate.low)} to {words.figure(estimate.high)}"
-        return what, words.figure(estimate.value), span
-
     rows = [
-        line("λ, discovered GB/hour of one worker", fit.rate),
-        line("σ, contention", fit.contention),
-        line("κ, coherency", fit.coherency),
+        ("λ, discovered GB/hour of one worker", "lambda_gb_per_hour", fit.rate),
+        ("σ, contention", "sigma", fit.contention),
+        ("κ, coherency", "kappa", fit.coherency),
     ]
-    numbers = [(key, e.value, e.low, e.high) for key, e in
-               (("lambda_gb_per_hour", fit.rate), ("sigma", fit.contention), ("kappa", fit.coherency))]  # fmt: skip
+    columns: tuple[Column[tuple[str, str, Estimate]], ...] = (
+        Column("", "parameter", lambda row: row[0], text=True),
+        Column("parameter", None, lambda row: row[1]),
+        Column("value", "value", lambda row: row[2].value, words.figure),
+        Column("", "95 % interval", lambda row: f"{words.figure(row[2].low)} to {words.figure(row[2].high)}"),
+        Column("low", None, lambda row: row[2].low),
+        Column("high", None, lambda row: row[2].high),
+    )
     slug = "".join(c if c.isalnum() else "-" for c in name)
-    series = Series(name=f"usl-{slug}", header=("parameter", "value", "low", "high"), rows=tuple(numbers))
-    shown = table(("parameter", "value", "95 % interval"), rows, caption=f"Universal Scalability Law, {name}")
+    shown = tabled(f"usl-{slug}", columns, rows, caption=f"Universal Scalability Law, {name}")
     if fit.coherency.high < 0 or fit.contention.high < 0:
         end = (
             "A parameter is below zero with its whole interval: these points do not follow the law, and the fit is a "
@@ -258,4 +259,4 @@ def _fit_table(fit: UslFit, name: str) -> list[Part]:
         end = f"By the law throughput peaks at {words.count(fit.peak)} workers."
     else:
         end = "κ is not distinguishable from zero, so the law names no number of workers beyond which it falls."
-    return [Tabled(table=shown, series=series), note(end + " Least squares on relative errors, every repeat counted.")]
+    return [shown, note(end + " Least squares on relative errors, every repeat counted.")]

@@ -33,8 +33,6 @@ from production.options import MARKER, ProductionChoice
 from sql import deletion, states
 from sql.jobs import GroupRow, get_job
 
-pytestmark = pytest.mark.services
-
 FILER = Storage(NullRecorder())
 _MANY = 12  # messages of one name
 PATIENCE = 60  # seconds, for what takes none

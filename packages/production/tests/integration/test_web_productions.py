@@ -21,8 +21,6 @@ from production.options import ProductionChoice
 from production.verify import PageCount, ProductionVerification
 from sql import jobs
 
-pytestmark = pytest.mark.services
-
 CHANGE = "UPDATE job SET state = %(state)s, finished_at = now() WHERE id = %(job)s"
 
 

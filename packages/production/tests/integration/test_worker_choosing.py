@@ -32,12 +32,13 @@ from production.choosing import options_with_images, production_figures
 from production.create import ProductionPlan, create_production
 from production.options import DPI, ProductionChoice
 from production.verify import verify_production
+from sql.jobs import get_job
+
+pytest.importorskip("review")
+
 from review.dedupe.run import dedupe
 from review.denist.run import denist
 from review.kinds import By, Scope
-from sql.jobs import get_job
-
-pytestmark = pytest.mark.services
 
 Parts = Mapping[str, str | bytes | EmailMessage]
 

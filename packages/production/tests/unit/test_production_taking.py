@@ -9,6 +9,7 @@ from typing import Any
 
 import msgspec
 import pytest
+from every_command import options
 from pydantic import ValidationError
 
 from cli.main import USAGE, main
@@ -16,10 +17,13 @@ from core.errors import UsageError
 from core.imported import BESIDE, Record, keys_of, read_imported, record_path
 from core.job_types import JobType
 from core.names import LOAD_KEY
+from core.records import FsyncPolicy, Layout
 from production.importing import Taken, take
 from production.orders import ProductionOrder
 from production.routes import NewProduction
 from readers.errors import ExceptionCode
+from web.api.models.system import Choices
+from web.pages.form import inputs
 
 _TITLES = ("Beg Doc", "BegAttach", "Parent_ID", "Custodian", "Native Link", "Text Path", "SHA-1", "Subject")
 
@@ -290,3 +294,23 @@ def test_what_is_not_given_chooses_everything() -> None:
     assert (choice.query, choice.tag, choice.images) == ("", "", "")
     assert ProductionOrder(query=" * ", tag="hot").choice(JobType.EXPORT, Path("/x")).query == "*"
     assert NewProduction(type="export", sources=["last"], out="/x").images is None
+
+
+CHOICES = Choices(
+    embedded=True, creating=True, databases=["db1"], workers=2, slots=4, room=8, index_engines=["whoosh"], index_engine="whoosh",
+    filers=["none"], filer="none", fsync=list(FsyncPolicy), layouts=list(Layout),
+)  # fmt: skip
+
+
+def test_a_production_s_tags_are_given_line_by_line_or_one_after_another() -> None:
+    (asked,) = (each for each in inputs(NewProduction, CHOICES) if each.name == "withhold")
+    assert (asked.kind, "one per line" in asked.hint) == ("lines", True)
+    option = options("produce", "export")["withhold"]
+    assert (option.opts, option.multiple, option.metavar) == (["--withhold"], True, "TAG")
+    for given in (["privileged", "trade secret", "privileged"], ("privileged", "trade secret")):
+        order = ProductionOrder(withhold=given)  # type: ignore[arg-type]  # a command gives whatever it was given
+        assert order.choice(JobType.EXPORT, Path("/x")).withhold == ("privileged", "trade secret")
+    for wrong, said in ((["a/b"], "'a/b' is not a name for"), ([f"t{n}" for n in range(101)], "101 tags; at most 100")):
+        with pytest.raises(ValidationError, match=said) as refused:
+            ProductionOrder(withhold=wrong)
+        assert [each["loc"] for each in refused.value.errors()] == [("withhold",)]

@@ -8,6 +8,7 @@ from contextlib import closing
 
 from readers.archives.libarchive.library import ArchiveReader
 from readers.archives.libarchive.members import all_members
+from readers.archives.names import shown
 from readers.base import Child, Handler, LeafHandler, Part, Source, Text
 from readers.declared import Declared
 from readers.errors import DocumentError, ExceptionCode
@@ -50,9 +51,8 @@ class CabHandler(LeafHandler):
         `unsupported` after the last file of one cabinet of a set, `corrupt` or `truncated` where it is damaged."""
         in_a_set = len(source.head) >= _HEADER.size and bool(_header(source)[1] & _IN_A_SET)
         with source.open() as file, closing(ArchiveReader(file, source.size, "cab")) as reader:
-            yield from all_members(
-                reader, source.size, limits, solid=True, file=file, what="cabinet", end=_end(source.head)
-            )
+            end = _end(source.head)
+            yield from shown(all_members(reader, source.size, limits, solid=True, file=file, what="cabinet", end=end))
         if in_a_set:
             raise DocumentError(
                 ExceptionCode.UNSUPPORTED, "one cabinet of a set; the others are read by themselves", missing=0

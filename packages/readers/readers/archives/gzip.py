@@ -10,6 +10,7 @@ from typing import BinaryIO
 from isal import isal_zlib
 
 from readers.archives.compressed import after_streams, bare_name, content_children, skippable
+from readers.archives.names import shown
 from readers.base import Child, Handler, LeafHandler, Part, Source, Text
 from readers.declared import Declared
 from readers.errors import DocumentError, ExceptionCode
@@ -157,7 +158,7 @@ class GzipHandler(LeafHandler):
             extensions=("gz", "tgz", "z"),
             children="the file in it, under the name in the header or its own less the extension; the members of a tar "
             "archive instead of the archive",
-            leaves_out=("what follows the last stream, if it is of no known type",),
+            leaves_out=("comments in the header", "what follows the last stream, if it is of no known type"),
         ),
     )
 
@@ -167,10 +168,7 @@ class GzipHandler(LeafHandler):
             allowed = skippable(source.size, limits)
             name = content_name(source)
             reader = GzipReader(file)
-            for child in content_children(reader.piece, name, allowed):
-                if child.name == name:
-                    child.shown = _latin(name)
-                yield child
+            yield from shown(content_children(reader.piece, name, allowed))
             yield from after_streams(file, reader.rest, source.size, "gzip file")
 
     def text(self, source: Source, limits: Limits) -> Text:
@@ -189,15 +187,6 @@ def content_name(source: Source) -> bytes:
         if zero and name:
             return name
     return bare_name(source.name, (b".gz", b".tgz", b".z"))
-
-
-def _latin(name: bytes) -> str | None:
-    """The name as text where it is not UTF-8: then it is Latin-1 (2.3.1)."""
-    try:
-        name.decode("utf-8")
-    except UnicodeDecodeError:
-        return name.decode("latin-1")
-    return None
 
 
 HANDLERS: tuple[Handler, ...] = (GzipHandler(),)

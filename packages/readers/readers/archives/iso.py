@@ -6,7 +6,7 @@ import struct
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, NamedTuple
 
 import pycdlib
 from pycdlib.pycdlibexception import PyCdlibException
@@ -23,26 +23,51 @@ MEDIA_TYPE = "application/x-iso9660-image"
 _ERRORS = (PyCdlibException, struct.error, ValueError, LookupError, AttributeError, TypeError)
 
 
+class _Path(NamedTuple):
+    """A file in an image."""
+
+    kind: str  # of names, as pycdlib calls it
+    path: str
+
+    @property
+    def asked(self) -> dict[str, str]:
+        """The argument of pycdlib's functions."""
+        return {self.kind: self.path}
+
+    def shown(self) -> bytes:
+        """The member's name: without the version that plain ISO 9660 has behind it."""
+        name = self.path.lstrip("/")
+        if self.kind == "iso_path":
+            name = name.partition(";")[0].removesuffix(".")
+        return name.encode("utf-8", "backslashreplace")
+
+
 @dataclass(frozen=True, slots=True)
 class _Tree:
-    """An open image and the kind of names that say most."""
+    """An open image and the kinds of names in it."""
 
     image: Any
-    names: str  # pycdlib's name for it
+    kinds: tuple[str, ...]  # pycdlib's names for them; the one that says most first
 
-    def files(self) -> Iterator[str]:
-        """Paths in the order of the directories."""
-        for folder, _, files in self.image.walk(**{self.names: "/"}):
-            for name in files:
-                yield f"{folder.rstrip('/')}/{name}"
+    def files(self) -> Iterator[_Path]:
+        """Paths in the order of the directories; then those of files that only another kind of name leads to."""
+        seen: set[tuple[int, int]] = set()
+        for kind in self.kinds:
+            for folder, _, files in self.image.walk(**{kind: "/"}):
+                for name in files:
+                    path = _Path(kind, f"{folder.rstrip('/')}/{name}")
+                    place = self.place(path) if len(self.kinds) > 1 else (0, 0)
+                    if kind == self.kinds[0] or (place[1] > 0 and place not in seen):
+                        yield path
+                    seen.add(place)
 
-    def place(self, path: str) -> tuple[int, int]:
+    def place(self, path: _Path) -> tuple[int, int]:
         """Where a file begins and how many bytes it has (a part of them where the image is cut: pycdlib shortens the
         file that reaches beyond its end); a negative number for a symbolic link."""
-        record = self.image.get_record(**{self.names: path})
+        record = self.image.get_record(**path.asked)
         extension = getattr(record, "rock_ridge", None)
         length = -1 if extension is not None and extension.is_symlink() else int(record.get_data_length())
-        return int(record.extent_location()) * int(self.image.logical_block_size), length
+        return int((record.inode or record).extent_location()) * int(self.image.logical_block_size), length
 
     def cut(self, size: int) -> bool:
         """Whether the volume is longer than its image."""
@@ -51,13 +76,6 @@ class _Tree:
     def end(self) -> int:
         """Where the volume ends."""
         return int(self.image.pvd.space_size) * int(self.image.logical_block_size)
-
-    def shown(self, path: str) -> bytes:
-        """The member's name: without the version that plain ISO 9660 has behind it."""
-        name = path.lstrip("/")
-        if self.names == "iso_path":
-            name = name.partition(";")[0].removesuffix(".")
-        return name.encode("utf-8", "backslashreplace")
 
 
 @contextmanager
@@ -68,9 +86,14 @@ def _opened(file: BinaryIO) -> Iterator[_Tree]:
         image.open_fp(file)
     except _ERRORS as error:
         raise _damaged(error) from error
-    names = "rr_path" if image.has_rock_ridge() else "joliet_path" if image.has_joliet() else "iso_path"
+    kinds = {
+        "rr_path": image.has_rock_ridge(),
+        "joliet_path": image.has_joliet(),
+        "udf_path": image.has_udf(),
+        "iso_path": not image.has_rock_ridge(),  # else its names are those of Rock Ridge
+    }
     try:
-        yield _Tree(image, names)
+        yield _Tree(image, tuple(kind for kind, there in kinds.items() if there))
     finally:
         image.close()
 
@@ -90,8 +113,8 @@ class IsoHandler(LeafHandler):
         Declared(
             title="Images of optical discs (ISO 9660)",
             extensions=("iso",),
-            children="files, directory by directory, under their Rock Ridge or Joliet names where there are any; "
-            "symbolic links as items without bytes",
+            children="files, directory by directory, under their Rock Ridge, Joliet or UDF names where there are any, then those that "
+            "have another kind of name alone; symbolic links as items without bytes",
             announces="the directories",
             leaves_out=(
                 "times, owners and permissions of members",
@@ -124,16 +147,16 @@ class IsoHandler(LeafHandler):
         return Text(state=TextState.EMPTY)
 
 
-def _paths(tree: _Tree) -> Iterator[str]:
+def _paths(tree: _Tree) -> Iterator[_Path]:
     try:
         yield from tree.files()
     except _ERRORS as error:
         raise _damaged(error) from error
 
 
-def _child(tree: _Tree, path: str, position: int, end: int | None) -> Iterator[Child]:
+def _child(tree: _Tree, path: _Path, position: int, end: int | None) -> Iterator[Child]:
     """The child at this path; `end` is that of the image where it is cut."""
-    name = tree.shown(path)
+    name = path.shown()
     try:
         start, length = tree.place(path)
         if length < 0 and (end is None or start < end):
@@ -142,7 +165,7 @@ def _child(tree: _Tree, path: str, position: int, end: int | None) -> Iterator[C
         broken = end is not None and length > 0 and start + length >= end
         if end is not None and (start >= end or length < 0) and length != 0:
             raise _cut()
-        stream = tree.image.open_file_from_iso(**{tree.names: path})
+        stream = tree.image.open_file_from_iso(**path.asked)
     except _ERRORS as error:
         yield failed_member(name, position, _damaged(error))
         return

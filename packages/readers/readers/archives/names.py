@@ -16,7 +16,7 @@ _NO_LETTER = "ÿ"  # of windows-1252: bytes that are no text are full of it, and
 
 def shown(children: Iterable[Child]) -> Iterator[Child]:
     """The same children; names that are no UTF-8 are shown in what those that came so far are surely in, and so is the
-    first of them. What nothing is sure of stays as it is: bytes that no charset was found for."""
+    first of them; else in what they look like, which is noted as a guess. What fits no charset stays as it is."""
     names: list[bytes] = []
     charset = ""
     for child in children:
@@ -27,6 +27,9 @@ def shown(children: Iterable[Child]) -> Iterator[Child]:
             own = charset if charset and reads(child.name, charset) else by_letters(child.name)
             if own:
                 child.shown = child.name.decode(own, "replace")
+            elif (shown := (alone := likely_charset((child.name,))).read(child.name)) is not None:
+                child.shown = shown
+                child.notes = child.notes | {"name_charset": alone.charset}
         yield child
 
 

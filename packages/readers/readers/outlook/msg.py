@@ -9,6 +9,7 @@ from typing import NamedTuple
 from weakref import WeakKeyDictionary
 
 from readers.base import Child, Handler, LeafHandler, MemorySource, MessageHashes, Part, Source, Text
+from readers.cfb import LEFT_OUT
 from readers.declared import Declared
 from readers.errors import DocumentError, ExceptionCode
 from readers.last import Last
@@ -163,7 +164,7 @@ class MsgHandler(LeafHandler):
             children="attachments in order: messages in messages as mail messages, embedded OLE objects as files",
             announces="",
             leaves_out=(
-                "sectors of the compound file that are free, between those in use; often older copies of its directory",
+                LEFT_OUT,
                 "attachments that are only linked to",
                 "properties that no field of a mail message stands for (flags, categories, voting)",
                 LEFT_OF_FIELDS,

@@ -196,6 +196,20 @@ def test_bytes_between_and_before_members_of_a_zip_archive() -> None:
     assert before == {(): ["corrupt"], ("one.txt",): [], ("bytes before the beginning",): []}
 
 
+def test_bytes_in_a_member_behind_its_data() -> None:
+    """The announced length has them, the compressed data ends before; a large member is read as a stream."""
+    for content in (b"word " * 99, bytes(9_000_000)):
+        packed = zlib.compress(content, 1)[2:-4]
+        entry = struct.pack(
+            "<HHHHHIII", 20, 0, 8, 0, 33, zlib.crc32(content), len(packed) + len(TRAILING), len(content)
+        )
+        local = b"PK\3\4" + entry + struct.pack("<HH", 1, 0) + b"a" + packed
+        central = b"PK\1\2" + struct.pack("<H", 20) + entry + struct.pack("<HHHHHII", 1, 0, 0, 0, 0, 0, 0) + b"a"
+        end = struct.pack("<4sHHHHIIH", b"PK\5\6", 0, 0, 1, 1, len(central), len(local + TRAILING), 0)
+        found = paths(local + TRAILING + central + end)
+        assert found == {(): ["corrupt"], ("a",): [], ("bytes between members",): []}
+
+
 def test_directory_entries_with_bytes() -> None:
     assert ("dir/",) in paths(zipped([("dir/", b"hiddenword")]))
     archive = bytearray(tarred([("dir", b"hiddenword")]))

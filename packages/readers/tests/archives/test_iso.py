@@ -68,6 +68,21 @@ def test_plain_names_lose_their_version() -> None:
     assert {child.name for child, _ in children(disc(FILES, rock_ridge=False))} == {b"F0", b"F1", b"DIR/F2"}
 
 
+def test_what_another_kind_of_name_alone_leads_to() -> None:
+    """A disc for several systems: programs of one see a note, those of UDF the files; both are read."""
+    image = pycdlib.PyCdlib()
+    image.new(udf="2.60")
+    image.add_fp(io.BytesIO(b"note"), 4, "/README.TXT;1", udf_path="/note.txt")
+    image.add_fp(io.BytesIO(b"plain"), 5, "/ALONE.TXT;1")
+    image.add_fp(io.BytesIO(b"words"), 5, udf_path="/größe.txt")
+    out = io.BytesIO()
+    image.write_fp(out)
+    image.close()
+    found = {child.name.decode(): body for child, body in children(out.getvalue())}
+    assert found == {"note.txt": b"note", "größe.txt": b"words", "ALONE.TXT": b"plain"}
+    assert ISO.announced(MemorySource(b"x.iso", out.getvalue())) == 3
+
+
 def test_links_and_large_files() -> None:
     """A symbolic link has no bytes; over 8 MB a file is a stream."""
     body = NOISE * 170

@@ -54,13 +54,19 @@ def test_names_are_shown_as_they_were_written(names: list[str], charset: str) ->
     assert _shown("application/x-tar", tar) == names
     assert _shown("application/gzip", gzip.compress(tar)) == names
     assert _shown("application/x-cpio", _cpio(names, charset)) == names
+    one = b"\x1f\x8b\x08\x08" + bytes(6) + names[0].encode(charset) + b"\0" + gzip.compress(b"x", mtime=0)[10:]
+    assert _shown("application/gzip", one) == names[:1]
     found = handler_for("application/x-tar").children(MemorySource(b"x", tar), Limits())
     assert [child.name for child in found] == [name.encode(charset) for name in names]
 
 
-def test_what_nothing_is_sure_of_stays() -> None:
+def test_what_nothing_is_sure_of_is_a_guess_and_says_so() -> None:
     children = [Child(name=b"\xe4\xc3", kind=None, ordinal=0), Child(name=b"\xe4", kind=None, ordinal=1, shown="known")]  # type: ignore[arg-type]
-    assert [child.shown for child in shown(children)] == [None, "known"]
+    guessed, known = shown(children)
+    assert guessed.shown is not None
+    assert len(guessed.shown) == 2
+    assert "name_charset" in guessed.notes
+    assert (known.shown, known.notes) == ("known", {})
 
 
 def _zip(names: list[str], charset: str) -> bytes:

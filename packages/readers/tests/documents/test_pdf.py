@@ -539,6 +539,23 @@ def _pdf(shown: str, **letters: str) -> bytes:
     return out + tail.encode()
 
 
+def test_what_stands_for_pictures_in_the_structure() -> None:
+    """Alternative and replacement texts of tagged documents (14.9), each once, but for what the page itself says."""
+    content = b"/Figure <</MCID 0>> BDC BT /F 12 Tf 9 9 Td (shown) Tj ET EMC"
+    objects = [
+        b"<</Type/Catalog/Pages 2 0 R/StructTreeRoot 6 0 R/MarkInfo<</Marked true>>>>",
+        b"<</Type/Pages/Kids[3 0 R]/Count 1>>",
+        b"<</Type/Page/Parent 2 0 R/MediaBox[0 0 99 99]/Contents 4 0 R/StructParents 0/Resources<</Font<</F 5 0 R>>>>>>",
+        b"<</Length %d>>\nstream\n%b\nendstream" % (len(content), content),
+        b"<</Type/Font/Subtype/Type1/BaseFont/Helvetica>>",
+        b"<</Type/StructTreeRoot/K[7 0 R]/ParentTree<</Nums[0[7 0 R]]>>>>",
+        b"<</Type/StructElem/S/Figure/P 6 0 R/Pg 3 0 R/K 0/Alt(a ship)/ActualText(shown)>>",
+    ]
+    out = b"%PDF-1.7\n" + b"".join(b"%d 0 obj\n%b\nendobj\n" % pair for pair in enumerate(objects, 1))
+    out += b"trailer\n<</Size 8/Root 1 0 R>>\n%%EOF\n"
+    assert PdfHandler().text(MemorySource(b"x.pdf", out), Limits()).text.split("\n") == ["shown", "a ship", ""]
+
+
 @pytest.mark.parametrize(
     ("data", "text"),
     [
@@ -547,6 +564,10 @@ def _pdf(shown: str, **letters: str) -> bytes:
         (_pdf("ABCD", A="م", B="س", C="\ufefb", D="ا"), "الاسم"),  # PDFium takes it apart itself
         (_pdf("ABC", A="الله", B=" ", C="بسم"), "بسم الله"),
         (_pdf("AB", A="م", B="لَ"), "لَم"),
+        # Letters that are a ligature of Unicode in either order: the map has them, or the ligature's character.
+        (_pdf("ABC", A="د", B="م", C="مح"), "محمد"),
+        (_pdf("ABC", A="د", B="م", C="\ufc46"), "محمد"),
+        (_pdf("AB", A="م", B="ال"), "الم"),
         (_pdf("AB", A="ם", B="של"), "שלם"),
         (_pdf("xABy", x="fi", A="م", B="لا", y="ffl"), "fiلامffl"),
         (_pdf("xay", x="fi", a="a", y="ffl"), "fiaffl"),

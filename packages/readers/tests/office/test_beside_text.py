@@ -61,7 +61,8 @@ def words(text: str) -> str:
 def test_word_tells_what_pictures_show(padding: str) -> None:
     drawn = '<a:inline><a:docPr id="1" name="n" descr="Photograph of the&#10;Quarterdeck" title="Kumquat"/><a:cNvPr name="n" descr="Kumquat"/></a:inline>'
     body = f"<w:p>{words('seen')}<w:r><w:drawing>{drawn}</w:drawing></w:r></w:p>"
-    assert sorted(lines(body, padding)) == ["Kumquat", "Photograph of the Quarterdeck", "seen"]
+    body += '<w:tbl><w:tblPr><w:tblCaption w:val="Ships"/><w:tblDescription w:val="All of them"/></w:tblPr></w:tbl>'
+    assert sorted(lines(body, padding)) == ["All of them", "Kumquat", "Photograph of the Quarterdeck", "Ships", "seen"]
 
 
 @PADDINGS
@@ -95,11 +96,12 @@ def test_word_tells_where_fields_lead(padding: str) -> None:
 
 @PADDINGS
 def test_slides_tell_what_shapes_show(padding: str) -> None:
+    """Controls that XML does not allow are escaped, as is what looks like one that is."""
     picture = '<p:pic><p:nvPicPr><p:cNvPr id="2" name="n" descr="Two ships"/></p:nvPicPr></p:pic>'
-    said = "<p:sp><p:txBody><a:p><a:r><a:t>Slide</a:t></a:r></a:p></p:txBody></p:sp>"
+    said = "<p:sp><p:txBody><a:p><a:r><a:t>Slide_x000B_two _x005F_x0041_ _xD83D__xDE00_</a:t></a:r></a:p></p:txBody></p:sp>"
     slide = f"<p:sld {W}>{padding}<p:cSld><p:spTree>{picture}{said}</p:spTree></p:cSld></p:sld>"
     found = read(package(**{"ppt/presentation.xml": f"<p:presentation {W}/>", "ppt/slides/slide1.xml": slide}))
-    assert sorted(found.text.split("\n")) == ["", "Slide", "Two ships"]
+    assert sorted(found.text.split("\n")) == ["", "Slide", "Two ships", "two _x0041_ 😀"]
 
 
 def test_a_code_without_end_takes_no_time() -> None:

@@ -506,14 +506,23 @@ def test_what_opendocument_says_in_attributes() -> None:
         '<text:user-field-decls><text:user-field-decl text:name="n" office:string-value="val"/></text:user-field-decls>'
         '<text:p>a<text:hidden-text text:string-value="hidden"/><draw:frame><draw:image xlink:href="../far.png"/>'
         '<draw:image xlink:href="Pictures/near.png"/></draw:frame></text:p><table:table><table:table-source xlink:href="file:///other.ods"/>'
-        '<table:scenario table:comment="hope"/></table:table>'
+        '<table:scenario table:comment="hope"/><table:help-message table:title="help"/></table:table>'
     )
     names = 'xmlns:table="urn:oasis:names:tc:opendocument:xmlns:table:1.0" xmlns:draw="urn:oasis:names:tc:opendocument:xmlns:drawing:1.0" xmlns:xlink="http://www.w3.org/1999/xlink"'
     content = CONTENT.replace("<office:text>", "<office:text>" + body).replace(
         "<office:body>", f"<office:body {names}>"
     )
     out = read(packed(("mimetype", ODF + "text", STORED), ("content.xml", content, DEFLATED)))[1]
-    assert out.text.splitlines() == ["a", "odtword", "n val", "hidden", "../far.png", "file:///other.ods", "hope"]
+    assert out.text.splitlines() == [
+        "a",
+        "odtword",
+        "n val",
+        "hidden",
+        "../far.png",
+        "file:///other.ods",
+        "hope",
+        "help",
+    ]
 
 
 def test_how_characters_are_read_does_not_cut_words() -> None:

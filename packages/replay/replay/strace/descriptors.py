@@ -16,38 +16,18 @@ _MOST = 1 << 31  # bytes that Linux moves in one call
 _DOTS = 2  # "." and ".." are entries for getdents and none of a scan
 
 
-def read_on(system: System, process: Process, event: Event, given: list[str]) -> None:
-    """read and readv: at the file's position."""
-    _move(system, process, event, given[0], Op.READ, None)
+def moves(*parts: tuple[Op, int, int | None]) -> Handler:
+    """A call that moves bytes: for each file the op, and the positions of its descriptor and of the offset among the arguments
+    (None: at the file's position). Of two, as for sendfile, the source's part has the whole duration, the target's none."""
 
+    def handled(system: System, process: Process, event: Event, given: list[str]) -> None:
+        for op, descriptor, offset in parts:
+            _move(system, process, event, given[descriptor], op, None if offset is None else given[offset])
+            if event.result.startswith(("0", "-")):
+                break
+            event = after(event)
 
-def read_at(system: System, process: Process, event: Event, given: list[str]) -> None:
-    """pread64, preadv, preadv2."""
-    _move(system, process, event, given[0], Op.READ, given[3])
-
-
-def write_on(system: System, process: Process, event: Event, given: list[str]) -> None:
-    """write and writev."""
-    _move(system, process, event, given[0], Op.WRITE, None)
-
-
-def write_at(system: System, process: Process, event: Event, given: list[str]) -> None:
-    """pwrite64, pwritev, pwritev2."""
-    _move(system, process, event, given[0], Op.WRITE, given[3])
-
-
-def sendfile(system: System, process: Process, event: Event, given: list[str]) -> None:
-    """The source's part has the whole duration, the target's none."""
-    _move(system, process, event, given[1], Op.READ, given[2])
-    if not event.result.startswith(("0", "-")):
-        _move(system, process, after(event), given[0], Op.WRITE, None)
-
-
-def copy_range(system: System, process: Process, event: Event, given: list[str]) -> None:
-    """copy_file_range and splice, as sendfile."""
-    _move(system, process, event, given[0], Op.READ, given[1])
-    if not event.result.startswith(("0", "-")):
-        _move(system, process, after(event), given[2], Op.WRITE, given[3])
+    return handled
 
 
 def _move(system: System, process: Process, event: Event, descriptor: str, op: Op, offset: str | None) -> None:
@@ -222,9 +202,12 @@ _NO_FILES = (
 
 HANDLERS: dict[str, Handler] = {
     **names.HANDLERS,
-    "read": read_on, "readv": read_on, "pread64": read_at, "preadv": read_at, "preadv2": read_at,
-    "write": write_on, "writev": write_on, "pwrite64": write_at, "pwritev": write_at, "pwritev2": write_at,
-    "sendfile": sendfile, "sendfile64": sendfile, "copy_file_range": copy_range, "splice": copy_range,
+    **dict.fromkeys(("read", "readv"), moves((Op.READ, 0, None))),
+    **dict.fromkeys(("pread64", "preadv", "preadv2"), moves((Op.READ, 0, 3))),
+    **dict.fromkeys(("write", "writev"), moves((Op.WRITE, 0, None))),
+    **dict.fromkeys(("pwrite64", "pwritev", "pwritev2"), moves((Op.WRITE, 0, 3))),
+    **dict.fromkeys(("sendfile", "sendfile64"), moves((Op.READ, 1, 2), (Op.WRITE, 0, None))),
+    **dict.fromkeys(("copy_file_range", "splice"), moves((Op.READ, 0, 1), (Op.WRITE, 2, 3))),
     "lseek": seek, "_llseek": seek, "getdents": directory_entries, "getdents64": directory_entries,
     "fsync": sync, "fdatasync": sync, "syncfs": sync, "sync_file_range": sync,
     "ftruncate": truncate_descriptor, "ftruncate64": truncate_descriptor, "mmap": map_file, "mmap2": map_file,

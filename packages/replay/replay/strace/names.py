@@ -17,29 +17,12 @@ _KINDS = {"DIR": NodeKind.DIRECTORY, "REG": NodeKind.FILE, "LNK": NodeKind.FILE}
 
 
 def open_at(system: System, process: Process, event: Event, given: list[str]) -> None:
-    """openat: from a directory or the current one."""
-    _open(system, process, event, given[0], given[1], given[2])
-
-
-def open_path(system: System, process: Process, event: Event, given: list[str]) -> None:
-    """open."""
-    _open(system, process, event, None, given[0], given[1])
-
-
-def creat(system: System, process: Process, event: Event, given: list[str]) -> None:
-    """open to write, made or cut to nothing."""
-    _open(system, process, event, None, given[0], "O_WRONLY|O_CREAT|O_TRUNC")
-
-
-def openat2(system: System, process: Process, event: Event, given: list[str]) -> None:
-    """openat with its flags in a structure."""
-    _, _, rest = given[2].partition("flags=")
-    _open(system, process, event, given[0], given[1], rest.split(",", 1)[0].split("}", 1)[0])
-
-
-def _open(system: System, process: Process, event: Event, base: str | None, name: str, how: str) -> None:
+    """open, openat, openat2 (flags in a structure) and creat."""
+    how = "O_WRONLY|O_CREAT|O_TRUNC" if event.name == "creat" else given[2]
+    if event.name == "openat2":
+        how = how.partition("flags=")[2].split(",", 1)[0].split("}", 1)[0]
     flags = arguments.flags(how)
-    path = system.path(process, base, name)
+    path = system.path(process, given[0], given[1])
     node = None if path is None else system.book.node(path)
     if node is None or "O_TMPFILE" in flags:
         system.elsewhere += node is None
@@ -108,16 +91,11 @@ def _put(process: Process, event: Event, flags: frozenset[str], opened: Opened) 
 
 
 def stat_at(system: System, process: Process, event: Event, given: list[str]) -> None:
-    """newfstatat, statx, faccessat, readlinkat: of a descriptor itself where the path is empty."""
+    """stat, newfstatat, statx, access, readlink, statfs …: of a descriptor itself where the path is empty."""
     if given[1] in ('""', "NULL") or arguments.descriptor(given[1]) is not None:
         stat_descriptor(system, process, event, given)
     else:
         _stat(system, process, event, system.node(process, given[0], given[1]))
-
-
-def stat_path(system: System, process: Process, event: Event, given: list[str]) -> None:
-    """stat, lstat, access, readlink, statfs."""
-    _stat(system, process, event, system.node(process, None, given[0]))
 
 
 def stat_descriptor(system: System, process: Process, event: Event, given: list[str]) -> None:
@@ -157,17 +135,8 @@ def _found(system: System, node: int, kind: str, size: int | None) -> None:
 
 
 def mkdir_at(system: System, process: Process, event: Event, given: list[str]) -> None:
-    """mkdirat."""
-    _mkdir(system, process, event, system.node(process, given[0], given[1]))
-
-
-def mkdir_path(system: System, process: Process, event: Event, given: list[str]) -> None:
-    """mkdir."""
-    _mkdir(system, process, event, system.node(process, None, given[0]))
-
-
-def _mkdir(system: System, process: Process, event: Event, node: int | None) -> None:
-    if node is None:
+    """mkdir, mkdirat."""
+    if (node := system.node(process, given[0], given[1])) is None:
         return
     error = arguments.failure(event.result)
     if not error:
@@ -178,19 +147,10 @@ def _mkdir(system: System, process: Process, event: Event, node: int | None) -> 
 
 
 def unlink_at(system: System, process: Process, event: Event, given: list[str]) -> None:
-    """unlinkat, of a directory with AT_REMOVEDIR."""
-    directory = len(given) > 2 and "AT_REMOVEDIR" in given[2]
-    _remove(system, process, event, system.node(process, given[0], given[1]), directory)
-
-
-def unlink_path(system: System, process: Process, event: Event, given: list[str]) -> None:
-    """unlink and rmdir."""
-    _remove(system, process, event, system.node(process, None, given[0]), event.name == "rmdir")
-
-
-def _remove(system: System, process: Process, event: Event, node: int | None, directory: bool) -> None:
-    if node is None:
+    """unlink, rmdir and unlinkat, of a directory with AT_REMOVEDIR."""
+    if (node := system.node(process, given[0], given[1])) is None:
         return
+    directory = event.name == "rmdir" or any("AT_REMOVEDIR" in flags for flags in given[2:])
     error = arguments.failure(event.result)
     if not error:
         system.book.removed(node, NodeKind.DIRECTORY if directory else NodeKind.FILE)
@@ -200,19 +160,11 @@ def _remove(system: System, process: Process, event: Event, node: int | None, di
 
 
 def rename_at(system: System, process: Process, event: Event, given: list[str]) -> None:
-    """renameat and renameat2; an exchange of two names is not carried."""
+    """rename, renameat and renameat2; an exchange of two names is not carried."""
     if len(given) > 4 and "RENAME_EXCHANGE" in given[4]:
         system.not_carried["rename with RENAME_EXCHANGE"] += 1
         return
-    _rename(system, process, event, system.node(process, given[0], given[1]), system.node(process, given[2], given[3]))
-
-
-def rename_path(system: System, process: Process, event: Event, given: list[str]) -> None:
-    """rename."""
-    _rename(system, process, event, system.node(process, None, given[0]), system.node(process, None, given[1]))
-
-
-def _rename(system: System, process: Process, event: Event, old: int | None, new: int | None) -> None:
+    old, new = system.node(process, given[0], given[1]), system.node(process, given[2], given[3])
     if old is None or new is None:
         return
     error = arguments.failure(event.result)
@@ -225,19 +177,10 @@ def _rename(system: System, process: Process, event: Event, old: int | None, new
 
 
 def link_at(system: System, process: Process, event: Event, given: list[str]) -> None:
-    """linkat and symlinkat: the new name."""
-    first = 2 if event.name == "linkat" else 1
-    _link(system, process, event, system.node(process, given[first], given[first + 1]))
-
-
-def link_path(system: System, process: Process, event: Event, given: list[str]) -> None:
-    """link and symlink."""
-    _link(system, process, event, system.node(process, None, given[1]))
-
-
-def _link(system: System, process: Process, event: Event, node: int | None) -> None:
-    """What comes nearest to making a link: an empty file is created and closed."""
-    if node is None:
+    """link, symlink and their like, of which the new name is last: what comes nearest to making a link, an empty file that is
+    created and closed."""
+    first = 2 if event.name.startswith("link") else 1
+    if (node := system.node(process, given[first], given[first + 1])) is None:
         return
     system.not_carried[f"{event.name}, carried as the creation of an empty file"] += 1
     if not arguments.failure(event.result):
@@ -248,15 +191,9 @@ def _link(system: System, process: Process, event: Event, node: int | None) -> N
 
 
 def change_directory(system: System, process: Process, event: Event, given: list[str]) -> None:
-    """chdir."""
-    path = system.path(process, None, given[0])
-    if path is not None and not arguments.failure(event.result):
-        process.place.path = path
-
-
-def change_to_descriptor(system: System, process: Process, event: Event, given: list[str]) -> None:
-    """fchdir."""
-    path = system.directory(process, given[0])
+    """chdir, and fchdir to a descriptor."""
+    by_name = event.name == "chdir"
+    path = system.path(process, None, given[0]) if by_name else system.directory(process, given[0])
     if path is not None and not arguments.failure(event.result):
         process.place.path = path
 
@@ -268,15 +205,26 @@ def told_directory(_system: System, process: Process, _event: Event, given: list
         process.place.path = path
 
 
+def _here(handler: Handler, *before: int) -> Handler:
+    """Of a call whose names have no descriptor of a directory: the current one is put before the arguments at these positions."""
+
+    def handled(system: System, process: Process, event: Event, given: list[str]) -> None:
+        for position in reversed(before):
+            given.insert(position, "AT_FDCWD")
+        handler(system, process, event, given)
+
+    return handled
+
+
+_STATS = ("stat", "lstat", "stat64", "lstat64", "access", "readlink", "statfs")
+_STATS_AT = ("newfstatat", "fstatat64", "statx", "faccessat", "faccessat2", "readlinkat")
 HANDLERS: dict[str, Handler] = {
-    "open": open_path, "openat": open_at, "openat2": openat2, "creat": creat,
-    "stat": stat_path, "lstat": stat_path, "stat64": stat_path, "lstat64": stat_path, "access": stat_path,
-    "readlink": stat_path, "statfs": stat_path,
-    "newfstatat": stat_at, "fstatat64": stat_at, "statx": stat_at, "faccessat": stat_at, "faccessat2": stat_at,
-    "readlinkat": stat_at,
+    "open": _here(open_at, 0), "creat": _here(open_at, 0), "openat": open_at, "openat2": open_at,
+    **dict.fromkeys(_STATS, _here(stat_at, 0)), **dict.fromkeys(_STATS_AT, stat_at),
     "fstat": stat_descriptor, "fstat64": stat_descriptor, "fstatfs": stat_descriptor,
-    "mkdir": mkdir_path, "mkdirat": mkdir_at, "unlink": unlink_path, "rmdir": unlink_path, "unlinkat": unlink_at,
-    "rename": rename_path, "renameat": rename_at, "renameat2": rename_at,
-    "link": link_path, "symlink": link_path, "linkat": link_at, "symlinkat": link_at,
-    "chdir": change_directory, "fchdir": change_to_descriptor, "getcwd": told_directory,
+    "mkdir": _here(mkdir_at, 0), "mkdirat": mkdir_at,
+    "unlink": _here(unlink_at, 0), "rmdir": _here(unlink_at, 0), "unlinkat": unlink_at,
+    "rename": _here(rename_at, 0, 1), "renameat": rename_at, "renameat2": rename_at,
+    "link": _here(link_at, 0, 1), "symlink": _here(link_at, 1), "linkat": link_at, "symlinkat": link_at,
+    "chdir": change_directory, "fchdir": change_directory, "getcwd": told_directory,
 }  # fmt: skip

@@ -14,13 +14,13 @@ from replay_traces import reading_trace
 
 from controller.databases import JobHandle
 from core.clock import SystemClock
-from core.errors import UsageError
+from core.errors import RunFailed, UsageError
 from core.settings import Settings
 from replay.job import Stage, clear, replay_once
-from replay.local import Ceiling, ceiling
+from replay.local import ceiling
 from replay.orders import ReplayOrder
 from replay.tree import Target
-from sql.replay import seats
+from sql.replay import Seats, seats
 from sql.session import Database
 from traces.read import open_trace
 from traces.write import write_trace
@@ -36,13 +36,10 @@ def order(tmp_path: Path) -> ReplayOrder:
     return ReplayOrder(trace=tmp_path / "t.edbtrace", paths=(tmp_path / "target",))
 
 
-def _stage(database: Database, tmp_path: Path, *, ours: bool) -> Stage:
+def _stage(database: Database, tmp_path: Path) -> Stage:
     return Stage(
         settings=Settings(storage=tmp_path / "storage", scratch=tmp_path / "scratch"),
         database=database,
-        ours=ours,
-        workers=1,
-        env={},
         clock=SystemClock(),
         show=lambda _snapshot, _at: None,
         say=lambda _line: None,
@@ -57,15 +54,18 @@ def _refused(stage: Stage, order: ReplayOrder, said: str) -> None:
         assert conn.exec_driver_sql("SELECT count(*) FROM job").scalar_one() == 0
 
 
-def test_a_path_without_room(database: Database, tmp_path: Path, order: ReplayOrder) -> None:
-    _refused(_stage(database, tmp_path, ours=True), order, str(order.paths[0]))
+def test_a_path_without_room(
+    database: Database, tmp_path: Path, order: ReplayOrder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("replay.job.replay.seats", lambda _conn: [Seats(host="here", slots=1)])
+    _refused(_stage(database, tmp_path), order, str(order.paths[0]))
     assert list((tmp_path / "scratch" / "replay").iterdir()) == []
 
 
 def test_workers_of_others_that_have_no_slot(database: Database, tmp_path: Path, order: ReplayOrder) -> None:
     with database.transaction() as conn:
         assert seats(conn) == []
-    _refused(_stage(database, tmp_path, ours=False), order, "start more slots")
+    _refused(_stage(database, tmp_path), order, "start more slots")
 
 
 def test_files_go_also_where_the_database_is_away(tmp_path: Path) -> None:
@@ -78,7 +78,7 @@ def test_files_go_also_where_the_database_is_away(tmp_path: Path) -> None:
     (Path(home) / "below").mkdir(parents=True)
     (Path(home) / "below" / "file").write_bytes(b"abc")
     said: list[str] = []
-    stage = dataclasses.replace(_stage(away, tmp_path, ours=True), say=said.append)
+    stage = dataclasses.replace(_stage(away, tmp_path), say=said.append)
     clear(stage, JobHandle(away, job), target, keep=False)
     assert list((tmp_path / "target").iterdir()) == []
     assert len(said) == 1
@@ -87,7 +87,6 @@ def test_files_go_also_where_the_database_is_away(tmp_path: Path) -> None:
 
 def test_the_self_check_needs_no_room_for_data(tmp_path: Path, order: ReplayOrder) -> None:
     found = ceiling(order.trace, order.choice(1), tmp_path / "scratch")
-    assert isinstance(found, Ceiling), found
     assert found.calls
     assert list((tmp_path / "scratch").iterdir()) == []
 
@@ -95,7 +94,7 @@ def test_the_self_check_needs_no_room_for_data(tmp_path: Path, order: ReplayOrde
 def test_the_self_check_says_why_it_cannot_be_made(tmp_path: Path) -> None:
     (tmp_path / "t.edbtrace").write_bytes(b"no trace")
     order = ReplayOrder(trace=tmp_path / "t.edbtrace", paths=(tmp_path,))
-    found = ceiling(order.trace, order.choice(1), tmp_path / "scratch")
-    assert isinstance(found, str)
-    assert len(found.splitlines()) == 1
+    with pytest.raises(RunFailed, match="is not a trace") as error:
+        ceiling(order.trace, order.choice(1), tmp_path / "scratch")
+    assert len(str(error.value).splitlines()) == 1
     assert list((tmp_path / "scratch").iterdir()) == []

@@ -7,6 +7,9 @@ from pathlib import Path
 
 import pytest
 
+pytest.importorskip("storage_tests")
+
+
 from core.errors import UsageError
 from experiments.result.schema import Estimate
 from replay.analysis import (
@@ -14,6 +17,7 @@ from replay.analysis import (
     RATE,
     AnalysisLoad,
     AnalysisPoint,
+    AnalysisReplay,
     AnalysisRun,
     AnalysisTelling,
     answer,
@@ -33,7 +37,7 @@ def _point(paths: int, rate: float, scheduler: str = AS_IT_IS, refused: tuple[st
         paths=paths, calls=round(rate), bytes=0, errors=0, differences=0, data_sets=1, adapted=0, tuned=tuned, trace_sha256="",
     )  # fmt: skip
     figures = {RATE: Estimate(median=rate, low=None, high=None, coverage=None, n=1)}
-    return AnalysisPoint(
+    return AnalysisReplay.ABOUT.point(  # type: ignore[return-value]
         at=AnalysisLoad(paths, 64, scheduler, AS_IT_IS), figures=figures, limited=False, limits=(), repeats=(run,)
     )
 

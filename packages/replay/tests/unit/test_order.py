@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 from replay_traces import FILE_BYTES, reading_trace
 
 from core.errors import UsageError
-from core.operations import Op
 from core.records import JobOptions, Phase
-from replay.job import hosts_of, recorded
+from replay.job import hosts_of
 from replay.orders import ReplayOrder, pace_text, parse_pace
+from replay.runs import ALL, recorded_figures
 from sql.replay import Seats
 
 
@@ -82,12 +82,11 @@ def test_clones_stay_together_and_no_host_has_more_than_its_slots(clones: list[i
 
 
 def test_figures_of_a_trace() -> None:
-    found = recorded(reading_trace(streams=2, files=4))
+    found = recorded_figures("t", reading_trace(streams=2, files=4))
     assert (found.calls, found.errors, found.bytes) == (32, 0, 10 * FILE_BYTES)
     assert found.elapsed_s == pytest.approx(0.0301)
-    assert {op: one.calls for op, one in found.by_op.items()} == {
-        Op.SCAN: 2, Op.OPEN: 8, Op.READ: 8, Op.CREATE: 2, Op.WRITE: 2, Op.CLOSE: 10,
+    assert {op: one.calls for op, one in found.latency.items()} == {
+        "scan": 2, "open": 8, "read": 8, "create": 2, "write": 2, "close": 10, ALL: 32,
     }  # fmt: skip
-    read = found.by_op[Op.READ]
-    assert read.histogram.percentile(50, read.max_ns) == pytest.approx(100_000, rel=0.04)
-    assert found.by_second == (32,)
+    assert found.latency["read"].p50_us == pytest.approx(100, rel=0.04)
+    assert found.per_second == (32,)

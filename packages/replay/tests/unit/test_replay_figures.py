@@ -79,7 +79,8 @@ def test_merging_adds(clients: list[list[tuple[int, int, int, int]]]) -> None:
     assert merged.clients == len(clients)
     assert merged.calls == sum(one.calls for one in results)
     assert merged.bytes == sum(one.bytes for one in results)
-    assert merged.service().total == merged.response().total == merged.calls
+    assert sum(one.service.total for one in merged.ops.values()) == merged.calls
+    assert sum(one.response.total for one in merged.ops.values()) == merged.calls
     assert sum(merged.by_second) == sum(merged.due_by_second) == merged.calls
     assert merged.last_due_s == max(one.last_due_s for one in results)
     assert ClientResult.from_json(json.loads(json.dumps(merged.to_json()))) == merged

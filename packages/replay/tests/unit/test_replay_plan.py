@@ -19,6 +19,7 @@ from core.records import ReplayChoice
 from replay.host import plan_of, replay_host, target_of
 from replay.order import Order
 from replay.plan import CLONES_SPREAD, ReplayPlan, plan_replay
+from replay.workload import clients_by_member, slots_for
 from replay.world import Survey, World
 from traces.model import MemoryTrace, Stream, TraceHeader
 from traces.write import write_trace
@@ -205,3 +206,16 @@ def test_no_block_is_like_another() -> None:
 
 def test_zeros_are_zeros() -> None:
     assert not any(Content(seed=1, clone=0).piece(0, 5, 0, 10_000))
+
+
+def test_whole_clones_fit_on_a_member() -> None:
+    assert slots_for(clients=4, streams=1, workers=[1, 1]) == 2
+    assert slots_for(clients=9, streams=3, workers=[1, 1]) == 6
+    assert slots_for(clients=2, streams=8, workers=[1, 1, 1, 1]) == 2
+
+
+def test_a_member_measures_the_clients_that_it_plays() -> None:
+    assert clients_by_member(clients=9, streams=3, members=2) == [6, 3]
+    assert clients_by_member(clients=7, streams=3, members=2) == [4, 3]
+    assert clients_by_member(clients=2, streams=8, members=4) == [2]
+    assert clients_by_member(clients=4, streams=1, members=4) == [1, 1, 1, 1]

@@ -40,7 +40,7 @@ from replay.runs import (
     told,
 )
 from replay.tally import ClientResult
-from replay.telling import ReplayTelling, as_recorded, closed_doubts, pace_of, warnings_of
+from replay.telling import ReplayTelling, as_recorded, closed_doubts, limits_told, pace_of, warnings_of
 from replay.workload import refuse_bounds_on_nothing
 from sql.replay import ReplayClient
 
@@ -385,3 +385,31 @@ def test_results_of_older_versions_called_it_a_speed() -> None:
         for key, value in (("pace", "job"), ("speed", "recorded"), ("speed", "x2"), ("speed", "max"))
     ]
     assert paces == ["job", "schedule", "x2", "max"]
+
+
+def seconds(**busy: list[float]) -> list[tuple[float, dict[str, dict[str, float]]]]:
+    """A series: utilisation of each station by second."""
+    return [
+        (float(at), {name: {"utilisation": share} for name, share in zip(busy, shares, strict=True)})
+        for at, shares in enumerate(zip(*busy.values(), strict=True))
+    ]
+
+
+def test_a_replay_names_it_on_one_storage_only() -> None:
+    job = {"workers": 1, "filer": {"series": seconds(link=[0.9] * 4)}}
+    busy, limited = made.point(4, 10.0, job=job), made.point(4, 10.0, top=10.0, job=job)
+    assert limits_told([busy], waits=True) == ["limit: the filer's link, 90 % busy"]
+    assert limits_told([limited], waits=True) == []
+    assert limits_told([made.point(4, 10.0, storage="local storage (ext4)"), busy], waits=True) == []
+    assert limits_told([made.point(4, 10.0)], waits=True) == []
+
+
+def test_waits_for_a_processor_are_not_the_filers_delays() -> None:
+    """Clients that have nothing to do but calls, of a filer that is hardly busy: either it delays them, or the host does."""
+    job = {"workers": 1, "filer": {"series": seconds(link=[0.1] * 4)}}
+    time = CallTime(call_s=40.0, service_s=38.0, queue_s=0.0, processor_s=2.0, exact=True, dominated={})
+    served = made.point(4, 10.0, job=job, call_time=time)
+    waited = made.point(4, 10.0, job=job, call_time=dataclasses.replace(time, service_s=2.0, processor_s=38.0))
+    assert limits_told([served], waits=True) == ["limit: the filer's delays, no station over 10 % busy"]
+    assert limits_told([served], waits=False) == [], "at recorded speed the pace may be the limit"
+    assert limits_told([waited], waits=True) == []

@@ -68,7 +68,7 @@ def test_a_file_cut_short_is_refused(cut: float, tmp_path: Path) -> None:
         ('"node":1,"other"', '"node":99,"other"', "counts other"),
         ('"stream":1,', '"stream":7,', "stream"),
         ('"node":3,"parent":1', '"node":3,"parent":9', "out of order"),
-        ('"calls": 15, "nodes"', '"calls": 14, "nodes"', "counts other"),
+        ('"calls":15,"nodes"', '"calls":14,"nodes"', "counts other"),
         ('"argument":1,', "", "argument"),
         ('"phase":1}', '"phase":2}', "phase"),
         ("edbench-trace-jsonl/1", "edbench-trace-jsonl/9", "first line"),

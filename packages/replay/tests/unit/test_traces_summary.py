@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from trace_samples import any_traces, call, directory, file, memory_trace, written_and_moved
 
 from core.operations import Op
-from replay.trace_summary import BINS, summarise, trace_info
+from replay.trace_summary import BINS, TraceSummary, trace_info
 from traces.model import MemoryTrace, NodeKind
 
 
@@ -14,22 +14,22 @@ from traces.model import MemoryTrace, NodeKind
 @given(any_traces())
 def test_every_call_is_counted_once(trace: MemoryTrace) -> None:
     calls = [call for stream in trace.streams for call in stream]
-    summary = summarise(trace)
+    summary = TraceSummary(trace)
     assert sum(of.calls for of in summary.ops.values()) == len(calls)
     assert sum(of.calls for of in summary.phases.values()) == len(calls)
     assert sum(of.bytes for of in summary.ops.values()) == sum(call.bytes for call in calls)
     assert sum(of.errors for of in summary.ops.values()) == sum(call.error != 0 for call in calls)
-    assert sum(of.durations.total for of in summary.ops.values()) == len(calls)
+    assert sum(of.histogram.total for of in summary.ops.values()) == len(calls)
     assert sum(sum(counts.values()) for counts in summary.timeline.calls) == len(calls)
     assert sum(summary.timeline.busy_ns) == sum(call.duration_ns for call in calls)
-    assert sum(busy for _, _, busy in summary.busiest) == sum(call.duration_ns for call in calls)
+    assert sum(summary.busy_ns) == sum(call.duration_ns for call in calls)
     assert len(summary.timeline.busy_ns) <= BINS
 
 
 @settings(max_examples=30)
 @given(any_traces())
 def test_every_node_is_counted_once(trace: MemoryTrace) -> None:
-    shape = summarise(trace).tree
+    shape = TraceSummary(trace).tree
     kinds = [node.kind for node in trace.nodes]
     assert shape.directories == kinds.count(NodeKind.DIRECTORY)
     assert shape.missing == kinds.count(NodeKind.MISSING)
@@ -44,7 +44,7 @@ def test_every_node_is_counted_once(trace: MemoryTrace) -> None:
 
 
 def test_the_figures_of_a_trace() -> None:
-    said = trace_info(summarise(written_and_moved()), 1500)
+    said = trace_info(TraceSummary(written_and_moved()), 1500)
     assert said["calls"] == 15
     assert said["bytes_per_million_calls"] == 100_000_000
     assert said["moved_bytes"] == 4096 + 904 + 3000 + 3000
@@ -76,7 +76,7 @@ def test_think_time_is_between_the_calls_of_a_stream() -> None:
         [call(Op.STAT, 5_000_000, 1, duration_ns=1000), call(Op.STAT, 5_003_000, 1, duration_ns=500)],
         [call(Op.STAT, 0, 1, duration_ns=7000), call(Op.STAT, 6000, 1, duration_ns=1)],
     ]
-    summary = summarise(memory_trace(nodes, streams))
+    summary = TraceSummary(memory_trace(nodes, streams))
     assert summary.think_ns == 2000
     assert summary.think.total == 1
     assert summary.overlapping == 1
@@ -85,7 +85,7 @@ def test_think_time_is_between_the_calls_of_a_stream() -> None:
 def test_calls_in_flight_are_a_mean_over_time() -> None:
     nodes = [directory(), file(0, 10)]
     busy = [call(Op.READ, start, 1, duration_ns=1000) for start in range(0, 200_000, 1000)]
-    summary = summarise(memory_trace(nodes, [busy, busy]))
+    summary = TraceSummary(memory_trace(nodes, [busy, busy]))
     assert set(summary.timeline.in_flight) == {2.0}
     assert trace_info(summary, 1)["concurrency"]["mean_in_flight"] == 2.0
 
@@ -94,4 +94,4 @@ def test_reads_that_jump_are_not_sequential() -> None:
     nodes = [directory(), file(0, 100)]
     places = [(Op.READ, 0), (Op.READ, 10), (Op.READ, 50), (Op.CLOSE, 0), (Op.READ, 0), (Op.READ, 60)]
     calls = [call(op, 100 * n, 1, nbytes=10 * (op is Op.READ), argument=at) for n, (op, at) in enumerate(places)]
-    assert summarise(memory_trace(nodes, [calls])).access[Op.READ].sequential == 3
+    assert TraceSummary(memory_trace(nodes, [calls])).access[Op.READ].sequential == 3

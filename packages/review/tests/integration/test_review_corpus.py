@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from pathlib import Path
 
-import pytest
 from finished_job import Copy, Finished
 
 from controller.databases import alone
@@ -14,8 +13,6 @@ from review.dedupe.run import dedupe
 from review.denist.run import denist
 from review.kinds import By, Scope
 from review.threads.run import thread
-
-pytestmark = pytest.mark.services
 
 _MESSAGES = ("message/rfc822", "message/x-emlx", "application/vnd.ms-outlook")  # compared by their fields
 

@@ -18,15 +18,18 @@ from core.operations import NullRecorder
 from core.records import JobOptions
 from core.settings import Settings
 from core.storage.layer import Storage
-from production.choosing import with_findings
-from production.create import ProductionPlan, create_production
-from production.options import ProductionChoice
-from production.statements import PRODUCTION
 from review.dedupe.run import dedupe
 from review.denist.run import denist
 from review.kinds import By, Scope
 from sql import states
 from sql.session import Database
+
+pytest.importorskip("production")
+
+from production.choosing import with_findings
+from production.create import ProductionPlan, create_production
+from production.options import ProductionChoice
+from production.statements import PRODUCTION
 
 
 @pytest.fixture

@@ -25,8 +25,6 @@ from core.errors import UsageError
 from core.job_types import JobType
 from dataset_gen.corpus import generate_corpus
 from dataset_gen.truth import manifest as m
-from production.choosing import pick
-from production.options import ProductionChoice
 from review.kinds import Scope
 from review.languages.report import last_languages
 from review.languages.run import languages
@@ -35,6 +33,11 @@ from review.near.run import near
 from review.near.shingles import jaccard, shingles
 from review.texts import texts_of
 from search.language import parse
+
+pytest.importorskip("production")
+
+from production.choosing import pick
+from production.options import ProductionChoice
 
 _NEAR_PROFILE = Path(__file__).parents[4] / "benchmarks" / "near.toml"
 
@@ -48,7 +51,6 @@ def test_planted_near_duplicates_are_found(tmp_path: Path) -> None:
     assert quality.precision >= 0.95
 
 
-@pytest.mark.services
 def test_near_duplicates_are_stored_and_asked_for(copy: Copy) -> None:
     """Each row's similarity is that of the two texts; a text in no group is as near to no principal. A second run gives
     the same, filters go by it, and a job that was processed again is refused."""
@@ -96,7 +98,6 @@ def _listed(job: Jobs, wanted: ItemFilter) -> list[str]:
     return [row["id"] for row in items_page(job.each, wanted, after=None, limit=10_000)]
 
 
-@pytest.mark.services
 def test_languages_are_metadata_that_is_asked_for(copy: Copy) -> None:
     """By `items` and in a query, whole: `e` is no language. What metadata said before it still says, and a text that is taken anew
     has none."""
@@ -118,7 +119,6 @@ def test_languages_are_metadata_that_is_asked_for(copy: Copy) -> None:
     assert last_languages(job.each, [copy.handle.database]) == found
 
 
-@pytest.mark.services
 def test_languages_that_nobody_told_are_not_asked_for(copy: Copy) -> None:
     """Nothing would be found, and nothing excluded: refused in a search, a list of terms, a tag, a production and a filter, at first
     and when items were processed again since; known, each answers."""

@@ -18,13 +18,16 @@ from core.settings import Settings
 from experiments.package.check import check, finish
 from experiments.result.schema import Result
 from experiments.study import conduct
-from replay.analysis import AnalysisResult
 from storage_tests.dedup import DedupResult
 from storage_tests.owner import MARKER, claimed
 from storage_tests.profile import Targets, made
 from storage_tests.study import ProfileStudy
 from traces.model import MemoryTrace
 from traces.write import TraceWriter
+
+pytest.importorskip("replay")
+
+from replay.analysis import AnalysisResult
 
 ROOT = Path(__file__).parents[4]
 _DEADLINE_S = 120.0

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from cli.main import USAGE, main
 from core.histogram import bucket_of
 from storage_tests.client_tests import (
     ClientSweep,
@@ -118,3 +119,26 @@ def test_the_pair_of_a_spread_start_is_offered_as_much_a_second(size: int, windo
     assert pair.size <= 16_000_000
     assert pair.window <= 5.001
     assert sweep.on_null().targets == sweep.targets
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (
+            ("insert-drift", "--filer", "nas-1g", "--listen", "127.0.0.1"),
+            "--listen: the load of insert-drift runs on this host only",
+        ),
+        (("insert-drift", "--filer", "nas-1g", "--workers", "2"), "share its arbiter in the memory of one host"),
+        (("dedup", "--listen", "127.0.0.1"), "orders to members carry no commands"),
+        (("client-sweep", "--workers", "2"), "--workers counts members of a crew"),
+    ],
+)
+def test_a_load_that_members_cannot_make_is_refused(
+    words: tuple[str, ...], said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "target").mkdir()
+    env = {"EDBENCH_SCRATCH": str(tmp_path / "scratch"), "EDBENCH_STORAGE": str(tmp_path / "storage")}
+    assert main(["bench", "storage", *words, "--path", str(tmp_path / "target"), "--yes"], env) == USAGE
+    error = capsys.readouterr().err
+    assert said in error
+    assert len(error.strip().splitlines()) == 1

@@ -23,7 +23,6 @@ from core.errors import StorageFault, UsageError
 from core.operations import NullRecorder
 from core.records import FsyncPolicy
 from core.storage.files import ReadFile
-from replay.calls import Calls
 from storage_tests import devices, profile
 from storage_tests.about import ProfileTelling, shared_file_systems
 from storage_tests.devices import Direct, direct_on, loops_through_cache, restore_dead, tuned
@@ -195,6 +194,7 @@ def test_clients_read_into_whole_pages(tmp_path: Path, monkeypatch: pytest.Monke
 
 
 def test_replays_read_into_whole_pages() -> None:
+    Calls = pytest.importorskip("replay.calls").Calls
     calls = Calls(Content(1, 0), memoryview(b""), 1, SIZE + 1)
     assert _address(calls._buffer) % mmap.PAGESIZE == 0
 

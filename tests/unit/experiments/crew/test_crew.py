@@ -17,7 +17,6 @@ from core.services.run_databases import RunMark, read_mark, run_settings
 from core.settings import DatabaseAddress, Settings
 from experiments.crew.admission import seats, usable
 from experiments.crew.sight import refuse_other_mount, refuse_other_storage, sign_of, token_in
-from replay.workload import clients_by_member, slots_for
 
 RUN = "0123456789abcdef"
 
@@ -53,19 +52,6 @@ def test_two_members_of_one_name_are_refused() -> None:
     twins = [member("twin"), msgspec.structs.replace(member("twin", boot="other"), id="another")]
     with pytest.raises(UsageError, match="two members have the name twin: give one of them another --name"):
         seats(twins, 2)
-
-
-def test_whole_clones_fit_on_a_member() -> None:
-    assert slots_for(clients=4, streams=1, members=2) == 2
-    assert slots_for(clients=9, streams=3, members=2) == 6
-    assert slots_for(clients=2, streams=8, members=4) == 2
-
-
-def test_a_member_measures_the_clients_that_it_plays() -> None:
-    assert clients_by_member(clients=9, streams=3, members=2) == [6, 3]
-    assert clients_by_member(clients=7, streams=3, members=2) == [4, 3]
-    assert clients_by_member(clients=2, streams=8, members=4) == [2]
-    assert clients_by_member(clients=4, streams=1, members=4) == [1, 1, 1, 1]
 
 
 def test_what_a_member_is_not_to_do_is_in_no_queue_of_its() -> None:

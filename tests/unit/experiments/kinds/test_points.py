@@ -14,7 +14,6 @@ from experiments.workloads.discovery import ABOUT
 from experiments.workloads.discovery.figures import Times, activity, first_and_last_done, merge_spans, used_between
 from experiments.workloads.discovery.result import PointSpec, Run
 from experiments.workloads.discovery.sampler import Samples
-from replay.runs import Load
 
 
 def test_every_repeat_is_a_round_of_all_points_in_its_own_order() -> None:
@@ -32,6 +31,7 @@ def test_the_points_are_what_was_asked_for() -> None:
     assert up.points() == (PointSpec(1, 1, 2), PointSpec(1, 4, 2))
     out = scale_out(PointSpec(1, 3, 4), [2, 1], repeats=1, seed=1)
     assert out.points() == (PointSpec(1, 3, 4), PointSpec(2, 3, 4))
+    Load = pytest.importorskip("replay.runs").Load
     clients = sweep([Load("b", 1), Load("a", 1)], "clients", [4, 1], repeats=1, seed=1)
     assert clients.points() == (Load("b", 1), Load("b", 4), Load("a", 1), Load("a", 4))
     with pytest.raises(UsageError, match="--databases"):

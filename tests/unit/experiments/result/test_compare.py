@@ -6,7 +6,6 @@ import dataclasses
 from typing import Any
 
 import pytest
-import replay_results
 from experiment_runs import CONDITIONS, a_result, a_run
 
 from core.errors import UsageError
@@ -100,7 +99,8 @@ def test_a_point_that_one_has_not_is_left_empty() -> None:
 
 
 def test_another_workload_is_always_refused() -> None:
-    replayed = replay_results.result(replay_results.point(4, 990.0))
+    results = pytest.importorskip("replay_results")
+    replayed = results.result(results.point(4, 990.0))
     with pytest.raises(UsageError, match="result 2 is of a replay, the first of a discovery"):
         compare([_result(10.0), replayed], force=True)
 

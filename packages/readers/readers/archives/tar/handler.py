@@ -29,6 +29,7 @@ class TarHandler(LeafHandler):
                 "times, owners and permissions of members",
                 "the beginning of a file that is continued from another volume",
                 "directory entries, which are no items",
+                "what fills up the last block of a member",
             ),
         ),
     )

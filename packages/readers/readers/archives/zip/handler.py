@@ -19,7 +19,7 @@ from readers.archives.zip.directory import (
     least_end,
     says_no_charset,
 )
-from readers.archives.zip.member import open_member
+from readers.archives.zip.member import MemberReader, open_member
 from readers.archives.zip.ranges import of_range, ranges, whole
 from readers.archives.zip.salvage import salvage
 from readers.base import Child, Handler, LeafHandler, Part, Source, Text
@@ -69,7 +69,7 @@ class ZipHandler(LeafHandler):
             "their local headers; symbolic links as items without bytes; what is outside of all members and of a known type",
             announces="the central directory",
             leaves_out=(
-                "times, owners and permissions of members",
+                "times, owners and permissions of members, comments",
                 "members that need a password which is not in the bank (`--passwords`); PKWARE's strong encryption",
                 "compression methods other than stored, Deflate, Deflate64, bzip2, LZMA, Zstandard and xz",
                 "one part of a split archive: its members are read only where the whole is there",
@@ -135,7 +135,7 @@ def _members(
     gaps, stop = Gaps(), 0
     for entry in view.entries:
         gaps.before(entry.offset)
-        gaps.behind(least_end(entry), slack=_EXTRA)
+        gaps.behind(least_end(entry), _EXTRA)
         stop = entry.index + 1
         if entry.directory:
             continue
@@ -197,13 +197,20 @@ class Gaps:
         self.more = 0  # bytes in further ones
         self._reached = self._slack = 0
         self._ordered = True
+        self._reader: MemberReader | None = None
 
-    def behind(self, end: int, *, slack: int = _DESCRIPTOR) -> None:
+    def behind(self, end: int, slack: int) -> None:
         """A member ends there; so many bytes after it may be its own."""
-        self._reached, self._slack = end, slack
+        self._reached, self._slack, self._reader = end, slack, None
+
+    def read(self, reader: MemberReader) -> None:
+        """The member is read; its end is known then, which bytes that its data does not need may follow."""
+        self._slack, self._reader = _DESCRIPTOR, reader
 
     def before(self, start: int) -> None:
         """The next member, or the directory, begins there."""
+        if self._reader is not None:
+            self._reached = self._reader.end
         self._ordered = self._ordered and start >= self._reached
         if not self._ordered or start - self._reached <= self._slack:
             return
@@ -258,7 +265,7 @@ def _member(source: Source, file: BinaryIO, entry: ZipEntry, budget: TryBudget, 
         raise DocumentError(ExceptionCode.UNSUPPORTED, f"compression method {entry.method} cannot be read")
     else:
         reader = open_member(file, source.size, entry)
-        gaps.behind(reader.end)
+        gaps.read(reader)
     small = entry.size <= SMALL_MEMBER and entry.compressed <= SMALL_MEMBER
     return Child(
         name=entry.name,

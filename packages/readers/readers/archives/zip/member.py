@@ -18,12 +18,16 @@ class MemberReader:
     def __init__(self, file: BinaryIO, start: int, compressed: int, size: int, crc: int | None, method: int) -> None:
         """`crc` is None where something else verifies the bytes."""
         self._file, self._at, self._left = file, start, compressed
-        self.end = start + compressed
         self._size, self._crc, self._method = size, crc, method
         self._inflater = Inflater(method)
         self._made = 0
         self._sum = 0
         self._done = False
+
+    @property
+    def end(self) -> int:
+        """Where its data ends: after it was read, before any bytes that are not of it; before, as announced."""
+        return self._at - self._inflater.unused if self._done else self._at + self._left
 
     def piece(self) -> bytes:
         """The next bytes; b"" at the end. Raises `corrupt` when sizes, CRC or the compressed data are wrong."""

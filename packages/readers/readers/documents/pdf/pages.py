@@ -17,6 +17,7 @@ import pypdfium2.raw as raw
 
 from readers.documents.pdf import blanks, ligatures
 from readers.documents.pdf.blanks import TextPage
+from readers.documents.pdf.packed import may_mention
 
 Page = Any  # raw.FPDF_PAGE, a ctypes pointer made at import
 Annotation = Any  # raw.FPDF_ANNOTATION
@@ -25,6 +26,7 @@ MOST_TOLD = 10_000  # different addresses, authors and names of fields of a docu
 _LOOKED_AT, _NEARLY = 32, 0.1  # letters of a page, and by how much (radians) they may be off
 _PIECES, _PIECES_A_LETTER = 20, 4  # a piece of text gives a letter at least, or is a second one behind another, as bold
 _LINES = 100  # ends of lines and curves in what is drawn on a page: a few letters that are drawn have as many, a frame has not
+_ELEMENTS = 20_000  # of the structure of a page that are looked at
 _DRAWINGS = 1_000  # objects of a page without text that are looked at
 _FIRST_BUFFER = 8192  # characters of a page; a fuller one gets a larger buffer
 _TICKED = (raw.FPDF_FORMFIELD_CHECKBOX, raw.FPDF_FORMFIELD_RADIOBUTTON)
@@ -60,6 +62,8 @@ class Pages:
     def __init__(self, document: pdfium.PdfDocument, data: bytes) -> None:
         self._document = document.raw
         self._maps = functools.cache(lambda: ligatures.maps(data))
+        tagged = raw.FPDFCatalog_IsTagged(document.raw)
+        self._describes = tagged and any(may_mention(data, name) for name in (b"/Alt", b"/ActualText"))
         self._form = document.formenv.raw if document.formenv else None
         self._buffer = (ctypes.c_ushort * _FIRST_BUFFER)()
         self._told: set[str] = set()  # addresses that links lead to and who wrote comments: each once
@@ -90,11 +94,31 @@ class Pages:
             pictured = bare and _is_pictured(page)
             mute = _is_mute(page, len(text))
             told, drawn, played = self._upon(page)
-            texts = (text, *told)
+            texts = (text, *told, *self._described(page, text))
             drawn = drawn and raw.FPDFPage_Flatten(page, raw.FLAT_NORMALDISPLAY) == raw.FLATTEN_SUCCESS
         finally:
             self._close(page)
         return Content((*texts, self._added(index, texts)) if drawn else texts, bare, played, mute, pictured)
+
+    def _described(self, page: Page, text: str) -> Iterator[str]:
+        """What stands for pictures and passages of a page in the structure of the document (ISO 32000-1, 14.9.3, 14.9.4)."""
+        tree = raw.FPDF_StructTree_GetForPage(page) if self._describes else None
+        if not tree:
+            return
+        try:
+            waiting = [
+                raw.FPDF_StructTree_GetChildAtIndex(tree, at) for at in range(raw.FPDF_StructTree_CountChildren(tree))
+            ]
+            for element in filter(None, waiting):
+                if len(waiting) < _ELEMENTS:
+                    count = raw.FPDF_StructElement_CountChildren(element)
+                    waiting += [raw.FPDF_StructElement_GetChildAtIndex(element, at) for at in range(count)]
+                for ask in (raw.FPDF_StructElement_GetAltText, raw.FPDF_StructElement_GetActualText):
+                    said = self._once(_told(functools.partial(ask, element)))
+                    if said and said not in text:
+                        yield said
+        finally:
+            raw.FPDF_StructTree_Close(tree)
 
     def _upon(self, page: Page) -> tuple[list[str], bool, int]:
         """The texts of a page's annotations, whether one of them shows something recorded nowhere else, and how many

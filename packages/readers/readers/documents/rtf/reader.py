@@ -57,6 +57,8 @@ class RtfReader:
     _times: dict[int, int] = field(default_factory=dict)
     _owed: int = 0  # characters still to be dropped after a \u
     _high: int = 0  # first half of a surrogate pair
+    _held: list[str] = field(default_factory=list)  # what stands apart, until the word that it was met in ends
+    _last: str = ""  # character of the text
     _star: bool = False
 
     @property
@@ -75,6 +77,7 @@ class RtfReader:
         while at >= 0 and not self.collector.cut:
             at = self._tokens(at)
         self._flush()
+        self._release()
         self._tell_addresses()
         if self._stack and not self.collector.cut and self.error is None:
             self.error = DocumentError(ExceptionCode.TRUNCATED, "the RTF ends inside a group")
@@ -134,6 +137,7 @@ class RtfReader:
             self._note(self._now.key)
         if self._now.apart and not outer.apart:
             self._characters("\n")
+            self._flush()
         self._now = outer
         return bool(self._stack)
 
@@ -187,8 +191,28 @@ class RtfReader:
     def _put(self, text: str) -> None:
         if self._now.key:
             self._info.append(text)
-        else:
+        elif self._now.apart:
+            self._hold(text)
+        elif text:
+            if self._held:
+                end = next((at for at, letter in enumerate(text) if not letter.isalnum()), len(text))
+                self.collector.add(text[:end])
+                text = text[end:]
+                if not text:
+                    return
+                self._release()
             self.collector.add(text)
+            self._last = text[-1]
+
+    def _hold(self, text: str) -> None:
+        """Text of its own: after the word that it is within, if it is within one."""
+        self._held.append(text)
+        if not self._last.isalnum():
+            self._release()
+
+    def _release(self) -> None:
+        self.collector.add("".join(self._held))
+        self._held.clear()
 
     def _flush(self) -> None:
         if self._bytes:
@@ -247,7 +271,7 @@ class RtfReader:
         told = shapes.said(self.data, start, stop, self._fonts.unformatted, self._now.fallback)
         for text in () if self._now.again else told:
             self._flush()
-            self._put(f"\n{text}\n")
+            (self._hold if stop is None else self._put)(f"\n{text}\n")
 
     def _instruction(self, token: re.Match[bytes]) -> int | None:
         """A field's: passed over, but where it shows something itself or a link leads somewhere."""
@@ -333,13 +357,14 @@ class RtfReader:
             now.mute = now.again
         elif word in words.LINKED:
             now.pictures = True
-        elif word in words.APART:
-            self._characters("\n")
-            now.apart = True
-        else:
+        elif word not in words.APART:
             now.mute = True
             now.pictures = now.pictures and word not in words.SHOWN_OTHERWISE
             now.again = now.again or word == words.AGAIN
+        if word in words.APART:
+            self._flush()
+            now.apart = True
+            self._characters("\n")
 
     def _info_word(self, word: bytes, number: int) -> None:
         """A destination of the information group."""

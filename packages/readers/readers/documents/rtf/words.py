@@ -45,7 +45,7 @@ LOUD = frozenset(b"result shptxt dptxbxtext".split())
 LINKED = frozenset(b"objautlink objlink".split())
 # Text that is in the middle of other text.
 APART = frozenset(
-    b"header headerl headerr headerf footer footerl footerr footerf footnote annotation atnid atnauthor".split()
+    b"header headerl headerr headerf footer footerl footerr footerf footnote annotation atnid atnauthor shptxt dptxbxtext".split()
 )
 
 # {\info …}: destination → metadata key

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from readers import clean
 from readers.base import Child, Handler, LeafHandler, Part, Source, Text
+from readers.cfb import LEFT_OUT
 from readers.charset import CHARSET_KEYS
 from readers.declared import Declared
 from readers.errors import DocumentError, ExceptionCode
@@ -42,7 +43,7 @@ class DocHandler(LeafHandler):
             metadata=(*property_set.KEYS, *CHARSET_KEYS),  # these of Word 6 and 95, where a code page is contradicted
             children="embedded objects (a packaged file under its own name), then pictures, then modules of macros",
             leaves_out=(
-                "sectors of the compound file that are free, between those in use; often older copies of its directory",
+                LEFT_OUT,
                 "documents that need a password which is not in the bank (`--passwords`), or under XOR obfuscation",
                 "Word for DOS, Word 2 and older",
                 "code pages of Word 6 and 95 that only the font of a style other than Normal determines",

@@ -45,6 +45,7 @@ SAYS = {
     _TABLE + "database-source-sql": (_TABLE + "database-name", _TABLE + "sql-statement"),
     _TABLE + "database-source-table": (_TABLE + "database-name", _TABLE + "database-table-name"),
     _TABLE + "database-source-query": (_TABLE + "database-name", _TABLE + "query-name"),
+    **dict.fromkeys((_TABLE + "help-message", _TABLE + "error-message"), (_TABLE + "title",)),
     _OFFICE + "dde-source": (_OFFICE + "dde-application", _OFFICE + "dde-topic", _OFFICE + "dde-item"),
     _TEXT + "user-field-decl": (_TEXT + "name", _OFFICE_VALUE),
     _TEXT + "hidden-text": (_TEXT + "string-value",),

@@ -9,11 +9,12 @@ from functools import partial
 from readers.office.ooxml.xml import Element, attribute, local
 
 # Attributes that say something: of pictures and shapes a title and a description, for those who cannot see them (20.1.2.2.8), what
-# pops up at links (17.16.22, 21.1.2.3.5), helps with a form or is in it beforehand (17.16.16, 17.16.31, 17.16.10), names a control.
+# pops up at links (17.16.22, 21.1.2.3.5), helps with a form or is in it beforehand (17.16.16, 17.16.31, 17.16.10), names a control,
+# describes a table (17.4.62, 17.4.63).
 SAYS: dict[str, tuple[str, ...]] = {
     **dict.fromkeys(("docPr", "cNvPr"), ("title", "descr")),
     **dict.fromkeys(("hyperlink", "hlinkClick", "hlinkHover", "hlinkMouseOver"), ("tooltip",)),
-    **dict.fromkeys(("helpText", "statusText", "alias"), ("val",)),
+    **dict.fromkeys(("helpText", "statusText", "alias", "tblCaption", "tblDescription"), ("val",)),
     "hlink": ("dest", "screenTip"),  # of Word 2003, as is who commented
     "annotation": ("author",),
 }

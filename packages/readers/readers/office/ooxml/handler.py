@@ -122,7 +122,7 @@ class OoxmlHandler(LeafHandler):
             media_types=(*_WORD, *ooxml_flat.MEDIA_TYPES),
             extensions=("docx", "docm", "dotx", "dotm", "xml"),
             text="main text with tracked deletions, then headers, footers, notes, comments, text boxes, charts and diagrams, with "
-            "watermarks and other letters that make shapes, alternative text of pictures and shapes, chosen entries of forms; "
+            "watermarks and other letters that make shapes, alternative text of pictures, shapes and tables, chosen entries of forms; "
             "the numbers that lists make, in front of their paragraphs; building blocks, names and values of variables, queries of a mail "
             "merge, what pops up at links and in forms; addresses behind links and in fields, of linked pictures and the template",
             metadata=_DECLARED_KEYS,
@@ -131,7 +131,7 @@ class OoxmlHandler(LeafHandler):
                 "marks in front of paragraphs; numbers of lists as words of other languages than English, and in other scripts: "
                 "digits stand for them",
                 "entries of an index (XE), codes of other fields, alternative text of older drawings (VML)",
-                "who tracked a change",
+                "who tracked a change, entries of forms that were not chosen",
                 *_DECLARED_LEFT,
             ),
         ),

@@ -6,7 +6,6 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime
 
-from readers.clean import paired
 from readers.errors import DocumentError, ExceptionCode
 from readers.office.cell_formats import Styles, is_whole, number_text, text_format, whole_as_it_is
 from readers.office.ooxml import plain
@@ -30,7 +29,6 @@ _ASIDE = {
     "webPublishItem": ("title",),
     "customFilter": ("val",),
 }
-_ESCAPE = re.compile("_x([0-9A-Fa-f]{4})_")
 _ROW_CHARACTERS = 1_000_000
 _LOOKS = 4096  # kept in mind
 # Codes of headers and footers: font, size, colour, what is filled in. Three begin the left, middle and right part.
@@ -194,7 +192,7 @@ def _validation(element: Element, told: set[str]) -> Iterator[str]:
         choices = "".join(piece for piece in formula.itertext() if isinstance(piece, str)).strip()
         said += [choices.strip('"')] if choices.startswith('"') else []
     for text in said:
-        text = paired(_ESCAPE.sub(lambda match: chr(int(match[1], 16)), text)).strip()
+        text = text.strip()
         if text and text not in told:
             told.add(text)
             yield text

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
 
-from readers.clean import Collector
+from readers.clean import Collector, paired
 from readers.errors import DocumentError, ExceptionCode
 from readers.office.ooxml import kinds, parts, vml, xlsb
 from readers.office.ooxml import sheet as ooxml_sheet
@@ -24,6 +25,7 @@ _SYMBOLS = str.maketrans(
     "ΑΒΧΔΕΦΓΗΙϑΚΛΜΝΟΠΘΡΣΤΥςΩΞΨΖαβχδεφγηιϕκλμνοπθρστυϖωξψζ≤∞←→≥×•≠",
 )
 _OF_FONTS = 0xF000
+_ESCAPED = re.compile(r"(?:_x[0-9A-Fa-f]{4}_)+")
 _MARKS = {"tab": "\t", "ptab": "\t", "br": "\n", "cr": "\n", "noBreakHyphen": "-", "softHyphen": "\xad"}
 _CHARTS = ("chart", "chartex")
 _DRAWN = ("drawing", "chartshapes", "diagramdata", *_CHARTS)
@@ -79,6 +81,12 @@ def _sign(font: str, place: str) -> str:
     return character if ord(character) < _OF_FONTS and character.isprintable() else " "
 
 
+def _character(escaped: re.Match[str]) -> str:
+    """The characters that such escapes stand for; controls are a line break."""
+    codes = (int(escaped[0][at : at + 4], 16) for at in range(2, len(escaped[0]), 7))
+    return paired("".join("\n" if code < 0x20 else chr(code) for code in codes))
+
+
 def _own(element: Element) -> Iterator[Element]:
     """Everything below a paragraph, in order, that is not in another one inside it."""
     waiting = list(reversed(element))
@@ -128,11 +136,13 @@ class Reader:
     def __init__(self, package: Package, collector: Collector) -> None:
         self._package, self._collector = package, collector
         self._read: set[str] = set()
+        self._escapes = False  # characters that XML does not allow are written as _x000B_ (ECMA-376 part 1, 22.9.2.19)
         self.error: DocumentError | None = None
         self.slides: int | None = None
 
     def read(self, family: str) -> None:
         """All parts, in order; `family` is word, xl, xlsb, ppt or visio."""
+        self._escapes = family in ("xl", "ppt")
         families = {
             "word": self._document,
             "xl": self._workbook,
@@ -166,6 +176,8 @@ class Reader:
         if name in self._read or self._collector.cut:
             return
         self._read.add(name)
+        if self._escapes:
+            lines = (_ESCAPED.sub(_character, line) if "_x" in line else line for line in lines)
         self._guard(lambda: all(self._collector.add(line + "\n") for line in lines))
 
     def _guard(self, action: Callable[[], object]) -> None:

@@ -7,6 +7,7 @@ from contextlib import suppress
 
 from readers import clean
 from readers.base import Child, Handler, LeafHandler, Part, Source, Text
+from readers.cfb import LEFT_OUT
 from readers.declared import Declared
 from readers.errors import DocumentError, ExceptionCode
 from readers.office import art as office_art
@@ -35,7 +36,7 @@ class PptHandler(LeafHandler):
             metadata=property_set.KEYS,
             children="embedded objects (a packaged file under its own name), then pictures, then modules of macros",
             leaves_out=(
-                "sectors of the compound file that are free, between those in use; often older copies of its directory",
+                LEFT_OUT,
                 "presentations that need a password which is not in the bank (`--passwords`); pictures and properties of such",
                 "PowerPoint 95 and older",
                 "prompts of masters; sounds",

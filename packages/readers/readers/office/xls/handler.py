@@ -7,6 +7,7 @@ from contextlib import suppress
 
 from readers import clean
 from readers.base import Child, Handler, LeafHandler, Part, Source, Text
+from readers.cfb import LEFT_OUT
 from readers.charset import CHARSET_KEYS, least_certain
 from readers.declared import Declared
 from readers.errors import DocumentError, ExceptionCode
@@ -44,7 +45,7 @@ class XlsHandler(LeafHandler):
             metadata=(*property_set.KEYS, *CHARSET_KEYS),
             children="embedded objects (a packaged file under its own name), then pictures, then modules of macros",
             leaves_out=(
-                "sectors of the compound file that are free, between those in use; often older copies of its directory",
+                LEFT_OUT,
                 "workbooks that need a password which is not in the bank (`--passwords`)",
                 "which items of a pivot table's cache are in one row, and that cache under a password; the log of changes of a shared workbook",
                 "names, scenarios, queries, links to other workbooks and pivot tables of Excel 5 and 95",
