@@ -116,7 +116,6 @@ class Clients(_Order, frozen=True, kw_only=True):
     seed: int
     fsync: Literal["none", "file"]
     io_bytes: Annotated[int, Meta(ge=1, le=1 << 30)]
-    compressible: Annotated[float, Meta(ge=0, le=1)]
 
 
 class Act(_Order, frozen=True, kw_only=True):

@@ -151,7 +151,7 @@ class DayOrder(Order):
     within: Annotated[
         float,
         Field(
-            gt=0,
+            ge=0.001,
             le=1e9,
             description="Count a discovery as in time if it ends within this many seconds for each GB of its matter.",
         ),

@@ -7,10 +7,10 @@ import math
 import shlex
 import shutil
 import statistics
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 from pydantic import Field
 
@@ -104,7 +104,7 @@ def rates_of(result: Result, source: str) -> Rates:
         source=source,
         labels=result.labels,
         slots=points[0].slots,
-        processors=sum(int(host.get("processors") or 1) for host in _hosts(result)) or 1,
+        processors=sum(int(host.get("processors") or 1) for host in (result.conditions.get("hosts") or ())) or 1,
         measured=tuple(_rate(point) for point in points),
         raw_bytes=int(one.result["raw_bytes"]),
         discovered_bytes=int(one.result["discovered_bytes"]),
@@ -126,10 +126,6 @@ def _points(result: Result, source: str) -> list[Point]:
             f"{source}: a plan needs runs on one database, all with the same slots; `edbench bench scale-up` makes them"
         )
     return points
-
-
-def _hosts(result: Result) -> Sequence[Mapping[str, Any]]:
-    return result.conditions.get("hosts") or ()
 
 
 def _rate(point: Point) -> Rate:
@@ -291,7 +287,9 @@ def _sized(wish: Wish, rates: Rates, profile: Profile, workers: Sequence[int], r
         repeats=repeats,
         shortest_s=discovered * (1 - MISSED) / GB / fastest * 3600,
         parts=tuple(_parts(rates, raw, discovered, workers, repeats)),
-        room_bytes=round(raw * GENERATOR_ROOM + discovered - raw + _index(rates, discovered)),
+        room_bytes=round(
+            raw * GENERATOR_ROOM + discovered - raw + (rates.index_bytes / rates.discovered_bytes * discovered)
+        ),
         notes=tuple(_notes(wish, rates, profile, raw, workers)),
     )
 
@@ -313,10 +311,6 @@ def _parts(rates: Rates, raw: int, discovered: int, workers: Sequence[int], repe
         yield Part(what="copy the corpus to null storage", times=repeats * len(runs), each_s=rates.copy_s * data)
     yield Part(what="remove what a run wrote", times=repeats * len(runs), each_s=rates.remove_s * data)
     yield Part(what="between runs: services, workers", times=repeats * len(runs), each_s=rates.around_s)
-
-
-def _index(rates: Rates, discovered: int) -> float:
-    return rates.index_bytes / rates.discovered_bytes * discovered
 
 
 def _notes(wish: Wish, rates: Rates, profile: Profile, raw: int, workers: Sequence[int]) -> Iterator[str]:

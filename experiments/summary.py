@@ -168,7 +168,7 @@ def summary_html(summary: Summary, results: Mapping[str, Result]) -> str:
     host = _host(results)
     return document(
         f"edbench bench storage all: {first}",
-        tag("p", first, class_="verdict doubt" if _doubt(summary, results) else "verdict", role="note"),
+        tag("p", first, class_="verdict doubt" if (any(result.labels for result in results.values()) or len(results) < len(summary.entries)) else "verdict", role="note"),
         tag("h1", "edbench bench storage all"),
         tag("p", f"Run {summary.run_id}, {made}, edbench {summary.edbench}{host}.", class_="facts"),
         _table(summary, results),
@@ -193,10 +193,6 @@ def verdict(summary: Summary, results: Mapping[str, Result]) -> str:
     if lacking:
         said.append(f"not measured: {', '.join(lacking)}")
     return "; ".join(said)
-
-
-def _doubt(summary: Summary, results: Mapping[str, Result]) -> bool:
-    return any(result.labels for result in results.values()) or len(results) < len(summary.entries)
 
 
 def _table(summary: Summary, results: Mapping[str, Result]) -> Html:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import cast
 
 import numpy as np
 
@@ -21,9 +22,9 @@ from experiments.report.views import middle
 from experiments.result.schema import At, Run
 from experiments.result.verdict import points_of
 from experiments.workloads.day import ABOUT, searched
-from experiments.workloads.day.result import P95, DayJob, DayLoad, DayResult, DayRun, Prediction, score_of
+from experiments.workloads.day.result import P95, DayJob, DayLoad, DayPoint, DayResult, DayRun, Prediction, score_of
 from experiments.workloads.day.schedule import Listed, Matter, Schedule
-from simulate.demands import OPS, Demands
+from simulate.demands import CPU, QUANTITIES, READ_BYTES, WRITTEN_BYTES, Demands
 from simulate.engine import Engine
 from simulate.site import Site, emulated_site
 from simulate.tasks import JobLoad, Task, site_demand
@@ -54,12 +55,11 @@ def predicted(result: DayResult, filer: FilerModel | None, at: DayLoad, schedule
 
 def schedule_of(result: DayResult) -> tuple[Schedule, float]:
     """The schedule that a result has, and its bound."""
-    plain = dict(result.conditions["schedule"])
-    within = float(plain.pop("within_s_per_gb"))
-    plain.pop("raw_bytes")
-    listed = tuple(Listed(**one) for one in plain.pop("listed"))
-    lists = {name: tuple(plain.pop(name)) for name in ("sources", "steps")}
-    return Schedule(**plain, **lists, listed=listed), within
+    plain = result.conditions["schedule"]
+    given = {name: plain[name] for name in ("seconds", "seed", "clients")}
+    listed = tuple(Listed(**one) for one in plain["listed"])
+    schedule = Schedule(**given, sources=tuple(plain["sources"]), steps=tuple(plain["steps"]), listed=listed)
+    return schedule, float(plain["within_s_per_gb"])
 
 
 class _Day:
@@ -91,7 +91,7 @@ class _Day:
 
     def measured(self, kind: Cases) -> tuple[int, tuple[tuple[int, float], ...]]:
         """Matters a day that are carried, and the curve."""
-        points = points_of(ABOUT, kind.run(self).runs)
+        points = cast("tuple[DayPoint, ...]", points_of(ABOUT, kind.run(self).runs))
         curve = sorted((point.at.matters, round(point.figures[P95].median, 3)) for point in points if point.at.matters)
         return score_of(points, self._within).carried, tuple(curve)
 
@@ -159,10 +159,10 @@ def _demand(calls: Mapping[str, tuple[int, int]], phase: Phase, cpu_s: float, si
     def whole(value: float) -> np.ndarray[tuple[int, ...], np.dtype[np.float64]]:
         return np.array([[value, 0.0]])
 
-    of = {name: whole(calls.get(name, (0, 0))[0]) for name in OPS}
-    of |= {f"{name}_bytes": whole(calls.get(op, (0, 0))[1]) for name, op in (("read", "read"), ("written", "write"))}
-    of |= {"cpu_s": whole(cpu_s), "database_cpu_s": whole(0.0), "rows": whole(0.0)}
-    demands = Demands(phases={phase.value: of}, source="")
+    of = {name: whole(0.0) for name in QUANTITIES} | {op: whole(number) for op, (number, _) in calls.items()}
+    of |= {READ_BYTES: whole(calls.get("read", (0, 0))[1]), WRITTEN_BYTES: whole(calls.get("write", (0, 0))[1])}
+    of[CPU] = whole(cpu_s)
+    demands = Demands(phases={phase.value: of}, each_task={}, each_slot={}, source="")
     return [float(one) for one in site_demand(demands, site, phase)[0, 0]]
 
 

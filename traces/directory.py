@@ -2,24 +2,25 @@
 
 from __future__ import annotations
 
-import json
-import math
-from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import chain, pairwise
-from typing import Any
+from typing import Annotated, Any, NamedTuple
+
+import msgspec
+from msgspec import Meta, Struct
 
 from traces.blocks import Damaged
 from traces.model import Stream, TraceHeader
 
+Natural = Annotated[int, Meta(ge=0, le=(1 << 63) - 1)]
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Place:
+
+class Place(NamedTuple):
     """Position of a block in the file."""
 
-    offset: int
-    length: int
-    count: int  # calls or nodes in it
+    offset: Natural
+    length: Natural
+    count: Natural  # type: ignore[assignment]  # calls or nodes in it; hides the method of tuples
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,75 +37,63 @@ class Directory:
         return sum(place.count for place in self.nodes)
 
 
+class StoredStream(Struct, kw_only=True, omit_defaults=True):
+    """A stream as JSON has it; traces of older versions have no `idle`."""
+
+    worker: str
+    slot: int
+    calls: Natural
+    idle: tuple[tuple[Natural, Natural], ...] | None = None
+
+    def stream(self) -> Stream:
+        """Raises ValueError."""
+        if self.idle and any(b < a for a, b in pairwise(chain.from_iterable(self.idle))):
+            raise ValueError("times without a task are not in order")
+        return Stream(worker=self.worker, slot=self.slot, calls=self.calls, idle=self.idle)
+
+
+class _WithBlocks(StoredStream, kw_only=True, omit_defaults=True):
+    blocks: tuple[Place, ...]
+
+
+class _Stored(Struct):
+    created: float
+    duration_ns: Natural
+    phases: tuple[str, ...]
+    origin: dict[str, Any]
+    lost: Natural
+    streams: tuple[_WithBlocks, ...]
+    nodes: tuple[Place, ...]
+
+
+def stored(stream: Stream) -> StoredStream:
+    """As JSON has it."""
+    return StoredStream(worker=stream.worker, slot=stream.slot, calls=stream.calls, idle=stream.idle)
+
+
 def directory_bytes(directory: Directory) -> bytes:
     """JSON, as the format describes it."""
-    header = directory.header
-    data = {
-        "created": header.created,
-        "duration_ns": header.duration_ns,
-        "phases": list(header.phases),
-        "origin": dict(header.origin),
-        "lost": header.lost,
-        "streams": [
-            stream_data(s) | {"blocks": _places(places)}
-            for s, places in zip(header.streams, directory.calls, strict=True)
-        ],
-        "nodes": _places(directory.nodes),
-    }
-    return json.dumps(data, separators=(",", ":")).encode()
+    h = directory.header
+    streams = tuple(
+        _WithBlocks(worker=s.worker, slot=s.slot, calls=s.calls, idle=s.idle, blocks=places)
+        for s, places in zip(h.streams, directory.calls, strict=True)
+    )
+    return msgspec.json.encode(
+        _Stored(h.created, h.duration_ns, h.phases, dict(h.origin), h.lost, streams, directory.nodes)
+    )
 
 
 def directory_of(raw: bytes) -> Directory:
     """The inverse; raises Damaged."""
     try:
-        data = json.loads(raw)
-        header = TraceHeader(
-            created=_number(data["created"]),
-            duration_ns=_count(data["duration_ns"]),
-            phases=tuple(str(phase) for phase in data["phases"]),
-            streams=tuple(map(stream_of, data["streams"])),
-            origin=dict(data["origin"]),
-            lost=_count(data["lost"]),
-        )
-        calls = tuple(_read_places(s["blocks"]) for s in data["streams"])
-        nodes = _read_places(data["nodes"])
-    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as e:
+        data = msgspec.json.decode(raw, type=_Stored)
+        streams = tuple(stream.stream() for stream in data.streams)
+    except (msgspec.DecodeError, ValueError, RecursionError) as e:
         raise Damaged("its directory is damaged") from e
-    if any(s.calls != sum(p.count for p in places) for s, places in zip(header.streams, calls, strict=True)):
+    if any(stream.calls != sum(place.count for place in stream.blocks) for stream in data.streams):
         raise Damaged("its directory contradicts itself")
-    return Directory(header=header, nodes=nodes, calls=calls)
-
-
-def stream_data(stream: Stream) -> dict[str, Any]:
-    """As JSON has it."""
-    known = {} if stream.idle is None else {"idle": [list(one) for one in stream.idle]}
-    return {"worker": stream.worker, "slot": stream.slot, "calls": stream.calls} | known
-
-
-def stream_of(data: Mapping[str, Any]) -> Stream:
-    """The inverse; raises ValueError, KeyError or TypeError. Traces of older versions have no `idle`."""
-    known = data.get("idle")
-    idle = None if known is None else tuple((_count(start), _count(end)) for start, end in known)
-    if idle and any(b < a for a, b in pairwise(chain.from_iterable(idle))):
-        raise ValueError("times without a task are not in order")
-    return Stream(worker=str(data["worker"]), slot=int(data["slot"]), calls=_count(data["calls"]), idle=idle)
-
-
-def _places(places: tuple[Place, ...]) -> list[list[int]]:
-    return [[p.offset, p.length, p.count] for p in places]
-
-
-def _read_places(rows: Any) -> tuple[Place, ...]:
-    return tuple(Place(offset=_count(o), length=_count(n), count=_count(c)) for o, n, c in rows)
-
-
-def _count(value: Any) -> int:
-    if not isinstance(value, int) or value < 0:
-        raise ValueError(value)
-    return value
-
-
-def _number(value: Any) -> float:
-    if not isinstance(value, (int, float)) or not math.isfinite(value):
-        raise ValueError(value)
-    return float(value)
+    header = TraceHeader(
+        created=data.created, duration_ns=data.duration_ns, phases=data.phases, streams=streams, origin=data.origin,
+        lost=data.lost,
+    )  # fmt: skip
+    return Directory(header=header, nodes=data.nodes, calls=tuple(stream.blocks for stream in data.streams))

@@ -87,25 +87,23 @@ def page_html(result: Result, sections: Sequence[Section]) -> str:
         _noted("What to do about the labels", advice_on(result.labels)),
         _noted("Warnings", result.warnings),
         tag("nav", join(Html(f"{link} ") for link in links), aria_label="sections"),
-        *(_section(section) for section in sections),
+        *(
+            tag("section", tag("h2", section.title), *(_part(part) for part in section.parts), id=section.anchor)
+            for section in sections
+        ),
     )
 
 
 def _facts(result: Result) -> str:
     runs = sum(len(point.repeats) for point in result.points)
     made = f"{datetime.fromtimestamp(result.created, UTC):%Y-%m-%d %H:%M} UTC"
-    facts = f"Run {result.run_id}, {made}, {words.many(len(result.points), 'point')}, {words.many(runs, 'run')}."
-    return facts + (f" Labels: {'; '.join(result.labels)}." if result.labels else "")
+    return f"Run {result.run_id}, {made}, {words.many(len(result.points), 'point')}, {words.many(runs, 'run')}."
 
 
 def _noted(title: str, lines: Sequence[str]) -> Html:
     if not lines:
         return Html("")
     return tag("div", tag("h2", title), tag("ul", *(tag("li", line) for line in lines)), class_="warnings")
-
-
-def _section(section: Section) -> Html:
-    return tag("section", tag("h2", section.title), *(_part(part) for part in section.parts), id=section.anchor)
 
 
 def _part(part: Part) -> Html:

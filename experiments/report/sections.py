@@ -245,12 +245,10 @@ def _runs(result: Result) -> Tabled:
     runs = sorted(((run, point) for point in result.points for run in point.repeats), key=lambda pair: pair[0].order)
     figures = [figure for figure in workload.figures if figure.name != "elapsed_s"]
     columns: list[Column[_Run]] = [
-        Column("order", None, lambda row: row[0].order),
-        Column("", "order", lambda row: row[0].order + 1),
+        Column("order", "order", lambda row: row[0].order, _from_one),
         *(Column(name, None, partial(_of_load_of, name)) for name in result.points[0].at.values()),
         Column("", "point", lambda row: held(named(row[1], result)), text=True),
-        Column("repeat", None, lambda row: row[0].repeat),
-        Column("", "repeat", lambda row: row[0].repeat + 1),
+        Column("repeat", "repeat", lambda row: row[0].repeat, _from_one),
         Column("started_at", "started (UTC)", lambda row: row[0].started_at,
                lambda at: f"{datetime.fromtimestamp(at, UTC):%Y-%m-%d %H:%M:%S}"),
         Column("elapsed_s", "elapsed", lambda row: row[0].elapsed_s, words.seconds),
@@ -258,6 +256,10 @@ def _runs(result: Result) -> Tabled:
         *(Column(name, name, partial(_of_run, of), _noted) for name, of in workload.notes.items()),
     ]  # fmt: skip
     return tabled("runs", columns, runs, caption="All runs in the order of their start")
+
+
+def _from_one(number: int) -> int:
+    return number + 1
 
 
 def _of_load_of(name: str, row: _Run) -> Any:

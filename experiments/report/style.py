@@ -104,6 +104,13 @@ tr.marked td{background:var(--panel)}
 table.wide{font-size:.78rem}
 table.wide th,table.wide td{padding:.28rem .38rem}
 code{font-size:.92em}
+@media screen and (max-width:40rem){
+body{padding:1rem .75rem 3rem}
+.verdict{font-size:1.05rem}
+figure{overflow-x:auto}
+figure svg{max-width:none;min-width:34rem}
+figcaption{position:sticky;left:0}
+}
 @media print{
 body{max-width:none;padding:0;font-size:10pt}
 nav{display:none}

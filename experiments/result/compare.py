@@ -15,7 +15,7 @@ from typing import Any
 from core.errors import UsageError
 from experiments.result.schema import Estimate, Point, Result
 from experiments.result.statistics import Ratio, difference, judged, ratio_of
-from experiments.workload import About, Figure, Same
+from experiments.workload import About, Same
 from experiments.workloads import about as about_of
 
 # Options of mount(8) that every type of file system has: the others of two types cannot be compared.
@@ -307,7 +307,9 @@ def _rows(
 def _ratios(about: About, keys: Sequence[dict[_Key, Point]]) -> dict[_Place, Ratio | None]:
     """Every comparison with the first result that is made: all of them are judged together."""
     return {
-        (key, number, figure.name): _ratio(figure, point, keys[0][key])
+        (key, number, figure.name): (
+            None if figure.once else ratio_of(figure.values(point.repeats), figure.values(keys[0][key].repeats))
+        )
         for number, own in enumerate(keys)
         if number
         for key, point in own.items()
@@ -315,10 +317,6 @@ def _ratios(about: About, keys: Sequence[dict[_Key, Point]]) -> dict[_Place, Rat
         for figure in about.headlines
         if figure.name in point.figures and figure.name in keys[0][key].figures
     }
-
-
-def _ratio(figure: Figure, point: Point, first: Point) -> Ratio | None:
-    return None if figure.once else ratio_of(figure.values(point.repeats), figure.values(first.repeats))
 
 
 def _cell(

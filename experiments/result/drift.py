@@ -73,7 +73,9 @@ def drift_of(series: Sequence[float]) -> Drift | None:
     at, greatest = _pettitt(values)
     widening = _widening(values, at)
     n = len(values)
-    trend_p = _trend_p(_kendall(values), _kendall_variance(values) * widening, n / widening)
+    trend_p = _trend_p(
+        int(np.tril(_signs(values), -1).sum(dtype=np.int64)), _kendall_variance(values) * widening, n / widening
+    )
     change_p = min(1.0, 2 * math.exp(-6 * greatest**2 / widening / (n**3 + n**2 * widening)))
     trend_p, change_p = holm([trend_p, change_p])
     middle = float(np.median(values)) or math.inf
@@ -91,10 +93,6 @@ def drift_of(series: Sequence[float]) -> Drift | None:
 def _signs(values: Values) -> npt.NDArray[np.int8]:
     """Of each value less each: [later, earlier]."""
     return np.sign(values[:, None] - values[None, :]).astype(np.int8)
-
-
-def _kendall(values: Values) -> int:
-    return int(np.tril(_signs(values), -1).sum(dtype=np.int64))
 
 
 def _kendall_variance(values: Values) -> float:

@@ -2,22 +2,11 @@
 
 from __future__ import annotations
 
-import dataclasses
-import json
 from pathlib import Path
 from typing import Any
 
-from chaos.journal import Journal, runs_in
-from chaos.plan import Course, Reach, plan_run
+from chaos.journal import Journal
 from chaos.table import markdown, rows_of
-
-# As version 0.1.0 wrote it.
-LINE = (
-    '{"number": 1, "kind": "k", "planned": ["a"], "struck": [{"fault": "a", "phase": "walk"}], "seconds": 4.125,'
-    ' "lost": 1.125, "took": 6.5, "resumes": 1, "reason": null, "faults": [], "plan": {"seed": 5, "number": 1, "kind": "k",'
-    ' "strikes": [{"fault": "a", "aim": {"moment": "committed", "phase": "", "position": 0.5201680995199743, "delay":'
-    ' 0.1692664770959072}, "share": 0.16160869649831344, "choice": 49757}]}, "repeat": "edbench chaos --seed 5"}'
-)
 
 
 def _run(number: int, *struck: tuple[str, str], lost: float = 1.0, resumes: int = 0, bad: str = "") -> dict[str, Any]:
@@ -82,17 +71,3 @@ def test_a_line_that_was_cut_short_is_a_run_that_was_not_done(tmp_path: Path) ->
     with journal.path.open("a") as out:
         out.write('{"number": 1, "faul')
     assert list(journal.runs()) == [0]
-
-
-def test_what_was_written_down_once_is_read_and_planned_again(tmp_path: Path) -> None:
-    """A campaign is gone on with by a later version: its rows count, and the same run has the same plan, as JSON too."""
-    file = tmp_path / "campaign.jsonl"
-    file.write_text(LINE + "\n")
-    run = runs_in(file)[1]
-    plan = plan_run(5, 1, [Reach("a"), Reach("b", moments=("claim",))], [Course(name="k", phases=("walk", "expand"))])
-    assert json.loads(json.dumps(dataclasses.asdict(plan))) == run["plan"]
-    (row,) = rows_of([run])
-    assert row.to_json() == {
-        "fault": "a", "phase": "walk", "runs": 1, "survived": 1, "resumed": 1, "lost_median_s": 1.12, "lost_worst_s": 1.12,
-        "failed": [],
-    }  # fmt: skip

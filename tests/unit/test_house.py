@@ -27,7 +27,7 @@ BOUNDS = {
     "lines of a function, largest": 150,
     "functions with more than 8 parameters": 35,
     "docstrings with a word to replace, %": 2,
-    "tests lines": 98_000,
+    "tests lines": 93_000,
     "benchmarks lines": 3_100,
     "scripts lines": 1_500,
 }

@@ -455,7 +455,7 @@ class Clients:
         parts = min(order.count, processors())
         spec = {
             "roots": paths, "s3": None, "seed": order.seed, "fsync": order.fsync, "io_bytes": order.io_bytes,
-            "part_bytes": 0, "emulated": False, "compressible": order.compressible,
+            "part_bytes": 0, "emulated": False,
         }  # fmt: skip
         try:
             for part in range(parts):

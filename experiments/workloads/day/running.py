@@ -6,7 +6,7 @@ import dataclasses
 import time
 import uuid
 from collections import deque
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from functools import partial
 
@@ -127,7 +127,7 @@ class Running:
 
     def _job(
         self, record: DayJob, kind: str, share: float, create: Callable[[], JobHandle], counted: bool
-    ) -> Iterator[Awaited]:
+    ) -> Generator[Awaited, None, JobHandle]:
         cpu = self._deployment.leased.cpu_s() if counted else 0.0
         due = record.due_s if kind == JobType.DISCOVERY and not counted else self._now()
         made: Future[JobHandle] = self._pool.submit(create)

@@ -39,10 +39,6 @@ from traces.read import open_trace
 
 commands = Commands()
 
-_SHOWN_SECONDS = 5.0
-_LEAST_SECONDS = 1.0  # a shorter elapsed time is of another replay
-
-
 NAMES_SHOWN = 8
 TraceFile = Annotated[Path, typer.Argument(metavar="TRACE", readable=False, help="a trace file")]
 NewTrace = Annotated[Path, typer.Option("--to", metavar="TRACE", help="Write the trace to this file.")]
@@ -362,12 +358,13 @@ def _replayed(
     context: CommandContext, settings: Settings, order: ReplayOrder, wish: Wish, listen: str | None, wait: float | None,
     workers: int | None,
 ) -> tuple[Result, Path]:  # fmt: skip
+    from cli.progress import PlainDisplay
     from experiments.crew.system import Wanted, Ways, taken_system
     from experiments.study import conduct
     from replay.workload import Replays
 
     await_answer(*order.paths)
-    ways, show = Ways(listen=listen, wait=wait), _Progress(context.err).show
+    ways, show = Ways(listen=listen, wait=wait), PlainDisplay(context.err, _line).show
     wanted = Wanted(workers=workers or 1, databases=1, slots=max(wish.clients))
     with taken_system(settings, context.env, order.paths[0], wanted, context.say, ways) as (system, _):
         many = workers or sum(member.workers for member in system.crew.present())
@@ -375,25 +372,13 @@ def _replayed(
         return conduct(replays, wish.kind(replays), wish.order.min_seconds)
 
 
-class _Progress:
-    """A plain line every five seconds."""
+def _line(snapshot: Snapshot) -> str:
+    """Of the progress."""
+    from controller.jobs.rates import duration
 
-    def __init__(self, console: Console) -> None:
-        self._console = console
-        self._next: float | None = None
-
-    def show(self, snapshot: Snapshot, at: float) -> None:
-        """`at`: second of a monotonic clock."""
-        from controller.jobs.rates import duration
-
-        if self._next is None or snapshot.elapsed_s < _LEAST_SECONDS:
-            self._next = at + _SHOWN_SECONDS
-        if at < self._next:
-            return
-        self._next = at + _SHOWN_SECONDS
-        rate = snapshot.calls_per_second
-        doing = f"{rate:,.0f} calls/s" if rate else "preparing files"
-        self._console.print(f"{snapshot.phase}: {doing}, {duration(snapshot.elapsed_s)} elapsed", markup=False)
+    rate = snapshot.calls_per_second
+    doing = f"{rate:,.0f} calls/s" if rate else "preparing files"
+    return f"{snapshot.phase}: {doing}, {duration(snapshot.elapsed_s)} elapsed"
 
 
 def show_fidelity(console: Console, result: Result) -> None:

@@ -22,7 +22,7 @@ from core.errors import UsageError
 from core.operations import Op
 from replay.jsonl import ExportFormat, export_jsonl
 from replay.table import Layout
-from replay.trace_summary import Extents, LastNames
+from replay.trace_summary import LastNames, grow
 from traces.model import UNKNOWN_RATIO, Call, Node, NodeKind, Trace
 
 _NOBODY, _SEVERAL = -1, -2
@@ -39,13 +39,19 @@ class UsedFiles:
         self._nodes: Sequence[Node] = trace.nodes
         count = len(self._nodes)
         self._names = LastNames(count)
-        self._extents = Extents(count)
+        self._extents = array("q", bytes(8 * count))
         self._makers = array("l", [_NOBODY]) * count  # streams that created it …
         self._users = array("l", [_NOBODY]) * count  # … and that opened, read or wrote it
         self._writing: set[int] = set()  # streams that write at all
-        self._existed = bytearray(count)
-        self._used = bytearray(count)
-        self._read(trace)
+        self._existed, self._used = bytearray(count), bytearray(count)
+        for number, node in enumerate(self._nodes):
+            if node.kind == NodeKind.FILE and node.existed:
+                self._existed[number] = self._used[number] = 1
+                grow(self._extents, number, node.size)
+        for stream in range(len(trace.header.streams)):
+            for call in trace.calls(stream):
+                if call.error == 0 and self._nodes[call.node].kind != NodeKind.DIRECTORY:
+                    self._take(call, stream)
         self._fold()
 
     def identity(self, node: int) -> int:
@@ -67,31 +73,17 @@ class UsedFiles:
         """Every file that was there or is used, under its last name."""
         return (file for file in range(len(self._nodes)) if self._names[file] == file and self._used[file])
 
-    def _read(self, trace: Trace) -> None:
-        for number, node in enumerate(self._nodes):
-            if node.kind == NodeKind.FILE and node.existed:
-                self._existed[number] = self._used[number] = 1
-                self._extents.grow(number, node.size)
-        for stream in range(len(trace.header.streams)):
-            for call in trace.calls(stream):
-                if call.error == 0 and self._nodes[call.node].kind != NodeKind.DIRECTORY:
-                    self._take(call, stream)
-
     def _take(self, call: Call, stream: int) -> None:
         op, node = call.op, call.node
-        if op is Op.READ or op is Op.WRITE:
-            self._extents.grow(node, call.argument + call.bytes)
-            self._use(self._users, node, stream)
+        if op is Op.RENAME:
+            self._names.take(call)
+        elif op in (Op.READ, Op.WRITE, Op.OPEN, Op.CREATE):
+            _join(self._makers if op is Op.CREATE else self._users, node, stream)
+            self._used[node] = 1
+            if op in (Op.READ, Op.WRITE):
+                grow(self._extents, node, call.argument + call.bytes)
             if op is Op.WRITE:
                 self._writing.add(stream)
-        elif op is Op.OPEN or op is Op.CREATE:
-            self._use(self._users if op is Op.OPEN else self._makers, node, stream)
-        elif op is Op.RENAME:
-            self._names.take(call)
-
-    def _use(self, streams: array[int], node: int, stream: int) -> None:
-        _join(streams, node, stream)
-        self._used[node] = 1
 
     def _fold(self) -> None:
         """Point every old name to the last one, which takes over what is known of the old ones."""
@@ -100,7 +92,7 @@ class UsedFiles:
             latest = self._names[number]
             if latest == number:
                 continue
-            self._extents.grow(latest, self._extents[number])
+            grow(self._extents, latest, self._extents[number])
             self._used[latest] |= self._used[number]
             self._existed[latest] |= self._existed[number]
             for streams in (self._makers, self._users):
@@ -387,12 +379,14 @@ def export_trace(trace: Trace, form: ExportFormat, target: Path) -> Exported:
     try:
         if form is ExportFormat.FIO:
             return _fio(trace, target)
+        losses: tuple[str, ...] = ()
+        usage = f"edbench trace import {target} --output-file TRACE"
         with _draft(target) as out:
             if form is ExportFormat.JSONL:
                 export_jsonl(trace, out)
-                return _written(target, (), f"edbench trace import {target} -o TRACE")
-            losses = export_elbencho(trace, out)
-        return _written(target, losses, f"elbencho -d -w -r --treefile {target} DIRECTORY")
+            else:
+                losses, usage = export_elbencho(trace, out), f"elbencho -d -w -r --treefile {target} DIRECTORY"
+        return Exported(files=(target,), losses=losses, usage=usage)
     except OSError as error:
         raise UsageError(f"cannot write {error.filename or target}: {error.strerror or error}") from error
 
@@ -420,10 +414,5 @@ def _fio(trace: Trace, target: Path) -> Exported:
             file.unlink()
         raise
     where = target.absolute()
-    return Exported(
-        files=tuple(files), losses=tuple(losses), usage=f"cd TARGET && TRACE_DIR={where} fio {where}/replay.fio"
-    )
-
-
-def _written(path: Path, losses: Sequence[str], usage: str) -> Exported:
-    return Exported(files=(path,), losses=tuple(losses), usage=usage)
+    usage = f"cd TARGET && TRACE_DIR={where} fio {where}/replay.fio"
+    return Exported(files=tuple(files), losses=tuple(losses), usage=usage)

@@ -46,15 +46,10 @@ from traces.read import FileTrace
 class ReplayOutcome:
     """A replay that is over."""
 
-    clients: int
-    hosts: int
     began: float  # the start of all, seconds since the epoch by the database's clock
     prepared_s: float  # from the first client's claim to the last one's being ready
-    prepared_files: int
-    prepared_bytes: int
     run_queue_s: float  # that clients waited for a CPU, summed
     result: ClientResult  # merged
-    dropped: tuple[Mapping[str, Any], ...] = ()  # by each client before the calls (replay.tree); empty: nothing was
 
 
 def clients_of(handle: JobHandle) -> Sequence[ReplayClient]:
@@ -71,14 +66,9 @@ def outcome_of(clients: Sequence[ReplayClient], what: str) -> ReplayOutcome:
     taken = [client.taken for client in clients if client.taken is not None]
     ready = [client.ready for client in clients if client.ready is not None]
     return ReplayOutcome(
-        clients=len(clients),
-        hosts=len({client.host for client in clients}),
         began=min(float(result["start"]) for result in results),
         prepared_s=max(ready) - min(taken),
-        prepared_files=sum(int(result["files"]) for result in results),
-        prepared_bytes=sum(int(result["bytes"]) for result in results),
         run_queue_s=sum(float(result["run_queue_s"]) for result in results),
-        dropped=dropped_by(clients),
         result=merge_results(ClientResult.from_json(result["found"]) for result in results),
     )
 

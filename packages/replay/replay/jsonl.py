@@ -12,7 +12,7 @@ from msgspec import Meta, Struct
 
 from core.errors import UsageError, read_problem
 from core.operations import Op
-from traces.directory import stream_data, stream_of
+from traces.directory import Natural, StoredStream, stored
 from traces.model import NO_NODE, Call, Node, NodeKind, Trace, TraceHeader
 from traces.write import TraceWriter
 
@@ -20,7 +20,6 @@ FORMAT = "edbench-trace-jsonl/1"
 _OPS = {op.label: op for op in Op}
 _KINDS = {kind.name.lower(): kind for kind in NodeKind}
 
-Natural = Annotated[int, Meta(ge=0, le=(1 << 63) - 1)]
 Other = Annotated[int, Meta(ge=NO_NODE, le=(1 << 63) - 1)]  # a node, or none
 
 
@@ -37,7 +36,7 @@ class _TraceLine(Struct, tag_field="type", tag="trace"):
     created: float
     duration_ns: Natural
     phases: tuple[str, ...]
-    streams: tuple[dict[str, Any], ...]
+    streams: tuple[StoredStream, ...]
     origin: dict[str, Any]
     lost: Natural
 
@@ -85,9 +84,7 @@ def export_jsonl(trace: Trace, out: TextIO) -> None:
 
 def _lines(trace: Trace) -> Iterator[Struct]:
     h = trace.header
-    yield _TraceLine(
-        FORMAT, h.created, h.duration_ns, h.phases, tuple(map(stream_data, h.streams)), dict(h.origin), h.lost
-    )
+    yield _TraceLine(FORMAT, h.created, h.duration_ns, h.phases, tuple(map(stored, h.streams)), dict(h.origin), h.lost)
     for number in range(len(h.streams)):
         for op, *fields in trace.calls(number):
             yield _CallLine(number, Op(op).label, *fields)
@@ -144,7 +141,7 @@ class _Reading:
 
     def _header(self) -> TraceHeader:
         line: _TraceLine = self._next(_FIRST)
-        streams = tuple(map(stream_of, line.streams))
+        streams = tuple(stream.stream() for stream in line.streams)
         return TraceHeader(
             created=line.created, duration_ns=line.duration_ns, phases=line.phases, streams=streams, origin=line.origin,
             lost=line.lost,

@@ -46,8 +46,6 @@ class Kind:
     adapted: int
     unrecorded_opens: int
     slots: tuple[int, ...]  # by client: descriptors that it has open at most
-    prepared_files: int  # of one clone's own tree
-    prepared_bytes: int
     own: tuple[Room, ...]  # of one clone, by place
     shared: tuple[Room, ...]  # of what clones share, by place
 
@@ -81,16 +79,6 @@ class Program:
     def unrecorded_opens(self) -> int:
         """See ClientResult."""
         return sum(self.kind(clone).unrecorded_opens for clone in self.plan.clones)
-
-    @property
-    def prepared_bytes(self) -> int:
-        """Of the trees of all clones, without what they share."""
-        return sum(self.kind(clone).prepared_bytes for clone in self.plan.clones)
-
-    @property
-    def prepared_files(self) -> int:
-        """Of the trees of all clones, without what they share."""
-        return sum(self.kind(clone).prepared_files for clone in self.plan.clones)
 
     @property
     def rooms(self) -> tuple[Room, ...]:
@@ -179,8 +167,6 @@ def _compile_kind(
         adapted=order.adapted,
         unrecorded_opens=scripts.unrecorded_opens,
         slots=tuple(scripts.slots),
-        prepared_files=sum(own_files),
-        prepared_bytes=sum(own_bytes),
         own=_rooms(own_bytes, growth.bytes, own_files, growth.files),
         shared=_rooms(shared_bytes, [0] * plan.paths, shared_files, [0] * plan.paths),
     )

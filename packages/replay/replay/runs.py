@@ -293,32 +293,30 @@ ELAPSED_BOUND = 0.05  # in a closed loop
 _LEAST_CALLS = 100  # of an op, before its p99 is shown: below, it is one call's latency
 
 
-def fidelity(recorded: RecordedFigures, point: ReplayPoint, *, same_filer: bool = True) -> Fidelity:
-    """Compare the replay with the trace. On another filer than that of the recording (`same_filer`) nothing is judged.
+def fidelity(
+    recorded: RecordedFigures, point: ReplayPoint, *, same_filer: bool = True, closed: bool = False
+) -> Fidelity:
+    """Compare the replay with the trace; of a `closed` loop its elapsed time is judged. On another filer than that of the recording
+    (`same_filer`) nothing is judged.
 
     Compared is the service time: what was recorded is from the actual start to the end, too.
     """
-    rate, tail = (RATE_BOUND, LATENCY_BOUND) if same_filer else (None, None)
-    rows = [_compared("calls a second", recorded.calls_per_second, point.figures[RATE].median, rate, "calls/s")]
-    rows += _latencies("all calls", recorded.latency.get(ALL), point.run.service.get(ALL), tail)
-    for op, theirs in recorded.latency.items():
-        if op != ALL:
-            rows += _latencies(op, theirs, point.run.service.get(op), None)
+    if closed:
+        took, bound, tail = point.figures["elapsed_s"].median * 1e6, ELAPSED_BOUND, None
+        rows = [_compared(ELAPSED, recorded.elapsed_s * 1e6, took, bound if same_filer else None, "us")]
+    else:
+        bound, tail = RATE_BOUND, LATENCY_BOUND if same_filer else None
+        rate = point.figures[RATE].median
+        rows = [_compared("calls a second", recorded.calls_per_second, rate, bound if same_filer else None, "calls/s")]
+    for op in sorted(recorded.latency, key=lambda op: not closed and op != ALL):
+        name, judged_by = ("all calls", tail) if op == ALL else (op, None)
+        rows += _latencies(name, recorded.latency[op], point.run.service.get(op), judged_by)
     passed = all(row.kept for row in rows if row.bound) if same_filer else None
     return Fidelity(storage=point.storage, rows=tuple(rows), passed=passed)
 
 
-def closed_fidelity(recorded: RecordedFigures, point: ReplayPoint, *, same_filer: bool) -> Fidelity:
-    """The same in a closed loop: judged is how long it took, on the filer of the recording."""
-    bound = ELAPSED_BOUND if same_filer else None
-    rows = [_compared(ELAPSED, recorded.elapsed_s * 1e6, point.figures["elapsed_s"].median * 1e6, bound, "us")]
-    for op, theirs in recorded.latency.items():
-        rows += _latencies("all calls" if op == ALL else op, theirs, point.run.service.get(op), None)
-    return Fidelity(storage=point.storage, rows=tuple(rows), passed=rows[0].kept)
-
-
-def _latencies(name: str, recorded: Latency | None, replayed: Latency | None, bound: float | None) -> list[Compared]:
-    if recorded is None or replayed is None or not recorded.calls or not replayed.calls:
+def _latencies(name: str, recorded: Latency, replayed: Latency | None, bound: float | None) -> list[Compared]:
+    if replayed is None or not recorded.calls or not replayed.calls:
         return []
     rows = [_compared(f"{name} p50", recorded.p50_us, replayed.p50_us, bound, "us")]
     if min(recorded.calls, replayed.calls) >= _LEAST_CALLS:

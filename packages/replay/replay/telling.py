@@ -26,7 +26,6 @@ from replay.runs import (
     ReplayResult,
     Scaling,
     by_storage,
-    closed_fidelity,
     fidelity,
     in_calls,
     scaling_of,
@@ -96,10 +95,9 @@ class ReplayTelling(Telling):
         digest = recorded_on.get("digest", "") if isinstance(recorded_on, dict) else ""
         for point in same:
             if digest == self.surroundings["digests"][point.storage]:
-                if closed:  # whether two real storages are the same one, a trace does not say
-                    return closed_fidelity(self._recorded, point, same_filer=bool(digest))
-                return fidelity(self._recorded, point)
-        return (closed_fidelity if closed else fidelity)(self._recorded, same[0], same_filer=False)
+                # Whether two real storages are the same one, a trace does not say: then the time of a closed loop is not judged.
+                return fidelity(self._recorded, point, same_filer=bool(digest) or not closed, closed=closed)
+        return fidelity(self._recorded, same[0], same_filer=False, closed=closed)
 
     def remarks(self, result: ReplayResult) -> Sequence[str]:
         """Whether it came out as recorded, what of an emulated filer was the limit, what a bound on writes is worth."""

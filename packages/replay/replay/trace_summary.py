@@ -49,19 +49,10 @@ class LastNames:
         return self._names[node]
 
 
-class Extents:
-    """For each node, the byte after the last one that was written or read; 8 bytes of memory a node."""
-
-    def __init__(self, nodes: int) -> None:
-        self._ends = array("q", bytes(8 * nodes))
-
-    def grow(self, node: int, end: int) -> None:
-        """The file reaches at least to here."""
-        if end > self._ends[node]:
-            self._ends[node] = end
-
-    def __getitem__(self, node: int) -> int:
-        return self._ends[node]
+def grow(ends: array[int], node: int, end: int) -> None:
+    """The file of a node reaches at least to here. `ends`: for each node the byte after the last one that was written or read."""
+    if end > ends[node]:
+        ends[node] = end
 
 
 @dataclass(slots=True)
@@ -96,11 +87,11 @@ class TreeShape:
     packed_bytes: int = 0  # what the bytes of existing files would be compressed, by the recorded ratios
 
 
-def tree_shape(nodes: Sequence[Node], written: Extents, names: LastNames) -> TreeShape:
+def tree_shape(nodes: Sequence[Node], written: array[int], names: LastNames) -> TreeShape:
     """Summarise the tree in two passes over the nodes. `written` has the size of each file that was made, under any of
     its names: a file that was written under a temporary name is one file, under the one it has in the end."""
     for number in range(len(nodes)):
-        written.grow(names[number], written[number])
+        grow(written, names[number], written[number])
     shape = TreeShape()
     depths = array("H")
     entries = array("l")
@@ -172,7 +163,7 @@ class TraceSummary:
         self.access = {op: Access() for op in _DATA}
         self.think = Histogram()  # between the end of a call and the start of the stream's next
         self.think_ns = self.overlapping = 0  # of that; calls that began before the stream's last one had ended
-        self._extents, self._names = Extents(len(trace.nodes)), LastNames(len(trace.nodes))
+        self._extents, self._names = array("q", bytes(8 * len(trace.nodes))), LastNames(len(trace.nodes))
         bins = min(BINS, max(1, header.duration_ns))
         self.timeline = Timeline(
             bin_ns=-(-max(1, header.duration_ns) // bins), calls=[Counter() for _ in range(bins)], busy_ns=[0] * bins
@@ -227,7 +218,7 @@ class TraceSummary:
         end = call.argument + call.bytes
         nexts[call.node] = end
         if call.op is Op.WRITE:
-            self._extents.grow(call.node, end)
+            grow(self._extents, call.node, end)
 
     def _place(self, call: Call) -> None:
         timeline = self.timeline

@@ -74,7 +74,6 @@ class Target:
 class Prepared:
     """What one client made of the tree."""
 
-    directories: int
     files: int
     bytes: int
 
@@ -94,7 +93,7 @@ def prepare_tree(
             maker.home(os.fsencode(home))
         maker.directories_of_all()
         maker.files_of(seat.position, len(seat.clone.clients))
-    return Prepared(directories=maker.directories, files=maker.files, bytes=maker.bytes)
+    return Prepared(files=maker.files, bytes=maker.bytes)
 
 
 def own_files(program: Program, target: Target, *, client: int) -> Iterator[bytes]:
@@ -121,7 +120,7 @@ class _Maker:
             self._tops.append((SHARED_DIRECTORY, SHARED_FILE, [target.shared(place) for place in self._paths]))
         self._between = between
         self._next_tick = time.monotonic() + _TICK_S
-        self.directories = self.files = self.bytes = 0
+        self.files = self.bytes = 0
 
     def home(self, path: bytes) -> None:
         """Make the replay's own directory, or use the one that another client made; never a link or another user's."""
@@ -163,7 +162,6 @@ class _Maker:
     def _mkdir(self, path: bytes) -> None:
         try:
             os.mkdir(path, _DIRECTORY_MODE)
-            self.directories += 1
         except FileExistsError:
             return
         except OSError as e:

@@ -45,7 +45,6 @@ class Spec:
     io_bytes: int  # of one call
     part_bytes: int  # of an S3 object that goes in parts
     emulated: bool  # whether calls are delayed by the filer that the settings name
-    compressible: float  # share of the bytes that are filler, 0 to 1
     counters: str | None = None  # a file that they count in for the live view
 
 
@@ -104,14 +103,13 @@ def directory_of(client: int, *, shared: bool) -> str:
 
 
 class Client:
-    """`compressible`: share of what it writes that is filler."""
+    """One thread that writes, reads and removes; its files have no filler."""
 
-    def __init__(self, number: int, store: Store, tally: Tally, seed: int, io_bytes: int, compressible: float) -> None:
+    def __init__(self, number: int, store: Store, tally: Tally, seed: int, io_bytes: int) -> None:
         self.number, self.tally = number, tally
         self._store, self._io_bytes = store, io_bytes
         self._content = Content(seed, number, io_bytes)
-        self._kind = max(1, round(CONTENT_CLASSES * (1 - compressible)))
-        self._content.make((self._kind,))
+        self._content.make((CONTENT_CLASSES,))
         self._made: set[str] = set()
 
     def work(self, order: Order, numbers: Iterator[int]) -> ClientDone:
@@ -168,7 +166,7 @@ class Client:
     def _pieces(self, number: int, size: int) -> Iterator[Buffer]:
         bounds = (*range(0, size, self._io_bytes), size)
         for offset, end in pairwise(bounds):
-            yield self._content.piece(self._kind, number, offset, end - offset)
+            yield self._content.piece(CONTENT_CLASSES, number, offset, end - offset)
 
 
 def client_of(spec: Spec, number: int, station: Station | None = None) -> Client:
@@ -181,7 +179,7 @@ def client_of(spec: Spec, number: int, station: Station | None = None) -> Client
     else:
         root = Path(spec.roots[number % len(spec.roots)])
         store = PathStore(root, tally, fsync=FsyncPolicy(spec.fsync), io_bytes=spec.io_bytes, station=station)
-    return Client(number, store, tally, spec.seed, spec.io_bytes, spec.compressible)
+    return Client(number, store, tally, spec.seed, spec.io_bytes)
 
 
 def obeyed(order: Order, clients: list[Client], pool: ThreadPoolExecutor) -> ProcessDone:

@@ -48,7 +48,6 @@ class Place:
     io_bytes: int = 1 << 20
     part_bytes: int = 8 << 20
     filer: Settings | None = None  # that name the emulated filer which delays the calls
-    compressible: float = 0.0
     counters: Path | None = None  # where they count for the live view (storage_tests.tally)
     elsewhere: Elsewhere | None = None  # who has the clients in place of this host; they count for no live view
 
@@ -178,7 +177,6 @@ def _spec(place: Place, numbers: tuple[int, ...]) -> Spec:
         io_bytes=place.io_bytes,
         part_bytes=place.part_bytes,
         emulated=place.filer is not None,
-        compressible=place.compressible,
         counters=None if place.counters is None else str(place.counters),
     )
 

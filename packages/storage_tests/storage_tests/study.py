@@ -69,7 +69,7 @@ def crowd_at(system: System, place: Place, clients: int, between: Callable[[], N
                 ClientsOrder(
                     run=run, first=number, step=len(members), count=len(range(number, clients, len(members))),
                     places=tuple(places), seed=place.seed, fsync=place.fsync,  # type: ignore[arg-type]
-                    io_bytes=place.io_bytes, compressible=place.compressible,
+                    io_bytes=place.io_bytes,
                 )
                 for number in range(len(members))
             ]  # fmt: skip

@@ -260,7 +260,6 @@ def test_clients_of_a_storage_test_run_at_all_members(system: Settings, crew: Cr
             "seed": 1,
             "fsync": "none",
             "io_bytes": 1,
-            "compressible": 0.0,
         }
         for bad in (Place(root="storage", path="../scratch"), Place(root="evidence", path=".")):
             with pytest.raises(SystemFault, match=r"is not below the storage root|no root evidence"):

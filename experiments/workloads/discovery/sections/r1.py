@@ -218,7 +218,7 @@ def sizes(result: Result) -> Parts:
         raw, after, index = (total(run, field) for field in ("raw_bytes", "discovered_bytes", "index_bytes"))
         key = (point.workers, point.slots, point.databases)
         rows.append((*key, raw, after, index, point.gb_per_hour_raw.median, point.gb_per_hour_discovered.median))
-    unit, length = _unit(max(float(row[4] or 0) for row in rows))
+    unit, length = ("GB", 1e9) if max(float(row[4] or 0) for row in rows) >= 1e9 else ("MB", 1e6)
     names = [point_name(point, result.points) for point in result.points]
     with drawing():
         figure, (left, right) = new_figure(2, height=1.2 + 0.42 * len(rows), share_y=True)
@@ -242,10 +242,6 @@ def sizes(result: Result) -> Parts:
     series = Series(name="sizes", header=header, rows=tuple(rows))
     plot = Plot(name="sizes", figure=figure, sentence=_sizes_sentence(result), series=series)
     return (plot,)
-
-
-def _unit(largest: float) -> tuple[str, float]:
-    return ("GB", 1e9) if largest >= 1e9 else ("MB", 1e6)
 
 
 def _sizes_sentence(result: Result) -> str:

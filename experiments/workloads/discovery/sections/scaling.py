@@ -99,7 +99,10 @@ def scaling(result: Result) -> Parts:
     groups = _groups(result)
     if not groups:
         return "every point has the same number of workers, so there is nothing to scale against."
-    fits = {key: fit_usl(_observations(points)) for key, points in groups.items()}
+    fits = {
+        key: fit_usl([(float(point.workers), run.gb_per_hour_discovered) for point in points for run in point.repeats])
+        for key, points in groups.items()
+    }
     plot = _plot(groups, fits, result)
     parts: list[Part] = [plot]
     for key, points in groups.items():
@@ -123,10 +126,6 @@ def _groups(result: Result) -> dict[_Key, list[Point]]:
         for key, points in groups.items()
         if len({point.workers for point in points}) > 1
     }
-
-
-def _observations(points: list[Point]) -> list[tuple[float, float]]:
-    return [(float(point.workers), run.gb_per_hour_discovered) for point in points for run in point.repeats]
 
 
 def _name(key: _Key, result: Result) -> str:

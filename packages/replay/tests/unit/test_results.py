@@ -32,7 +32,6 @@ from replay.runs import (
     ReplayResult,
     Scaling,
     backlogs,
-    closed_fidelity,
     fidelity,
     most_behind,
     refuse_other_scaling,
@@ -359,13 +358,10 @@ def test_the_report_and_the_warnings_name_the_worst_stream(tmp_path: Path) -> No
 
 def test_of_a_closed_loop_the_elapsed_time_is_judged() -> None:
     recorded = made.recorded()  # 10 s
-    judged = [
-        closed_fidelity(recorded, made.point(4, 990.0, 3.0, elapsed_s=took), same_filer=True)
-        for took in (10.4, 10.6, 9.4)
-    ]
+    judged = [fidelity(recorded, made.point(4, 990.0, 3.0, elapsed_s=took), closed=True) for took in (10.4, 10.6, 9.4)]
     assert [one.passed for one in judged] == [True, False, False]
     assert {row.bound for one in judged for row in one.rows[1:]} == {None}
-    elsewhere = closed_fidelity(recorded, made.point(4, 990.0, elapsed_s=18.0), same_filer=False)
+    elsewhere = fidelity(recorded, made.point(4, 990.0, elapsed_s=18.0), same_filer=False, closed=True)
     assert elsewhere.passed is None
     said = as_recorded(made.result(made.point(4, 990.0), fidelity=elsewhere))
     assert said == [f"18.0 s on {made.EMULATED} against 10.0 s recorded (+80.0 %)"]

@@ -22,7 +22,7 @@ from readers.office.ole.compound import CompoundFile
 from readers.office.ooxml import flat as ooxml_flat
 from readers.office.ooxml.kinds import LEFT
 from readers.office.ooxml.package import Package
-from readers.office.ooxml.text import Reader
+from readers.office.ooxml.text import Reader, unescaped
 from readers.office.ooxml.xml import elements, local
 from readers.records import Kind, Limits
 from readers.streams import SMALL_MEMBER
@@ -205,6 +205,8 @@ class OoxmlHandler(LeafHandler):
             reader.read(family)
             metadata = _metadata(package)
         out = collector.result()
+        if family in ("xl", "ppt"):
+            out.text = unescaped(out.text)
         out.error = damage or package.error or reader.error
         if out.error is not None and not out.text:
             raise out.error

@@ -81,8 +81,13 @@ def _sign(font: str, place: str) -> str:
     return character if ord(character) < _OF_FONTS and character.isprintable() else " "
 
 
-def _character(escaped: re.Match[str]) -> str:
-    """The characters that such escapes stand for; controls are a line break."""
+def unescaped(text: str) -> str:
+    """The text of a workbook or presentation with the characters that XML does not allow, which are written as _x000B_ (ECMA-376
+    part 1, 22.9.2.19); controls are line breaks."""
+    return _ESCAPED.sub(_characters, text) if "_x" in text else text
+
+
+def _characters(escaped: re.Match[str]) -> str:
     codes = (int(escaped[0][at : at + 4], 16) for at in range(2, len(escaped[0]), 7))
     return paired("".join("\n" if code < 0x20 else chr(code) for code in codes))
 
@@ -136,13 +141,11 @@ class Reader:
     def __init__(self, package: Package, collector: Collector) -> None:
         self._package, self._collector = package, collector
         self._read: set[str] = set()
-        self._escapes = False  # characters that XML does not allow are written as _x000B_ (ECMA-376 part 1, 22.9.2.19)
         self.error: DocumentError | None = None
         self.slides: int | None = None
 
     def read(self, family: str) -> None:
         """All parts, in order; `family` is word, xl, xlsb, ppt or visio."""
-        self._escapes = family in ("xl", "ppt")
         families = {
             "word": self._document,
             "xl": self._workbook,
@@ -176,8 +179,6 @@ class Reader:
         if name in self._read or self._collector.cut:
             return
         self._read.add(name)
-        if self._escapes:
-            lines = (_ESCAPED.sub(_character, line) if "_x" in line else line for line in lines)
         self._guard(lambda: all(self._collector.add(line + "\n") for line in lines))
 
     def _guard(self, action: Callable[[], object]) -> None:

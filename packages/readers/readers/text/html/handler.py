@@ -103,7 +103,7 @@ def _read(markup: str) -> tuple[str, dict[str, str], DocumentError | None]:
 def _shown(markup: str) -> tuple[str, dict[str, str], bool]:
     """Text and metadata, and whether the text includes the end of the markup."""
     broken = f"{_BLOCK.sub(_BREAK, markup)}\n{unclosed.END}"
-    if broken.count("<") - broken.count("</") > MANY:
+    if (tags := broken.count("<")) > MANY and tags - broken.count("</") > MANY:
         head, tree = _parsed(broken[:_HEAD]), _parsed(flat(broken))
     else:
         head = tree = _parsed(broken)
@@ -114,6 +114,10 @@ def _shown(markup: str) -> tuple[str, dict[str, str], bool]:
     )
     metadata = _metadata(head) if _HEADED.search(markup) else {}
     tree.strip_tags(["script", "style", "head", "template"])
+    readings = ""
+    if "<ruby" in markup:  # how characters are read: between them it would cut words
+        readings = fold(" ".join(node.text() for node in tree.css("ruby rt")))
+        tree.strip_tags(["rt", "rp"])
     root = tree.body or tree.root
     content = fold(root.text()) if root is not None else ""
     whole = content.endswith(unclosed.END)
@@ -122,7 +126,7 @@ def _shown(markup: str) -> tuple[str, dict[str, str], bool]:
     else:  # an element that the parser moves may come after it
         whole = unclosed.END in content or tree.css_first("frameset") is not None
         content = content.replace(unclosed.END, "").strip()
-    return "\n".join(filter(None, (content, *map(_framed, framed)))), metadata, whole
+    return "\n".join(filter(None, (content, readings, *map(_framed, framed)))), metadata, whole
 
 
 def _framed(markup: str) -> str:
