@@ -6,13 +6,14 @@ import contextlib
 import platform
 import uuid
 from collections.abc import Mapping, Sequence
-from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
 from sqlalchemy import Connection
 
 from controller.browse.counts import JobCounts, count_job
 from controller.databases import JobHandle, Jobs
+from controller.jobs.bounds import judged
+from controller.jobs.distribution import Distribution
 from controller.jobs.figures import (
     Calls,
     ChildTotals,
@@ -29,6 +30,7 @@ from controller.observe.call_time import CallTime, CallTimeFigures, call_time
 from controller.observe.io_kinds import io_of
 from controller.observe.wire import wire_shares
 from core.clock import Clock
+from core.extensions import installed_version
 from core.job_types import types_of
 from core.names import display_name
 from core.records import FilerChoice
@@ -93,6 +95,7 @@ def job_result(
         **{name: value for name, value in own.items() if name in JobFigures.model_fields},
         index_engine=options.index_engine,
         passes=1 if options.single_pass else 2,
+        distribution=Distribution.of(options),
         fsync=options.fsync,
         layout=options.layout,
         phases=phases,
@@ -163,17 +166,10 @@ def _sized(totals: CallTotals) -> dict[str, SizedCalls]:
 
 
 def _versions(engine: str, server: str) -> dict[str, str]:
-    out = {"edbench": _installed("edbench"), "python": platform.python_version(), "postgresql": server}
+    out = {"edbench": installed_version(), "python": platform.python_version(), "postgresql": server}
     for package in (engine, "celery", "sqlalchemy"):
-        out[package] = _installed(package)
+        out[package] = installed_version(package)
     return out | {"kernel": platform.release()}
-
-
-def _installed(package: str) -> str:
-    try:
-        return version(package)
-    except PackageNotFoundError:
-        return "unknown"
 
 
 def figures_of(selected: Jobs, settings: Settings, *, calls_complete: bool | None = None) -> JobFigures | GroupFigures:
@@ -181,6 +177,12 @@ def figures_of(selected: Jobs, settings: Settings, *, calls_complete: bool | Non
 
     Raises DatabaseFault, UsageError when a job is gone.
     """
+    found = _figures(selected, settings, calls_complete)
+    bounds = selected.each[0].job.options.fail_if
+    return found.beside({"bounds": judged(found, bounds)}) if bounds else found
+
+
+def _figures(selected: Jobs, settings: Settings, calls_complete: bool | None) -> JobFigures | GroupFigures:
     group = selected.group
     if group is None:
         return job_result(selected.each[0], settings, calls_complete=calls_complete)
