@@ -30,7 +30,6 @@ from core.storage.whole import naming_of, parts_of
 from readers.identification import libmagic
 from worker.box.lockdown import try_out
 from worker.ocr.tesseract import OcrUnavailable, find_engine
-from worker.office.converting import INSTALL, PARTS, OfficeUnavailable, find_office
 
 
 class Level(enum.StrEnum):
@@ -302,6 +301,8 @@ def ocr() -> Finding:
 
 def office() -> Finding:
     """LibreOffice, for jobs that process, and for documents that nothing else reads."""
+    from worker.office.converting import INSTALL, PARTS, OfficeUnavailable, find_office  # brings the readers
+
     try:
         found = find_office()
     except OfficeUnavailable as error:

@@ -38,7 +38,8 @@ from core.program.urls import without_logins
 from core.program.whole import Stop
 from core.roles import has_login
 from core.services.address import SUPERUSER
-from core.services.keyring import DATABASE, PASSWORD, give_database
+from core.services.database_logins import give_database
+from core.services.keyring import DATABASE, PASSWORD
 from core.settings import database_urls, read_settings
 
 _WAIT_SECONDS = 1.0

@@ -22,7 +22,7 @@ from readers.records import TextState
 from sql import portions as ledger_portions
 from sql.findings import ItemText, TaskResult
 from worker import run_task
-from worker.items import findings as portions
+from worker.items import portions
 from worker.items.findings import Findings
 from worker.phases import walk
 from worker.phases.task import TaskWork
