@@ -13,8 +13,7 @@ from pathlib import Path
 
 from controller.cluster.embedded import EmbeddedCluster, module_commands
 from controller.databases import open_databases
-from core.crew.messages import OWN, Place
-from core.crew.places import place_at, roots_of
+from core.crew import OWN, Place, place_at, roots_of
 from core.errors import StorageFault, UsageError
 from core.filer.load import copied_filer
 from core.filer.use import no_common_arbiter
@@ -80,12 +79,6 @@ class System:
     admission: Admission
     roots: Mapping[str, Path]
     ours: bool  # it was started for the experiment
-
-    @property
-    def home(self) -> Database:
-        """The system's first database; connects when it is used."""
-        first = self.settings.databases[0]
-        return Database(first.name, first.url)
 
     @contextmanager
     def run(

@@ -10,8 +10,7 @@ import tomllib
 from dataclasses import dataclass
 from pathlib import Path
 
-from core.errors import UsageError
-from core.reading import read_problem
+from core.errors import UsageError, read_problem
 from experiments.report import words
 from experiments.report.parts import Column, Part, Section, Tabled, note, tabled
 from experiments.report.views import load_columns, named

@@ -10,19 +10,18 @@ import time
 import uuid
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from importlib.metadata import PackageNotFoundError, version
 
 from sqlalchemy.exc import SQLAlchemyError
 
 from core.errors import DatabaseFault, StorageFault, UsageError
+from core.extensions import installed_version
 from core.filer.emulation import OCTAVES
 from core.filer.use import no_common_arbiter
-from core.memory import client_memory, machine_memory
 from core.operations import Op
 from core.services.shared_storage import Identity, identify
 from core.settings import Settings
 from monitoring.filer.block import boot_id, short_boot_id
-from monitoring.machine import processors, usable_processors
+from monitoring.machine import client_memory, machine_memory, processors, usable_processors
 from monitoring.metrics.catalogue import WORDS
 from monitoring.metrics.tally import BUSY, SERVED, added, transactions_at
 from monitoring.observations import WORKER, Observation
@@ -96,16 +95,9 @@ class WorkerIdentity:
                 pid=self.pid,
                 boot_id=boot_id(),
                 slots=self.slots,
-                version=_version(),
+                version=installed_version(),
                 box=self.box,
             )
-
-
-def _version() -> str:
-    try:
-        return version("edbench")
-    except PackageNotFoundError:
-        return "unknown"  # run from a checkout that was not installed
 
 
 @dataclass(frozen=True, slots=True)
