@@ -26,7 +26,7 @@ from experiments.report.parts import (
 )
 from experiments.report.plots import drawing, new_figure, plain
 from experiments.report.style import FAINT, WARN, line_style, marker, series_colour
-from experiments.report.views import LIMITED, held, load, middle, named
+from experiments.report.views import LIMITED, held, load, load_columns, middle, named
 from experiments.result.schema import Knee, Point, Result, Run, Steady
 from experiments.result.steady import RULE
 from experiments.workload import About, Figure
@@ -247,7 +247,7 @@ def _runs(result: Result) -> Tabled:
     figures = [figure for figure in workload.figures if figure.name != "elapsed_s"]
     columns: list[Column[_Run]] = [
         Column("order", "order", lambda row: row[0].order, _from_one),
-        *(Column(name, None, partial(_of_load_of, name)) for name in result.points[0].at.values()),
+        *load_columns(result, lambda row: row[1]),
         Column("", "point", lambda row: held(named(row[1], result)), text=True),
         Column("repeat", "repeat", lambda row: row[0].repeat, _from_one),
         Column("started_at", "started (UTC)", lambda row: row[0].started_at,
@@ -261,10 +261,6 @@ def _runs(result: Result) -> Tabled:
 
 def _from_one(number: int) -> int:
     return number + 1
-
-
-def _of_load_of(name: str, row: _Run) -> Any:
-    return row[1].at.values()[name]
 
 
 def _of_run(of: Callable[[Any], Cell], row: _Run) -> Cell:

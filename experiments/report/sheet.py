@@ -8,14 +8,12 @@ from __future__ import annotations
 import statistics
 import tomllib
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
-from typing import Any
 
 from core.errors import UsageError, read_problem
 from experiments.report import words
 from experiments.report.parts import Column, Part, Section, Tabled, note, tabled
-from experiments.report.views import named
+from experiments.report.views import load_columns, named
 from experiments.result.codec import decode
 from experiments.result.schema import Point, Result, Run
 
@@ -109,7 +107,7 @@ def _priced(result: Result, sheet: Sheet) -> Tabled:
         return None if (estimate := point.figures.get(_GB)) is None else estimate.median * times
 
     columns: list[Column[Point]] = [
-        *(Column(name, None, partial(_load_of, name)) for name in result.points[0].at.values()),
+        *load_columns(result),
         Column("", "point", lambda point: named(point, result), text=True),
         Column("calls_per_s", "calls/s", calls, words.figure),
         Column("calls_per_s_for_1000", f"calls/s {per}", lambda point: calls(point) / sheet.price * PER, words.figure),
@@ -119,10 +117,6 @@ def _priced(result: Result, sheet: Sheet) -> Tabled:
         Column("limited", None, lambda point: int(point.limited)),
     ]
     return tabled("price", columns, result.points, caption=f"For the price, {per}")
-
-
-def _load_of(name: str, point: Point) -> Any:
-    return point.at.values()[name]
 
 
 def _calls_per_second(run: Run) -> float:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import bisect
 import itertools
-from collections.abc import Iterable, Sequence
-from typing import TypeVar
+from collections.abc import Callable, Iterable, Sequence
+from functools import partial
+from typing import Any, TypeVar
 
 from controller.timeline.thresholds import DOMINATED_MARK
 from experiments.report import words
+from experiments.report.parts import Column
 from experiments.result.schema import CallTime, Latency, Point, Result, Run, SizedLatency
 
 LIMITED = "GENERATOR-LIMITED"
@@ -35,6 +37,15 @@ def named(point: Point, result: Result) -> str:
 def load(point: Point, axis: str) -> str:
     """What is on the axis: "4 clients"."""
     return point.at.on(axis)
+
+
+def load_columns(result: Result, point_of: Callable[[Any], Point] = lambda row: row) -> list[Column[Any]]:
+    """The load of a row's point, for the CSV."""
+
+    def of(name: str, row: Any) -> Any:
+        return point_of(row).at.values()[name]
+
+    return [Column(name, None, partial(of, name)) for name in result.points[0].at.values()]
 
 
 def held(name: str) -> str:

@@ -68,18 +68,14 @@ def _rows(result: DedupResult) -> list[_Row]:
 
 
 def _of_cut(cut: str, row: _Row) -> float | None:
-    return _expected(row[1], cut)
+    return _expected(cut, row[1])
 
 
 def _ratios(result: DedupResult) -> Section:
-    def packed(run: DedupRun) -> float | None:
-        cdc = run.cut("CDC")
-        return None if cdc is None else cdc.with_compression
-
     columns: tuple[Column[_Row], ...] = (
         _NAME,
         *(Column(f"expected_{cut.lower()}", cut, partial(_of_cut, cut), ratio_text) for cut in CUTS),
-        Column("expected_cdc_compressed", "CDC, compressed", lambda row: packed(row[1]), ratio_text),
+        Column("expected_cdc_compressed", "CDC, compressed", lambda row: _compressed(row[1]), ratio_text),
         Column("storage", "the storage", lambda row: row[1].ratio, ratio_text, missing=ratio_text(None)),
         Column("stated", "it states", lambda row: row[1].stated, ratio_text, missing=""),
     )
@@ -96,8 +92,8 @@ def _ratios(result: DedupResult) -> Section:
 def _plot(result: DedupResult) -> Plot:
     """Ratios over several powers of ten: dots on a logarithmic axis."""
     rows = _rows(result)
-    marks: list[tuple[str, str, Callable[[DedupRun], float | None]]] = [("4K fixed", "s", lambda run: _expected(run, "4K")), ("128K fixed", "D", lambda run: _expected(run, "128K")),
-             ("content-defined", "o", lambda run: _expected(run, "CDC")), ("the storage", "*", lambda run: run.ratio)]  # fmt: skip
+    marks: list[tuple[str, str, Callable[[DedupRun], float | None]]] = [("4K fixed", "s", lambda run: _expected("4K", run)), ("128K fixed", "D", lambda run: _expected("128K", run)),
+             ("content-defined", "o", lambda run: _expected("CDC", run)), ("the storage", "*", lambda run: run.ratio)]  # fmt: skip
     numbers: list[tuple[Cell, ...]] = []
     with drawing():
         figure, (axes,) = new_figure(height=1.2 + 0.42 * len(rows))
@@ -112,7 +108,7 @@ def _plot(result: DedupResult) -> Plot:
         axes.set_ylim(len(rows) - 0.5, -0.5)
         axes.set_xlabel("bytes written for each byte kept")
         legend_beside(axes)
-    far = [name for name, run in rows if (cdc := _expected(run, "CDC")) and run.ratio and run.ratio < cdc / 2]
+    far = [name for name, run in rows if (cdc := _expected("CDC", run)) and run.ratio and run.ratio < cdc / 2]
     sentence = (
         f"Under half of what content-defined chunks can make: {words.listed(far)}." if far
         else "Nowhere under half of what content-defined chunks can make, where the storage reports it."
@@ -121,7 +117,7 @@ def _plot(result: DedupResult) -> Plot:
                 series=Series(name="reduction", header=("data", "by", "ratio"), rows=tuple(numbers)))  # fmt: skip
 
 
-def _expected(run: DedupRun, cut: str) -> float | None:
+def _expected(cut: str, run: DedupRun) -> float | None:
     one = run.cut(cut)
     return None if one is None else one.ratio
 
@@ -537,11 +533,7 @@ def _allocated(root: Path) -> int:
 
 
 def _expected_figure(cut: str, *, aside: bool = True) -> Figure:
-    def of(run: DedupRun) -> float | None:
-        one = run.cut(cut)
-        return None if one is None else one.ratio
-
-    return _ratio_figure(f"expected_{cut.lower()}", f"expected {cut}", of, aside=aside)
+    return _ratio_figure(f"expected_{cut.lower()}", f"expected {cut}", partial(_expected, cut), aside=aside)
 
 
 def _ratio_figure(
