@@ -7,6 +7,7 @@ import io
 import random
 import re
 import struct
+import tracemalloc
 import zipfile
 from collections import Counter
 from datetime import datetime
@@ -121,6 +122,24 @@ def test_xlsx_shows_cells_as_people_see_them() -> None:
     out = read(workbook(f"<row>{cells}</row><row/>"))
     shown = "plain\trich no\tinline\t11.99\t2020-01-01\t2020-01-01 12:00:00\t12.5%\tTRUE\tformula\tin a value"
     assert out.text.splitlines() == ["Secret", shown, "remark"]
+
+
+def test_a_long_string_that_a_row_repeats_with_words_is_not_in_memory_as_often() -> None:
+    """A format with words makes each cell's text a new one; a row of them comes in lines of about a million characters."""
+    styles = f'<styleSheet xmlns="{S}"><numFmts><numFmt numFmtId="164" formatCode="@&quot; words&quot;"/></numFmts>'
+    more = {
+        "xl/styles.xml": f'{styles}<cellXfs><xf numFmtId="164"/></cellXfs></styleSheet>',
+        "xl/sharedStrings.xml": f'<sst xmlns="{S}"><si><t>{"long " * 20_000}</t></si></sst>',
+    }
+    data = workbook("<row>" + '<c s="0" t="s"><v>0</v></c>' * 1_000 + "</row>", **more)
+    tracemalloc.start()
+    try:
+        found = read(data, Limits(text_characters=3_000_000))
+        assert tracemalloc.get_traced_memory()[1] < 30_000_000
+    finally:
+        tracemalloc.stop()
+    assert found.state is TextState.TRUNCATED_BY_LIMIT
+    assert "long words" in " ".join(found.text[-2_000_000:].split())
 
 
 def test_xlsx_says_who_commented() -> None:

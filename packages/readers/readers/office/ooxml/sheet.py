@@ -171,11 +171,7 @@ def lines(package: Package, name: str, title: str, book: Workbook) -> Iterator[s
     told: set[str] = set()
     around = plain.Around(package.pieces(name))
     for row in plain.rows(around):
-        if texts := _plain_row(row, book):
-            if sum(map(len, texts)) > _ROW_CHARACTERS:
-                yield from _row(texts)
-            else:
-                yield "\t".join(texts)
+        yield from _plain_row(row, book)
     for element in elements(around.pieces(), "row", "headerFooter", "dataValidation", *_ASIDE):
         name = local(element)
         if name == "row":
@@ -253,11 +249,11 @@ def _with_formula(formula: str, kind: str, value: str, shown: str, book: Workboo
     return " ".join(filter(None, (shown, *(text.replace('""', '"') for text in found if text != shown))))
 
 
-def _plain_row(cells: Sequence[plain.Cell], book: Workbook) -> list[str]:
-    """What the cells of a row show that were parsed without a tree, empty ones left out. A loop without calls for the most frequent
-    kinds, because this is most of a workbook's time."""
+def _plain_row(cells: Sequence[plain.Cell], book: Workbook) -> Iterator[str]:
+    """As `_row`, for cells that were parsed without a tree. A loop with few calls for the most frequent kinds, because this is most of
+    a workbook's time."""
     strings, looks, start = book.strings, book.looks, book.start
-    several = len(strings)
+    several, characters = len(strings), 0
     out: list[str] = []
     for _, attributes, formula, value, string in cells:
         if formula and (not value or value in _NO_RESULT or "HYPERLINK(" in formula):
@@ -283,7 +279,12 @@ def _plain_row(cells: Sequence[plain.Cell], book: Workbook) -> list[str]:
                 text = _shown(kind, style, plain.plain(value or string), book)
         if text:
             out.append(text)
-    return out
+            characters += len(text)
+            if characters > _ROW_CHARACTERS:
+                yield "\t".join(out)
+                out, characters = [], 0
+    if out:
+        yield "\t".join(out)
 
 
 def _shown(kind: str, style: str, value: str, book: Workbook) -> str:
