@@ -1,4 +1,4 @@
-"""`edbench bench scale-up|scale-out|r1|knee|job-types`: experiments. Its other commands: `storage_tests.commands`, `cli.plan`."""
+"""`edbench bench scale-up|scale-out|tune|sweep|r1|knee|job-types`: experiments. Its other commands: `storage_tests.commands`, `cli.plan`."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import typer
 
 from cli import options as opt
+from cli.automation import Automation
 from cli.context import CommandContext, shared, with_options
 from cli.output import await_answer, flush, table
 from cli.tree import Commands
@@ -18,12 +19,15 @@ from core.errors import UsageError
 from core.settings import Settings, parse_bytes
 from experiments.orders import (
     ALIKE,
+    TUNED_ALIKE,
     JobTypesOrder,
     KneePoints,
     R1Points,
     ScaleOutPoints,
     ScaleUpPoints,
     StudyOrder,
+    SweepPoints,
+    TunePoints,
     fitting_rows,
     r1_rows,
 )
@@ -31,14 +35,14 @@ from experiments.orders import (
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from experiments.kinds import Kind
+    from experiments.kinds import Kind, Stages
     from experiments.result.schema import Result
     from experiments.workloads.discovery.observed import Array
 
 commands = Commands()
 
 
-class Study(StudyOrder):
+class Study(StudyOrder, Automation):
     """The options of these commands besides the points."""
 
     listen: opt.Listen = None
@@ -70,8 +74,12 @@ def scale_up(
     from experiments.workloads.discovery.result import PointSpec
 
     settings = _settings(ctx, study, order)
-    counts, seed = opt.numbers(points.workers, "--workers"), opt.given_seed(points.seed)
-    plan = kind(PointSpec(1, 1, settings.slots), counts, repeats=study.repeats, seed=seed)
+    base = PointSpec(1, 1, settings.slots)
+    if points.stages is not None:
+        plan: Kind = given_stages(ctx, "workers", points.stages).on(base)
+    else:
+        counts, seed = opt.numbers(points.workers, "--workers"), opt.given_seed(points.seed)
+        plan = kind(base, counts, repeats=study.repeats, seed=seed)
     measured(shared(ctx), settings, corpus, plan, study, order)
 
 
@@ -98,6 +106,59 @@ def scale_out(
     counts, seed = opt.numbers(points.databases, "--databases"), opt.given_seed(points.seed)
     plan = kind(PointSpec(1, points.workers, settings.slots), counts, repeats=study.repeats, seed=seed)
     measured(shared(ctx), settings, corpus, plan, study, order, copies=points.source_copies)
+
+
+@commands.add("tune", "edbench bench tune --corpus c --workers 2 --repeats 6", order=TUNED_ALIKE)
+def tune(
+    ctx: typer.Context,
+    *,
+    corpus: opt.Corpus,
+    points: TunePoints,
+    study: Study,
+    order: DiscoveryOrder,
+) -> None:
+    """Find settings that distribute tasks better for so many workers.
+
+    The command tries settings of batch and split sizes, window, order and index streams by successive halving: each round runs those
+    that are left twice as often as the round before, and the better half stays. Then it runs the last one and the default
+    --repeats times again, and reports the gain with its interval from these runs alone; use 5 repeats or more.
+    """
+    from controller.jobs.distribution import DEFAULT
+    from experiments.kinds import Halving
+    from experiments.workloads.discovery import ABOUT
+    from experiments.workloads.discovery.result import PointSpec
+    from experiments.workloads.discovery.setting import drawn, named
+
+    settings, seed = _settings(ctx, study, order), opt.given_seed(points.seed)
+    found = named(points.setting) if points.setting else drawn(points.candidates, points.workers * settings.slots, seed)
+    loads = [PointSpec(1, points.workers, settings.slots, setting=setting) for setting in (DEFAULT, *found)]
+    plan = Halving(loads, repeats=study.repeats, seed=seed, rate=ABOUT.rate)
+    measured(shared(ctx), settings, corpus, plan, study, order)
+
+
+@commands.add("sweep", "edbench bench sweep --corpus c --axis 'fsync=none|file' --workers 2", order=ALIKE)
+def sweep(
+    ctx: typer.Context,
+    *,
+    corpus: opt.Corpus,
+    points: SweepPoints,
+    study: Study,
+    order: DiscoveryOrder,
+) -> None:
+    """Compare settings: every combination of the axes.
+
+    An axis is an option of the job (fsync, layout, single-pass, batch-mb and the others that distribute tasks), or a mount: the name of
+    mount options that each worker's host configures for itself (EDBENCH_REMOUNT). The last line is the path of the report.
+    """
+    from experiments.kinds import Grid
+    from experiments.workloads.discovery.result import PointSpec
+    from experiments.workloads.discovery.setting import crossed
+
+    settings = _settings(ctx, study, order)
+    found = crossed(points.axis or (), points.mount_options)
+    loads = [PointSpec(1, points.workers, settings.slots, setting=setting) for setting in found]
+    plan = Grid("sweep", "setting", loads, repeats=study.repeats, seed=opt.given_seed(points.seed))
+    measured(shared(ctx), settings, corpus, plan, study, order)
 
 
 @commands.add("r1", "edbench bench r1 --corpus c --workers 10,30 --repeats 5", order=ALIKE)
@@ -161,6 +222,17 @@ def knee(
     measured(shared(ctx), settings, corpus, plan, study, order)
 
 
+def given_stages(ctx: typer.Context, axis: str, text: str, *others: str) -> Stages:
+    """Those of --stages. Raises UsageError for options that it replaces: the axis, repeats, `others`."""
+    from experiments.kinds import parse_stages
+
+    for name in (axis, "repeats", *others):
+        if opt.given(ctx, name):
+            option = name.replace("_", "-")
+            raise UsageError(f"--stages and --{option} exclude each other: stages have loads and times", field="stages")
+    return parse_stages(text, axis)
+
+
 def _settings(ctx: typer.Context, study: Study, order: DiscoveryOrder) -> Settings:
     settings = shared(ctx).settings()
     engine, filer = order.index_engine, order.filer
@@ -195,20 +267,22 @@ def measured(
     """Run the experiment and print its result; the path of the report is the last line. `more` prints other tables. Raises what
     `conduct` does."""
     result, directory = carry_out(context, settings, corpus, plan, study, order, copies=copies)
-    print_result(context, result, directory, more)
+    print_result(context, result, directory, study, more)
 
 
 def print_result(
     context: CommandContext,
     result: Result,
     directory: Path,
+    files: Automation,
     more: Callable[[Console, Result], None] | None = None,
 ) -> None:
     """Print an experiment's table, finish its package, and print the document where it is asked for; the path of the report is
-    the last line."""
+    the last line. Then write the files for automation. Raises BoundsBroken."""
     from cli.study import show_study
     from experiments.package.check import finish
     from experiments.result.codec import to_json
+    from experiments.workloads import about
 
     show_study(context.people, result)
     if more is not None:
@@ -217,6 +291,8 @@ def print_result(
     context.document(to_json(result))
     flush()
     context.last_line(str(page))
+    seconds = sum(run.elapsed_s for point in result.points for run in point.repeats)
+    files.settle(about(result.workload).titled(result.kind), result.verdict, result.bounds, seconds, context.env)
 
 
 def carry_out(
@@ -245,6 +321,7 @@ def carry_out(
     from experiments.workloads.discovery.site import Site
     from experiments.workloads.discovery.workload import Discovery
 
+    study.begin(Discovery.about.titled(plan.name))
     bank = read_bank(study.passwords) if study.passwords else None
     cache = opt.declared_cache(study.filer_cache, settings)
     cap = None if study.null_memory is None else parse_bytes(study.null_memory, "--null-memory")
@@ -254,9 +331,8 @@ def carry_out(
     with progress_display(context.err) as display:
         load = Load(
             options=dataclasses.replace(
-                JobOptions(),
+                order.distributed(JobOptions()),
                 single_pass=order.single_pass,
-                index_streams=order.index_streams,
                 time_zone=checked_zone(order.time_zone),
                 fsync=order.fsync,
                 layout=order.layout,
@@ -282,7 +358,7 @@ def carry_out(
                 baseline=not study.no_baseline,
                 array=array,
             )
-            return conduct(discovery, plan, study.min_seconds)
+            return conduct(discovery, plan, study.min_seconds, fail_if=study.fail_if or ())
 
 
 @commands.add("job-types", "edbench bench job-types --corpus c --workers 2 --repeats 5")
@@ -294,6 +370,7 @@ def job_types(
     listen: opt.Listen = None,
     wait: opt.Wait = None,
     storage: opt.StorageRoot = None,
+    automation: Automation,
 ) -> None:
     """Compare the load of the four types of jobs.
 
@@ -333,5 +410,7 @@ def job_types(
             ways=Ways(listen=listen, wait=wait),
         )
         grid = Grid("sweep", "type", points, repeats=order.repeats, seed=opt.given_seed(order.seed))
-        result, directory = conduct(JobTypes(stage, source, corpus.absolute()), grid, order.min_seconds)
-    print_result(context, result, directory)
+        job_types = JobTypes(stage, source, corpus.absolute())
+        automation.begin(job_types.about.titled(grid.name))
+        result, directory = conduct(job_types, grid, order.min_seconds, fail_if=order.fail_if or ())
+    print_result(context, result, directory, automation)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from cli import options as opt
+from cli.automation import Automation
 from cli.bench import print_result
 from cli.context import shared, with_options
 from cli.output import await_answer, table
@@ -44,6 +45,7 @@ def day(
     listen: opt.Listen = None,
     wait: opt.Wait = None,
     storage: opt.StorageRoot = None,
+    automation: Automation,
 ) -> None:
     """Find how many matters a day the storage carries.
 
@@ -97,8 +99,9 @@ def day(
             *(settings, source, load, site), schedule=drawn, sources=sources, within=order.within, filer_cache=cache,
             predicted=None if prediction is None else dataclasses.asdict(prediction), baseline=not order.no_baseline,
         )  # fmt: skip
-        result, directory = conduct(workload, plan, order.min_seconds)
-    print_result(context, result, directory, _show_tables)
+        automation.begin(workload.about.titled(plan.name))
+        result, directory = conduct(workload, plan, order.min_seconds, fail_if=order.fail_if or ())
+    print_result(context, result, directory, automation, _show_tables)
 
 
 def read_day(path: Path) -> DayResult:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import typer
 
 from cli import options as opt
+from cli.automation import Automation
 from cli.context import CommandContext, shared, with_options
 from cli.output import await_answer, flush
 from cli.tree import Commands
@@ -38,9 +39,11 @@ def discover(
     storage: opt.StorageRoot = None,
     serve: opt.Serve = False,
     serve_port: opt.ServePort = opt.PORT,
+    automation: Automation,
 ) -> None:
     """The command starts PostgreSQL, the broker and the workers unless EDBENCH_DATABASES is set. Ctrl-C pauses the job. The
-    exit status is 1 when another command cancels the job, 0 when another command pauses it.
+    exit status is 1 when another command cancels the job, 0 when another command pauses it, 3 when a figure is beyond a bound of
+    --fail-if.
 
     The last line of the table is the job's id. With --databases 2 and more it is the id of the group of simultaneous jobs,
     which every command accepts as JOB; the GB/hour of a group is the sum of its jobs over the elapsed time of the longest.
@@ -56,7 +59,8 @@ def discover(
     if settings.embedded:
         refuse_no_ocr(plan.options.ocr)
     scaling = Scaling(workers, opt.given(ctx, "workers"), slots, order.databases)
-    _discover(context, settings, source, plan, scaling, serve_port if serve else None)
+    automation.begin("discover")
+    _discover(context, settings, source, plan, scaling, serve_port if serve else None, automation)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -76,6 +80,7 @@ def _discover(
     plan: DiscoveryPlan,
     scaling: Scaling,
     page: int | None,
+    automation: Automation,
 ) -> None:
     from cli.installation import installation  # the database's libraries are slow to import
     from cli.serve import page_during
@@ -100,7 +105,7 @@ def _discover(
         refuse_no_common_arbiter(databases, installed.settings, ours=installed.embedded)
         workers, slots = (scaling.workers, settings.slots) if installed.embedded else crew_of(databases[0])
         jobs = create_discovery(databases, filer, settings, source, plan, workers=workers, slots=slots)
-        follow(context, installed, jobs, workers=workers, slots=slots)
+        follow(context, installed, jobs, workers=workers, slots=slots, automation=automation)
 
 
 def refuse_scaling(workers: int | None, slots: int | None) -> None:
@@ -121,10 +126,12 @@ def follow(
     *,
     workers: int,
     slots: int,
+    automation: Automation | None = None,
 ) -> None:
     """Wait for a job or group, then print its summary with the id as the last line, or its document.
 
-    Raises RunFailed when a job is suspended, cancelled, failed or does not add up; Interrupted after Ctrl-C or SIGTERM.
+    Raises RunFailed when a job is suspended, cancelled, failed or does not add up, BoundsBroken for a bound of --fail-if;
+    Interrupted after Ctrl-C or SIGTERM.
     """
     from cli.progress import progress_display
     from cli.summary import show_result
@@ -170,6 +177,9 @@ def follow(
             raise Interrupted(f"job {called} is {state}")
         if untraced:
             raise RunFailed(f"the job is complete, but its trace is not: {untraced[0]}")
+        if state.over:
+            first = f"job {called}: {result.gb_per_hour_discovered:,.1f} GB/hour discovered, {state}"
+            (automation or Automation()).settle("discover", first, result.bounds, result.elapsed_s, context.env)
     except SystemFault:
         context.say(f"job {called} waits: remove the cause, then `edbench job resume {called}`")
         raise

@@ -16,12 +16,12 @@ from typer.exceptions import TyperException
 from typer.main import get_command
 
 from cli.tree import Entry, Group
-from core.errors import EdbenchError, Interrupted, UsageError
+from core.errors import BoundsBroken, EdbenchError, Interrupted, UsageError
 from core.extensions import extensions
 from core.program.urls import without_logins
 from core.program.whole import missing_extra
 
-OK, FAILED, USAGE, INTERRUPTED = 0, 1, 2, 130
+OK, FAILED, USAGE, BROKEN, INTERRUPTED = 0, 1, 2, 3, 130
 
 # The commands of daily work first, then the groups in the order of the work. Packages add modules to them (core.extensions).
 ROOT = (
@@ -87,7 +87,7 @@ def make_app() -> Group:
 
 
 def main(argv: Sequence[str], env: Mapping[str, str]) -> int:
-    """Run one command; its exit status: 0, 1 failed run, 2 usage, 130 interrupted. Errors are one line on stderr."""
+    """Run one command; its exit status: 0, 1 failed run, 2 usage, 3 a bound of --fail-if broken, 130 interrupted. Errors are one line on stderr."""
     debug = env.get("EDBENCH_DEBUG", "") not in ("", "0")
     try:
         status = make_app()(args=list(argv), prog_name="edbench", obj=env, standalone_mode=False)
@@ -117,6 +117,8 @@ def _meaning(error: BaseException) -> tuple[str, int]:
     """The message of an error, and the exit status."""
     if isinstance(error, UsageError):
         return str(error), USAGE
+    if isinstance(error, BoundsBroken):
+        return str(error), BROKEN
     if isinstance(error, Interrupted):
         return f"interrupted: {error}", INTERRUPTED
     if isinstance(error, KeyboardInterrupt):

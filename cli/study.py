@@ -19,6 +19,8 @@ def show_study(console: Console, result: Result) -> None:
     console.print(result.verdict, markup=False, soft_wrap=True)
     for line in advice_on(result.labels):
         console.print(f"  {line}", markup=False, soft_wrap=True)
+    for outcome in result.bounds:
+        console.print(outcome.line, markup=False, soft_wrap=True)
     console.print()
     from experiments.report.sections import point_columns  # draws: slow to come
 

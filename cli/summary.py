@@ -115,6 +115,7 @@ def _result_rows(of: Figures) -> list[tuple[str, str]]:
         ),
         ("index", f"{bytes_text(of.index_bytes)}{_written(of)}, {of.index_engine}"),
         ("run with", f"{of.workers} x {of.slots} slots, {passes}, fsync {of.fsync}"),
+        *([("distribution", str(of.distribution))] if of.distribution and of.distribution.chosen else []),
         *call_time_rows(of.call_time),
         *io_rows(of.io),
         *([("passwords", f"{bank.count:,}, bank {bank.digest[:8]}")] if bank.count else []),
@@ -123,6 +124,7 @@ def _result_rows(of: Figures) -> list[tuple[str, str]]:
         *(("trace", trace_text(job.trace)) for job in of.each if job.trace is not None),
         ("labels", "; ".join(of.labels)),
         *(("what to do", line) for line in advice_on(of.labels)),
+        *(("bound", outcome.line) for outcome in of.bounds),
     ]
 
 

@@ -39,6 +39,7 @@ RUN_DATABASE = re.compile(r"edbench_run_([0-9a-f]{16})_[0-9]{1,2}")
 
 Run = Annotated[str, Meta(pattern=r"\A[0-9a-f]{16}\Z")]
 Name = Annotated[str, Meta(pattern=r"\A[A-Za-z0-9][A-Za-z0-9._-]{0,62}\Z")]  # of a host, in names of queues and workers
+MOUNT = "[A-Za-z0-9][A-Za-z0-9._,=-]{0,62}"  # the name of a mount in a member's own configuration
 Root = Literal["storage", "evidence", "null"]
 Databases = Annotated[int, Meta(ge=1, le=MOST_DATABASES)]
 
@@ -71,6 +72,9 @@ class Lease(_Order, frozen=True, kw_only=True):
     place: Place  # the run's storage root
     filer: Place | str = "none"  # emulated: a profile of the product's by name, a file, or OWN
     hosts: Annotated[tuple[Name, ...], Meta(max_length=512)] = ()  # as `Settings.hosts`: this one first
+    mount: Annotated[str, Meta(pattern=rf"\A{MOUNT}\Z")] | None = (
+        None  # mount the storage as the member's configuration has it (worker.member.remount)
+    )
 
 
 class Return(_Order, frozen=True, kw_only=True):
@@ -123,7 +127,7 @@ class Act(_Order, frozen=True, kw_only=True):
     it."""
 
     run: Run
-    deed: Literal["write", "read", "remove", "forget"]
+    deed: Literal["write", "read", "mixed", "remove", "forget"]
     shares: Annotated[
         tuple[tuple[int, int], ...], Meta(max_length=MOST_CLIENTS)
     ]  # of each process: first, one past the last

@@ -28,6 +28,10 @@ class RunFailed(EdbenchError):
     """The command did its work and the answer is bad, or it could not finish (exit status 1)."""
 
 
+class BoundsBroken(RunFailed):
+    """The command did its work, and a figure is beyond a bound that the user gave with --fail-if (exit status 3)."""
+
+
 class SystemFault(EdbenchError):
     """Something under the job is broken; the job is suspended and can be resumed."""
 

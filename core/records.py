@@ -158,6 +158,13 @@ class Priority(enum.StrEnum):
     HIGH = "high"
 
 
+class TaskOrder(enum.StrEnum):
+    """Which of a job's pending tasks are sent first."""
+
+    LARGEST = "largest"  # so that no large one is left at the end of a phase
+    FAIR = "fair"  # in random order: a custodian with small files does not wait for one with large files
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JobOptions:
     """What a job was created with; stored with it, so that every worker on every host agrees."""
@@ -185,7 +192,17 @@ class JobOptions:
     null: bool = False  # on null storage: what is published and read by no task again is discarded (decision 0049)
     hold_before: Phase | None = None  # the barrier into this phase is crossed only when the requester releases the job
     priority: Priority = Priority.NORMAL
+    task_order: TaskOrder = TaskOrder.LARGEST
+    window_factor: int | None = (
+        None  # tasks sent and not done, for each live slot, at most; None: 2 to 8, as tasks are long
+    )
+    phase_slots: dict[Phase, int] = field(default_factory=dict)  # tasks of a phase at a time at most, by phase
+    most_tasks: int | None = None  # tasks of the job at a time at most, in every phase
+    reserve_slots: int | None = (
+        None  # that jobs of other clients leave free while this one runs; without a client, of other types
+    )
     time_zone: str = DEFAULT_ZONE  # of dates that note none
+    fail_if: tuple[str, ...] = ()  # bounds on its figures (core.bounds)
     load_file: bool = False  # the source was made of one (core.imported)
     of_type: TypeOptions | None = None  # of a job whose type a package registers (core.job_types)
 
@@ -200,6 +217,11 @@ class JobOptions:
         if self.of_type is not None:
             return types_of(self.of_type).phases[self.type]
         return tuple(p for p in _OWN_PHASES if p is not Phase.OCR or self.ocr.asked)
+
+    def at_a_time(self, phase: Phase) -> int | None:
+        """The most tasks of this phase at a time, as `demand` in sql/queries/tasks.sql has it; None: no limit."""
+        streams = self.index_streams if phase is Phase.INDEX else None
+        return min(filter(None, (streams, self.phase_slots.get(phase), self.most_tasks)), default=None)
 
     def of(self, kind: builtins.type[T]) -> T:
         """The options of a registered type. Raises PackageMissing; TypeError where the job is of another type."""

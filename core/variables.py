@@ -52,6 +52,11 @@ _ALL = (
         "what the filer itself can cache, such as `16GB` (`0B`: nothing), for the label `CACHED`"
         " ([labels.md](labels.md)); unset: not known",
     ),
+    Variable(
+        "EDBENCH_REMOUNT",
+        "of a worker: a TOML file with the commands that mount the storage with other options for `bench sweep`"
+        " ([experiments.md](experiments.md#mount-options)); unset: none",
+    ),
     Variable("EDBENCH_SLOT_MEMORY_MB", "private memory of a slot, in MB", "1024"),
     Variable("EDBENCH_STALL_S", "seconds without progress outside an item after which a slot is killed", "600"),
     Variable("EDBENCH_GRACE_S", "seconds that a running task gets to finish when its worker is stopped", "10"),

@@ -12,9 +12,10 @@ from typing import Any, Protocol, TypeVar
 
 from core.errors import UsageError
 from core.operations import Op
+from core.options.tuning import MOST_SECONDS
 from experiments.orders import LEAST_LEVELS, MOST_LEVELS
 from experiments.result.codec import decode
-from experiments.result.schema import At, Knee, Run
+from experiments.result.schema import At, Knee, Run, Tuning
 from experiments.workload import About
 
 
@@ -32,6 +33,7 @@ class Findings:
     runs: dict[At, list[Run]]
     knee: Knee | None = None
     peak: int | None = None  # what levels of load are parts of
+    tuning: Tuning | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,6 +63,7 @@ class Plan:
     levels: int | None = None  # of load, up to the peak
     peak: int | None = None  # as given; None: it is looked for
     search: Search | None = None  # of a profile, after its points
+    stages: tuple[tuple[int, float], ...] | None = None  # of load: how much, and for how many seconds
 
 
 class Kind(Protocol):
@@ -410,6 +413,127 @@ class LoadLevels:
         return dataclasses.replace(self._base, **{self.axis: percent, "peak": peak})
 
 
+_STAGE = re.compile(r"([0-9]{1,4})x([0-9]{1,9}(?:\.[0-9]{1,3})?)(s|m|h)")
+_TIMES = {"s": 1.0, "m": 60.0, "h": 3_600.0}
+_MOST_RUNS = 10_000  # of a stage
+
+Stage = tuple[int, float]  # load and seconds
+
+
+def parse_stages(text: str, axis: str) -> Stages:
+    """`1x5m,4x10m` as stages on an axis; raises UsageError."""
+    out: list[Stage] = []
+    for part in (one.strip() for one in text.split(",")):
+        match = _STAGE.fullmatch(part)
+        if match is None:
+            raise UsageError(f"--stages: {part[:40]!r} is not LOADxTIME; write 1x5m,4x10m (s, m or h)", field="stages")
+        out.append((int(match[1]), float(match[2]) * _TIMES[match[3]]))
+    stages = Stages(axis, out)
+    stages.check()
+    return stages
+
+
+class Stages:
+    """Load that changes by time: so much on one axis for at least so long, then the next; everything else of the base stays.
+
+    A workload's runs end by themselves, so a stage repeats its run until their elapsed times add up to its duration; the last run is
+    finished. Stages keep their order: the state that one leaves in caches and on the storage is what the next begins with.
+    """
+
+    name = "stages"
+    order = "that of the stages; a stage repeats its run until its time is over"
+
+    def __init__(self, axis: str, stages: Sequence[Stage], base: At | None = None) -> None:
+        """`base`: the load of which one number is replaced; None: not known yet (`on`)."""
+        self.axis, self._stages, self._base = axis, tuple(stages), base
+
+    def on(self, base: At) -> Stages:
+        """The same stages of this load."""
+        return Stages(self.axis, self._stages, base)
+
+    @property
+    def loads(self) -> list[int]:
+        """Of each stage."""
+        return [load for load, _ in self._stages]
+
+    def check(self) -> None:
+        """Raises UsageError for stages that make no sense."""
+        if not self._stages or min(self.loads) < 1 or not all(0 < time <= MOST_SECONDS for _, time in self._stages):
+            raise UsageError("--stages: a stage has a load of at least 1 and a time above 0", field="stages")
+        if len(set(self.loads)) < len(self._stages):
+            raise UsageError("--stages: two stages have the same load; give each load once", field="stages")
+
+    def plan(self) -> Plan:
+        """The base and the stages."""
+        points = () if self._base is None else (self._base.values(),)
+        return Plan(kind=self.name, axis=self.axis, points=points, repeats=1, stages=self._stages)
+
+    def points(self) -> Sequence[At]:
+        """One for each stage."""
+        self.check()
+        return [self._at(load) for load, _ in self._stages]
+
+    def run(self, measure: Measure) -> Findings:
+        """Stage by stage."""
+        runs: dict[At, list[Run]] = {}
+        for load, seconds in self._stages:
+            own = runs.setdefault(self._at(load), [])
+            while sum(run.elapsed_s for run in own) < seconds and len(own) < _MOST_RUNS:
+                own.append(measure(self._at(load), len(own)))
+        return Findings(runs=runs)
+
+    def _at(self, load: int) -> At:
+        if self._base is None:
+            raise ValueError("the stages have no load yet")
+        return dataclasses.replace(self._base, **{self.axis: load})
+
+
+class Halving:
+    """The best of several settings by successive halving, and what it gains over the default, the first of `points`.
+
+    Each round measures every setting that is left, and twice as often as the round before; the better half by the median of the
+    workload's rate stays (K. Jamieson and A. Talwalkar, AISTATS 2016, with repeats as the resource). A setting that won by chance
+    would look better than it is, so that the last one and the default are run again, `repeats` times, and only these are compared.
+    """
+
+    name = "tune"
+    axis = "setting"
+
+    def __init__(self, points: Sequence[At], *, repeats: int, seed: int, rate: Callable[[Run], float]) -> None:
+        self.order = (
+            f"random within each round of repeats, seed {seed}; rounds of successive halving, then the comparison"
+        )
+        self._points, self._repeats, self._seed, self._rate = tuple(points), repeats, seed, rate
+
+    def plan(self) -> Plan:
+        """Settings, repeats and seed."""
+        points = tuple(point.values() for point in self._points)
+        return Plan(kind=self.name, axis=self.axis, points=points, repeats=self._repeats, seed=self._seed)
+
+    def points(self) -> Sequence[At]:
+        """All settings. Raises UsageError where there is nothing to compare."""
+        if len(set(self._points)) < max(2, len(self._points)):
+            raise UsageError("tune requires settings that differ from the default and from each other")
+        return self._points
+
+    def run(self, measure: Measure) -> Findings:
+        """The rounds, then the comparison."""
+        runs: dict[At, list[Run]] = {point: [] for point in self._points}
+        left, rounds, times = list(self._points[1:]), list[tuple[int, ...]](), 1
+        while len(left) > 1:
+            rounds.append(tuple(self._points.index(point) for point in left))
+            self._measure(left, times, runs, measure)
+            left.sort(key=lambda point: -statistics.median(map(self._rate, runs[point])))
+            left, times = left[: -(-len(left) // 2)] if len(left) > 2 else left[:1], 2 * times
+        self._measure([self._points[0], left[0]], self._repeats, runs, measure)
+        tuning = Tuning(default=0, best=self._points.index(left[0]), rounds=tuple(rounds), compared=self._repeats)
+        return Findings(runs=runs, tuning=tuning)
+
+    def _measure(self, points: Sequence[At], times: int, runs: dict[At, list[Run]], measure: Measure) -> None:
+        for point, _ in shuffled(points, times, self._seed + sum(map(len, runs.values()))):
+            runs[point].append(measure(point, len(runs[point])))
+
+
 _MOST = 10_000  # repeats, or points: a plan from elsewhere is not gone through for ever
 
 
@@ -430,6 +554,16 @@ def kind_of(plan: Plan, about: About) -> Kind:
         load = LoadLevels(points[0], plan.levels, repeats=plan.repeats, seed=plan.seed, rate=about.rate, peak=plan.peak)
         load.points()  # refuses what no command makes
         return load
+    if plan.kind == Stages.name:
+        if not plan.stages or len(points) != 1 or len(plan.stages) > _MOST:
+            raise UsageError("the plan of stages has a start and stages")
+        stages = Stages(plan.axis, plan.stages, points[0])
+        stages.points()
+        return stages
+    if plan.kind == Halving.name and plan.seed is not None:
+        halving = Halving(points, repeats=plan.repeats, seed=plan.seed, rate=about.rate)
+        halving.points()
+        return halving
     if plan.kind == PROFILE and plan.seed is not None and (points or plan.search):
         cases = Cases(plan.axis, points, repeats=plan.repeats, seed=plan.seed, search=plan.search, about=about)
         cases.points()  # refuses what no command makes

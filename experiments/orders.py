@@ -10,7 +10,8 @@ from typing import Annotated
 
 from pydantic import Field
 
-from controller.jobs.orders import Metavar
+from controller.jobs.distribution import Distribution
+from controller.jobs.orders import FailIf, Metavar
 from core.document import TEXT, Order
 from core.errors import UsageError
 from core.options.choices import DEFAULT_ZONE
@@ -19,7 +20,8 @@ from core.settings import numbers
 from experiments.result.steady import MIN_SECONDS
 
 # Options of a discovery that an experiment may not vary.
-ALIKE = ("single_pass", "index_streams", "time_zone", "fsync", "layout", "index_engine", "filer")
+ALIKE = (*Distribution.model_fields, "single_pass", "time_zone", "fsync", "layout", "index_engine", "filer")
+TUNED_ALIKE = tuple(name for name in ALIKE if name not in Distribution.model_fields)  # where the distribution varies
 DEFAULT_REPEATS = 5
 LEAST_LEVELS, MOST_LEVELS = 2, 100  # of kind `load`
 _NUMBERS = Metavar("N,N,…")
@@ -79,12 +81,61 @@ class StudyOrder(Order):
     cold: Annotated[
         bool, Field(description="Drop the caches before each run and report those that cannot be dropped.")
     ] = False
+    fail_if: FailIf = None
+
+
+StagesText = Annotated[
+    str | None,
+    Field(
+        max_length=1_000,
+        pattern=TEXT,
+        description="Run stages in this order instead, such as 1x5m,4x10m: a load, and how long its run is repeated.",
+    ),
+    Metavar("LOADxTIME,…"),
+]
 
 
 class ScaleUpPoints(Order):
     """More and more workers."""
 
     workers: Points = "1,2,4,8"
+    stages: StagesText = None
+    seed: Seed = None
+
+
+class TunePoints(Order):
+    """Settings that distribute tasks, by successive halving."""
+
+    workers: Workers = 2
+    candidates: Annotated[int, Field(ge=2, le=64, description="Try N settings, drawn randomly from the seed.")] = 8
+    setting: Annotated[
+        list[str] | None,
+        Field(
+            description="Try this setting instead, such as 'batch-mb=8 task-order=fair'; repeatable.",
+        ),
+        Metavar("NAME=VALUE …"),
+    ] = None
+    seed: Seed = None
+
+
+class SweepPoints(Order):
+    """Every combination of some axes."""
+
+    workers: Workers = 2
+    axis: Annotated[
+        list[str] | None,
+        Field(description="Vary this option, such as 'fsync=none|task|file'; repeatable."),
+        Metavar("NAME=A|B|…"),
+    ] = None
+    mount_options: Annotated[
+        str | None,
+        Field(
+            max_length=1_000,
+            pattern=TEXT,
+            description="Vary the mount, by names in the workers' EDBENCH_REMOUNT, such as 'nconnect=1|4|8'.",
+        ),
+        Metavar("NAME|NAME|…"),
+    ] = None
     seed: Seed = None
 
 
@@ -133,6 +184,7 @@ class JobTypesOrder(Order):
         str | None, Field(max_length=4_000, pattern=TEXT, description="Emulate this filer."), Metavar("NAME")
     ] = None
     seed: Seed = None
+    fail_if: FailIf = None
 
 
 class DayOrder(Order):
@@ -182,6 +234,7 @@ class DayOrder(Order):
         ),
     ] = False
     seed: Seed = None
+    fail_if: FailIf = None
 
 
 def day_loads(matters: str | None) -> tuple[int, ...]:

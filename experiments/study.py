@@ -14,6 +14,7 @@ import fcntl
 import hashlib
 import json
 import shutil
+import statistics
 import tempfile
 import time
 import uuid
@@ -22,12 +23,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from core.bounds import Outcome, parse_bounds, percentile_of, percentiles
 from core.errors import RunFailed, UsageError, read_problem
 from experiments.kinds import Findings, Kind, kind_of
 from experiments.package.records import RAW, RESULTS, Records, Study, read_study, write_study
 from experiments.result.codec import write_result
-from experiments.result.schema import At, Levels, Point, Result, Run
-from experiments.result.statistics import METHOD
+from experiments.result.schema import At, Levels, Point, Result, Run, Tuning
+from experiments.result.statistics import METHOD, ratio_of
 from experiments.result.steady import MIN_SECONDS, RULE
 from experiments.result.verdict import labels_of, levels_of, missed, points_of, sentence, warnings_of
 from experiments.workload import About, Disturbed, HostLost, Telling, Turn, Workload
@@ -73,8 +75,9 @@ def _result(about: About, study: Study, order: str, findings: Findings, telling:
     paired = telling.pairs
     labels = labels_of(points, emulated, cached=cached, undeclared=undeclared, least_s=least, paired=paired)
     levels = _levels(about, study, findings, points)
+    tuning = _gained(about, findings, points)
     said = sentence(about, kind, axis, points, where=telling.where(), pace=telling.pace(), knee=findings.knee,
-                    levels=levels)  # fmt: skip
+                    levels=levels, tuning=tuning)  # fmt: skip
     if told := telling.sentence(points):
         said = f"{about.titled(kind)} on {telling.where()}: {told}"
     fields: dict[str, Any] = {
@@ -95,9 +98,43 @@ def _result(about: About, study: Study, order: str, findings: Findings, telling:
         "points": points,
         "knee": findings.knee,
         "levels": levels,
+        "tuning": tuning,
+        "bounds": _outcomes(about, study.fail_if, points),
     }
     result = about.result(**fields, **telling.beside(points))
     return dataclasses.replace(result, verdict="; ".join([*labels, said, *telling.remarks(result)]))
+
+
+def _gained(about: About, findings: Findings, points: Sequence[Point]) -> Tuning | None:
+    """With the gain, of the runs that were made to be compared."""
+    tuning, rate = findings.tuning, about.headlines[0]
+    if tuning is None:
+        return None
+    best, default = (rate.values(points[n].repeats[-tuning.compared :]) for n in (tuning.best, tuning.default))
+    return dataclasses.replace(tuning, gain=ratio_of(best, default))
+
+
+def names_of(about: About) -> list[str]:
+    """The figures that a bound may be on: those of the workload, and percentiles by op. The headline's come first."""
+    figures = sorted(about.figures, key=lambda figure: not figure.headline)
+    return [*(figure.name for figure in figures), *percentiles("p50", "p95", "p99", "max")]
+
+
+def _outcomes(about: About, texts: Sequence[str], points: Sequence[Point]) -> tuple[Outcome, ...]:
+    """Bounds are on each point's median over the repeats."""
+    return tuple(
+        bound.outcome([(str(point.at), value) for point in points if (value := _median(point, bound.name)) is not None])
+        for bound in parse_bounds(texts, names_of(about))
+    )
+
+
+def _median(point: Point, name: str) -> float | None:
+    percentile = percentile_of(name)
+    if percentile is None:
+        return point.figures[name].median if name in point.figures else None
+    field, op = percentile
+    values = [getattr(run.latency[op], field) for run in point.repeats if op in run.latency]
+    return statistics.median(values) if values else None
 
 
 def _levels(about: About, study: Study, findings: Findings, points: Sequence[Point]) -> Levels | None:
@@ -188,13 +225,19 @@ ATTEMPTS = 3  # at a run that something disturbs
 
 
 def conduct(
-    workload: Workload, kind: Kind, min_seconds: float = MIN_SECONDS, begun: Begun | None = None
+    workload: Workload,
+    kind: Kind,
+    min_seconds: float = MIN_SECONDS,
+    begun: Begun | None = None,
+    *,
+    fail_if: Sequence[str] = (),
 ) -> tuple[Result, Path]:
     """Run it, and write `result.json` and the observations that it is computed from.
 
     Returns the result and its directory, `<storage>/results/<run>`.
 
-    `min_seconds`: how long a run has to be; of a shorter one nothing is called a result.
+    `min_seconds`: how long a run has to be; of a shorter one nothing is called a result. `fail_if`: bounds on figures, whose
+    outcomes are in the result.
 
     Meanwhile observations are in a temporary directory of this host, or in that of `begun`, whose runs are not
     repeated: nothing is written to the storage under test.
@@ -202,6 +245,7 @@ def conduct(
     Raises UsageError when it cannot be done as requested, SystemFault, RunFailed, Interrupted; nothing is written then.
     """
     points = kind.points()
+    parse_bounds(fail_if, names_of(workload.about))  # refused before anything is started
     run_id = new_id(workload.about.titled(kind.name), workload.clock.now()) if begun is None else begun.run_id
     directory = workload.storage / RESULTS / run_id
     with tempfile.TemporaryDirectory(prefix="edbench-raw-") as temporary:
@@ -216,6 +260,7 @@ def conduct(
                 created=workload.clock.now(),
                 surroundings=workload.surroundings(),
                 min_seconds=min_seconds,
+                fail_if=tuple(fail_if),
             )
         write_study(study, Path(kept))
         result = evaluated(read_study(Path(kept)), records)

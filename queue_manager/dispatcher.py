@@ -17,10 +17,10 @@ from sqlalchemy import Connection
 from core.celery_app import TASK_NAME, make_app, queue_name
 from core.errors import BrokerFault, UsageError
 from core.moments import reached
-from core.records import JobState
+from core.records import JobState, TaskOrder
 from monitoring.broker import connect
 from queue_manager.metrics import DatabaseNumbers
-from queue_manager.window import Window, shares
+from queue_manager.window import MOST_FACTOR, Window, shares, widened
 from sql import ledger, states, workers
 from sql.held import HeldConnection
 from sql.states import Demand
@@ -99,9 +99,9 @@ class _Ordered(Protocol[_Id]):
     def id(self) -> _Id: ...
 
 
-def order_key(task: _Ordered[_Id]) -> tuple[int, _Id]:
-    """Tasks are dispatched in ascending order of it."""
-    return (-task.weight, task.id)
+def order_key(task: _Ordered[_Id], order: TaskOrder = TaskOrder.LARGEST) -> tuple[int, _Id]:
+    """Tasks of a job are dispatched in ascending order of it, as `dispatch` in sql/queries/tasks.sql does."""
+    return (0 if order is TaskOrder.FAIR else -task.weight, task.id)
 
 
 log = logging.getLogger(__name__)
@@ -345,11 +345,11 @@ class Dispatcher:
             if now >= self._next_count:
                 self._numbers.slots = self._slots = workers.live_slots(conn)
                 self._next_count = now + SLOTS_SECONDS
-            window = self._window.size(self._slots)
-            demands = states.demands(conn, max(1, window))
+            demands = states.demands(conn, max(1, self._slots * MOST_FACTOR))
             running = [d for d in demands if d.state is JobState.RUNNING]
+            window = widened(self._window.size(self._slots), self._slots, running)
             window = self._commons.share(self._database, _wanted(demands), window)
-            share = shares(window, running) if sending else {}
+            share = shares(window, running, self._slots) if sending else {}
             tasks = [[(job, task) for task in ledger.dispatch(conn, job, n)] for job, n in share.items()]
             not_on = ledger.written_on(conn, [task for each in tasks for _, task in each]) if self._apart else {}
         sent = self._send(tasks, not_on, now)

@@ -40,15 +40,21 @@ class Window:
         return slots + min(max(ahead, slots * (LEAST_FACTOR - 1)), slots * (MOST_FACTOR - 1))
 
 
-def shares(window: int, demands: Sequence[Demand]) -> dict[uuid.UUID, int]:
+def widened(window: int, slots: int, demands: Sequence[Demand]) -> int:
+    """The window where jobs have a window factor of their own."""
+    return max([window, *(slots * d.window_factor for d in demands)])
+
+
+def shares(window: int, demands: Sequence[Demand], slots: int = 0) -> dict[uuid.UUID, int]:
     """How many more tasks each job may dispatch: one at a time to the job that has the fewest out for its priority, so
     that none waits for ever.
 
     Jobs that want nothing, or have out what they may have at most, are absent; the sum with what is out stays within
-    `window`.
+    `window`. Of `slots` live ones, those that are reserved stay free of all other jobs' tasks.
     """
     free = window - sum(d.dispatched + d.running for d in demands)
-    wanted = [_wanted(d) for d in demands]
+    wanted = [_wanted(d, slots) for d in demands]
+    kept = [_Reserved(d, slots, demands) for d in demands if d.reserve_slots]
     weights = [WEIGHTS[d.priority] for d in demands]
     queue = [((d.dispatched + d.running) / weights[n], n) for n, d in enumerate(demands) if wanted[n] > 0]
     heapq.heapify(queue)
@@ -56,6 +62,11 @@ def shares(window: int, demands: Sequence[Demand]) -> dict[uuid.UUID, int]:
     while free > 0 and queue:
         out, n = heapq.heappop(queue)
         demand = demands[n]
+        others = [one for one in kept if not one.owner.shares_with(demand)]
+        if any(one.room <= 0 for one in others):
+            continue
+        for one in others:
+            one.room -= 1
         given[demand.job] = given.get(demand.job, 0) + 1
         free -= 1
         if given[demand.job] < wanted[n]:
@@ -63,6 +74,15 @@ def shares(window: int, demands: Sequence[Demand]) -> dict[uuid.UUID, int]:
     return given
 
 
-def _wanted(demand: Demand) -> int:
-    room = demand.most_out - demand.dispatched - demand.running if demand.most_out else demand.pending
-    return min(demand.pending, room)
+class _Reserved:
+    """Slots that are reserved for `owner`, and the `room` for tasks of other jobs, one at least: two jobs must not stop each
+    other. A message that waits at the broker is among these: it would take the slot before the owner's."""
+
+    def __init__(self, owner: Demand, slots: int, demands: Sequence[Demand]) -> None:
+        out = sum(d.dispatched + d.running for d in demands if not owner.shares_with(d))
+        self.owner, self.room = owner, max(1, slots - owner.reserve_slots) - out
+
+
+def _wanted(demand: Demand, slots: int) -> int:
+    limits = [limit for limit in (demand.most_out, demand.window_factor * slots) if limit]
+    return min([demand.pending, *(limit - demand.dispatched - demand.running for limit in limits)])

@@ -19,7 +19,7 @@ from core.document import bounds
 from core.variables import VARIABLES, Variable
 
 PAGE = ROOT / "docs" / "settings.md"
-_KINDS = {bool: "yes or no", int: "whole number", float: "number", str: "text"}
+_KINDS = {bool: "yes or no", int: "whole number", float: "number", str: "text", list[str]: "texts"}
 
 
 def written() -> str:

@@ -21,7 +21,7 @@ from core.celery_app import goes_round, own_first
 from core.records import JobState, Phase
 from queue_manager.dispatcher import fair_share, order_key, turns
 from queue_manager.manager import AFTER_SENDING_SECONDS
-from queue_manager.window import Window, shares
+from queue_manager.window import MOST_FACTOR, Window, shares, widened
 from simulate.site import Site, placed
 from simulate.tasks import (
     CPU,
@@ -156,10 +156,12 @@ class _Job:
 
     def demand(self, limit: int) -> Demand:
         """As the dispatcher sees it."""
+        options = self.load.options
         return Demand(
             job=self.ident, state=JobState.RUNNING, phase=self.now, dispatched=self.dispatched, running=self.running,
-            pending=min(limit, len(self.pending)),
-            most_out=(self.load.index_streams or 0) if self.now is Phase.INDEX else 0,
+            pending=min(limit, len(self.pending)), most_out=options.at_a_time(self.now) or 0, window_factor=options.window_factor or 0,
+            reserve_slots=options.reserve_slots or 0, client=self.load.client, type=options.type.value,
+            priority=options.priority,
         )  # fmt: skip
 
 
@@ -280,8 +282,8 @@ class Engine:
     def _enter(self, job: _Job, now: float) -> None:
         """Begin the phase; as in `sql.recut`, its tasks are cut finer where there are too few for the slots."""
         phase, tasks = job.load.phases[job.phase]
-        streams = job.load.index_streams if phase is Phase.INDEX else None
-        wanted = TASKS_A_SLOT * (self._slots if streams is None else min(self._slots, streams))
+        most = job.load.options.at_a_time(phase)
+        wanted = TASKS_A_SLOT * (self._slots if most is None else min(self._slots, most))
         if len(tasks) < wanted and phase is not Phase.WALK:
             total = sum(task.weight for task in tasks) or 1
             tasks = tuple(
@@ -289,7 +291,7 @@ class Engine:
                 for task in tasks
                 for part in _parts(task, -(-wanted * task.weight // total), _LEAST.get(phase, 16))
             )
-        job.pending = [(order_key(task), next(self._count), task) for task in tasks]
+        job.pending = [(order_key(task, job.load.options.task_order), next(self._count), task) for task in tasks]
         heapq.heapify(job.pending)
         job.began = now
 
@@ -312,10 +314,10 @@ class Engine:
                         self._push(now + follower.load.at_s, _COMES, follower)
         active = [job for job in self._of[database] if job.phase < len(job.load.phases)]
         self._of[database] = active
-        window = self._windows[database].size(self._slots)
-        demands = [job.demand(max(1, window)) for job in active]
+        demands = [job.demand(max(1, self._slots * MOST_FACTOR)) for job in active]
+        window = widened(self._windows[database].size(self._slots), self._slots, demands)
         self._wants[str(database)] = sum(one.pending + one.dispatched + one.running for one in demands)
-        share = shares(fair_share(str(database), self._wants, window), demands)
+        share = shares(fair_share(str(database), self._wants, window), demands, self._slots)
         sent = []
         for ident, number in share.items():
             job = self._by_ident[ident]
@@ -355,7 +357,8 @@ class Engine:
         assert job is not None
         assert task is not None
         for follow in task.follow:
-            heapq.heappush(job.pending, (order_key(follow), next(self._count), follow))
+            key = order_key(follow, job.load.options.task_order)
+            heapq.heappush(job.pending, (key, next(self._count), follow))
         job.running -= 1
         slot.job = slot.task = None
         self._idle.append(slot)

@@ -6,17 +6,19 @@ import dataclasses
 import heapq
 import tomllib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from importlib import resources
 from pathlib import Path
 
 from core.errors import UsageError, read_problem
 from core.filer.model import FilerModel, Protocol, load_protocol
+from core.records import JobOptions, TaskOrder
 from core.toml_table import TomlTable
 from simulate.demands import PHASES
 
 MOST_WORKERS = 100_000
 _MOST_HOSTS = 100_000
+MB = 1_000_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -87,6 +89,7 @@ class Site:
     bytes_per_s: float  # of the network between workers and filer; 0: no limit
     round_trip_us: float
     disks: Disks
+    options: JobOptions = field(default_factory=JobOptions)  # how tasks are cut and distributed
     emulated: FilerModel | None = None  # its costs are those of this emulated filer, whose protocol counts
 
 
@@ -170,10 +173,24 @@ def read_site(text: str, source: str) -> Site:
             writes_per_change=disks.number("writes_per_change", 4.0),
             stripe_overhead=disks.number("stripe_overhead", 1.25),
         ),
+        options=_distribution(policy),
     )
     for table in (worker, policy, cpu, load, database, network, ops, protocol, disks, filer, top):
         table.done()
     return site
+
+
+def _distribution(policy: TomlTable) -> JobOptions:
+    """The options of `discover` that distribute tasks."""
+    usual = JobOptions()
+    return JobOptions(
+        batch_bytes=policy.whole("batch_mb", usual.batch_bytes // MB, low=1, high=100_000) * MB,
+        batch_files=policy.whole("batch_files", usual.batch_files, low=1, high=1_000_000),
+        split_bytes=policy.whole("split_mb", usual.split_bytes // MB, low=1, high=1_000_000) * MB,
+        task_order=TaskOrder(policy.text("task_order", usual.task_order, among=tuple(TaskOrder))),
+        window_factor=policy.whole("window_factor", 0, high=8) or None,
+        most_tasks=policy.whole("most_tasks", 0, high=100_000) or None,
+    )
 
 
 def _some(top: TomlTable, key: str, most: int) -> Sequence[TomlTable]:

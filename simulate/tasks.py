@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -49,7 +49,8 @@ class JobLoad:
     phases: tuple[tuple[Phase, tuple[Task, ...]], ...]
     items: int
     discovered_bytes: int
-    index_streams: int | None = None
+    options: JobOptions = field(default_factory=JobOptions)  # how its tasks are distributed
+    client: str = ""
     each_task: Mapping[Phase, Sequence[float]] = field(
         default_factory=dict
     )  # what a task demands of its own, whatever its items
@@ -82,7 +83,7 @@ def jobs_of(
     most_tasks: int = MOST_TASKS,
 ) -> list[JobLoad]:
     """The jobs that process a data set on one database: one of them, or one a custodian, as the site has it."""
-    options = options or JobOptions()
+    options = replace(options or site.options, index_streams=site.index_streams)
     custodians = sorted(plan.directories)
     groups = [[one] for one in custodians] if site.job_per_custodian else [custodians]
     return [
@@ -116,7 +117,7 @@ def _job(
         phases=tuple((phase, tuple(_drawn(some, copies, most, numbers))) for phase, some in phases),
         items=len(kind) * copies,
         discovered_bytes=int(size.sum()) * copies,
-        index_streams=site.index_streams,
+        options=options,
         each_task={phase: _one(demands.each_task[phase.value], site, phase) for phase in matrices},
         each_slot={phase: _one(demands.each_slot[phase.value], site, phase) for phase in matrices},
     )  # fmt: skip

@@ -186,7 +186,7 @@ def untouchable(conn: Connection, job: uuid.UUID) -> set[uuid.UUID]:
 
 
 def dispatch(conn: Connection, job: uuid.UUID, limit: int) -> list[uuid.UUID]:
-    """Mark up to `limit` pending tasks of the job's phase dispatched; their ids, largest first.
+    """Mark up to `limit` pending tasks of the job's phase dispatched; their ids, in the job's order of tasks.
 
     Send the messages only after the commit: a slot that is faster than that finds nothing to claim.
     """

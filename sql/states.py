@@ -41,7 +41,15 @@ class Demand:
     running: int
     pending: int  # of its phase; counted only up to the limit asked for
     most_out: int = 0  # so many may be out in this phase, whatever the window; 0: no limit of its own
+    window_factor: int = 0  # so many for each live slot; 0: as the window has it
+    reserve_slots: int = 0  # that other jobs leave free: those of other clients, without a client of other types
+    client: str = ""
+    type: str = ""
     priority: Priority = Priority.NORMAL
+
+    def shares_with(self, other: Demand) -> bool:
+        """Whether the slots that are reserved for this job are for the other, too."""
+        return other.client == self.client if self.client else other.type == self.type
 
 
 def demands(conn: Connection, limit: int) -> list[Demand]:
@@ -55,6 +63,10 @@ def demands(conn: Connection, limit: int) -> list[Demand]:
             running=row.running,
             pending=row.pending,
             most_out=row.most_out,
+            window_factor=row.window_factor,
+            reserve_slots=row.reserve_slots,
+            client=row.client,
+            type=row.type,
             priority=Priority(row.priority),
         )
         for row in QUERIES["demand"].run(conn, limit=limit)
@@ -193,7 +205,7 @@ def advance(conn: Connection, job: uuid.UUID) -> Phase | JobState | None:
         if phase is Phase.INDEX and options.index_tasks is not None:
             join(conn, job, phase, options.index_tasks)
         else:
-            recut(conn, job, phase, options.index_streams if phase is Phase.INDEX else None)
+            recut(conn, job, phase, options.at_a_time(phase))
         if phase is options.hold_before:
             QUERIES["stop_job"].run(conn, job=job, state=JobState.HELD.value, reason=None)
             return JobState.HELD

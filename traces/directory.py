@@ -20,7 +20,7 @@ class Place(Struct, array_like=True, frozen=True):
 
     offset: Natural
     length: Natural
-    count: Natural  # type: ignore[assignment]  # calls or nodes in it; hides the method of tuples
+    count: Natural  # calls or nodes in it
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

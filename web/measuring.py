@@ -35,6 +35,7 @@ from dataset_gen.profile import profile_names
 from experiments.kinds import checked, parse_bounds
 from experiments.orders import (
     ALIKE,
+    TUNED_ALIKE,
     DayOrder,
     JobTypesOrder,
     KneePoints,
@@ -42,10 +43,13 @@ from experiments.orders import (
     ScaleOutPoints,
     ScaleUpPoints,
     StudyOrder,
+    SweepPoints,
+    TunePoints,
     day_loads,
     r1_rows,
 )
 from experiments.package.records import RESULTS
+from experiments.workloads.discovery.setting import crossed, named
 from web.api.models.jobs import NewJob
 from web.context import WebContext
 from web.errors import NotFound
@@ -147,6 +151,16 @@ def _bounds(order: Any) -> None:
     check_sizes(order)
 
 
+def _crossed(order: Any) -> None:
+    at("axis", partial(crossed, order.axis or (), order.mount_options))
+    check_sizes(order)
+
+
+def _tuned(order: Any) -> None:
+    at("setting", partial(named, order.setting or ()))
+    check_sizes(order)
+
+
 def _profile(order: Any) -> None:
     if order.profile not in profile_names():  # a file's path is for the command line only
         raise UsageError(
@@ -188,6 +202,22 @@ _KINDS = (
         model=model("Knee", _ALIKE, StudyOrder, KneePoints, _WHERE),
         words=("bench", "knee"),
         check=_bounds,
+        arguments=_of_corpus,
+    ),
+    Kind(
+        name="tune",
+        does="find a better distribution of tasks for a number of workers",
+        model=model("Tune", some(DiscoveryOrder, TUNED_ALIKE), StudyOrder, TunePoints, _WHERE),
+        words=("bench", "tune"),
+        check=_tuned,
+        arguments=_of_corpus,
+    ),
+    Kind(
+        name="sweep",
+        does="compare combinations of settings",
+        model=model("Sweep", _ALIKE, StudyOrder, SweepPoints, _WHERE),
+        words=("bench", "sweep"),
+        check=_crossed,
         arguments=_of_corpus,
     ),
     Kind(
@@ -237,12 +267,15 @@ def kinds() -> Mapping[str, Kind]:
 
 
 def command(kind: Kind, order: Document, arguments: Sequence[str] = ()) -> list[str]:
-    """The words of the command: each option joined with its value, so that no value is taken for an option, then `arguments`."""
+    """The words of the command: each option that is not as usual, joined with its value so that no value is taken for an option,
+    then `arguments`."""
     out = [*kind.words]
     for name, value in order:
-        if name not in _OURS and value is not None and value is not False:
-            text = value.value if isinstance(value, enum.Enum) else value
-            out.append(f"--{name.replace('_', '-')}" + ("" if value is True else f"={text}"))
+        usual = value is None or value is False or value == type(order).model_fields[name].default
+        if name not in _OURS and not usual:
+            option = f"--{name.replace('_', '-')}"
+            each = value if isinstance(value, list) else [value.value if isinstance(value, enum.Enum) else value]
+            out += [option if one is True else f"{option}={one}" for one in each]
     return [*out, *arguments]
 
 

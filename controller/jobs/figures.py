@@ -10,17 +10,19 @@ from typing import Annotated, Any, Self
 
 from pydantic import Field
 
+from controller.jobs.distribution import Distribution
 from controller.jobs.groups import group_state
 from controller.jobs.rates import GB, gb_per_hour, per_second
 from controller.observe.call_time import CallTimeFigures
 from controller.observe.io_kinds import IoFigures
 from controller.observe.wire import WireShares
+from core.bounds import Outcome
 from core.document import Document, Milli, NotNone
 from core.job_types import JobType
 from core.records import BankNote, FsyncPolicy, GroupKind, JobState, Layout, OcrChoice, Phase
 
 _SUMMED = ("raw_bytes", "discovered_bytes", "index_bytes", "index_written_bytes", "items", "containers", "frames_lost")  # fmt: skip
-_COMMON = ("workers", "slots", "index_engine", "passes", "fsync", "layout", "filer", "passwords", "ocr", "storage", "versions")  # fmt: skip
+_COMMON = ("workers", "slots", "index_engine", "passes", "fsync", "layout", "filer", "passwords", "ocr", "storage", "versions", "distribution")  # fmt: skip
 
 
 class SizedCalls(Document):
@@ -200,6 +202,8 @@ class Figures(Document):
     ocr: OcrChoice | None
     wire: WireShares | None
     labels: list[str]
+    distribution: Annotated[Distribution | None, NotNone] = None  # None: of a result from before this was recorded
+    bounds: list[Outcome] = Field([], exclude_if=operator.not_, description="Outcomes of the bounds of --fail-if.")
 
     @property
     @abstractmethod

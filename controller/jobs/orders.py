@@ -14,7 +14,10 @@ from typing import Annotated, Any
 from pydantic import Field
 
 from controller.filer import filer_choice
-from core.document import TEXT, Order
+from controller.jobs.bounds import checked_bounds
+from controller.jobs.distribution import Distribution
+from controller.jobs.distribution import Metavar as Metavar
+from core.document import TEXT
 from core.errors import UsageError
 from core.filer.load import profile_names
 from core.options.dates import checked_zone
@@ -60,14 +63,18 @@ _LIMITS, _OPTIONS = Limits(), JobOptions()
 _FILER, _ENGINE = VARIABLES["EDBENCH_FILER"], VARIABLES["EDBENCH_INDEX_ENGINE"]
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Metavar:
-    """What stands for an option's value in the help."""
+FailIf = Annotated[
+    list[str] | None,
+    Field(
+        title="Fail if",
+        description="Fail with exit status 3 if a figure of the result breaks this bound, such as 'p99.read>20ms' or"
+        " 'gb_per_hour<400'; repeatable.",
+    ),
+    Metavar("BOUND"),
+]
 
-    metavar: str
 
-
-class DiscoveryOrder(Order):
+class DiscoveryOrder(Distribution):
     """The options that every user may give, with their defaults."""
 
     databases: Annotated[
@@ -79,10 +86,6 @@ class DiscoveryOrder(Order):
         int, Field(ge=1, le=64, description="Read this many copies of the source: 1, or one for each database.")
     ] = 1
     single_pass: Annotated[bool, Field(description="Extract text while unpacking, in one pass.")] = False
-    index_streams: Annotated[
-        int | None,
-        Field(ge=1, le=512, description="Index with at most N tasks of a job at a time.  [default: no limit]"),
-    ] = None
     name: Annotated[
         str, Field(max_length=200, pattern=TEXT, description="Name the job.  [default: the source's name]")
     ] = ""
@@ -135,6 +138,7 @@ class DiscoveryOrder(Order):
         Metavar("NAME"),
         _FILER,
     ] = None
+    fail_if: FailIf = None
 
     def job_options(self, settings: Settings) -> JobOptions:
         """What the job is created with: fields of one name are one thing, `settings` have the engine and the filer.
@@ -143,10 +147,12 @@ class DiscoveryOrder(Order):
         """
         alike = {field.name for field in dataclasses.fields(JobOptions)} & OperatorOrder.model_fields.keys()
         alike &= type(self).model_fields.keys()  # not of subclasses: the API's `passwords` are others than a job's note
+        alike -= Distribution.model_fields.keys()
         given: dict[str, Any] = {name: getattr(self, name) for name in alike}
         given |= {"index_engine": settings.index_engine, "filer": filer_choice(settings)}
         given["time_zone"] = checked_zone(self.time_zone)
-        return JobOptions(**given | {"ocr": ocr_choice(self.ocr, self.ocr_languages)})
+        given["fail_if"] = checked_bounds(self.fail_if or ())
+        return self.distributed(JobOptions(**given | {"ocr": ocr_choice(self.ocr, self.ocr_languages)}))
 
     def plan(self, settings: Settings, passwords: PasswordBank | None = None) -> DiscoveryPlan:
         """Raises UsageError for options that do not go together, before anything is started."""

@@ -12,6 +12,8 @@ from sqlalchemy import Connection
 
 from controller.browse.counts import JobCounts, count_job
 from controller.databases import JobHandle, Jobs
+from controller.jobs.bounds import judged
+from controller.jobs.distribution import Distribution
 from controller.jobs.figures import (
     Calls,
     ChildTotals,
@@ -93,6 +95,7 @@ def job_result(
         **{name: value for name, value in own.items() if name in JobFigures.model_fields},
         index_engine=options.index_engine,
         passes=1 if options.single_pass else 2,
+        distribution=Distribution.of(options),
         fsync=options.fsync,
         layout=options.layout,
         phases=phases,
@@ -174,6 +177,12 @@ def figures_of(selected: Jobs, settings: Settings, *, calls_complete: bool | Non
 
     Raises DatabaseFault, UsageError when a job is gone.
     """
+    found = _figures(selected, settings, calls_complete)
+    bounds = selected.each[0].job.options.fail_if
+    return found.beside({"bounds": judged(found, bounds)}) if bounds else found
+
+
+def _figures(selected: Jobs, settings: Settings, calls_complete: bool | None) -> JobFigures | GroupFigures:
     group = selected.group
     if group is None:
         return job_result(selected.each[0], settings, calls_complete=calls_complete)

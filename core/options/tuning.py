@@ -13,6 +13,8 @@ MOST_OFFSET = 1e10  # seconds, of a clock that began in another century
 
 TUNING = frozenset(
     (
+        *("batch_files", "batch_mb", "fail_if", "most_tasks", "phase_slots", "reserve_slots", "split_mb", "task_order"),
+        "window_factor",
         *("charset", "cold", "csv_raw", "dispatch_seconds", "expansion_ratio", "filer_cache", "folder_files", "force"),
         *("fsync", "index_streams", "item_seconds", "layout", "lease_seconds", "max_depth", "max_slots"),
         *(

@@ -22,6 +22,7 @@ from sql.session import Database
 
 _ALL_UP_SECONDS, _LOOK_SECONDS = 180.0, 0.1
 _CHECK_SECONDS = 1.0
+_LEASE_SECONDS = 240.0  # for workers to end, the storage to be mounted, others to begin
 _DETACH_SECONDS = 20.0  # for the queue manager to store what workers sent last
 
 log = logging.getLogger(__name__)
@@ -39,6 +40,8 @@ class Leased:
         self.seats, self._run, self._databases = list(seats), run, databases
         self._place, self._slots, self._filer = place, slots, filer
         self._members = [seat.member for seat in seats]
+        self.mount: str | None = None  # of the members' own configuration; None: as the storage is mounted
+        self._mounts: list[Any] = []  # what each reports of its mount after that
         self._next_check = 0.0
         self._held, self._over = contextlib.ExitStack(), False
         self._latest: dict[str, Hello] = {}
@@ -82,7 +85,8 @@ class Leased:
         self._held.enter_context(self._crew.held(self._run))
         try:
             self._before = self._admission.offsets(self._members)
-            self._crew.ask_all([(seat.member, self._lease(seat)) for seat in self.seats])
+            answers = self._crew.ask_all([(seat.member, self._lease(seat)) for seat in self.seats], _LEASE_SECONDS)
+            self._mounts = [answer.get("mount") for answer in answers]
             self._wait_for_slots(sum(seat.workers for seat in self.seats) * self._slots)
             self._mark(RunMark(run=self._run, databases=len(self._databases), hosts=tuple(self.hosts)))
         except BaseException:
@@ -114,10 +118,11 @@ class Leased:
                 "name": seat.member.name,
                 "workers": seat.workers,
                 "slots": self._slots,
+                **({"mount": mounted} if mounted else {}),
                 "clock_offset_s": _clock(self._before[seat.member.id], after[seat.member.id]),
                 **msgspec.to_builtins(msgspec.convert(meters, Meters)),
             }
-            for seat, meters in zip(self.seats, counted, strict=True)
+            for seat, meters, mounted in zip(self.seats, counted, self._mounts, strict=True)
         ]
 
     def _lease(self, seat: Seat) -> Lease:
@@ -131,6 +136,7 @@ class Leased:
             place=self._place,
             filer=self._filer,
             hosts=(seat.host, *others) if others else (),
+            mount=self.mount,
         )
 
     def _end(self) -> None:

@@ -39,6 +39,7 @@ class Study:
     created: float  # wall clock, seconds since the epoch
     surroundings: dict[str, Any]
     min_seconds: float = MIN_SECONDS  # how long a run has to be for a result
+    fail_if: tuple[str, ...] = ()  # bounds on figures (core.bounds)
 
 
 class Records:

@@ -86,6 +86,7 @@ def page_html(result: Result, sections: Sequence[Section]) -> str:
         tag("p", _facts(result), class_="facts"),
         _noted("What to do about the labels", advice_on(result.labels)),
         _noted("Warnings", result.warnings),
+        _noted("Bounds (--fail-if)", [outcome.line for outcome in result.bounds]),
         tag("nav", join(Html(f"{link} ") for link in links), aria_label="sections"),
         *(
             tag("section", tag("h2", section.title), *(_part(part) for part in section.parts), id=section.anchor)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import statistics
 from collections.abc import Callable, Iterator, Mapping
 from datetime import UTC, datetime
 from functools import partial
@@ -272,3 +273,33 @@ def _of_run(of: Callable[[Any], Cell], row: _Run) -> Cell:
 
 def _noted(value: object) -> object:
     return words.figure(value) if isinstance(value, float) else value
+
+
+@section("tuning", "Settings")
+def tuning(result: Result) -> Parts:
+    """How far each setting of a `tune` came, and the comparison of the last one with the default."""
+    found, rate = result.tuning, about(result.workload).headlines[0]
+    assert found is not None  # of this kind alone
+
+    def compared(point: Point) -> float | None:
+        last = (found.best, found.default)
+        values = rate.values(point.repeats[-found.compared :]) if result.points.index(point) in last else []
+        return statistics.median(values) if values else None
+
+    columns: tuple[Column[Point], ...] = (
+        Column("setting", "setting", lambda point: point.at.on(result.axis), text=True),
+        Column("rounds", "rounds", lambda point: sum(result.points.index(point) in one for one in found.rounds)),
+        Column("repeats", "runs", lambda point: len(point.repeats)),
+        Column(
+            rate.name, f"{rate.title}, median of all runs", lambda point: point.figures[rate.name].median, rate.write
+        ),
+        Column(f"{rate.name}_compared", f"{rate.title}, runs of the comparison", compared, rate.write),
+    )
+    rule = (
+        f"Successive halving: {words.many(len(found.rounds), 'round')}, each with twice the repeats of the one before; the better"
+        f" half stays. Then the last setting and the default were run {found.compared} times again, in random order. The gain is"
+        " computed from these runs only: those of the rounds favour what was lucky in them."
+    )
+    return tabled("tuning", columns, result.points, mark=lambda point: result.points.index(point) == found.best), note(
+        rule
+    )

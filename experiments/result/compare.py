@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from core.errors import UsageError
-from experiments.result.schema import Estimate, Point, Result
-from experiments.result.statistics import Ratio, difference, judged, ratio_of
+from experiments.result.schema import Estimate, Point, Ratio, Result
+from experiments.result.statistics import difference, judged, ratio_of
 from experiments.workload import About, Same
 from experiments.workloads import about as about_of
 

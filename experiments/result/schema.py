@@ -11,6 +11,8 @@ import types
 from dataclasses import dataclass, field
 from typing import Any, Final, Generic, Literal, TypeVar
 
+from core.bounds import Outcome
+
 SCHEMA: Final = "edbench-result/2"
 
 
@@ -82,8 +84,8 @@ class At:
     """The load of a point. A workload's own has a field for each thing that it can vary."""
 
     def values(self) -> dict[str, Any]:
-        """By name, in the order in which they are shown."""
-        return dataclasses.asdict(self)
+        """By name, in the order in which they are shown; without those that this load does not set."""
+        return {name: value for name, value in dataclasses.asdict(self).items() if value is not None}
 
     def shown(self) -> dict[str, object]:
         """The same as tables show it: bytes in their unit."""
@@ -183,12 +185,35 @@ class Levels:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Ratio:
+    """What one set of repeats is to another; `low` and `high` hold the true ratio with probability `coverage` or more."""
+
+    ratio: float
+    low: float
+    high: float
+    coverage: float
+    p: float  # of this one comparison, before Holm's correction
+    least_p: float  # that so many repeats can have
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tuning:
+    """Of kind `tune`: indexes into `Result.points`."""
+
+    default: int
+    best: int
+    rounds: tuple[tuple[int, ...], ...]  # the points that were measured in each
+    compared: int  # the last so many repeats of both are those of the comparison
+    gain: Ratio | None = None  # the rate with the best setting to that with the default; None: too few repeats
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Result:
     """A whole experiment. `conditions` is design §7's disclosure."""
 
     schema: Literal["edbench-result/2"] = SCHEMA
     workload: str
-    kind: Literal["scale-up", "scale-out", "knee", "sweep", "load", "r1", "profile"]
+    kind: Literal["scale-up", "scale-out", "knee", "sweep", "load", "r1", "profile", "stages", "tune"]
     axis: str  # what was varied: a field of the points' `at`
     run_id: str
     created: float  # wall clock, seconds since the epoch
@@ -199,6 +224,8 @@ class Result:
     points: tuple[Point, ...]
     knee: Knee | None = None
     levels: Levels | None = None
+    tuning: Tuning | None = None
+    bounds: tuple[Outcome, ...] = ()  # those of --fail-if
 
 
 _Point = TypeVar("_Point", bound=Point)

@@ -21,7 +21,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
-from experiments.result.schema import Estimate
+from experiments.result.schema import Estimate, Ratio
 
 LEVEL = 0.95
 LEAST_REPEATS = 5
@@ -29,18 +29,6 @@ DIFFERENCES = (
     f"differences: rank-sum test over the repeats with Holm's correction over all comparisons shown, {1 - LEVEL:.0%} in all;"
     f" the interval is of the ratio, {LEVEL:.0%} or more"
 )
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Ratio:
-    """What one set of repeats is to another; `low` and `high` hold the true ratio with probability `coverage` or more."""
-
-    ratio: float
-    low: float
-    high: float
-    coverage: float
-    p: float  # of this one comparison, before Holm's correction
-    least_p: float  # that so many repeats can have
 
 
 def ratio_of(values: Sequence[float], to: Sequence[float]) -> Ratio | None:

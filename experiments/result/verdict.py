@@ -19,8 +19,8 @@ from controller.labels.rules import Effort, short_of_processors, study_labels
 from core.operations import Op
 from core.records import FsyncPolicy
 from experiments.report.words import count, microseconds
-from experiments.result.schema import At, Estimate, Knee, Level, Levels, Point, Run
-from experiments.result.statistics import LEAST_REPEATS, Judged, Ratio, estimate, interval_text, judged, ratio_of
+from experiments.result.schema import At, Estimate, Knee, Level, Levels, Point, Ratio, Run, Tuning
+from experiments.result.statistics import LEAST_REPEATS, Judged, estimate, interval_text, judged, ratio_of
 from experiments.result.steady import MIN_SECONDS, too_short, unsteady
 from experiments.workload import About, Figure
 
@@ -181,7 +181,7 @@ def labels_of(
 
 def sentence(
     about: About, kind: str, axis: str, points: Sequence[Point], *, where: str, pace: str, knee: Knee | None,
-    levels: Levels | None = None,
+    levels: Levels | None = None, tuning: Tuning | None = None,
 ) -> str:  # fmt: skip
     """State what was found. Points that differ in more than the axis are reported group by group."""
     what = f"{about.titled(kind)}{pace and ' '}{pace}"
@@ -189,6 +189,8 @@ def sentence(
         return f"{what} on {where}: {_knee(about, axis, points, knee)}"
     if levels is not None:
         return f"{what} on {where}: {told_levels(levels)}"
+    if tuning is not None:
+        return f"{what} on {where}: {_tuned(about, points, tuning)}"
     groups: dict[tuple[Any, ...], list[Point]] = {}
     for point in points:
         key = tuple(point.at.on(name) if isinstance(value, int) else value for name, value in _beside(point, axis))
@@ -222,6 +224,18 @@ def _extremes(about: About, axis: str, points: Sequence[Point], judgement: Judge
         return f"{said}, no difference from {first.at.on(axis)}"
     ratio = judgement.ratio
     return f"{said}, {ratio.ratio:.2f} x [{ratio.low:.2f} – {ratio.high:.2f}] that of {first.at.values()[axis]}"
+
+
+def _tuned(about: About, points: Sequence[Point], tuning: Tuning) -> str:
+    """The best setting and its gain over the default."""
+    best, (gain,) = points[tuning.best], judged([tuning.gain])
+    said = f"the best of {len(points) - 1} settings is {best.at}: {about.headlines[0].title}"
+    if gain is None or not gain.open:
+        return f"{said} with fewer than {LEAST_REPEATS} repeats: no statement"
+    if not gain.differs:
+        return f"{said} shows no difference from the default"
+    ratio = gain.ratio
+    return f"{said} is {ratio.ratio:.2f} x [{ratio.low:.2f} – {ratio.high:.2f}] that of the default"
 
 
 def _told(about: About, point: Point) -> str:

@@ -78,23 +78,32 @@ SELECT count(*) FILTER (WHERE state = 'dispatched') AS dispatched, count(*) FILT
 FROM returned;
 
 -- name: dispatch
--- The largest pending tasks of a running job's phase are marked dispatched. The share lock on the job makes a
--- pause either wait for this or prevent it. LATERAL, because only with the job and phase at hand the index gives
--- the largest first: a plain join sorts all that is pending, 220 ms a look with 100,000 tasks.
+-- The first pending tasks of a running job's phase are marked dispatched: the largest, or in the order of their random
+-- ids where the job's order is fair. The share lock on the job makes a pause either wait for this or prevent it. LATERAL,
+-- because only with the job and phase at hand the index gives the largest first: a plain join sorts all that is pending,
+-- 220 ms a look with 100,000 tasks. Of the two, one is not executed.
 WITH running AS (
-    SELECT id, phase, (options ->> 'dispatch_seconds')::float8 AS seconds
+    SELECT id, phase, (options ->> 'dispatch_seconds')::float8 AS seconds,
+        coalesce(options ->> 'task_order', 'largest') = 'fair' AS fair
     FROM job WHERE id = %(job)s AND state = 'running' FOR SHARE
-), picked AS (
-    SELECT t.id, r.seconds FROM running r CROSS JOIN LATERAL (
-        SELECT id FROM task WHERE job = r.id AND phase = r.phase AND state = 'pending'
+), largest AS (
+    SELECT t.id, r.seconds, r.fair FROM running r CROSS JOIN LATERAL (
+        SELECT id FROM task WHERE job = r.id AND phase = r.phase AND state = 'pending' AND NOT r.fair
         ORDER BY weight DESC, id LIMIT %(limit)s FOR UPDATE SKIP LOCKED
     ) AS t
+), fairest AS (
+    SELECT t.id, r.seconds, r.fair FROM running r CROSS JOIN LATERAL (
+        SELECT id FROM task WHERE job = r.id AND phase = r.phase AND state = 'pending' AND r.fair
+        ORDER BY id LIMIT %(limit)s FOR UPDATE SKIP LOCKED
+    ) AS t
+), picked AS (
+    SELECT * FROM largest UNION ALL SELECT * FROM fairest
 )
 UPDATE task
 SET state = 'dispatched', dispatched_at = clock_timestamp(),
     deadline = clock_timestamp() + make_interval(secs => picked.seconds)
 FROM picked WHERE task.id = picked.id
-RETURNING task.id, task.weight;
+RETURNING task.id, CASE WHEN picked.fair THEN 0 ELSE task.weight END AS weight;
 
 -- name: written_on
 -- Of these tasks those that a host is not to do, because it wrote or read what they read, and that host.
@@ -139,10 +148,16 @@ SELECT EXISTS (SELECT 1 FROM task WHERE job = %(job)s AND phase = %(phase)s AND 
 
 -- name: demand
 -- What the dispatcher needs to know of every job that is not at rest, in one look: its tasks out, its pending
--- tasks up to a limit, how many it may have out in this phase (0: no limit of its own), and its priority.
+-- tasks up to a limit, how many it may have out in this phase (0: no limit of its own), its priority, what is
+-- reserved for it and for whom.
 SELECT j.id AS job, j.state, j.phase,
     coalesce(o.dispatched, 0) AS dispatched, coalesce(o.running, 0) AS running, p.pending,
-    CASE j.phase WHEN 'index' THEN coalesce((j.options ->> 'index_streams')::int, 0) ELSE 0 END AS most_out,
+    coalesce(least(
+        CASE j.phase WHEN 'index' THEN (j.options ->> 'index_streams')::int END,
+        (j.options -> 'phase_slots' ->> j.phase)::int, (j.options ->> 'most_tasks')::int
+    ), 0) AS most_out,
+    coalesce((j.options ->> 'window_factor')::int, 0) AS window_factor,
+    coalesce((j.options ->> 'reserve_slots')::int, 0) AS reserve_slots, j.client, j.type,
     coalesce(j.options ->> 'priority', 'normal') AS priority
 FROM job j
 LEFT JOIN (

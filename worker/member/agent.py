@@ -71,6 +71,7 @@ from monitoring.filer.wire import WireSampler
 from monitoring.machine import WorkerMeter, below, host, host_seconds, place, processors, usable_processors
 from monitoring.metrics.endpoint import NOWHERE
 from monitoring.observations import BlockIo, of_group, of_processes
+from worker.member.remount import Remounts
 from worker.supervisor import WorkerPlan
 
 _LOOPBACK = "lo"
@@ -175,6 +176,7 @@ class Agent:
         assert settings.broker is not None  # the worker has checked
         self._plan, self._settings, self._pipe, self._crowd = plan, settings, pipe, crowd
         self._roots = roots_of(settings, env)
+        self._remounts, self._remounted = Remounts(env), False
         self._orders: Any = connect(settings.broker, block_seconds=ALIVE_SECONDS)
         self._beats: Any = connect(settings.broker)
         self._changed = threading.Event()
@@ -260,7 +262,7 @@ class Agent:
         self._orders.rpush(key, msgspec.json.encode(answer))
         self._orders.expire(key, _KEEP_ANSWER_SECONDS)
 
-    def _lease(self, order: Lease) -> None:
+    def _lease(self, order: Lease) -> object:
         with self._lock:
             self._refuse_leased()
             if order.workers > self._hello.workers:
@@ -269,6 +271,8 @@ class Agent:
                 raise UsageError(f"EDBENCH_DATABASES names {len(self._settings.databases)} databases here")
             if order.place.root == "evidence":
                 raise UsageError("evidence is not written to")
+            if order.mount is not None:
+                self._mount(order.mount)
             there = resolved(order.place, self._roots)
             wait_for(there)
             mark = RunMark(run=order.run, databases=order.databases, hosts=order.hosts)
@@ -282,6 +286,17 @@ class Agent:
             except SystemFault:
                 log.exception("run %s", order.run)
                 os._exit(1)  # the crowd goes back to the system's own jobs, with another agent
+            return {} if order.mount is None else {"mount": place(there)["mount"]}
+
+    def _mount(self, name: str) -> None:
+        """While no worker has a file open there. Raises UsageError, SystemFault; then the system's own workers are back."""
+        self._change([])
+        try:
+            self._remounts.mount(name)
+        except (UsageError, SystemFault):
+            self._change(None)
+            raise
+        self._remounted = True
 
     def _refuse_leased(self) -> None:
         if self._run:
@@ -332,6 +347,13 @@ class Agent:
     def _go_back(self) -> None:
         clients, self._clients = self._clients, None
         self._run, self._meter = "", None
+        if self._remounted:
+            self._remounted = False
+            self._change([])
+            try:
+                self._remounts.restore()
+            except (UsageError, SystemFault):
+                log.exception("the storage is not mounted as usual")
         if clients is None:
             self._change(None)
         else:

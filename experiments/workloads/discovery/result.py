@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from core.errors import UsageError
@@ -119,11 +119,19 @@ class PointSpec(schema.At):
     databases: int
     workers: int
     slots: int  # of each worker
+    setting: str | None = field(
+        default=None, kw_only=True
+    )  # options that distribute tasks (controller.jobs.distribution); None: the experiment's
+
+    def on(self, axis: str) -> str:
+        """A setting as it is."""
+        return str(self.setting) if axis == "setting" else schema.At.on(self, axis)
 
     def __str__(self) -> str:
         databases = f" on {self.databases} databases" if self.databases > 1 else ""
         workers, slots = ("" if n == 1 else "s" for n in (self.workers, self.slots))
-        return f"{self.workers} worker{workers} x {self.slots} slot{slots}{databases}"
+        setting = "" if self.setting is None else f", {self.setting}"
+        return f"{self.workers} worker{workers} x {self.slots} slot{slots}{databases}{setting}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

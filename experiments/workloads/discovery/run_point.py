@@ -36,6 +36,7 @@ from experiments.workloads.discovery.null import NullStorage, Portion, emptied
 from experiments.workloads.discovery.observed import Observed, OnNull, read_tables
 from experiments.workloads.discovery.result import PointSpec
 from experiments.workloads.discovery.sampler import Sampler, clock_offset
+from experiments.workloads.discovery.setting import parse_setting
 from experiments.workloads.discovery.site import Deployment, Site, Target
 from sql.session import Database
 
@@ -111,7 +112,7 @@ def create(
 ) -> Jobs:
     """The job of a run, or the group of jobs. Raises UsageError, StorageFault, DatabaseFault."""
     options = dataclasses.replace(
-        load.options,
+        load.options if spec.setting is None else parse_setting(spec.setting).applied(load.options),
         index_engine=settings.index_engine,
         filer=filer_choice(settings),
         hold_before=Phase.INDEX if load.cold else None,

@@ -25,6 +25,7 @@ from experiments.result.schema import At
 from experiments.workloads.discovery.observed import OfHosts
 from experiments.workloads.discovery.result import PointSpec
 from experiments.workloads.discovery.sampler import ServingMeter
+from experiments.workloads.discovery.setting import parse_setting
 from monitoring.filer.block import boot_id
 from monitoring.machine import host_seconds
 from sql.faces.runs import RUNS
@@ -168,6 +169,7 @@ class Site:
             self.show(settings),
         ):
             leased = lease(seats)
+            leased.mount = None if spec.setting is None else parse_setting(spec.setting).mount
             serving = ServingMeter(os.getpid(), running_services(system.settings.scratch)) if system.ours else None
             here = {member.host["boot_id"] for member in members} == {boot_id()}
             yield Deployment(

@@ -9,6 +9,7 @@ from importlib.metadata import version
 from typing import Any, cast
 
 from controller.databases import JobHandle
+from controller.jobs.distribution import Distribution
 from controller.jobs.source import PreparedSource, refuse_own_output
 from controller.labels.rules import filer_cache
 from core.crew import roots_of
@@ -68,7 +69,9 @@ def _chosen(options: JobOptions) -> dict[str, Any]:
     """Only what is not as usual: results of before, which do not name it, had the usual, those of `experiment r1` aside."""
     said = {"task_files": options.batch_files, "index_tasks": options.index_tasks, "time_zone": options.time_zone}
     usual = {"task_files": JobOptions().batch_files, "index_tasks": None, "time_zone": DEFAULT_ZONE}
-    return {name: value for name, value in said.items() if value != usual[name]}
+    others = {"batch_mb", "batch_files", "split_mb", "index_streams"}  # have older names
+    distributed = {name: value for name, value in Distribution.of(options).chosen.items() if name not in others}
+    return {name: value for name, value in said.items() if value != usual[name]} | distributed
 
 
 def _several(load: Load) -> str:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from cli import options as opt
+from cli.automation import Automation
 from cli.context import CommandContext, shared, with_options
 from cli.output import await_answer
 from cli.tree import Commands
@@ -245,6 +246,7 @@ def replay(
     wait: opt.Wait = None,
     storage: opt.StorageRoot = None,
     name: Annotated[str, typer.Option("--name", help="Name the job.  [default: from the trace]")] = "",
+    automation: Automation,
 ) -> None:
     """Run the storage calls of a trace again.
 
@@ -254,7 +256,7 @@ def replay(
     start times, so response times include waiting; --pace job measures how long the job would take on this storage. Several
     numbers of clients, and several filers, run one after another in random order into one report, whose path is the last line.
     """
-    from cli.bench import print_result
+    from cli.bench import given_stages, print_result
     from replay.orders import ReplayOrder, parse_pace
     from replay.tree import check_paths
 
@@ -273,10 +275,17 @@ def replay(
         keep=keep,
         name=name,
     )
-    wish = wish_of(wanted, order, filers_of(order.filer, settings))
+    filers = filers_of(order.filer, settings)
+    if order.stages is not None:
+        stages = given_stages(ctx, "clients", order.stages, "max_p99", "levels", "scaling")
+        if len(filers) > 1:
+            raise UsageError("--stages takes one --filer", field="stages")
+        order = order.model_copy(update={"clients": ",".join(map(str, stages.loads))})
+    wish = wish_of(wanted, order, filers)
     check_paths(wanted.paths, force=force)
     workers = order.workers if opt.given(ctx, "workers") else None
-    print_result(context, *_replayed(context, settings, wanted, wish, listen, wait, workers), show_fidelity)
+    automation.begin("replay")
+    print_result(context, *_replayed(context, settings, wanted, wish, listen, wait, workers), automation, show_fidelity)
 
 
 def filers_of(text: str | None, settings: Settings) -> tuple[str, ...]:
@@ -308,10 +317,13 @@ class Wish:
 
     def kind(self, replays: Replays) -> Kind:
         """The points."""
-        from experiments.kinds import KneeSearch, LoadLevels, sweep
+        from experiments.kinds import KneeSearch, LoadLevels, parse_stages, sweep
         from replay.about import ABOUT
 
         asked = self.order
+        if asked.stages is not None:
+            (base,) = replays.loads()
+            return parse_stages(asked.stages, "clients").on(base)
         if asked.levels is not None:
             (base,) = replays.loads(*self.clients)
             return LoadLevels(
@@ -369,7 +381,8 @@ def _replayed(
     with taken_system(settings, context.env, order.paths[0], wanted, context.say, ways) as (system, _):
         many = workers or sum(member.workers for member in system.crew.present())
         replays = Replays(system, many, order, wish.filers, wish.bounds_us or (), context.clock, show, context.say)
-        return conduct(replays, wish.kind(replays), wish.order.min_seconds)
+        asked = wish.order
+        return conduct(replays, wish.kind(replays), asked.min_seconds, fail_if=asked.fail_if or ())
 
 
 def _line(snapshot: Snapshot) -> str:

@@ -9,13 +9,13 @@ from typing import Annotated, NamedTuple
 
 from pydantic import Field
 
-from controller.jobs.orders import Metavar
+from controller.jobs.orders import FailIf, Metavar
 from core.document import TEXT, Order
 from core.errors import UsageError
 from core.filer.load import profile_names
 from core.options.tuning import MOST_SEED
 from core.records import ReplayChoice
-from experiments.orders import DEFAULT_REPEATS, LEAST_LEVELS, MOST_LEVELS, FilerCache, MinSeconds, Repeats
+from experiments.orders import DEFAULT_REPEATS, LEAST_LEVELS, MOST_LEVELS, FilerCache, MinSeconds, Repeats, StagesText
 from experiments.result.steady import MIN_SECONDS
 from replay.plan import LEAST_SPEED, MAX_CLIENTS, MOST_SPEED
 from traces.model import TraceHeader
@@ -127,6 +127,7 @@ class ReplayStudyOrder(Order):
         ),
         Metavar("SCALING"),
     ] = None
+    stages: StagesText = None
     max_p99: Annotated[
         str | None,
         Field(
@@ -152,6 +153,7 @@ class ReplayStudyOrder(Order):
     ] = None
     repeats: Repeats = DEFAULT_REPEATS
     min_seconds: MinSeconds = MIN_SECONDS
+    fail_if: FailIf = None
     filer_cache: FilerCache = None
     filer: Annotated[
         str | None,

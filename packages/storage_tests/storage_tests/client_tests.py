@@ -9,7 +9,7 @@ import statistics
 import time
 from abc import abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Final, Literal, TypeVar
 
 from pydantic import Field
@@ -37,7 +37,9 @@ TOGETHER, SPREAD = "together", "spread"
 WRITE: Final = "write"
 READ: Final = "read"
 REMOVE: Final = "remove"
-DEEDS: Final[tuple[Deed, ...]] = (WRITE, READ, REMOVE)
+MIXED: Final = "mixed"
+MIXED_WRITE, MIXED_READ = "mixed write", "mixed read"  # its clients that write, and those that read
+MOVING = (WRITE, READ, MIXED_WRITE, MIXED_READ)
 S = TypeVar("S", bound=ProfileSettings)
 _SAID = 5  # refusals and errors in words
 TROUBLES = (
@@ -137,11 +139,11 @@ class SweepRun(ProfileRun):
     failed: int
     said: tuple[str, ...]
 
-    def phase(self, deed: str) -> SweepPhase:
-        for phase in self.phases:
-            if phase.deed == deed:
-                return phase
-        raise LookupError(f"a run without {deed}")
+    def phase(self, deed: str) -> SweepPhase | None:
+        """None: a run without mixed clients. Raises LookupError for a run without another phase."""
+        if (found := next((p for p in self.phases if p.deed == deed), None)) is None and deed not in MOVING[2:]:
+            raise LookupError(f"a run without {deed}")
+        return found
 
 
 SweepPoint = PointOf[SweepLoad, SweepRun]
@@ -150,11 +152,11 @@ SweepResult = ResultOf[SweepPoint]
 
 def sweep_run_of(seen: SweepSeen) -> SweepRun:
     """Every figure of it; nothing else is asked."""
-    phases = tuple(_phase_of(phase) for phase in seen.phases)
+    phases = tuple(_phase_of(part) for phase in seen.phases for part in _parts(phase))
     counted = merged(one for phase in seen.phases for one in phase.counted)
     steady = (
-        judged(f"bytes of {phase.deed}", [(float(at), float(n)) for at, n in enumerate(phase.bytes_by_second)], 0.0, told.last_done_s)
-        for phase, told in zip(seen.phases, phases, strict=True)
+        judged(f"bytes of {phase.deed}", [(float(at), float(n)) for at, n in enumerate(phase.bytes_by_second)], 0.0, max(one.ended_s for one in phase.clients))
+        for phase in seen.phases
         if phase.deed != REMOVE
     )  # fmt: skip
     return SweepRun(
@@ -166,6 +168,14 @@ def sweep_run_of(seen: SweepSeen) -> SweepRun:
         failed=sum(phase.failed for phase in phases),
         said=tuple(dict.fromkeys(word for phase in seen.phases for word in phase.said)),
     )
+
+
+def _parts(seen: SeenPhase) -> list[SeenPhase]:
+    """A mixed phase as two: even clients write, odd ones read."""
+    if seen.deed != MIXED:
+        return [seen]
+    halves = zip(MOVING[2:], (seen.clients[::2], seen.clients[1::2]), strict=True)
+    return [replace(seen, deed=deed, clients=half) for deed, half in halves if half]
 
 
 def _phase_of(seen: SeenPhase) -> SweepPhase:
@@ -214,8 +224,9 @@ class SweepSettings(ProfileSettings):
     start: tuple[Literal["together", "spread"], ...] = Field(
         ("together", "spread"), description="start all at once, or each at its own moment, one point each"
     )
-    size: int = Field(100_000_000, ge=1, description="size of an object in bytes; report R3 had 1 GB")
+    size: int = Field(1_000_000_000, ge=1, description="size of an object in bytes; 1 GB as in report R3")
     objects: int = Field(1, ge=1, description="objects that each client writes, then reads, then removes")
+    mixed: bool = Field(False, description="then half of the clients write as much again while the others read")
     window: float = Field(30.0, gt=0, description="seconds over which clients start that do not start together")
     fsync: Literal["none", "file"] = Field("file", description="sync each file to stable storage")
     forget: bool = Field(True, description="drop the files from this host's cache before they are read")
@@ -246,8 +257,8 @@ class ClientSweep(ClientTest[SweepSettings]):
     def room(self) -> Room:
         """One run's: each is removed before the next."""
         s, paths = self.settings, max(1, len(self.targets.paths))
-        files = -(-max(s.clients, default=1) // paths) * s.objects
-        moved = 2 * sum(s.clients) * s.objects * s.size * len(s.start)
+        files = -(-max(s.clients, default=1) // paths) * s.objects * (1 + s.mixed)
+        moved = (2 + s.mixed) * sum(s.clients) * s.objects * s.size * len(s.start)
         return Room(bytes=files * s.size, files=2 * files + 1, seconds=moved / _SWEEP_SLOW)
 
     def on_null(self) -> ClientSweep:
@@ -265,25 +276,28 @@ class ClientSweep(ClientTest[SweepSettings]):
     def observe(self, turn: Turn, arena: Arena) -> SweepSeen:
         """Three phases. Raises RunFailed when nothing at all could be written."""
         load, s = turn.at, self.settings
+        deeds: tuple[Deed, ...] = (WRITE, READ, MIXED, REMOVE) if s.mixed else (WRITE, READ, REMOVE)
         assert isinstance(load, SweepLoad)
         with own_place(arena, turn.name, seed=s.seed, fsync=s.fsync, io_bytes=_IO_BYTES) as place:
             started = time.time()
             with crowd(place, load.clients, arena.look) as people:
-                told = [self._phase(people, deed, load, turn, arena) for deed in DEEDS]
-        phases = tuple(_sweep_seen(deed, done) for deed, done in zip(DEEDS, told, strict=True))
+                told = {deed: self._phase(people, deed, load, turn, arena) for deed in deeds}
+        phases = tuple(_sweep_seen(deed, done) for deed, done in told.items())
         if not any(one.done for one in phases[0].clients):
             raise RunFailed(
                 f"not one object could be written: {'; '.join(phases[0].said) or 'no client gave a reason'}"
             )
-        elapsed = sum(done.elapsed_s for done in told)
-        cpu = sum(done.cpu_s for done in told)
+        elapsed = sum(done.elapsed_s for done in told.values())
+        cpu = sum(done.cpu_s for done in told.values())
         return SweepSeen(**noted(turn, started, elapsed, cpu, people.processors), phases=phases)
 
     def _phase(self, people: Crowd, deed: Deed, load: SweepLoad, turn: Turn, arena: Arena) -> Done:
         s = self.settings
         numbers = range(s.objects)
-        if deed == "read" and s.forget and not arena.null:
+        if deed in (READ, MIXED) and s.forget and not arena.null:
             people.do("forget", numbers, s.size)
+        if deed == MIXED:
+            numbers = range(s.objects, 2 * s.objects)
         arena.tell(f"{load}: {deed}")
         delays: list[float] = []
         if load.start == SPREAD:
@@ -326,8 +340,10 @@ def _of_start(result: SweepResult) -> dict[str, list[SweepPoint]]:
     return out
 
 
-def _phase(point: SweepPoint, deed: str) -> SweepPhase:
-    return middle(point.repeats).phase(deed)
+def _phases(points: Sequence[SweepPoint], deed: str) -> list[tuple[int, SweepPhase]]:
+    """By clients, of the points that have it."""
+    middles = ((point.at.clients, middle(point.repeats).phase(deed)) for point in points)
+    return [(clients, phase) for clients, phase in middles if phase is not None]
 
 
 def _rates(result: SweepResult) -> Section:
@@ -339,10 +355,10 @@ def _sweep_plot(start: str, points: list[SweepPoint]) -> Plot:
     rows: list[tuple[Cell, ...]] = []
     with drawing():
         figure, (one, every) = new_figure(columns=2, height=3.2)
-        for number, deed in enumerate((WRITE, READ)):
-            known = [
-                (point.at.clients, phase) for point in points if (phase := _phase(point, deed)).aggregate is not None
-            ]
+        for number, deed in enumerate(MOVING):
+            known = [(clients, phase) for clients, phase in _phases(points, deed) if phase.aggregate is not None]
+            if not known:
+                continue
             clients = [count for count, _ in known]
             low, mean, high, total = (
                 [(getattr(phase, what) or 0.0) / _MB for _, phase in known]
@@ -368,8 +384,8 @@ def _sweep_plot(start: str, points: list[SweepPoint]) -> Plot:
 def _sentence(start: str, points: list[SweepPoint]) -> str:
     begun = "All clients start at once" if start == TOGETHER else "Each client starts at its own moment"
     said = []
-    for deed in (WRITE, READ):
-        rates = [(_phase(point, deed).aggregate or 0.0, point.at.clients) for point in points]
+    for deed in MOVING:
+        rates = [(phase.aggregate or 0.0, clients) for clients, phase in _phases(points, deed)] or [(0.0, 0)]
         (best, at), (last, most) = max(rates), rates[-1]
         if best:
             said.append(
@@ -383,7 +399,7 @@ def _falls(result: SweepResult) -> Section:
     rows: list[tuple[str, str, float | None]] = []  # deed, start, kB/s
     for start, points in _of_start(result).items():
         for deed in (WRITE, READ):
-            known = [(point.at.clients, mean) for point in points if (mean := _phase(point, deed).mean) is not None]
+            known = [(clients, phase.mean) for clients, phase in _phases(points, deed) if phase.mean is not None]
             fall = fall_off([count for count, _ in known], [mean for _, mean in known])
             rows.append((deed, start, None if fall is None else fall / 1000))
 
@@ -410,12 +426,8 @@ def _falls(result: SweepResult) -> Section:
 
 
 def _clients(result: SweepResult) -> Section:
-    rows = [
-        (named(point, result), run.repeat + 1, run.phase(deed))
-        for point in result.points
-        for run in point.repeats
-        for deed in DEEDS
-    ]
+    runs = [(named(point, result), run) for point in result.points for run in point.repeats]
+    rows = [(name, run.repeat + 1, phase) for name, run in runs for phase in run.phases]
     columns: tuple[Column[tuple[str, int, SweepPhase]], ...] = (
         Column("point", "point", lambda row: row[0], text=True),
         Column("repeat", "repeat", lambda row: row[1]),
@@ -438,14 +450,14 @@ def _clients(result: SweepResult) -> Section:
     return Section(anchor="clients", title="First done, last done, refused", parts=parts)
 
 
-def _rate(deed: str, what: str, title: str, *, headline: bool = False) -> Figure:
+def _rate(deed: str, what: str, title: str, *, headline: bool = False, aside: bool = False) -> Figure:
     def value(run: object) -> float | None:
-        found: float | None = getattr(run.phase(deed), what)  # type: ignore[attr-defined]
+        found: float | None = getattr(run.phase(deed), what, None)  # type: ignore[attr-defined]
         return None if found is None else found / 1e6
 
     return Figure(
-        name=f"{deed}_{what}_mb_s", title=f"{deed} {title}", of=value, headline=headline, write=words.figure, unit="MB/s",
-        missing="none",
+        name=f"{deed.replace(' ', '_')}_{what}_mb_s", title=f"{deed} {title}", of=value, headline=headline, write=words.figure, unit="MB/s",
+        missing="none", aside=aside,
     )  # fmt: skip
 
 
@@ -461,10 +473,11 @@ ClientSweep.ABOUT = about_test(
             _rate(READ, "aggregate", "MB/s, all clients", headline=True),
             _rate(WRITE, "mean", "MB/s, mean client"),
             _rate(READ, "mean", "MB/s, mean client"),
-            Figure(name="removes_per_s", title="removed/s", of=lambda run: run.phase(REMOVE).aggregate, write=words.figure,
+            *(_rate(deed, "aggregate", "MB/s, its clients", aside=True) for deed in (MIXED_WRITE, MIXED_READ)),
+            Figure(name="removes_per_s", title="removed/s", of=lambda run: getattr(run.phase(REMOVE), "aggregate", None), write=words.figure,
                    missing="none"),
             *TROUBLES,
-            Figure(name="overlap", title="clients at once", of=lambda run: run.phase(WRITE).overlap, write=words.figure),
+            Figure(name="overlap", title="clients at once", of=lambda run: getattr(run.phase(WRITE), "overlap", None), write=words.figure),
         ),
         sections=_sweep_sections,
         telling=ClientsTelling,

@@ -30,7 +30,9 @@ if TYPE_CHECKING:
     from typing_extensions import Buffer
 
 
-Deed = Literal["write", "read", "remove", "forget"]
+Deed = Literal[
+    "write", "read", "mixed", "remove", "forget"
+]  # mixed: even clients write, odd ones read as many of before
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -140,25 +142,29 @@ class Client:
             time.sleep(left / 1e9)
 
     def _one(self, order: Order, directory: str, number: int) -> int:
+        deed = order.deed
+        if deed == "mixed":
+            deed = "read" if self.number % 2 else "write"
+            number -= (order.last - order.first) * (self.number % 2)
         name = f"{directory}/{number:09d}" if order.shared_numbers else f"{directory}/{self.number:04d}-{number:06d}"
-        if order.deed == "forget":
+        if deed == "forget":
             self._store.forget(name)
             return 0
-        if order.deed == "write" and directory not in self._made:
+        if deed == "write" and directory not in self._made:
             self._store.make(directory)
             self._made.add(directory)
         start, moved, error = time.monotonic_ns(), 0, 1
         try:
-            moved = self._done(order, name, number)
+            moved = self._done(deed, order.size, name, number)
             error = 0
         finally:
-            self.tally.whole(_KINDS[order.deed], start, time.monotonic_ns() - start, moved, error)
+            self.tally.whole(_KINDS[deed], start, time.monotonic_ns() - start, moved, error)
         return moved
 
-    def _done(self, order: Order, name: str, number: int) -> int:
-        if order.deed == "write":
-            return self._store.write(name, order.size, self._pieces(number, order.size))
-        if order.deed == "read":
+    def _done(self, deed: Deed, size: int, name: str, number: int) -> int:
+        if deed == "write":
+            return self._store.write(name, size, self._pieces(number, size))
+        if deed == "read":
             return self._store.read(name)
         self._store.remove(name)
         return 0

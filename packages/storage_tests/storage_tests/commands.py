@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from cli import options as opt
+from cli.automation import Automation
 from cli.bench import Study, carry_out, print_result
 from cli.context import CommandContext, shared, with_options
 from cli.output import await_answer, bytes_text, flush, table
@@ -82,7 +83,7 @@ Workers = Annotated[
 Resume = Annotated[bool, typer.Option("--resume", help="Continue the same command after an interruption.")]
 
 
-class Test(ProfileOrder):
+class Test(ProfileOrder, Automation):
     """What is run, where and how."""
 
     path: Paths = None
@@ -133,6 +134,8 @@ def storage_test(ctx: typer.Context, *, name: Name = "", test: Test) -> None:
     targets = Targets(paths=tuple(one.absolute() for one in test.path or ()), s3=test.s3)
     test = test.model_copy(update={"seed": opt.given_seed(test.seed)})
     if name == ALL:
+        if test.fail_if or test.junit or test.summary:
+            raise UsageError(f"--fail-if, --junit and --summary are for one test, not for `{ALL}`")
         if test.listen is not None:
             raise UsageError(f"--listen: most tests of `{ALL}` run on this host only")
         _run_all(context, settings, targets, test)
@@ -221,7 +224,8 @@ def _described(name: str, test: Test) -> dict[str, Any]:
 
 def _carry_out(context: CommandContext, settings: Settings, profile: Profile[Any], test: Test) -> None:
     """Run it and print the result; the path of the report is the last line. Raises UsageError before anything is written."""
-    print_result(context, *studied(context, settings, profile, test))
+    test.begin(profile.ABOUT.titled(profile.kind(test.repeats, test.seed or 0).name))
+    print_result(context, *studied(context, settings, profile, test), test)
 
 
 def studied(context: CommandContext, settings: Settings, profile: Profile[Any], test: Test) -> tuple[Result, Path]:
@@ -271,7 +275,7 @@ def studied(context: CommandContext, settings: Settings, profile: Profile[Any], 
             )  # fmt: skip
             shown = ProfileStudy(profile, settings, run)
             try:
-                return conduct(shown, kind, least, study)
+                return conduct(shown, kind, least, study, fail_if=test.fail_if or ())
             except KeyboardInterrupt as error:
                 raise Interrupted(
                     "the files that it wrote are removed; continue with the same command and --resume"

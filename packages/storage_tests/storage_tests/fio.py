@@ -538,14 +538,18 @@ class FioTest(Profile[S]):
         return observed(turn, arena, self.jobs(turn.at, len(arena.paths)), expected_s=self.expected_s(turn.at))
 
 
-def rate_by(result: Result, axis: str, group: str, figure: Figure) -> Section:
-    """A line for each group: the median of a figure against what was varied, with its interval."""
+def rate_by(
+    result: Result, axis: str, group: str, figure: Figure, name_of: Callable[[Any], str] | None = None
+) -> Section:
+    """A line for each group: the median of a figure against what was varied, with its interval. `name_of`: the name of a load's
+    line; None: `group` with its value."""
     groups: dict[object, list[tuple[int, float, float, float]]] = {}
     for point in result.points:
         load, one = point.at.values(), point.figures.get(figure.name)
         if one is not None:
             low, high = (one.median if end is None else end for end in (one.low, one.high))
-            groups.setdefault(load[group], []).append((load[axis], one.median, low, high))
+            key = load[group] if name_of is None else name_of(point.at)
+            groups.setdefault(key, []).append((load[axis], one.median, low, high))
     rows: list[tuple[Cell, ...]] = []
     with drawing():
         drawn, (axes,) = new_figure(height=3.2)
@@ -554,8 +558,8 @@ def rate_by(result: Result, axis: str, group: str, figure: Figure) -> Section:
             xs, ys = [x for x, *_ in line], [y for _, y, _, _ in line]
             around = ([y - low for _, y, low, _ in line], [high - y for _, y, _, high in line])
             axes.errorbar(xs, ys, yerr=around, color=series_colour(number), marker=marker(number), markersize=5, capsize=3,
-                          label=f"{group} {key}")  # fmt: skip
-            rows += [(str(key), *values) for values in line]
+                          label=f"{group} {key}" if name_of is None else str(key))  # fmt: skip
+            rows += [(str(key).removeprefix(f"{group} "), *values) for values in line]
         counts_on_x(axes, [x for line in groups.values() for x, *_ in line], axis)
         axes.set_ylabel(figure.title)
         from_zero(axes)

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import itertools
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any, ClassVar, cast
+from typing import Annotated, Any, ClassVar, Literal, cast
 
 from pydantic import ByteSize, Field
 
@@ -30,7 +31,7 @@ from experiments.result.schema import Point
 from experiments.workload import Figure, Turn
 from monitoring.machine import processors
 from storage_tests.about import MARK, Described, ProfileTelling, Published, about_test
-from storage_tests.devices import Direct
+from storage_tests.devices import Direct, Tuned, tuned
 from storage_tests.fio import (
     ELAPSED,
     IOPS,
@@ -44,6 +45,7 @@ from storage_tests.fio import (
     rate_by,
     run_of,
     settings_in,
+    settled,
 )
 from storage_tests.owner import place_of_own
 from storage_tests.profile import MEMORY, Arena, ProfileSettings, Room
@@ -380,16 +382,47 @@ Block.ABOUT = about_test(
 
 @dataclass(frozen=True, slots=True, order=True)
 class StreamLoad(schema.At):
-    """So many streams on one path, each with a file of its own."""
+    """So many streams on one path, or on each of several disks, each stream with a file of its own."""
 
-    tier: int  # number of the path, 1 …
+    tier: int  # number of the path, 1 …; 0: several of them
     streams: int
+    disks: int | None = None  # the first so many paths at the same time
+    does: str | None = None  # "read" or "write"; None: read, as all of the experiment
+    scheduler: str | None = None  # of the devices; None: unchanged
+    read_ahead: str | None = None  # "128 KiB", likewise
+
+    @property
+    def where(self) -> str:
+        """Everything but the number of streams: `tier 1`, `write, 2 disks, scheduler none`."""
+        place = f"tier {self.tier}" if self.disks is None else self.on("disks")
+        set_here = (("scheduler", self.scheduler), ("read-ahead", self.read_ahead))
+        return ", ".join(filter(None, [self.does, place, *(f"{name} {value}" for name, value in set_here if value)]))
 
     def __str__(self) -> str:
-        return f"tier {self.tier}, {self.on('streams')}"
+        return f"{self.where}, {self.on('streams')}"
 
 
-StreamPoint = schema.PointOf[StreamLoad, FioRun]
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StreamSeen(FioSeen):
+    """One run of fio."""
+
+    tuned: tuple[Tuned, ...] = ()  # scheduler and read-ahead of each path's device meanwhile
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StreamRun(FioRun):
+    """One run."""
+
+    tuned: tuple[Tuned, ...] = ()
+
+
+def stream_run_of(seen: StreamSeen) -> StreamRun:
+    """Every figure of it."""
+    run = run_of(seen)
+    return StreamRun(**{field.name: getattr(run, field.name) for field in dataclasses.fields(run)}, tuned=seen.tuned)
+
+
+StreamPoint = schema.PointOf[StreamLoad, StreamRun]
 StreamResult = schema.ResultOf[StreamPoint]
 
 
@@ -401,7 +434,7 @@ class StreamTelling(ProfileTelling):
         said = windows(points, settings_in(self))
         if len(said) == 1:
             return next(iter(said.values()))
-        return "; ".join(f"tier {tier}: {clause}" for tier, clause in said.items())
+        return "; ".join(f"{where}: {clause}" for where, clause in said.items())
 
 
 def rate_needed(terabytes: float, hours: float) -> float:
@@ -409,14 +442,13 @@ def rate_needed(terabytes: float, hours: float) -> float:
     return terabytes * 1e6 / (hours * 3600)
 
 
-def windows(points: Sequence[StreamPoint], settings: Mapping[str, Any]) -> dict[int, str]:
-    """By tier, whether the backup fits its window."""
-    tiers = dict.fromkeys(point.at.tier for point in points)
+def windows(points: Sequence[StreamPoint], settings: Mapping[str, Any]) -> dict[str, str]:
+    """By tier or disks, and whatever is set there, whether the backup fits its window."""
+    places: dict[str, list[StreamPoint]] = {}
+    for point in points:
+        places.setdefault(point.at.where, []).append(point)
     return {
-        tier: window_answer(
-            [point for point in points if point.at.tier == tier], settings["window_tb"], settings["window_hours"]
-        )
-        for tier in tiers
+        where: window_answer(group, settings["window_tb"], settings["window_hours"]) for where, group in places.items()
     }
 
 
@@ -461,6 +493,20 @@ class StreamSettings(ProfileSettings):
     )
     block: Annotated[ByteSize, Field(ge=512, description="size of each read")] = ByteSize(1 << 20)
     direct: Annotated[bool, Field(description="bypass the page cache (O_DIRECT)")] = False
+    does: Annotated[
+        tuple[Literal["read", "write"], ...], Field(min_length=1, description="read files, write new ones, or both")
+    ] = ("read",)
+    disks: Annotated[
+        tuple[Annotated[int, Field(ge=1)], ...],
+        Field(description="use the first so many paths at once, one point each, such as 1,2,4; empty: each path alone"),
+    ] = ()
+    schedulers: Annotated[
+        tuple[str, ...], Field(description="schedulers of the paths' devices, one point each; empty: unchanged")
+    ] = ()
+    read_ahead_kb: Annotated[
+        tuple[Annotated[int, Field(ge=0)], ...],
+        Field(description="read-ahead of the paths' devices in KiB, one point each; empty: unchanged"),
+    ] = ()
     window_tb: Annotated[float, Field(gt=0, description="backup window: this many TB …")] = 30.0
     window_hours: Annotated[float, Field(gt=0, description="… in this many hours")] = 48.0
 
@@ -471,8 +517,8 @@ class Stream(FioTest[StreamSettings]):
     name = "stream"
     report = "R4"
     does = (
-        "Reads files from end to end, with one to many streams at once, each its own file, each path a tier; shows totals over"
-        " time, and whether N TB fit into H hours."
+        "Reads or writes files from end to end, with one to many streams at once, each path a tier, or over one to all disks with"
+        " each scheduler and read-ahead (R5); shows totals over time, and whether N TB fit into H hours."
     )
     writes = "As many files of `file_size` on each path as there are streams at most, once; removed at the end."
     needs = "fio. Empty directories; two paths for a fast and a slow tier."
@@ -485,14 +531,26 @@ class Stream(FioTest[StreamSettings]):
         """Every number of streams on every path; raises UsageError for files that are smaller than a block."""
         if self.settings.file_size < self.settings.block:
             raise UsageError("--set block: it is longer than a file")
-        tiers = range(1, len(self.targets.paths) + 1)
-        return [StreamLoad(tier, streams) for tier in tiers for streams in sorted(set(self.settings.streams))]
+        s, there = self.settings, len(self.targets.paths)
+        if max(s.disks, default=0) > there:
+            raise UsageError(f"--set disks={max(s.disks)}: there are {there} paths; name more with --path")
+        places: list[tuple[int, int | None]] = [(0, disks) for disks in sorted(set(s.disks))]
+        places = places or [(tier, None) for tier in range(1, there + 1)]
+        ahead = [f"{one} KiB" for one in dict.fromkeys(s.read_ahead_kb)]
+        return [
+            StreamLoad(tier, streams, disks, None if s.does == ("read",) else does, scheduler, one)
+            for (tier, disks), does, scheduler, one, streams in itertools.product(
+                places, dict.fromkeys(s.does), s.schedulers or (None,), ahead or (None,), sorted(set(s.streams))
+            )
+        ]
 
     def room(self) -> Room:
         """The files of the most streams; each point reads its own, at 50 MB/s as reckoned."""
         most, size = max(self.settings.streams), int(self.settings.file_size)
-        read = sum(set(self.settings.streams)) * size * len(self.targets.paths)
-        return Room(bytes=most * size, files=most, seconds=read / 50e6)
+        s, many = self.settings, most * (1 + ("write" in self.settings.does))
+        points = len(s.schedulers or (0,)) * len(s.read_ahead_kb or (0,)) * len(s.does)
+        moved = sum(set(s.streams)) * size * (sum(set(s.disks)) or len(self.targets.paths)) * points
+        return Room(bytes=many * size, files=many, seconds=moved / 50e6)
 
     def touched(self) -> int:
         """By the fewest streams, on one path."""
@@ -504,26 +562,54 @@ class Stream(FioTest[StreamSettings]):
         return max(self.settings.streams), int(self.settings.file_size) // block * block, block
 
     def jobs(self, at: StreamLoad, paths: int) -> list[Job]:
-        """The first files of a path, each read to its end by a stream of its own."""
+        """The first files of a path, or of each disk, each read or written to its end by a stream of its own."""
         _, size, block = self.files()
+        more = (("end_fsync", "1"), ("refill_buffers", "1")) if at.does == "write" else ()
         return [
-            Job(name=f"stream{number}", does="read", files=(f"{at.tier - 1}/{number}",), block=block, size=size,
-                direct=self.settings.direct)
-            for number in range(at.streams)
+            Job(name=f"stream{number}", does=at.does or "read", files=(file,), block=block, size=size,
+                direct=self.settings.direct, options=more)
+            for number, file in enumerate(self._files_of(at))
         ]  # fmt: skip
+
+    def _files_of(self, at: StreamLoad) -> list[str]:
+        new = "new" if at.does == "write" else ""
+        return [f"{path}/{new}{number}" for path in _paths_of(at) for number in range(at.streams)]
+
+    def observe(self, turn: Turn, arena: Arena) -> FioSeen:
+        """With scheduler and read-ahead set meanwhile; files that were written are removed."""
+        at = cast(StreamLoad, turn.at)
+        scheduler = "" if at.scheduler is None or arena.null else at.scheduler
+        ahead = None if at.read_ahead is None or arena.null else int(at.read_ahead.split()[0])
+        with tuned([arena.paths[path] for path in _paths_of(at)], scheduler, ahead) as queues:
+            seen = super().observe(turn, arena)
+        if at.does == "write":
+            for path, _, name in (file.partition("/") for file in self._files_of(at)):
+                (arena.paths[int(path)] / name).unlink()
+            settled(arena)
+        return StreamSeen(**{field.name: getattr(seen, field.name) for field in dataclasses.fields(seen)}, tuned=queues)
+
+
+def _paths_of(at: StreamLoad) -> Sequence[int]:
+    return [at.tier - 1] if at.disks is None else range(at.disks)
 
 
 def _stream_sections(result: StreamResult) -> list[Section]:
     """In reading order."""
-    return [_window(result), rate_by(result, "streams", "tier", MB_PER_S)]
+    return [_window(result), rate_by(result, "streams", "tier", MB_PER_S, lambda at: at.where)]
 
 
 @section("window", "Does the backup fit its window?")
 def _window(result: StreamResult) -> Parts:
     settings, targets = settings_in(result), result.conditions["targets"]
+    at = {point.at.where: point.at for point in result.points}
+    labels = {where: dict.fromkeys(targets[path]["label"] for path in _paths_of(one)) for where, one in at.items()}
     parts: list[Part] = [
-        paragraph(f"Tier {tier}, {targets[tier - 1]['label']}: {answer}.")
-        for tier, answer in windows(result.points, settings).items()
+        paragraph(f"{where[0].upper()}{where[1:]}, {', '.join(labels[where])}: {answer}.")
+        for where, answer in windows(result.points, settings).items()
+    ]
+    runs = (run for point in result.points for run in point.repeats)
+    parts += [
+        note(f"Not set: {word}") for word in dict.fromkeys(w for run in runs for one in run.tuned for w in one.refused)
     ]
     needed = rate_needed(settings["window_tb"], settings["window_hours"])
     said = note(
@@ -550,7 +636,7 @@ Stream.ABOUT = about_test(
     Stream,
     Described(
         load=StreamLoad,
-        run=FioRun,
+        run=StreamRun,
         figures=(
             dataclasses.replace(MB_PER_S, headline=True),
             Figure(name="gb_per_hour", title="GB/hour", of=lambda run: run.bytes / run.elapsed_s * 3.6e-6),
@@ -561,8 +647,8 @@ Stream.ABOUT = about_test(
                 of=lambda run: run.highest_second / 1e6 if run.highest_second else None,
             ),
         ),
-        seen=FioSeen,
-        run_of=run_of,
+        seen=StreamSeen,
+        run_of=stream_run_of,
         sections=_stream_sections,
         ceilings=("mb_per_s",),
         published=(_of_tier("fast", 44, 2e9, 253), _of_tier("slow", 70, 2.43e9, 116)),

@@ -6,7 +6,7 @@ from typing import Annotated
 
 from pydantic import Field
 
-from controller.jobs.orders import Metavar
+from controller.jobs.orders import FailIf, Metavar
 from core.document import TEXT, Order
 from core.options.tuning import MOST_SECONDS
 from experiments.orders import DEFAULT_REPEATS, FilerCache, Repeats, Seed
@@ -38,4 +38,5 @@ class ProfileOrder(Order):
         Metavar("NAME|FILE"),
     ] = None
     filer_cache: FilerCache = None
+    fail_if: FailIf = None
     yes: Annotated[bool, Field(description="Run even if the test needs more than 80 % of the free space.")] = False

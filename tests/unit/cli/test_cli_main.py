@@ -148,7 +148,10 @@ SCHEMAS = {
     **{("produce", name): "discover" for name in ("text", "images", "export")},
     **{("produce", name): f"production-{name}" for name in ("check", "import")},
     **{("counters", name): "counters" for name in ("collect", "import")},
-    **{("bench", name): "result" for name in ("scale-up", "scale-out", "knee", "job-types", "day", "r1", "storage")},
+    **{
+        ("bench", name): "result"
+        for name in ("scale-up", "scale-out", "knee", "tune", "sweep", "job-types", "day", "r1", "storage")
+    },
     ("bench", "plan"): "plan",
     ("trace", "record"): "trace-record", ("trace", "replay"): "result", ("trace", "info"): "trace-info",
     ("trace", "export"): "trace-export", ("trace", "import"): "trace-file", ("trace", "merge"): "trace-file",

@@ -33,6 +33,8 @@ NEEDED: dict[tuple[str, ...], tuple[str, ...]] = {
     ("bench", "scale-out"): ("--corpus=corpus",),
     ("bench", "knee"): ("--corpus=corpus", "--max-p99=read=20ms"),
     ("bench", "job-types"): ("--corpus=corpus",),
+    ("bench", "tune"): ("--corpus=corpus",),
+    ("bench", "sweep"): ("--corpus=corpus",),
     ("bench", "day"): ("--corpus=corpus",),
     ("bench", "r1"): ("--corpus=corpus",),
     ("bench", "storage"): ("stream",),

@@ -73,6 +73,24 @@ def test_the_example_is_studied_reported_and_compared(listing: ModuleType, tree:
     assert len(json_schema()["oneOf"]) == len(names())
 
 
+def test_bounds_are_judged_stored_checked_and_shown(listing: ModuleType, tree: Path, tmp_path: Path) -> None:
+    """Promise: of any workload; the package's check judges them again; a wrong name is refused before anything is prepared."""
+    plan = sweep([listing.Load(1)], "threads", [1, 2], repeats=1, seed=1)
+    bounds = ["entries_per_s<1000000000", "elapsed_s>1h", "p99.read>1s"]
+    result, directory = conduct(listing.Listing(tree, tmp_path, SystemClock()), plan, fail_if=bounds)
+    assert [(outcome.failed, outcome.value is None) for outcome in result.bounds] == [
+        (True, False), (False, False), (True, True),
+    ]  # fmt: skip
+    page = finish(result, directory).read_text()
+    assert "FAILED entries_per_s&lt;1000000000" in page
+    assert check(directory).differences == ()
+    study = directory / "raw" / "study.json"
+    study.write_text(study.read_text().replace("p99.read>1s", "p99.read<1s"))
+    assert any("bounds[2].bound" in line for line in check(directory).differences)
+    with pytest.raises(UsageError, match=r"no figure entries; use entries_per_s, elapsed_s, p50\.OP"):
+        conduct(listing.Listing(tree / "none", tmp_path, SystemClock()), plan, fail_if=["entries<5"])
+
+
 def test_a_delivery_that_broke_off_is_made_again(listing: ModuleType, tree: Path, tmp_path: Path) -> None:
     plan = sweep([listing.Load(1)], "threads", [1], repeats=1, seed=1)
     begun = Begun(run_id="night", seed=1, sessions=(0.0,), raw=tmp_path / "scratch")

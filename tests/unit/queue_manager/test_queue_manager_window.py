@@ -23,7 +23,7 @@ from queue_manager.manager import (
     pause_after,
 )
 from queue_manager.metrics import QueueMetrics, QueueSample
-from queue_manager.window import LEAST_FACTOR, MOST_FACTOR, WEIGHTS, Window, shares
+from queue_manager.window import LEAST_FACTOR, MOST_FACTOR, WEIGHTS, Window, shares, widened
 from sql.states import Demand
 
 
@@ -109,6 +109,39 @@ def test_priorities_are_shares(window: int, running: list[tuple[int, Priority]])
 def test_a_high_job_has_four_times_the_tasks_of_a_normal_one() -> None:
     demands = [dataclasses.replace(_demand(0, 0, 1_000), priority=priority) for priority in Priority]
     assert [shares(42, demands)[d.job] for d in demands] == [2, 8, 32]
+
+
+@given(st.integers(1, 16), st.integers(0, 20), st.integers(0, 8), st.integers(0, 8))
+def test_reserved_slots_stay_free_of_other_clients_jobs(slots: int, reserved: int, running: int, waiting: int) -> None:
+    """Promise of --reserve-slots: jobs of other clients have no more out than the other slots, one at least; the owner has
+    the whole window, and two jobs that reserve everything do not stop each other."""
+    owner = dataclasses.replace(_demand(0, 0, 50), client="Acme", reserve_slots=reserved)
+    other = dataclasses.replace(_demand(0, running, 50), client="Brook", reserve_slots=slots)
+    given_out = shares(2 * slots, [owner, dataclasses.replace(other, reserve_slots=0)], slots)
+    assert given_out.get(other.job, 0) <= max(0, max(1, slots - reserved) - running if reserved else 2 * slots)
+    both = shares(2 * slots, [owner, dataclasses.replace(other, running=0)], slots)
+    assert both.get(owner.job, 0) >= 1 or slots == 0
+    assert both.get(other.job, 0) >= 1
+    same = shares(2 * slots, [owner, dataclasses.replace(other, client="Acme", running=0)], slots)
+    assert sum(same.values()) == 2 * slots, "of the same client nothing is held back"
+
+
+def test_slots_of_a_job_without_client_are_reserved_for_its_type() -> None:
+    """Promise: an export waits for slots that are reserved for discoveries, another discovery does not."""
+    owner = dataclasses.replace(_demand(0, 0, 1), type="discovery", reserve_slots=3)
+    export = dataclasses.replace(_demand(0, 0, 50), type="export", client="Acme")
+    discovery = dataclasses.replace(_demand(0, 0, 50), type="discovery", client="Acme")
+    assert shares(8, [owner, export], 4) == {owner.job: 1, export.job: 1}
+    assert shares(8, [owner, discovery], 4) == {owner.job: 1, discovery.job: 7}
+
+
+def test_a_window_factor_binds_its_job_and_widens_the_window() -> None:
+    """Promise of --window-factor: with 1 no message waits at the broker, with 8 seven a slot do, whatever the window."""
+    one, eight = (dataclasses.replace(_demand(0, 0, 99), window_factor=factor) for factor in (1, 8))
+    assert shares(widened(8, 4, [one]), [one], 4) == {one.job: 4}
+    assert shares(widened(8, 4, [eight]), [eight], 4) == {eight.job: 32}
+    other = _demand(0, 0, 99)
+    assert shares(widened(8, 4, [one, other]), [one, other], 4) == {one.job: 4, other.job: 4}
 
 
 _WANTS = st.dictionaries(st.sampled_from(["db1", "db2", "db3", "db4"]), st.integers(0, 50), max_size=4)

@@ -15,7 +15,7 @@ from cli.tree import Registered
 from controller.jobs.orders import DiscoveryOrder, OperatorOrder
 from core.document import bounds
 from core.errors import UsageError
-from core.records import FsyncPolicy, JobOptions, Layout, Priority
+from core.records import FsyncPolicy, JobOptions, Layout, Priority, TaskOrder
 from core.settings import Settings
 from experiments.orders import ALIKE
 from web.api.models.jobs import NewJob
@@ -125,10 +125,11 @@ def test_what_an_order_and_a_job_call_alike_is_handed_on() -> None:
     given = {
         "single_pass": True, "fsync": FsyncPolicy.FILE, "layout": Layout.PER_WORKER, "trace": True,
         "lease_seconds": 7.0, "dispatch_seconds": 9.0, "index_streams": 2,
-        "priority": Priority.HIGH, "time_zone": "Europe/Berlin",
+        "priority": Priority.HIGH, "time_zone": "Europe/Berlin", "batch_files": 7, "task_order": TaskOrder.FAIR,
+        "window_factor": 2, "most_tasks": 4, "reserve_slots": 1,
     }  # fmt: skip
     alike = {field.name for field in dataclasses.fields(JobOptions)} & OperatorOrder.model_fields.keys()
-    translated = {"index_engine", "filer", "ocr"}
+    translated = {"index_engine", "filer", "ocr", "phase_slots", "fail_if"}
     assert alike - translated == given.keys()
     made = OperatorOrder(**given, max_depth=3).job_options(Settings(index_engine="whoosh"))
     assert {name: getattr(made, name) for name in given} == given
@@ -148,9 +149,11 @@ def test_studies_have_what_they_do_alike_in_the_words_of_the_order() -> None:
     whole = options("discover")
     for study, names in (("scale-up", ALIKE), ("scale-out", (*ALIKE, "shard")), ("knee", ALIKE)):
         taken = options("bench", study)
-        assert {name for name in OperatorOrder.model_fields if name in taken} - {"databases", "source_copies"} == set(
-            names
-        )
+        assert {name for name in OperatorOrder.model_fields if name in taken} - {
+            "databases",
+            "source_copies",
+            "fail_if",
+        } == set(names)
         assert all(taken[name].help == whole[name].help for name in names)
     assert all(options("inspect")[name].help == whole[name].help for name in ("ocr", "ocr_languages"))
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from experiments.report.parts import Section
-from experiments.report.sections import disclosure, knee, points, steadiness
+from experiments.report.sections import disclosure, knee, points, steadiness, tuning
 from experiments.workloads.discovery.result import Result
 from experiments.workloads.discovery.sections.counted import array, containers, exceptions, has_array, ran_in_containers
 from experiments.workloads.discovery.sections.latency import calls_an_item, io_kinds, latency, stages
@@ -36,4 +36,6 @@ def sections(result: Result) -> list[Section]:
         order.insert(order.index(generator) + 1, containers)
     if result.kind == "knee":
         order.insert(1, knee)
+    if result.tuning is not None:
+        order.insert(1, tuning)
     return [section(result) for section in order]

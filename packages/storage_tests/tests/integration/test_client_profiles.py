@@ -49,7 +49,7 @@ def studied(name: str, targets: Targets, given: list[str], place: Path, filer: s
         ("insert-drift", ["files=60", "group=5", "clients=2"], 2, ("insert-rate", "insert-latency", "drift", "usage")),
         (
             "client-sweep",
-            ["clients=1,3", "size=100000", "window=0.01"],
+            ["clients=1,3", "size=100000", "window=0.01", "mixed=true"],
             4,
             ("sweep-together", "sweep-spread", "clients"),
         ),
@@ -67,6 +67,14 @@ def test_a_profile_is_a_study(
     assert {f"{one}.csv" for one in series} <= {file.name for file in (directory / "series").iterdir()}
     assert check(directory).differences == ()
     assert list(under_test.iterdir()) == []
+    if name == "client-sweep":
+        (run,) = result.points[-1].repeats
+        assert isinstance(run, SweepRun)
+        half = {phase.deed: phase.bytes for phase in run.phases if phase.deed.startswith("mixed")}
+        assert half == {"mixed write": 200_000, "mixed read": 100_000}, "two clients write while the third reads"
+        alone = result.points[0].repeats[0]
+        assert isinstance(alone, SweepRun)
+        assert [phase.deed for phase in alone.phases] == ["write", "read", "mixed write", "remove"]
 
 
 def test_our_own_clients_go_through_the_emulated_filer(tmp_path: Path) -> None:

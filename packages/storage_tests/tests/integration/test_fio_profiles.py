@@ -14,6 +14,7 @@ from experiments.package.manifest import seal
 from experiments.result.schema import Result
 from experiments.summary import Entry, Summary, package_of
 from storage_tests.fio import Done, FioRun, Job, fio, ios, written
+from storage_tests.fio_tests import StreamRun
 from storage_tests.matrix import OPS, cache_ratio
 from storage_tests.profile import Arena, Targets
 
@@ -123,6 +124,31 @@ def test_files_are_written_to_the_last_byte(size: int, block: int, tmp_path: Pat
     arena = Arena(paths=(tmp_path,), scratch=tmp_path / "scratch")
     written(arena, ["0/file"], size, block)
     assert (tmp_path / "file").stat().st_size == size
+
+
+def test_streams_read_and_write_on_one_to_all_disks(tmp_path: Path) -> None:
+    """Promise: each disk has its streams, written files are gone, and a scheduler that cannot be set is reported."""
+    paths = tuple(tmp_path / name for name in ("one", "two"))
+    for path in paths:
+        path.mkdir()
+    given = ["streams=2", "file_size=1MiB", "disks=1,2", "does=read,write", "schedulers=no-such-scheduler"]
+    result, directory = carried_out("stream", Targets(paths=paths), given, tmp_path)
+    assert [str(point.at) for point in result.points] == [
+        f"{does}{disks}, scheduler no-such-scheduler, 2 streams"
+        for disks in ("1 disk", "2 disks")
+        for does in ("read, ", "write, ")
+    ]
+    for point in result.points:
+        (run,) = point.repeats
+        assert isinstance(run, StreamRun)
+        assert run.bytes == point.at.values()["disks"] * 2 * MIB
+        assert len(run.tuned) == point.at.values()["disks"]
+        assert all("scheduler" in " ".join(one.refused) for one in run.tuned)
+    assert check(directory).differences == ()
+    assert "Not set: " in (directory / "report.html").read_text()
+    assert [entry for path in paths for entry in path.iterdir()] == []
+    with pytest.raises(UsageError, match="there are 2 paths"):
+        carried_out("stream", Targets(paths=paths), ["disks=3"], tmp_path)
 
 
 def test_a_stream_reads_whole_blocks_of_its_file(tmp_path: Path) -> None:

@@ -130,7 +130,7 @@ def test_the_pair_of_a_spread_start_is_offered_as_much_a_second(size: int, windo
         ),
         (("insert-drift", "--filer", "nas-1g", "--workers", "2"), "share its arbiter in the memory of one host"),
         (("dedup", "--listen", "127.0.0.1"), "orders to members carry no commands"),
-        (("client-sweep", "--workers", "2"), "--workers counts members of a crew"),
+        (("client-sweep", "--workers", "2", "--set", "size=1000"), "--workers counts members of a crew"),
     ],
 )
 def test_a_load_that_members_cannot_make_is_refused(
