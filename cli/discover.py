@@ -19,8 +19,7 @@ if TYPE_CHECKING:
     from cli.installation import Installation
     from controller.databases import Jobs
     from controller.jobs.figures import Figures, JobFigures
-    from controller.jobs.orders import OperatorOrder
-    from controller.jobs.plan import DiscoveryPlan
+    from controller.jobs.orders import DiscoveryPlan, OperatorOrder
     from core.settings import Settings
 
 commands = Commands()
@@ -49,8 +48,8 @@ def discover(
     The last line of the table is the job's id. With --databases 2 and more it is the id of the group of simultaneous jobs,
     which every command accepts as JOB; the GB/hour of a group is the sum of its jobs over the elapsed time of the longest.
     """
-    from controller.jobs.ocr import refuse_no_ocr
     from core.passwords import read_bank
+    from worker.ocr.tesseract import refuse_no_ocr
 
     context = shared(ctx)
     engine, filer = order.index_engine, order.filer
@@ -85,7 +84,7 @@ def _discover(
 ) -> None:
     from cli.installation import installation  # the database's libraries are slow to import
     from cli.serve import page_during
-    from controller.filer.emulated import refuse_no_common_arbiter
+    from controller.filer import refuse_no_common_arbiter
     from controller.jobs.create import create_discovery
     from controller.jobs.jobs import prepare_source, refuse_own_output
     from controller.jobs.run import crew_of
@@ -136,11 +135,10 @@ def follow(
     """
     from cli.progress import progress_display
     from cli.summary import show_result
-    from controller.filer.emulated import watched_filer
+    from controller.filer import watched_filer
     from controller.jobs.create import clean_copies
-    from controller.jobs.groups.find import refresh
-    from controller.jobs.groups.progress import group_state
-    from controller.jobs.groups.results import figures_of
+    from controller.jobs.groups import group_state, refresh
+    from controller.jobs.results import figures_of
     from controller.jobs.run import Crew, judge, run_all_to_rest
     from core.operations import NullRecorder
     from core.storage.layer import Storage

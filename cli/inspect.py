@@ -16,8 +16,6 @@ from cli import options as opt
 from cli.context import shared
 from cli.output import table
 from cli.tree import Commands
-from controller.jobs.ocr import ocr_choice, refuse_no_ocr
-from core.ocr import DEFAULT_LANGUAGES
 from core.options.choices import DEFAULT_ZONE
 from core.options.dates import checked_zone
 from core.passwords import read_bank
@@ -25,6 +23,7 @@ from core.records import JobOptions
 from core.settings import read_settings
 from worker.inspect.summary import FormatCount, Summary, counted
 from worker.inspect.tree import inspect_paths
+from worker.ocr.tesseract import DEFAULT_LANGUAGES, ocr_choice, refuse_no_ocr
 from worker.parsers import load_plugins
 
 if TYPE_CHECKING:

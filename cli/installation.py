@@ -32,13 +32,13 @@ class Installation:
 
     def find(self, reference: str) -> Jobs:
         """The job or group meant by an id, an unambiguous beginning of one, or `last`; raises UsageError."""
-        from controller.jobs.groups.find import find
+        from controller.jobs.groups import find
 
         return find(self.databases, reference)
 
     def find_discovered(self, reference: str) -> Jobs:
         """The same, of discoveries alone; `last` is the newest of them."""
-        from controller.jobs.groups.find import find_discovered
+        from controller.jobs.groups import find_discovered
 
         return find_discovered(self.databases, reference)
 
@@ -73,7 +73,7 @@ def installation(
     room = max(slots, SLOTS_BESIDE)
 
     def bring() -> None:
-        for module in ("controller.databases", "controller.jobs.groups.find", *work):
+        for module in ("controller.databases", "controller.jobs.groups", *work):
             import_module(module)
 
     with embedded_services(

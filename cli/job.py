@@ -16,8 +16,7 @@ from cli.installation import installation
 from cli.output import bytes_text, flush, table
 from cli.tree import Commands
 from core.csv_cells import csv_cells
-from core.errors import RunFailed, UsageError
-from core.reading import read_problem
+from core.errors import RunFailed, UsageError, read_problem
 from readers.errors import ExceptionCode
 
 if TYPE_CHECKING:
@@ -31,8 +30,7 @@ if TYPE_CHECKING:
     from controller.databases import JobHandle, Jobs
     from core.document import Document
     from core.records import JobState
-    from sql.groups import GroupRow
-    from sql.jobs import JobProgress, JobSummary
+    from sql.jobs import GroupRow, JobProgress, JobSummary
     from sql.session import Database
 
 commands = Commands()
@@ -45,10 +43,10 @@ def list_jobs(
 ) -> None:
     """List the jobs, newest first."""
     context = shared(ctx)
-    work = ("controller.jobs.groups.find", "controller.jobs.groups.progress", "rich.table")
+    work = ("controller.jobs.groups", "controller.jobs.groups", "rich.table")
     with installation(context.settings(), broker=False, work=work, looks=False) as installed:
         from controller.databases import newest_jobs
-        from controller.jobs.groups.find import list_groups
+        from controller.jobs.groups import list_groups
 
         found = newest_jobs(installed.databases, limit)
         done = {summary.job.id: _progress(database, summary) for database, summary in found}
@@ -80,7 +78,7 @@ def jobs_table(
 
     `done`: of each job, by its id.
     """
-    from controller.jobs.groups.progress import group_state
+    from controller.jobs.groups import group_state
     from controller.labels.surroundings import storage_text
 
     rows: list[tuple[object, ...]] = []
@@ -334,7 +332,7 @@ def requeue(
     inside it; the job's result records this. The passwords of --passwords are added to those of the job:
     `edbench job requeue last --code encrypted --passwords found.txt` opens what could not be opened before.
     """
-    from controller.jobs.requeue import requeue_exceptions
+    from controller.jobs.jobs import requeue_exceptions
     from core.passwords import read_bank
 
     context = shared(ctx)
@@ -367,9 +365,8 @@ def cancel(ctx: typer.Context, job: opt.JobArgument, storage: opt.StorageRoot = 
 def _end(context: CommandContext, jobs: Jobs, ask: Callable[[JobHandle], JobState], wanted: JobState) -> None:
     """Ask the jobs to end, wait until they have, and print the state. In a group, jobs that ended already keep their state;
     UsageError when all have."""
-    from controller.jobs.groups.progress import group_state
-    from controller.jobs.jobs import settle_job
-    from controller.jobs.lifecycle import ask_all
+    from controller.jobs.groups import group_state
+    from controller.jobs.jobs import ask_all, settle_job
     from core.records import JobState
 
     ask_all(jobs, ask)

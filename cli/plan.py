@@ -91,10 +91,10 @@ def plan(
     memory = None if client_memory is None else parse_bytes(client_memory, "--client-memory")
     counts = None if workers is None else opt.numbers(workers, "--workers")
 
-    from core.memory import client_memory as memory_here
     from dataset_gen.profile import load_profile
     from experiments.kinds import checked
     from experiments.sizing import PROFILE, Wish, document, refuse_room, size_study
+    from monitoring.machine import client_memory as memory_here
 
     wish = Wish(
         client_memory=memory_here() if memory is None else memory,

@@ -10,8 +10,7 @@ import typer
 from cli.context import CommandContext, shared
 from cli.output import flush, table
 from cli.tree import Commands
-from core.errors import RunFailed, UsageError
-from core.reading import read_problem
+from core.errors import RunFailed, UsageError, read_problem
 from experiments.result.compare import GROUNDS, parse_grounds
 
 if TYPE_CHECKING:

@@ -296,7 +296,7 @@ def item(
     context = shared(ctx)
     if text and context.output != "table":
         raise UsageError(f"--text prints plain text: remove it, or -o {context.output}")
-    work = ("controller.browse.pages", "controller.browse.texts", "controller.findings", "rich.table")
+    work = ("controller.browse.pages", "controller.browse.pages", "controller.findings", "rich.table")
     with installation(context.settings(), broker=False, work=work) as installed:
         if text:
             _print_text(installed, job, item)
@@ -306,7 +306,7 @@ def item(
 
 def _print_text(installed: Installation, job: str, reference: str) -> None:
     """The whole text; on a terminal without control characters."""
-    from controller.browse.texts import item_text
+    from controller.browse.pages import item_text
 
     handle, row = _item_called(installed, job, reference)
     text = item_text(handle, installed.settings, row)

@@ -55,11 +55,10 @@ def serve(
 
     from cli.installation import SLOTS_BESIDE, installation  # they and the application are slow to come
     from web.app import create_app
-    from web.beside import shown_address
     from web.door import Door
     from web.guests import OthersWork
-    from web.installed import web_context
-    from web.measuring.runs import Measurements
+    from web.installed import shown_address, web_context
+    from web.measuring import Measurements
     from web.runs import EmbeddedRunner
     from web.server import Stage, address, listening
     from web.server import serve as serve_until_stopped
@@ -107,7 +106,7 @@ def page_during(context: CommandContext, settings: Settings, port: int | None) -
     if port is None:
         yield
         return
-    from web.beside import job_page
+    from web.installed import job_page
 
     with job_page(settings, context.env, port, context.say):
         yield
@@ -120,7 +119,7 @@ def site_page(context: CommandContext, site: Site, settings: Settings, port: int
     if port is None:
         yield
         return
-    from web.beside import experiment_page
+    from web.installed import experiment_page
 
     with experiment_page(site, settings, context.env, port, context.say):
         yield

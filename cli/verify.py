@@ -50,9 +50,8 @@ def verify(
     is 0 only if nothing is missing, extra or wrong, else 1.
     """
     from cli.installation import installation
-    from controller.verify.group import GroupVerification, verify_group
+    from controller.verify.group import GroupVerification, note_verified, verify_group
     from controller.verify.job import choose_manifest, verify_job
-    from controller.verify.noted import note_verified
     from core.operations import NullRecorder
     from core.storage.layer import Storage
 
@@ -85,7 +84,7 @@ def verify(
 
 def _verify_own(context: CommandContext, handle: JobHandle, examples: int) -> bool:
     """Verify a job as its type does (core.job_types); False where that is as a discovery is verified."""
-    from controller.verify.noted import note_verified
+    from controller.verify.group import note_verified
     from core.job_types import types_of
     from core.operations import NullRecorder
     from core.storage.layer import Storage

@@ -13,9 +13,8 @@ import typer
 from cli import options as opt
 from cli.context import shared
 from cli.tree import Commands
-from core.errors import UsageError
+from core.errors import UsageError, read_problem
 from core.program.urls import shown_url
-from core.reading import read_problem
 from core.settings import given_broker
 
 commands = Commands()

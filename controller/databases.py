@@ -11,8 +11,7 @@ from core.errors import UsageError
 from core.records import Job
 from core.settings import Settings
 from sql import jobs as ledger_jobs
-from sql.groups import GroupRow
-from sql.jobs import JobSummary
+from sql.jobs import GroupRow, JobSummary
 from sql.light import LightDatabase
 from sql.migrate import is_current, migrate
 from sql.session import Database

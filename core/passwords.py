@@ -12,10 +12,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from core.errors import UsageError
+from core.errors import UsageError, read_problem
 from core.options.tuning import MOST_PASSWORDS
 from core.places import job_location
-from core.reading import read_problem
 from core.records import BankNote
 
 MOST_BYTES = 512  # of one password in UTF-8; no format takes longer ones

@@ -8,10 +8,9 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from urllib.parse import parse_qs, urlsplit
 
-from core.errors import UsageError
+from core.errors import UsageError, read_problem
 from core.options.tuning import MOST_BYTES
 from core.program.urls import shown_url
-from core.reading import read_problem
 from core.roles import Login, has_login, has_password, with_login
 
 INDEX_ENGINES = ("tantivy", "whoosh")

@@ -19,8 +19,7 @@ from typing import Any
 
 from pebble import ProcessExpired, ProcessPool
 
-from core.errors import RunFailed, UsageError
-from core.reading import read_problem
+from core.errors import RunFailed, UsageError, read_problem
 from core.storage.whole import naming_of
 from dataset_gen.material.blocks import Blocks
 from dataset_gen.material.system_files import FILE_NAME as SYSTEM_LIST

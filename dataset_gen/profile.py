@@ -9,8 +9,7 @@ from importlib import resources
 from pathlib import Path
 from typing import Any
 
-from core.errors import UsageError
-from core.reading import read_problem
+from core.errors import UsageError, read_problem
 from core.toml_table import TomlTable
 from dataset_gen import faults
 from dataset_gen.material.blocks import KINDS

@@ -24,8 +24,7 @@ from pathlib import Path
 from typing import Any
 
 from core.bounds import Outcome, parse_bounds, percentile_of, percentiles
-from core.errors import RunFailed, UsageError
-from core.reading import read_problem
+from core.errors import RunFailed, UsageError, read_problem
 from experiments.kinds import Findings, Kind, kind_of
 from experiments.package.records import RAW, RESULTS, Records, Study, read_study, write_study
 from experiments.result.codec import write_result

@@ -16,9 +16,8 @@ from typing import Final, Literal
 import msgspec
 
 from controller.labels.advice import advice_on
-from core.errors import RunFailed, UsageError
+from core.errors import RunFailed, UsageError, read_problem
 from core.plain import unambiguous
-from core.reading import read_problem
 from experiments.package import check as one_package
 from experiments.package.check import Checked
 from experiments.package.manifest import SIGNATURE, broken, files_of, seal, signed_by

@@ -10,8 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from core.errors import UsageError
-from core.reading import read_problem
+from core.errors import UsageError, read_problem
 from simulate import report
 from simulate.demands import KINDS, Calibration, Demands, of_result, shipped
 from simulate.documents import (

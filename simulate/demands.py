@@ -18,9 +18,8 @@ from typing import Any
 
 import numpy as np
 
-from core.errors import UsageError
+from core.errors import UsageError, read_problem
 from core.operations import Op
-from core.reading import read_problem
 from core.records import Phase
 
 FILE = Path(__file__).parent / "calibration.json.gz"

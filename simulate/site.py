@@ -10,9 +10,8 @@ from dataclasses import dataclass, field
 from importlib import resources
 from pathlib import Path
 
-from core.errors import UsageError
+from core.errors import UsageError, read_problem
 from core.filer.model import FilerModel, Protocol, load_protocol
-from core.reading import read_problem
 from core.records import JobOptions, TaskOrder
 from core.toml_table import TomlTable
 from simulate.demands import PHASES

@@ -9,10 +9,9 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 import numpy.typing as npt
 
-from core.limits import ITEM_COST, full
 from core.operations import Op
 from core.places import FAN_OUT
-from core.records import FINALISE_SHARES, JobOptions, Phase
+from core.records import FINALISE_SHARES, ITEM_COST, JobOptions, Phase, full
 from simulate.demands import OPS, QUANTITIES, Demands
 from simulate.plan import Ints, Plan, is_container
 from simulate.site import Site

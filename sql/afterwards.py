@@ -7,13 +7,16 @@ from sqlalchemy import (
     ARRAY,
     BigInteger,
     Boolean,
+    CheckConstraint,
     Column,
     DateTime,
     Double,
+    ForeignKey,
     Identity,
     Index,
     Integer,
     LargeBinary,
+    MetaData,
     PrimaryKeyConstraint,
     SmallInteger,
     Table,
@@ -24,7 +27,39 @@ from sqlalchemy import (
 from sqlalchemy.dialects.postgresql import JSONB
 
 from core.job_types import FileKind
-from sql.schema import fenced_job_column, job_column, metadata, one_of
+
+metadata = MetaData(
+    naming_convention={
+        "ix": "ix_%(table_name)s_%(column_0_N_name)s",
+        "uq": "uq_%(table_name)s_%(column_0_N_name)s",
+        "ck": "ck_%(table_name)s_%(constraint_name)s",
+        "fk": "fk_%(table_name)s_%(column_0_N_name)s",
+        "pk": "pk_%(table_name)s",
+    }
+)
+
+
+def one_of(column: str, values: type) -> CheckConstraint:
+    """The column has one of an enumeration's values."""
+    listed = ", ".join(f"'{v.value}'" for v in values)  # type: ignore[attr-defined]
+    return CheckConstraint(f"{column} IN ({listed})", name=f"{column}_known")
+
+
+def job_column() -> Column[object]:
+    """Whose row it is; with the job it goes."""
+    return Column("job", Uuid, ForeignKey("job.id", ondelete="CASCADE"), nullable=False)
+
+
+def fenced_job_column() -> Column[object]:
+    """The same of rows that come by the hundred thousand, and only in the transaction that makes the job or behind the fence of one of
+    its tasks, whose row is held: a foreign key would look for the job once more with each. Deleting the job deletes them (sql.deletion)."""
+    return Column("job", Uuid, nullable=False)
+
+
+def time_column(name: str, *, nullable: bool = True) -> Column[object]:
+    """A moment by the database's clock."""
+    return Column(name, DateTime(timezone=True), nullable=nullable)
+
 
 # What people call items. No foreign key to the item: one that is processed again (requeue) has the same id and stays tagged.
 item_tag = Table(

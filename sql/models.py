@@ -31,10 +31,10 @@ from sqlalchemy.dialects.postgresql import JSONB
 from core.records import ExceptionLevel, GroupKind, JobState, Phase, TaskState
 from readers.records import Kind, TextState
 from sql import afterwards as afterwards  # its tables are of the same metadata
-from sql.schema import job_column as _job
-from sql.schema import metadata as metadata
-from sql.schema import one_of as _one_of
-from sql.schema import time_column as _time
+from sql.afterwards import job_column as _job
+from sql.afterwards import metadata as metadata
+from sql.afterwards import one_of as _one_of
+from sql.afterwards import time_column as _time
 
 # A group of ordinary jobs, one per database, started together; its row is in the first database.
 job_group = Table(

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from core.errors import UsageError
 from core.records import JobOptions, JobState, JobType, NewTask, Phase
 from sql import bulk
-from sql.dependents import refuse_taken
+from sql.deletion import refuse_taken
 from sql.face import QUERIES
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ import uuid
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from core.crew.messages import RUN_DATABASE, database_name
+from core.crew import RUN_DATABASE, database_name
 from core.records import JobState
 from core.services.run_databases import RunMark, read_mark
 from sql.face import QUERIES

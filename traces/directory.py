@@ -20,7 +20,7 @@ class Place(NamedTuple):
 
     offset: Natural
     length: Natural
-    count: Natural  # calls or nodes in it
+    count: Natural  # type: ignore[assignment]  # calls or nodes in it; hides the method of tuples
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -9,8 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
-from core.errors import SourceFileError, StorageFault, UsageError
-from core.reading import read_problem
+from core.errors import SourceFileError, StorageFault, UsageError, read_problem
 from core.storage.layer import Storage
 from traces.blocks import Damaged
 from traces.compressibility import Ratios

@@ -9,8 +9,7 @@ from functools import cached_property
 from pathlib import Path
 from types import TracebackType
 
-from core.errors import UsageError
-from core.reading import read_problem
+from core.errors import UsageError, read_problem
 from traces import blocks
 from traces.blocks import Damaged
 from traces.directory import Directory, Place, directory_of

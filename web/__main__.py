@@ -19,7 +19,7 @@ from web.app import create_app
 from web.door import Door
 from web.guests import OthersWork
 from web.installed import web_context
-from web.measuring.runs import Measurements
+from web.measuring import Measurements
 from web.server import Stage, address, listening, served
 from web.token import FILE_VARIABLE, GRAFANA, VARIABLE, WEB, given_token, published, start_lines
 

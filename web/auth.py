@@ -9,7 +9,7 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from controller.operator import acting
+from controller.custody.actions import acting
 from web import errors
 from web.door import Door, Throttled
 from web.token import VARIABLE

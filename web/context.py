@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 from controller.databases import Jobs
-from controller.jobs.groups.find import find, find_discovered
+from controller.jobs.groups import find, find_discovered
 from controller.search.opened import Indexes
 from core.clock import Clock, SystemClock
 from core.errors import DatabaseFault, UsageError
@@ -23,7 +23,7 @@ from web.background import Activities, BackgroundTask, BackgroundTasks
 from web.door import Door
 
 if TYPE_CHECKING:
-    from web.measuring.runs import Measurements
+    from web.measuring import Measurements
 
 
 _HEALTH_SECONDS = 1.0

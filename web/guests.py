@@ -9,7 +9,7 @@ from contextlib import AbstractContextManager, nullcontext
 
 from controller.databases import Jobs
 from controller.jobs.create import clean_copies
-from controller.jobs.monitor import wait_all
+from controller.jobs.run import wait_all
 from core.clock import Clock
 from core.errors import EdbenchError, UsageError
 from core.operations import NullRecorder

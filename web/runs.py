@@ -14,9 +14,9 @@ from typing import Self
 
 from controller.cluster.embedded import EmbeddedCluster
 from controller.databases import Jobs
-from controller.filer.emulated import watched_filer
+from controller.filer import watched_filer
 from controller.jobs.create import clean_copies
-from controller.jobs.groups.find import refresh
+from controller.jobs.groups import refresh
 from controller.jobs.progress import Snapshot
 from controller.jobs.results import job_result
 from controller.jobs.run import Crew, run_all_to_rest
@@ -27,7 +27,7 @@ from core.operations import NullRecorder
 from core.settings import Settings
 from core.storage.layer import Storage
 from web.errors import FieldErrors, one_line
-from web.measuring.runs import Measurements
+from web.measuring import Measurements
 
 
 class SharedWorkers:

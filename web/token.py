@@ -12,9 +12,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from controller.observe.place_kind import place_of
-from core.errors import StorageFault, UsageError
+from core.errors import StorageFault, UsageError, read_problem
 from core.mounts import read_mounts
-from core.reading import read_problem
 from web.door import CODE_SECONDS
 
 WEB, GRAFANA = "EDBENCH_WEB_ADDRESS", "EDBENCH_GRAFANA_ADDRESS"

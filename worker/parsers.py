@@ -20,7 +20,7 @@ from readers.identification.identify import register_identify, register_magic
 from readers.libraries import LIBRARIES
 from readers.parsers import OTHER_TEXT, OTHER_ZIP, OTHERS, ParserSet
 from readers.registry import all_handlers, handler_for, register, register_modules
-from worker.office.process import OfficeUnavailable, find_office
+from worker.office.converting import OfficeUnavailable, find_office
 
 
 def load_plugins(names: Iterable[str]) -> None:

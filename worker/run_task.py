@@ -27,14 +27,13 @@ from monitoring.metrics.tally import Outcome
 from sql import costs, jobs, ledger, states
 from sql.findings import TaskResult
 from sql.session import Database
-from worker.items.portions import Portions
-from worker.ocr import phase as ocr
+from worker.items.findings import Portions
+from worker.ocr import reading as ocr
 from worker.phases import expand, finalise, index, walk
 from worker.phases.finalise import remove_leftovers
 from worker.phases.task import TaskWork
 from worker.slots.breadcrumb import Activity
-from worker.slots.context import SlotContext
-from worker.slots.noting import note_parsers
+from worker.slots.context import SlotContext, note_parsers
 
 log = logging.getLogger(__name__)
 

@@ -27,7 +27,7 @@ from worker.box.lockdown import lacking
 from worker.box.nursery import NurseryAddress, start_nursery
 from worker.host.registration import WorkerIdentity
 from worker.host.reporter import Finish, Numbered, ReporterPlan, run_reporter
-from worker.office.process import remove_stale_sockets
+from worker.office.converting import remove_stale_sockets
 from worker.processes import STOPPED_STATES, oom_kills, process_state, thread_count
 from worker.slots.slot import Handle, SlotPlan, fork_into, fork_slot
 from worker.slots.slot import preload as load_shared

@@ -29,9 +29,8 @@ from controller.arrays.mapping import (
     read_collected,
 )
 from controller.databases import JobHandle
-from core.errors import SystemFault, UsageError
+from core.errors import SystemFault, UsageError, read_problem
 from core.program.urls import shown_url
-from core.reading import read_problem
 from monitoring.observations import ARRAY, SOURCE_CHARACTERS, Observation
 from sql.faces.timeline import TIMELINE
 

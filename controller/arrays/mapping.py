@@ -15,9 +15,8 @@ from statistics import median
 from typing import IO, Any
 
 from controller.arrays.collectors import BYTES, COLLECTORS, Collector
-from core.errors import RunFailed, UsageError
+from core.errors import RunFailed, UsageError, read_problem
 from core.options.dates import zone_named
-from core.reading import read_problem
 from core.toml_table import TomlTable
 
 SEPARATOR = " · "  # between the parts of a stored source's name

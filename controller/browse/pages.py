@@ -10,8 +10,10 @@ from controller.browse.counted import Counted, TextCount
 from controller.browse.item_filter import ItemFilter
 from controller.browse.items import item_json
 from controller.databases import JobHandle
+from controller.search.opened import opened_shards
 from core.errors import UsageError
 from core.names import display_name
+from core.settings import Settings
 from sql.faces.browse import BROWSE, Member, WholeItem
 from sql.faces.figures import FIGURES
 from sql.faces.search import SEARCH
@@ -194,3 +196,16 @@ def texts_of_jobs(handles: Sequence[JobHandle]) -> list[TextCount]:
                     pages=so_far.pages + row.pages,
                 )
     return sorted(sums.values(), key=lambda count: (-count.items, count.name))
+
+
+def item_text(handle: JobHandle, settings: Settings, row: WholeItem) -> str | None:
+    """The text that was indexed of an item; None while it has no document.
+
+    Whoosh has no way to one document by its item, so its shard is looked through. Raises RunFailed when the shard is
+    not on the storage root, StorageFault.
+    """
+    if row.shard is None or row.owner is None:
+        return None
+    with opened_shards(handle, settings, only=row.shard) as readers:
+        reader = readers.get(row.shard)
+        return None if reader is None else reader.body(row.id, row.owner)

@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import TracebackType
-from typing import Self
+from typing import Protocol, Self
 
 import core
 from core.errors import StorageFault, SystemFault
@@ -20,6 +20,14 @@ from core.roles import QUEUE_MANAGER, WORKER
 from core.services.process import last_line, rotate, signal_group, spawn, trim
 from core.settings import Settings
 from monitoring.metrics.endpoint import Endpoint, read_endpoint
+
+
+class Tended(Protocol):
+    """Something that is kept running."""
+
+    def check(self) -> None:
+        """Raises SystemFault with the reason when a part of it will not stay up."""
+
 
 AT_ONCE_SECONDS = 5.0  # a process that ends sooner than this after its start died at once
 DEATHS_ALLOWED = 5  # at once, in a row

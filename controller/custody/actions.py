@@ -4,15 +4,20 @@ from __future__ import annotations
 
 import heapq
 import json
+import os
+import pwd
+import re
+import socket
 import uuid
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from pydantic import Field
 
 from controller.databases import JobHandle
-from controller.operator import operator
 from core.document import Document
 from sql.faces.custody import CUSTODY
 from sql.faces.figures import FIGURES
@@ -83,3 +88,33 @@ def _actions(handle: JobHandle) -> list[Action]:
         )
         for row in rows
     ]  # fmt: skip
+
+
+_ACTING: ContextVar[str] = ContextVar("edbench_operator")
+_NAME = re.compile(r"[\w.@\\-]{1,64}\$?")  # of a login; nothing else of the environment gets into a list
+
+
+def operator() -> str:
+    """The caller set by `acting`; else the name of the user that the process runs as and the host's, the user's number
+    where it has no name. The user that sudo acts for follows in parentheses. `LOGNAME` and `USER` are not used: any
+    user can set them."""
+    said = _ACTING.get("")
+    if said:
+        return said
+    try:
+        name = pwd.getpwuid(os.geteuid()).pw_name
+    except KeyError:
+        name = f"uid {os.geteuid()}"
+    caller = os.environ.get("SUDO_USER", "")
+    behind = f" (sudo: {caller})" if caller != name and _NAME.fullmatch(caller) else ""
+    return f"{name}@{socket.gethostname()}{behind}"
+
+
+@contextmanager
+def acting(who: str) -> Iterator[None]:
+    """Set another caller for this context: that of a request."""
+    token = _ACTING.set(who)
+    try:
+        yield
+    finally:
+        _ACTING.reset(token)

@@ -15,10 +15,9 @@ from pathlib import Path
 import msgspec
 
 from controller.databases import JobHandle, Jobs, alone, refuse_experiment
-from controller.jobs.groups.find import find_group, refresh
-from controller.jobs.groups.progress import group_state
+from controller.jobs.groups import find_group, group_state, refresh
 from controller.jobs.jobs import create_discovery_job, default_name, delete_job, resume_job
-from controller.jobs.plan import DiscoveryPlan, check_plan
+from controller.jobs.orders import DiscoveryPlan, check_plan
 from controller.jobs.source import PreparedSource, prepare_source
 from controller.labels.surroundings import Surroundings, surroundings_of
 from core.errors import EdbenchError, SourceFileError, StorageFault, UsageError
@@ -27,10 +26,8 @@ from core.places import copies_location
 from core.records import GroupKind, JobState
 from core.settings import Settings
 from core.storage.layer import EntryKind, Storage
-from sql import groups as rows
 from sql import jobs as ledger_jobs
-from sql.groups import GroupMember
-from sql.jobs import get_job
+from sql.jobs import GroupMember, get_job
 from sql.session import Database
 
 _CHUNK = 1 << 20
@@ -216,7 +213,7 @@ def _enter(
     jobs: Sequence[JobHandle],
 ) -> Jobs:
     with home.transaction(durable=True) as conn:
-        rows.create_group(
+        ledger_jobs.create_group(
             conn,
             id=identity,
             name=name,
@@ -225,7 +222,7 @@ def _enter(
             source_copies=plan.source_copies,
             members=[GroupMember(database=handle.database.name, job=handle.id) for handle in jobs],
         )
-        (row,) = rows.find_groups(conn, identity.hex)
+        (row,) = ledger_jobs.find_groups(conn, identity.hex)
     return Jobs(tuple(jobs), home, row)
 
 
@@ -279,7 +276,7 @@ def delete_all(jobs: Jobs, storage: Storage, storage_root: Path) -> list[str]:
     left = [delete_job(handle, storage, storage_root) for handle in jobs.each]
     remove_copies(storage, storage_root, jobs.id)
     with jobs.home.transaction(durable=True) as conn:
-        rows.delete_group(conn, jobs.id)
+        ledger_jobs.delete_group(conn, jobs.id)
     return list(filter(None, left))
 
 

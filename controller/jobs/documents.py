@@ -18,8 +18,7 @@ from controller.observe.wire import WireShares
 from core.document import Document, Milli, NotNone
 from core.names import display_name
 from core.records import GroupKind, JobState, Phase
-from sql.groups import GroupRow
-from sql.jobs import JobProgress, JobSummary
+from sql.jobs import GroupRow, JobProgress, JobSummary
 
 Moment = Annotated[datetime.datetime, PlainSerializer(lambda moment: moment.isoformat())]
 

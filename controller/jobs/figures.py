@@ -11,7 +11,7 @@ from typing import Annotated, Any, Self
 from pydantic import Field
 
 from controller.jobs.distribution import Distribution
-from controller.jobs.groups.progress import group_state
+from controller.jobs.groups import group_state
 from controller.jobs.rates import GB, gb_per_hour, per_second
 from controller.observe.call_time import CallTimeFigures
 from controller.observe.io_kinds import IoFigures
@@ -65,7 +65,7 @@ class Station(Document):
 
 
 class FilerFigures(Document):
-    """The emulated filer, with figures of its stations where these were observed (controller.filer.emulated)."""
+    """The emulated filer, with figures of its stations where these were observed (controller.filer)."""
 
     name: str
     scale: float

@@ -6,14 +6,25 @@ import dataclasses
 import os
 import shlex
 import uuid
+from collections.abc import Callable
 from pathlib import Path
 
 from sqlalchemy import Connection
 
-from controller.custody.actions import CANCELLED, CREATED, PAUSED, RESUMED, last_chain, note, note_end_of_suspension
-from controller.databases import JobHandle, refuse_experiment
-from controller.jobs.directories import hand_over, store_bank
-from controller.jobs.plan import DiscoveryPlan
+from controller.custody.actions import (
+    CANCELLED,
+    CREATED,
+    PAUSED,
+    REQUEUED,
+    RESUMED,
+    last_chain,
+    note,
+    note_end_of_suspension,
+)
+from controller.databases import JobHandle, Jobs, refuse_experiment
+from controller.jobs.directories import hand_over, remove_bank, store_bank, stored_bank
+from controller.jobs.groups import group_state, refresh
+from controller.jobs.orders import DiscoveryPlan
 from controller.jobs.source import (
     PreparedSource,
     custodians_of,
@@ -23,18 +34,20 @@ from controller.jobs.source import (
 )
 from controller.labels.surroundings import Surroundings, surroundings_of
 from core.clock import Clock
-from core.errors import SourceFileError, UsageError
+from core.errors import EdbenchError, SourceFileError, UsageError
 from core.job_types import types_of
 from core.names import display_name
+from core.passwords import PasswordBank
 from core.places import job_location
 from core.records import JobState
 from core.settings import Settings
 from core.storage.layer import Storage
 from sql import deletion, states, workers
 from sql import jobs as ledger_jobs
-from sql.dependents import ended, kin_of, refuse_taken
+from sql.deletion import ended, kin_of, refuse_taken
 from sql.faces.figures import FIGURES
-from sql.jobs import NewJob
+from sql.jobs import NewJob, get_job, set_options
+from sql.requeue import TAKEN, requeue
 from sql.session import Database
 
 SETTLE_SECONDS = 45.0  # longer than a lease, so that what a killed worker left behind has run out
@@ -233,3 +246,80 @@ def refuse_other_storage(handle: JobHandle, storage: Storage, storage_root: Path
             f"job {handle.id} has its files under {display_name(theirs)} and not under {display_name(ours)};"
             f" set EDBENCH_STORAGE={shlex.quote(display_name(theirs))}"
         ) from error
+
+
+def ask_all(jobs: Jobs, ask: Callable[[JobHandle], JobState]) -> JobState:
+    """Ask the jobs to end; the state of all together afterwards. Of a group, jobs that cannot be asked any more keep
+    their state; raises UsageError when none can, DatabaseFault."""
+    refused: UsageError | None = None
+    states: list[JobState] = []
+    asked = 0
+    for handle in jobs.each:
+        try:
+            states.append(ask(handle))
+            asked += 1
+        except UsageError as error:
+            refused = error
+            with handle.database.transaction() as conn:
+                states.append(get_job(conn, handle.id).state)
+    if refused is not None and not asked:
+        raise refused
+    return group_state(states)
+
+
+def requeue_exceptions(
+    jobs: Jobs, code: str | None = None, *, storage_root: Path, passwords: PasswordBank | None = None
+) -> int:
+    """Have the loose files with exceptions (of one code, if given), and everything inside them, processed again; how
+    many they are. The jobs are paused afterwards: resume them with workers. `passwords` are added to the jobs' banks.
+
+    Of a group, jobs without such exceptions stay as they are. Raises UsageError when there is nothing to requeue, another
+    job takes items of one of them, they read copies of their source, which are gone, or an experiment has the system;
+    DatabaseFault.
+    """
+    refuse_experiment(jobs.each[0].database)  # also here: the resume that follows would be refused with the job changed
+    if jobs.group is None:
+        return _requeue(jobs.each[0], code, storage_root, passwords)
+    if jobs.copied:
+        raise UsageError(f"the jobs of group {jobs.id} read copies of their source, which were removed at their end")
+    with_exceptions = [h for h in refresh(jobs).each if h.job.state is JobState.COMPLETED_WITH_EXCEPTIONS]
+    for handle in with_exceptions:  # before any is changed: a refusal of one below is raised only where all are refused
+        with handle.database.transaction() as conn:
+            refuse_taken(conn, handle.id, TAKEN)
+    total = 0
+    refused = UsageError(f"no job of group {jobs.id} completed with exceptions")
+    for handle in with_exceptions:
+        try:
+            total += _requeue(handle, code, storage_root, passwords)
+        except UsageError as error:
+            refused = error
+    if not total:
+        raise refused
+    return total
+
+
+def _requeue(handle: JobHandle, code: str | None, storage_root: Path, passwords: PasswordBank | None) -> int:
+    if passwords is None:
+        with handle.database.transaction(durable=True) as conn:
+            FIGURES.lock_whole_job(conn, job=handle.id)
+            note(conn, handle.id, REQUEUED, code=code)
+            return requeue(conn, handle.id, get_job(conn, handle.id).options, code)
+    with handle.database.transaction() as conn:
+        job = get_job(conn, handle.id)
+    before = stored_bank(storage_root, job)
+    # What was opened with the old bank is opened again, so it must stay in the new one.
+    bank = passwords if before is None else before.extended(passwords)
+    old, new = job.options.passwords, store_bank(storage_root, handle.id, bank)
+    try:
+        with handle.database.transaction(durable=True) as conn:
+            FIGURES.lock_whole_job(conn, job=handle.id)
+            note(conn, handle.id, REQUEUED, code=code, passwords="more")
+            files = requeue(conn, handle.id, job.options, code)
+            set_options(conn, handle.id, dataclasses.replace(job.options, passwords=new))
+    except EdbenchError:
+        if new != old:
+            remove_bank(storage_root, handle.id, new)
+        raise
+    if new != old:
+        remove_bank(storage_root, handle.id, old)
+    return files

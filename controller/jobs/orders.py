@@ -8,26 +8,56 @@ docs/settings.md are made from its fields. Another option is a field here, and w
 from __future__ import annotations
 
 import dataclasses
+from dataclasses import dataclass
 from typing import Annotated, Any
 
 from pydantic import Field
 
-from controller.filer.choice import filer_choice
+from controller.filer import filer_choice
 from controller.jobs.bounds import checked_bounds
 from controller.jobs.distribution import Distribution
 from controller.jobs.distribution import Metavar as Metavar
-from controller.jobs.ocr import ocr_choice
-from controller.jobs.plan import DiscoveryPlan, check_plan
 from core.document import TEXT
 from core.errors import UsageError
 from core.filer.load import profile_names
-from core.ocr import DEFAULT_LANGUAGES
 from core.options.dates import checked_zone
 from core.options.tuning import DAY_SECONDS
 from core.passwords import PasswordBank
 from core.records import DEFAULT_ZONE, FsyncPolicy, JobOptions, Layout, Limits, Priority
 from core.settings import INDEX_ENGINES, Settings
 from core.variables import VARIABLES
+from worker.ocr.tesseract import DEFAULT_LANGUAGES, ocr_choice
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DiscoveryPlan:
+    """A discovery without its source and locations."""
+
+    options: JobOptions
+    name: str = ""  # empty: the source's
+    client: str = ""
+    project: str = ""
+    shard: bool = False  # the custodians are dealt out to the databases
+    source_copies: int = 1  # or as many as databases: each job reads a copy of its own
+    passwords: PasswordBank | None = None  # tried on encrypted items
+    workers: int = 0  # planned; recorded in the result
+    slots: int = 0  # of each, likewise
+
+
+def check_plan(databases: int, *, shard: bool, source_copies: int) -> None:
+    """Of a group. Raises UsageError for a plan that cannot be."""
+    if databases < 2:
+        raise UsageError("a group needs at least two databases", field="databases")
+    if source_copies not in (1, databases):
+        raise UsageError(
+            f"--source-copies is {source_copies}; with {databases} databases use 1 or {databases}",
+            field="source_copies",
+        )
+    if shard and source_copies != 1:
+        raise UsageError(
+            "--shard and --source-copies exclude each other: no two jobs of a shard read the same file", field="shard"
+        )
+
 
 _LIMITS, _OPTIONS = Limits(), JobOptions()
 _FILER, _ENGINE = VARIABLES["EDBENCH_FILER"], VARIABLES["EDBENCH_INDEX_ENGINE"]

@@ -12,13 +12,11 @@ from typing import Any
 from pydantic import Field
 
 from controller.databases import JobHandle, Jobs, alone, newest_jobs
-from controller.jobs.disturbances import elapsed_note
-from controller.jobs.groups.find import list_groups, load_group
-from controller.jobs.groups.progress import group_state
+from controller.jobs.groups import group_state, list_groups, load_group
 from controller.jobs.progress import Pace
 from controller.jobs.rates import gb_per_hour
 from controller.labels.advice import advice_on
-from controller.labels.stored import KeptLabels
+from controller.labels.jobs import KeptLabels, elapsed_note
 from controller.labels.surroundings import storage_text
 from core.document import Document, Milli
 from core.job_types import JobType
@@ -26,8 +24,7 @@ from core.names import display_name
 from core.records import DEFAULT_ZONE, JobState, Phase
 from core.settings import Settings
 from sql import jobs as ledger_jobs
-from sql.groups import GroupRow
-from sql.jobs import JobSummary
+from sql.jobs import GroupRow, JobSummary
 from sql.session import Database
 
 _MOST_JOBS = 10_000

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import platform
 import uuid
 from collections.abc import Mapping, Sequence
@@ -11,18 +12,20 @@ from typing import Any
 from sqlalchemy import Connection
 
 from controller.browse.counts import JobCounts, count_job
-from controller.databases import JobHandle
+from controller.databases import JobHandle, Jobs
+from controller.jobs.bounds import judged
 from controller.jobs.distribution import Distribution
-from controller.jobs.disturbances import disturbances, elapsed_note
 from controller.jobs.figures import (
     Calls,
     ChildTotals,
     FilerFigures,
+    GroupFigures,
     JobFigures,
     SizedCalls,
+    merge,
     rates,
 )
-from controller.labels.stored import job_labels, surroundings_of_job
+from controller.labels.jobs import disturbances, elapsed_note, group_labels, job_labels, surroundings_of_job
 from controller.labels.surroundings import storage_text
 from controller.observe.call_time import CallTime, CallTimeFigures, call_time
 from controller.observe.io_kinds import io_of
@@ -32,7 +35,7 @@ from core.job_types import types_of
 from core.names import display_name
 from core.records import FilerChoice
 from core.settings import Settings
-from monitoring.aggregate import CallTotals, calls_by_op
+from monitoring.aggregate import CallTotals, calls_by_op, calls_by_op_of_jobs
 from sql.faces.figures import FIGURES, Worker
 from sql.jobs import phase_elapsed
 from sql.workers import LIVE_SECONDS
@@ -174,3 +177,45 @@ def _installed(package: str) -> str:
         return version(package)
     except PackageNotFoundError:
         return "unknown"
+
+
+def figures_of(selected: Jobs, settings: Settings, *, calls_complete: bool | None = None) -> JobFigures | GroupFigures:
+    """Everything about a job or group. Of a group `job_id` is the group's id, which every command takes where it takes a job's.
+
+    Raises DatabaseFault, UsageError when a job is gone.
+    """
+    found = _figures(selected, settings, calls_complete)
+    bounds = selected.each[0].job.options.fail_if
+    return found.beside({"bounds": judged(found, bounds)}) if bounds else found
+
+
+def _figures(selected: Jobs, settings: Settings, calls_complete: bool | None) -> JobFigures | GroupFigures:
+    group = selected.group
+    if group is None:
+        return job_result(selected.each[0], settings, calls_complete=calls_complete)
+    jobs = [
+        job_result(handle, settings, calls_complete=calls_complete, copies=group.source_copies).beside(
+            {"database": handle.database.name}
+        )
+        for handle in selected.each
+    ]
+    with contextlib.ExitStack() as stack:
+        pairs = [(stack.enter_context(h.database.transaction()), h.id) for h in selected.each]
+        calls = calls_by_op_of_jobs(pairs)
+    times = call_time(selected.each)
+    return merge(
+        jobs,
+        job_id=group.id,
+        group_id=group.id,
+        kind=group.kind,
+        source_copies=group.source_copies,
+        name=group.name,
+        source=display_name(group.source),
+        calls=calls_figures(calls, times),
+        call_time=None if times is None else times.figures(),
+        io=io_of(selected.each, calls, raw_bytes=sum(job.raw_bytes for job in jobs), copies=group.source_copies),
+        wire=wire_shares(selected.each),
+        labels=group_labels(selected, settings).lines,
+        storage_is=jobs[0].storage_is if jobs else "",
+        elapsed_note=max(jobs, key=lambda job: job.elapsed_s).elapsed_note if jobs else "",
+    )

@@ -1,23 +1,42 @@
-"""Labels of a job or of a group's jobs, from what its databases hold, while it runs and afterwards."""
+"""The labels of a job: what its result is not, what happened while it ran, and how labels are stored."""
 
 from __future__ import annotations
 
 import contextlib
+import datetime
+import json
 import math
-from collections.abc import Mapping, Sequence
+import threading
+import uuid
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
 
-from controller.databases import JobHandle
-from controller.labels.rules import Effort, FilerCache, is_cached, job_labels, short_of_processors, unique_bytes
+from sqlalchemy import Connection
+
+from controller.databases import JobHandle, Jobs
+from controller.jobs.rates import duration
+from controller.labels.rules import Effort, FilerCache, is_cached, rule_labels, ruled, short_of_processors, unique_bytes
+from controller.labels.surroundings import Surroundings, noted
 from controller.timeline.job_status import JobStatus, read_status
 from controller.timeline.readings import JobAt
-from controller.timeline.thresholds import EVIDENCE_SECONDS
+from controller.timeline.thresholds import CACHED, EVIDENCE_SECONDS
 from core.job_types import JobType
-from core.records import GroupKind
+from core.records import GroupKind, JobState
+from core.settings import Settings
 from monitoring.machine import capacities
-from sql import groups, replay
 from sql import jobs as ledger_jobs
+from sql import replay
+from sql.faces.figures import FIGURES, Stop
 from sql.faces.timeline import TIMELINE, Values
 from sql.jobs import JobProgress
+from sql.requeue import requeued_files
+from sql.workers import LIVE_SECONDS
+
+if TYPE_CHECKING:
+    from sqlalchemy import Connection
+
+    from sql.jobs import GroupRow
 
 BEGIN_SECONDS = 4  # after the first claim: a worker that has reported nothing by then came later, its counters with it
 _LATEST_SECONDS = 60  # before the end or now: workers that were gone by then are not counted
@@ -75,7 +94,7 @@ def labels_of(
             in_calls=max(0.0, call_s - waited_s) / busy_s if busy_s else None,
         )
         limited = bool(short_of_processors(effort))
-    return job_labels(
+    return rule_labels(
         emulated=[s.job.options.filer.label for s in statuses],
         cached=bool(memory) and unique is not None and is_cached(unique, memory + cache.bytes),
         undeclared=cache.undeclared,
@@ -93,7 +112,7 @@ def _unique(jobs: Sequence[JobAt], statuses: Sequence[JobStatus], done: Sequence
         return discovered
     conn, job = jobs[0]  # the first database has the groups' rows
     identity = ledger_jobs.summary(conn, job).group_id
-    group = None if identity is None else next(iter(groups.find_groups(conn, identity.hex)), None)
+    group = None if identity is None else next(iter(ledger_jobs.find_groups(conn, identity.hex)), None)
     if group is None:  # a deletion that was cut short: the least that they may have read
         return unique_bytes(discovered, kind=GroupKind.SIMULTANEOUS.value, jobs=len(jobs), source_copies=1)
     return unique_bytes(discovered, kind=group.kind.value, jobs=len(jobs), source_copies=group.source_copies)
@@ -113,3 +132,179 @@ def _value(values: Values, key: str) -> float:
     """A number, or one of each slot."""
     value = values.get(key, 0.0)
     return sum(value) if isinstance(value, list) else float(value)
+
+
+SETTLE_SECONDS = 30.0  # after the end: call records that have not come by then are missing
+
+
+class Labels(NamedTuple):
+    """Of a job or a group."""
+
+    lines: list[str]
+    final: bool  # they are stored, and change no more
+
+
+def job_labels(handle: JobHandle, settings: Settings, *, calls_complete: bool | None = None) -> Labels:
+    """The labels of one job. `calls_complete`: whether all its call records were stored, where the caller waited for
+    them; None: read from the database. Labels are not stored before the records have come or will not come any more.
+
+    Raises DatabaseFault, UsageError when the job is gone.
+    """
+    with handle.database.transaction() as conn:
+        stored = FIGURES.job_labels(conn, job=handle.id, settle=SETTLE_SECONDS)
+        if stored is not None and stored.labels is not None:
+            return Labels([str(label) for label in stored.labels], final=True)
+        settled = None if stored is None else stored.settled  # None: it is not over
+        workers = FIGURES.workers_of_job(conn, job=handle.id, seconds=LIVE_SECONDS)
+    arrived = all(worker.complete for worker in workers if worker.due)
+    complete = calls_complete if calls_complete is not None else arrived or not settled
+    labels = _computed(handle, settings, calls_complete=complete)
+    final = settled is not None and (calls_complete is not None or arrived or settled)
+    if final:
+        with handle.database.transaction(durable=True) as conn:
+            FIGURES.store_labels(conn, job=handle.id, labels=json.dumps(labels))
+    return Labels(labels, final)
+
+
+def group_labels(selected: Jobs, settings: Settings) -> Labels:
+    """Labels of all jobs of a group together, those of any job once each, and what the jobs read; of a job alone its own."""
+    jobs = [job_labels(handle, settings) for handle in selected.each]
+    group = selected.group
+    if group is None or not jobs:
+        return jobs[0] if jobs else Labels([], final=False)
+    with selected.each[0].database.transaction() as conn:
+        cache = surroundings_of_job(conn, selected.each[0], settings).cache
+    alongside = (label for labels in jobs for label in labels.lines if not ruled(label))
+    lines = [*read_labels(selected.each, cache), *dict.fromkeys(alongside), _read(group)]
+    return Labels(lines, all(labels.final for labels in jobs))
+
+
+def surroundings_of_job(conn: Connection, handle: JobHandle, settings: Settings) -> Surroundings:
+    """What the job was created on."""
+    stored = FIGURES.job_labels(conn, job=handle.id, settle=SETTLE_SECONDS)
+    return noted(None if stored is None else stored.surroundings, settings)
+
+
+def _computed(handle: JobHandle, settings: Settings, *, calls_complete: bool) -> list[str]:
+    with handle.database.transaction() as conn:
+        around = surroundings_of_job(conn, handle, settings)
+        disturbed = disturbances(conn, handle.id)
+        workers = FIGURES.workers_of_job(conn, job=handle.id, seconds=LIVE_SECONDS)
+        again = requeued_files(conn, handle.id)
+    by_rule = read_labels([handle], around.cache)
+    state = "" if CACHED in by_rule else ", cache state unknown"
+    labels = [*disturbed, *around.elsewhere, *by_rule, f"{around.storage.label}{state}", "latencies are closed-loop"]
+    if not around.observe:
+        labels.append("storage calls were not recorded: EDBENCH_OBSERVE was off")
+    elif not calls_complete or any(worker.frames_lost for worker in workers):
+        labels.append("some call records are missing: the calls are a lower bound")
+    labels += sandbox_labels(worker.box for worker in workers)
+    if handle.job.options.ocr.asked:
+        labels.append("the time of phase ocr is in elapsed and GB/hour")
+    if again:
+        labels.append(f"{again} loose files were processed again for their exceptions: not comparable")
+    return labels
+
+
+def sandbox_labels(lacking: Iterable[str]) -> list[str]:
+    """What a job's workers lacked to keep parsers from the rest of the machine (worker.box); nothing where they had
+    all of it."""
+    return [
+        "files were parsed in the slots themselves: EDBENCH_BOX was off"
+        if what == "off"
+        else f"the parsers' sandbox was incomplete: {what}"
+        for what in sorted(set(filter(None, lacking)))
+    ]
+
+
+def _read(group: GroupRow) -> str:
+    if group.source_copies > 1:
+        return f"each job read its own copy of the source, {group.source_copies} in all"
+    return "all jobs read one source" if group.kind is GroupKind.SIMULTANEOUS else "one source, shared out"
+
+
+KEEP_SECONDS = 5.0  # what labels are computed from grows for minutes
+
+StateAndEnd = tuple[JobState, datetime.datetime | None]  # of a job: when it ended, if it did
+
+
+@dataclass(frozen=True, slots=True)
+class _Kept:
+    at: float
+    states: Sequence[StateAndEnd]
+    labels: Labels
+
+
+class KeptLabels:
+    """Safe for several threads; two that ask at once may both look."""
+
+    def __init__(self, settings: Settings, monotonic: Callable[[], float]) -> None:
+        """`monotonic`: seconds."""
+        self._settings = settings
+        self._monotonic = monotonic
+        self._lock = threading.Lock()
+        self._kept: dict[uuid.UUID, _Kept] = {}  # by job or group
+
+    def of(self, identity: uuid.UUID, jobs: Jobs, states: Sequence[StateAndEnd]) -> Labels:
+        """Those of a job or a group; `states`: of its jobs, a change of which is seen at once. Raises DatabaseFault, and
+        UsageError when a job that has to be looked at is gone."""
+        now = self._monotonic()
+        with self._lock:
+            kept = self._kept.get(identity)
+        if kept is not None and kept.states == states and now - kept.at < KEEP_SECONDS:
+            return kept.labels
+        labels = group_labels(jobs, self._settings)
+        with self._lock:
+            self._kept = {of: kept for of, kept in self._kept.items() if now - kept.at < KEEP_SECONDS}  # no jobs of old
+            self._kept[identity] = _Kept(now, states, labels)
+        return labels
+
+
+PAUSED, SUSPENDED, WORKERS_CHANGED, DATABASE_AWAY = "PAUSED", "SUSPENDED", "WORKERS CHANGED", "DATABASE AWAY"
+_LEAST_AWAY_S = 1.0  # a connection that was lost and made again at once is no outage
+_AGAIN = "run it again to measure"
+
+
+def disturbances(conn: Connection, job: uuid.UUID) -> list[str]:
+    """A label for each kind, what it means and what to do; empty when nothing happened. The time between a job's end
+    and its requeue is no pause."""
+    stops = FIGURES.stops_of_job(conn, job=job)
+    # Labels are kept for some seconds: they would give another duration than `elapsed_note` while the job is stopped.
+    lasting = {stop.state for stop in stops if stop.lasting}
+    paused, suspended = _seconds(stops, "paused"), _seconds(stops, "suspended")
+    labels = []
+    if paused:
+        how_long = "" if "paused" in lasting else f" for {duration(paused)}"
+        labels.append(f"{PAUSED}{how_long}, subtracted from elapsed; caches had time to change: {_AGAIN}")
+    if suspended:
+        how_long = "" if "suspended" in lasting else f" for {duration(suspended)}"
+        reason = [stop.reason for stop in stops if stop.state == "suspended"][-1]
+        labels.append(f"{SUSPENDED}{how_long}, which elapsed includes ({reason}): fix that, {_AGAIN}")
+    away = FIGURES.outages_of_job(conn, job=job)
+    if away >= _LEAST_AWAY_S:
+        labels.append(f"{DATABASE_AWAY} for {duration(away)}, which elapsed includes: {_AGAIN}")
+    return [*labels, *_workers_changed(conn, job)]
+
+
+def elapsed_note(conn: Connection, job: uuid.UUID) -> str:
+    """What was taken off a job's elapsed time and what was not; empty where it did not stop."""
+    stops = FIGURES.stops_of_job(conn, job=job)
+    paused, suspended = _seconds(stops, "paused"), _seconds(stops, "suspended")
+    off = f"less {duration(paused)} of pauses" if paused else ""
+    held = f"with {duration(suspended)} of suspension" if suspended else ""
+    return ", ".join(filter(None, (off, held)))
+
+
+def _seconds(stops: Sequence[Stop], state: str) -> float:
+    return sum(stop.seconds for stop in stops if stop.state == state)
+
+
+def _workers_changed(conn: Connection, job: uuid.UUID) -> Sequence[str]:
+    row = FIGURES.workers_changed(conn, job=job, seconds=LIVE_SECONDS)
+    if row.planned and row.worked > row.planned:
+        return [
+            f"{WORKERS_CHANGED}: {row.worked} workers ran its tasks, not the {row.planned} that it started with: {_AGAIN}"
+        ]
+    if row.lost:
+        return [f"{WORKERS_CHANGED}: {row.lost} left before its end: {_AGAIN}"]
+    return []

@@ -86,14 +86,14 @@ def short_of_processors(effort: Effort, makers: str = "workers") -> tuple[str, .
     return tuple(out)
 
 
-def job_labels(*, emulated: Sequence[str], cached: bool, undeclared: bool, limited: bool) -> list[str]:
+def rule_labels(*, emulated: Sequence[str], cached: bool, undeclared: bool, limited: bool) -> list[str]:
     """Of a job, or of a group's jobs together: what is known of it by itself. It has no null baseline, and so no NO BASELINE."""
     given = ((CACHED, cached), (UNDECLARED, undeclared), (LIMITED, limited))
     return [*dict.fromkeys(filter(None, emulated)), *(label for label, holds in given if holds)]
 
 
 def ruled(label: str) -> bool:
-    """Whether it is one of `job_labels`; those of a group are computed from its jobs together."""
+    """Whether it is one of `rule_labels`; those of a group are computed from its jobs together."""
     return label.startswith((FILER, CACHED, UNDECLARED, LIMITED))
 
 

@@ -7,7 +7,9 @@ import logging
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from functools import partial
+from typing import Any
 
 import redis
 from sqlalchemy.exc import SQLAlchemyError
@@ -16,13 +18,34 @@ from core.errors import DatabaseFault
 from core.job_types import JobType
 from core.records import JobState
 from core.settings import Settings
-from monitoring.backlog import Backlog, read_backlog
 from monitoring.broker import connect
-from monitoring.metrics.catalogue import SPECS
-from monitoring.metrics.collecting import Collector, Metric
+from monitoring.metrics.catalogue import SPECS, Collector, Metric
 from monitoring.metrics.endpoint import Endpoint
+from monitoring.sender import STREAM
 from sql.faces.figures import FIGURES
 from sql.session import Database
+
+
+@dataclass(frozen=True, slots=True)
+class Backlog:
+    """Frames in the broker's stream that no collector has stored yet."""
+
+    frames: int
+    oldest_seconds: float  # age of the first of them by the broker's clock; 0 without any
+
+
+def read_backlog(client: redis.Redis) -> Backlog:
+    """Read the current backlog. Raises redis.RedisError."""
+    pipeline: Any = client.pipeline(transaction=False)
+    pipeline.xlen(STREAM)
+    pipeline.xrange(STREAM, count=1)
+    pipeline.time()
+    frames, first, (seconds, microseconds) = pipeline.execute()
+    if not first:
+        return Backlog(0, 0.0)
+    milliseconds = int(first[0][0].partition(b"-")[0])  # an entry's id begins with when it was added
+    return Backlog(frames, max(0.0, seconds + microseconds / 1e6 - milliseconds / 1e3))
+
 
 EVERY_SECONDS = 2.0
 RESULTS_SECONDS = 60.0  # results are on the filer under test, which is not to be asked often

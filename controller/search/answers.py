@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from controller.browse.facets import Facets, count_facets
 from controller.databases import JobHandle
 from controller.search.evaluate import Evaluation, true_items
 from controller.search.found import FoundItem, best_of, of_several, scored_hits
@@ -102,3 +102,37 @@ def _by_ledger(index: OpenIndex, node: Node, wanted: Wanted) -> tuple[list[Found
 def _text(index: OpenIndex, row: FoundRow) -> str:
     reader = None if row.shard is None else index.readers.get(row.shard)
     return "" if reader is None or row.owner is None else reader.body(row.id, row.owner) or ""
+
+
+FACET_ITEMS = 20_000  # of a job; the database is asked for each
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Facets:
+    """Items that match, all of them; where a job has more than FACET_ITEMS, types and custodians are counted over so many."""
+
+    items: int
+    complete: bool
+    types: tuple[tuple[str, int], ...]  # most frequent first
+    custodians: tuple[tuple[str, int], ...]
+
+
+def count_facets(found: Sequence[tuple[JobHandle, Ids]]) -> Facets:
+    """The items of each job, counted. Raises DatabaseFault."""
+    types: Counter[str] = Counter()
+    custodians: Counter[str] = Counter()
+    for handle, ids in found:
+        with handle.database.transaction() as conn:
+            for row in SEARCH.found_facets(conn, job=handle.id, items=uuids(ids[:FACET_ITEMS])):
+                types[row.type] += row.items
+                custodians[row.custodian] += row.items
+    return Facets(
+        items=sum(len(ids) for _, ids in found),
+        complete=all(len(ids) <= FACET_ITEMS for _, ids in found),
+        types=_sorted(types),
+        custodians=_sorted(custodians),
+    )
+
+
+def _sorted(counts: Counter[str]) -> tuple[tuple[str, int], ...]:
+    return tuple(sorted(counts.items(), key=lambda pair: (-pair[1], pair[0])))

@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING
 
 from pydantic import Field
 
-from controller.custody.actions import note
+from controller.custody.actions import note, operator
 from controller.databases import JobHandle
-from controller.operator import operator
 from controller.search.meaning import meaning, refuse_unknown
 from controller.search.opened import Opened
 from core.document import Document

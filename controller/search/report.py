@@ -19,8 +19,7 @@ from controller.search.items import NO_FAMILY, JobItems, Mask
 from controller.search.meaning import meaning, of_custodian, refuse_unknown_custodian, refuse_unknown_names
 from controller.search.opened import Opened
 from core.document import Document
-from core.errors import UsageError
-from core.reading import read_problem
+from core.errors import UsageError, read_problem
 from search.language import parse
 from search.query import Node
 

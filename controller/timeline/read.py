@@ -7,7 +7,7 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 
 from controller.databases import JobHandle
-from controller.jobs.groups.progress import combined, group_state
+from controller.jobs.groups import combined, group_state
 from controller.jobs.progress import Pace, Snapshot
 from controller.labels.advice import advice_on
 from controller.timeline.axis import Axis, axis_of
@@ -29,14 +29,14 @@ from controller.timeline.panels import (
     work_panels,
     worker_panels,
 )
-from controller.timeline.pauses import pauses_of
 from controller.timeline.readings import JobAt, TimelineData, read_all
 from controller.timeline.thresholds import WINDOW_SECONDS
 from core.job_types import JobType
+from core.records import JobState
 from monitoring.aggregate import STEPS, totals_by_op
 from monitoring.observations import ARRAY, BLOCK, DATABASE, EMULATED, SPACE, WIRE, WORKER
 from sql import jobs as ledger_jobs
-from sql.faces.timeline import TIMELINE
+from sql.faces.timeline import TIMELINE, Pause
 from sql.jobs import JobProgress
 
 _Spans = tuple[Sequence[PhaseSpan], Sequence[PauseSpan]]
@@ -217,3 +217,50 @@ def _pieces(known: _Spans) -> Iterator[tuple[str, float, float]]:
                 begin = max(begin, pause.end_s or last)
         if begin < last:
             yield phase.phase, begin, last
+
+
+_Still = tuple[
+    float, float, Pause | None
+]  # from, to, and the row with the reason; none before the first claim and at the end
+
+
+def pauses_of(statuses: Sequence[JobStatus], start: float) -> list[PauseSpan]:
+    """Pauses in seconds since `start`: of several jobs the time in which none of them ran, though not all were over."""
+    spans: list[_Still] = [(-math.inf, math.inf, None)]
+    for status in statuses:
+        spans = list(_both(spans, list(_still(status))))
+    return [
+        PauseSpan(
+            row.state,
+            row.reason,
+            round(max(0.0, begin - start), 3),
+            None if end == math.inf else round(end - start, 3),
+        )
+        for begin, end, row in spans
+        if row is not None
+    ]
+
+
+def _still(status: JobStatus) -> Iterator[_Still]:
+    if status.started is None:
+        yield -math.inf, math.inf, None
+        return
+    yield -math.inf, status.started, None
+    for row in status.pauses:
+        yield row.started, math.inf if row.finished is None else row.finished, row
+    if status.finished is not None:
+        yield status.finished, math.inf, None
+
+
+def _both(some: Sequence[_Still], others: Sequence[_Still]) -> Iterator[_Still]:
+    """The intersection of the two, in order of time."""
+    for begin, end, row in some:
+        for start, stop, other in others:
+            if max(begin, start) < min(end, stop):
+                yield max(begin, start), min(end, stop), _graver(row, other)
+
+
+def _graver(row: Pause | None, other: Pause | None) -> Pause | None:
+    """Of two reasons for a stop the one to name: a suspension, else whichever there is."""
+    known = [each for each in (row, other) if each is not None]
+    return next((each for each in known if each.state == JobState.SUSPENDED.value), known[0] if known else None)

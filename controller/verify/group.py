@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -10,6 +11,7 @@ from typing import Any
 import pyarrow as pa
 from pyarrow import Table
 
+from controller.custody.actions import note
 from controller.databases import JobHandle, Jobs
 from controller.verify.job import Count, Example, Part, Progress, Verification, verify_job
 from core.document import Document
@@ -161,3 +163,16 @@ def _uncovered(table: Table, shares: list[set[str]], limit: int) -> tuple[tuple[
             examples.append(Example(what, kind, tuple(path), "in one job", f"in {jobs} jobs"))
     counts = tuple(Count(what, kind, items) for (what, kind), items in sorted(counted.items()))
     return counts, tuple(examples)
+
+
+VERIFIED = "verified"
+_COUNTS = ("differences", "missing", "extra", "wrong", "pages_wrong", "load_file_faults", "items", "files", "manifest")
+
+
+def note_verified(handles: Sequence[JobHandle], outcome: Document | GroupVerification) -> None:
+    """Write it down for each of the jobs, with the counts that it has. Raises DatabaseFault."""
+    each = [one for _, one in outcome.jobs] if isinstance(outcome, GroupVerification) else [outcome]
+    for handle, one in zip(handles, each, strict=True):
+        told = one.to_json()
+        with handle.database.transaction(durable=True) as conn:
+            note(conn, handle.id, VERIFIED, **{name: told[name] for name in _COUNTS if name in told})

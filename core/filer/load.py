@@ -18,9 +18,10 @@ from core.filer.model import (
     Processor,
     Protocol,
     Sizes,
+    Tables,
     load_protocol,
+    read_table,
 )
-from core.filer.tables import Tables, read_table
 from core.operations import Op
 
 PROFILES = Path(__file__).parent / "profiles"

@@ -17,13 +17,11 @@ from urllib.parse import urlsplit
 
 import psycopg2
 
-from core.errors import DatabaseFault, EdbenchError, UsageError
+from core.errors import DatabaseFault, EdbenchError, UsageError, read_problem
 from core.program.urls import without_logins
-from core.reading import read_problem
 from core.roles import has_login
 from core.services.address import SUPERUSER
-from core.services.database_logins import prepare_server
-from core.services.keyring import DATABASE, PASSWORD, read_logins
+from core.services.keyring import DATABASE, PASSWORD, prepare_server, read_logins
 from core.settings import database_urls
 
 PATIENCE_SECONDS = 120.0  # for servers that are making their files

@@ -23,10 +23,14 @@ import sys
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
-from core.errors import EdbenchError, StorageFault, UsageError
+import psycopg2
+from psycopg2 import sql
+from psycopg2.extensions import encrypt_password
+
+from core.errors import EdbenchError, StorageFault, UsageError, read_problem
 from core.program.urls import without_logins
-from core.reading import read_problem
 from core.roles import CONTROLLER, PROVISIONER, QUEUE_MANAGER, ROLES, WORKER, Login, login_name
 from core.services.address import write_private
 from core.settings import read_login
@@ -38,7 +42,7 @@ _HELLO = "+ping +hello +auth +select +client|setinfo +client|setname"
 _QUEUES, _BINDINGS, _FRAMES = "~edbench.*", "~_kombu.binding*", "~edbench:frames*"
 _DECLARE = f"+multi +exec +discard ({_QUEUES} +llen) ({_BINDINGS} +sadd +smembers)"
 _ANSWERED = "+client|id +client|unblock"  # a slot that is to stop waits for no message any more (worker.app)
-# The crew (core.crew.messages): members report and take orders, only the controller gives any.
+# The crew (core.crew): members report and take orders, only the controller gives any.
 _CREW = "edbench:crew"
 _ANSWER = f"(~{_CREW}:answers:* +rpush +expire)"
 _MEMBER = f"(~{_CREW}:members +sadd) (~{_CREW}:member:* +set +del) (~{_CREW}:leased:* +exists) (~{_CREW}:orders:member:* +blpop) {_ANSWER}"
@@ -193,3 +197,83 @@ def main(arguments: list[str], env: Mapping[str, str]) -> int:
 
 if __name__ == "__main__":
     sys.exit(main(sys.argv[1:], os.environ))
+
+
+_MODEST = sql.SQL("LOGIN NOSUPERUSER NOCREATEDB NOCREATEROLE NOREPLICATION NOBYPASSRLS")
+# Their charts show what other sessions do (pg_stat_activity).
+_WATCHING = (CONTROLLER, QUEUE_MANAGER)
+
+
+def make_logins(connection: Any, logins: Iterable[Login]) -> None:
+    """Make the logins, or give those that are there these passwords. `connection`: the superuser's, in a transaction.
+
+    Raises psycopg2.Error.
+    """
+    with connection.cursor() as cursor:
+        for login in logins:
+            name = login_name(login.role)
+            cursor.execute("SELECT 1 FROM pg_roles WHERE rolname = %s", (name,))
+            verb = sql.SQL("CREATE" if cursor.fetchone() is None else "ALTER")
+            # The server gets the verifier, so that none of its logs has the password.
+            verifier = encrypt_password(login.password, name, connection, "scram-sha-256")
+            parts = (verb, sql.Identifier(name), _MODEST, sql.Literal(verifier))
+            cursor.execute(sql.SQL("{} ROLE {} {} PASSWORD {}").format(*parts))
+            if login.role in _WATCHING:
+                cursor.execute(sql.SQL("GRANT pg_read_all_stats TO {}").format(sql.Identifier(name)))
+        cursor.execute("REVOKE ALL ON DATABASE postgres, template1 FROM PUBLIC")
+
+
+def make_database(connection: Any, name: str) -> None:
+    """Make the database unless it is there; it is the superuser's until it is given. `connection`: his, in no transaction.
+    Raises psycopg2.Error."""
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT 1 FROM pg_database WHERE datname = %s", (name,))
+        if cursor.fetchone() is None:
+            cursor.execute(sql.SQL("CREATE DATABASE {}").format(sql.Identifier(name)))
+
+
+def give_database(connection: Any, name: str) -> None:
+    """Give the database to the controller; only the roles may connect to it. `connection`: the superuser's, in a transaction.
+    Raises psycopg2.Error."""
+    database, owner = sql.Identifier(name), sql.Identifier(login_name(CONTROLLER))
+    with connection.cursor() as cursor:
+        cursor.execute(sql.SQL("ALTER DATABASE {} OWNER TO {}").format(database, owner))
+        cursor.execute(sql.SQL("REVOKE ALL ON DATABASE {} FROM PUBLIC").format(database))
+        everybody = sql.SQL(", ").join(sql.Identifier(login_name(role)) for role in (QUEUE_MANAGER, WORKER))
+        cursor.execute(sql.SQL("GRANT CONNECT ON DATABASE {} TO {}").format(database, everybody))
+
+
+def give_tables(connection: Any) -> None:
+    """Give the tables that an earlier version made as the superuser to the controller. `connection`: the superuser's,
+    to the database that has them. Raises psycopg2.Error."""
+    owner = login_name(CONTROLLER)
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT relname FROM pg_class WHERE relnamespace = 'public'::regnamespace AND relkind = 'r'"
+            " AND relowner <> (SELECT oid FROM pg_roles WHERE rolname = %s)",
+            (owner,),
+        )
+        for (table,) in cursor.fetchall():
+            parts = (sql.Identifier("public", table), sql.Identifier(owner))
+            cursor.execute(sql.SQL("ALTER TABLE {} OWNER TO {}").format(*parts))
+
+
+def prepare_server(address: dict[str, Any], database: str, logins: Iterable[Login]) -> None:
+    """All of this on one server. `address`: keyword arguments for psycopg2.connect, without the database, for the
+    superuser. Raises psycopg2.Error."""
+    connection = psycopg2.connect(dbname="postgres", **address)
+    try:
+        connection.autocommit = True
+        make_database(connection, database)
+        connection.autocommit = False
+        with connection:  # one write to disk, for which every start waits
+            make_logins(connection, logins)
+            give_database(connection, database)
+    finally:
+        connection.close()
+    connection = psycopg2.connect(dbname=database, **address)
+    try:
+        connection.autocommit = True
+        give_tables(connection)
+    finally:
+        connection.close()

@@ -14,8 +14,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from core.errors import DatabaseFault, StorageFault, SystemFault, UsageError
-from core.reading import read_problem
+from core.errors import DatabaseFault, StorageFault, SystemFault, UsageError, read_problem
 from core.roles import CONTROLLER, WORKER, Login, login_name
 from core.services.address import SUPERUSER, ServerAddress, write_private
 from core.services.binaries import postgres_for, postgres_version
@@ -348,7 +347,7 @@ class PostgresServer:
         """The database and the logins of the roles, with the passwords of this keeper's life."""
         import psycopg2
 
-        from core.services.database_logins import prepare_server
+        from core.services.keyring import prepare_server
 
         try:
             prepare_server(self.superuser(), self.name, self._logins)

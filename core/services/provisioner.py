@@ -22,7 +22,7 @@ import psycopg2
 import redis
 from psycopg2 import sql
 
-from core.crew.messages import (
+from core.crew import (
     ANSWERS,
     ORDERS,
     PROVISIONER,
@@ -33,14 +33,12 @@ from core.crew.messages import (
     Remove,
     database_name,
 )
-from core.errors import EdbenchError, UsageError
+from core.errors import EdbenchError, UsageError, read_problem
 from core.program.urls import without_logins
 from core.program.whole import Stop
-from core.reading import read_problem
 from core.roles import has_login
 from core.services.address import SUPERUSER
-from core.services.database_logins import give_database
-from core.services.keyring import DATABASE, PASSWORD
+from core.services.keyring import DATABASE, PASSWORD, give_database
 from core.settings import database_urls, read_settings
 
 _WAIT_SECONDS = 1.0

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from urllib.parse import urlsplit, urlunsplit
 
-from core.crew.messages import RUN_DATABASE, database_name
+from core.crew import RUN_DATABASE, database_name
 from core.settings import DatabaseAddress, Settings
 
 _MARK = re.compile(r"run on ([0-9]{1,3}) databases(?:, hosts ([A-Za-z0-9._,-]+))?")

@@ -11,9 +11,8 @@ from typing import Any
 import msgspec
 
 from controller.versions import own_version
-from core.crew.messages import Drop as DropOrder
-from core.crew.messages import Hello, Look, Place, Sight
-from core.crew.places import place_at
+from core.crew import Drop as DropOrder
+from core.crew import Hello, Look, Place, Sight, place_at
 from core.errors import RunFailed, SystemFault, UsageError
 from core.residency import Dropped
 from experiments.conditions import Drop

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 
 from controller.databases import EXPERIMENT_KEY, newest_jobs, open_databases
-from core.crew.messages import Make, Remove
+from core.crew import Make, Remove
 from core.errors import UsageError
 from core.records import JobState
 from core.services.run_databases import RunMark, run_settings

@@ -12,7 +12,7 @@ from typing import Any, Self
 import msgspec
 
 from controller.jobs.run import slots_of
-from core.crew.messages import BEAT_SECONDS, Hello, Lease, Meters, Place, Return
+from core.crew import BEAT_SECONDS, Hello, Lease, Meters, Place, Return
 from core.errors import DatabaseFault, SystemFault
 from core.services.run_databases import RunMark
 from experiments.crew.admission import Admission, Seat

@@ -14,7 +14,7 @@ from typing import Any
 import msgspec
 import redis
 
-from core.crew.messages import (
+from core.crew import (
     ALIVE_SECONDS,
     ANSWERS,
     LEASED,

@@ -10,7 +10,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-from core.crew.messages import Hello, Sight
+from core.crew import Hello, Sight
 from core.errors import StorageFault, UsageError
 from experiments.result.compare import mount_options
 from monitoring.machine import place
@@ -22,7 +22,7 @@ _MISSING = os.strerror(errno.ENOENT)
 
 
 def sign_of(token: Path, member: str) -> Path:
-    """The file that a member of that id leaves (`core.crew.messages.Look`)."""
+    """The file that a member of that id leaves (`core.crew.Look`)."""
     return token.with_name(f"{token.name}.{member}")
 
 

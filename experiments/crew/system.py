@@ -13,8 +13,7 @@ from pathlib import Path
 
 from controller.cluster.embedded import EmbeddedCluster, module_commands
 from controller.databases import open_databases
-from core.crew.messages import OWN, Place
-from core.crew.places import place_at, roots_of
+from core.crew import OWN, Place, place_at, roots_of
 from core.errors import StorageFault, UsageError
 from core.filer.load import copied_filer
 from core.filer.use import no_common_arbiter

@@ -16,9 +16,8 @@ from pathlib import Path
 from typing import Any
 
 from controller.jobs.directories import hand_over_tree
-from core.errors import RunFailed, UsageError
+from core.errors import RunFailed, UsageError, read_problem
 from core.plain import unambiguous
-from core.reading import read_problem
 from experiments.package.manifest import SIGNATURE, broken, files_of, seal, signed_by
 from experiments.package.records import RAW, RESULTS, RUNS, STUDY, Records, read_study
 from experiments.report.sheet import FILE as SHEET

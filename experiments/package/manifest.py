@@ -11,8 +11,7 @@ import subprocess
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
-from core.errors import RunFailed, UsageError
-from core.reading import read_problem
+from core.errors import RunFailed, UsageError, read_problem
 from core.storage.whole import strays
 
 MANIFEST = "MANIFEST.sha256"

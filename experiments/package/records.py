@@ -15,9 +15,8 @@ from typing import Any, Final, Literal
 
 import msgspec
 
-from core.errors import RunFailed, UsageError
+from core.errors import RunFailed, UsageError, read_problem
 from core.plain import unambiguous
-from core.reading import read_problem
 from experiments.kinds import Plan
 from experiments.result.codec import decode
 from experiments.result.schema import At

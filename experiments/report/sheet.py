@@ -12,8 +12,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from core.errors import UsageError
-from core.reading import read_problem
+from core.errors import UsageError, read_problem
 from experiments.report import words
 from experiments.report.parts import Column, Part, Section, Tabled, note, tabled
 from experiments.report.views import named

@@ -9,9 +9,8 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from core.errors import RunFailed, UsageError
+from core.errors import RunFailed, UsageError, read_problem
 from core.plain import surplus, unambiguous
-from core.reading import read_problem
 from experiments.result.schema import SCHEMA, Result
 from experiments.workloads import about, names
 

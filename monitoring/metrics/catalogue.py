@@ -5,10 +5,21 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from core.histogram import OVERFLOW, Histogram, bucket_bounds
-from monitoring.metrics.collecting import Collector, Metric
+
+if TYPE_CHECKING:
+    from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily
+
+if TYPE_CHECKING:
+    from prometheus_client.metrics_core import Metric
+    from prometheus_client.registry import Collector
+else:
+    Collector, Metric = object, Any
+
+__all__ = ["Collector", "Metric"]
+
 
 FIRST_BITS, LAST_BITS = 12, 34
 BOUNDS_NS = tuple(1 << bits for bits in range(FIRST_BITS, LAST_BITS + 1))
@@ -82,9 +93,6 @@ class Timers:
         with self._lock:
             return {name: list(words) for name, words in self._words.items()}
 
-
-if TYPE_CHECKING:
-    from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily
 
 WORKER, QUEUE_MANAGER, CONTROLLER = ROLES = ("worker", "queue_manager", "controller")
 

@@ -10,8 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from core.errors import UsageError
-from monitoring.metrics.catalogue import SPECS
-from monitoring.metrics.collecting import Collector, Metric
+from monitoring.metrics.catalogue import SPECS, Collector, Metric
 
 if TYPE_CHECKING:
     from prometheus_client import CollectorRegistry

@@ -11,8 +11,7 @@ from core.histogram import Histogram
 from core.operations import Op
 from monitoring.frames import CounterDelta
 from monitoring.metrics import tally
-from monitoring.metrics.catalogue import SPECS, WORDS, coarsened, cumulative, transactions
-from monitoring.metrics.collecting import Collector, Metric
+from monitoring.metrics.catalogue import SPECS, WORDS, Collector, Metric, coarsened, cumulative, transactions
 from monitoring.metrics.tally import CallCounters, summed, transactions_at
 from monitoring.observations import BLOCK, SPACE, WIRE, WORKER, Observation
 

@@ -81,17 +81,3 @@ def test_a_parser_that_kills_at_every_item(bench: Bench) -> None:
         assert (found[path]["text_state"], found[path]["exceptions"]) in allowed, path
     assert found[("ann/children.zip",)]["exceptions"] == ["deaths_limit"]
     assert found[("ann/text.zip", "299.bin")]["exceptions"] == ["deaths_limit"]
-
-
-def test_inspect_survives_it_too(bench: Bench) -> None:
-    """`inspect` gives every other file whole and says which one killed its parser."""
-    bench.env |= {"PYTHONPATH": str(PLUGINS), "EDBENCH_PLUGINS": "killer_plugin"}
-    source = _source(bench.home)
-    (source / "ann" / "25 hanger.bin").unlink()  # its deadline of a minute is for the test above to watch
-    out = bench.edbench("inspect", str(source), "-o", "jsonl").stdout
-    found = {tuple(line["container_path"]): line["exceptions"] for line in map(json.loads, out.splitlines())}
-    assert found[("ann/10 killer.bin",)] == ["killed_parser"]
-    assert found[("ann/29 archive.zip", "killer.bin")] == ["killed_parser"]
-    for whole in ((), ("before.txt",), ("after.txt",)):
-        assert found[("ann/29 archive.zip", *whole)] == []
-    assert sum(not codes for codes in found.values()) == len(found) - 3

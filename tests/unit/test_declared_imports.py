@@ -86,7 +86,7 @@ def _without_extras(program: str) -> subprocess.CompletedProcess[str]:
 def test_a_worker_needs_no_extra() -> None:
     done = _without_extras("""
 import cli.worker, cli.inspect, queue_manager.main, worker.main, worker.run_task
-import worker.ocr.phase
+import worker.ocr.reading
 from worker.box.main import load_everything
 load_everything(())
 """)

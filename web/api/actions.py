@@ -10,13 +10,18 @@ from contextlib import contextmanager
 from fastapi import APIRouter, Response
 
 from controller.databases import JobHandle, Jobs, first_databases
-from controller.filer.emulated import refuse_no_common_arbiter
+from controller.filer import refuse_no_common_arbiter
 from controller.jobs.create import clean_copies, create_discovery, delete_all, refuse_member, resume_all
-from controller.jobs.groups.find import those_there
-from controller.jobs.jobs import cancel_job, pause_job, prepare_source, refuse_own_output, settle_job
-from controller.jobs.lifecycle import ask_all
-from controller.jobs.ocr import refuse_no_ocr
-from controller.jobs.requeue import requeue_exceptions
+from controller.jobs.groups import those_there
+from controller.jobs.jobs import (
+    ask_all,
+    cancel_job,
+    pause_job,
+    prepare_source,
+    refuse_own_output,
+    requeue_exceptions,
+    settle_job,
+)
 from controller.jobs.run import crew_of
 from core.clock import Clock
 from core.errors import EdbenchError, UsageError
@@ -35,6 +40,7 @@ from web.api.system import DEFAULT_WORKERS
 from web.context import WebContext
 from web.errors import FieldErrors
 from web.results import chosen_source
+from worker.ocr.tesseract import refuse_no_ocr
 
 router = APIRouter(tags=["jobs"])
 

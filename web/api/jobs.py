@@ -10,9 +10,9 @@ from controller.browse.counts import count_job
 from controller.browse.pages import custodians_of_jobs
 from controller.databases import Jobs
 from controller.jobs.figures import GroupFigures, JobFigures
-from controller.jobs.groups.find import refresh
-from controller.jobs.groups.results import figures_of
+from controller.jobs.groups import refresh
 from controller.jobs.overview import JobRow, allowed
+from controller.jobs.results import figures_of
 from core.job_types import JobType
 from core.records import JobState
 from sql import workers

@@ -8,9 +8,8 @@ from fastapi import APIRouter
 
 from controller.databases import Jobs
 from controller.jobs.source import find_manifest
-from controller.verify.group import GroupVerification, verify_group
+from controller.verify.group import GroupVerification, note_verified, verify_group
 from controller.verify.job import Progress, choose_manifest, verify_job
-from controller.verify.noted import note_verified
 from core.document import Document
 from core.job_types import types_of
 from core.operations import NullRecorder

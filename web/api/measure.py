@@ -16,12 +16,11 @@ from core.filer.load import profile_names
 from core.records import JobState
 from web.api.actions import at_field
 from web.api.models.common import responses
-from web.api.models.measure import MeasurementList
+from web.api.models.system import MeasurementList
 from web.api.needs import Context
 from web.context import WebContext
 from web.errors import FieldErrors
-from web.measuring.kinds import Kind, command, kinds
-from web.measuring.runs import Measurement, Measurements
+from web.measuring import Kind, Measurement, Measurements, command, kinds
 
 _MOST_JOBS = 10_000  # as in the list of jobs
 _MOVING = (JobState.RUNNING, JobState.PAUSING, JobState.CANCELLING)

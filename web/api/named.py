@@ -24,7 +24,7 @@ from core.document import TEXT
 from core.errors import UsageError
 from web.api.exceptions import csv_answer
 from web.api.models.common import responses
-from web.api.models.named import Actions, Searches, SearchOrder, TagOrder, Tags, TermsOrder
+from web.api.models.items import Actions, Searches, SearchOrder, TagOrder, Tags, TermsOrder
 from web.api.needs import ActedOn, Context, Discovered
 from web.context import WebContext
 from web.errors import FieldErrors, NotFound

@@ -10,7 +10,7 @@ from fastapi import Depends, Request
 from controller.browse.counted import Counted, TextCount, children_of, exceptions_of, phases_of
 from controller.browse.counts import JobCounts
 from controller.databases import LAST, Jobs
-from controller.jobs.groups.find import OtherType
+from controller.jobs.groups import OtherType
 from controller.jobs.overview import Overview
 from core.errors import UsageError
 from web.api.models.common import JobReference

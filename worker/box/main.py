@@ -19,8 +19,8 @@ from readers.identification.libmagic import preload
 from readers.registry import all_handlers
 from worker.box.box import EXIT_BROKEN, EXIT_MEMORY
 from worker.box.lockdown import lock_down
+from worker.box.messages import Ended, Pipe
 from worker.box.nursery import Nursery
-from worker.box.pipe import Ended, Pipe
 from worker.box.room import Room
 from worker.parsers import load_plugins, own_set
 from worker.processes import die_with_parent, limit_slot

@@ -20,7 +20,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from worker.box.box import PID, STATUS, Box
-from worker.box.pipe import Pipe
+from worker.box.messages import Pipe
 from worker.processes import freeze, oom_kills
 
 ORDER = b"box"

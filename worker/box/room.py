@@ -45,6 +45,7 @@ from worker.box.messages import (
     ParsersTold,
     Parts,
     Piece,
+    Pipe,
     Pull,
     Question,
     Ranges,
@@ -65,7 +66,6 @@ from worker.box.messages import (
     range_of,
     sized,
 )
-from worker.box.pipe import Pipe
 from worker.items.guard import guarded
 from worker.items.sources import CHUNK
 from worker.parsers import own_set

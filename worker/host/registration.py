@@ -17,12 +17,11 @@ from sqlalchemy.exc import SQLAlchemyError
 from core.errors import DatabaseFault, StorageFault, UsageError
 from core.filer.emulation import OCTAVES
 from core.filer.use import no_common_arbiter
-from core.memory import client_memory, machine_memory
 from core.operations import Op
 from core.services.shared_storage import Identity, identify
 from core.settings import Settings
 from monitoring.filer.block import boot_id, short_boot_id
-from monitoring.machine import processors, usable_processors
+from monitoring.machine import client_memory, machine_memory, processors, usable_processors
 from monitoring.metrics.catalogue import WORDS
 from monitoring.metrics.tally import BUSY, SERVED, added, transactions_at
 from monitoring.observations import WORKER, Observation

@@ -34,7 +34,7 @@ from readers.identification.identify import identify
 from readers.passwords import NO_PASSWORDS, Passwords
 from readers.registry import handler_for
 from sql.findings import ContainerCount, Item, ItemText
-from worker.costs.budget import Budget
+from worker.costs import Budget
 from worker.inspect.summary import title_of
 from worker.items import store
 from worker.items.findings import Findings

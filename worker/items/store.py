@@ -14,7 +14,7 @@ from core.storage.layer import Storage
 from readers.base import Child, MemorySource, Source
 from readers.errors import DocumentError
 from readers.passwords import NO_PASSWORDS, Passwords
-from worker.costs.budget import Budget
+from worker.costs import Budget
 from worker.items.guard import guarded
 from worker.items.sources import CHUNK, FilerSource
 

@@ -24,7 +24,7 @@ from readers.passwords import NO_PASSWORDS, Passwords
 from readers.records import Kind, Siblings
 from readers.registry import handler_for
 from sql.findings import ContainerCount, Item
-from worker.costs.budget import Budget, Charges
+from worker.costs import Budget, Charges
 from worker.items.findings import ChildCounts, Findings
 from worker.items.guard import guarded
 from worker.items.sources import confirm

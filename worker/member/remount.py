@@ -19,8 +19,7 @@ import tomllib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from core.errors import SystemFault, UsageError
-from core.reading import read_problem
+from core.errors import SystemFault, UsageError, read_problem
 
 VARIABLE = "EDBENCH_REMOUNT"
 _SECONDS = 120.0

@@ -19,7 +19,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import lru_cache
 
-from core.errors import EdbenchError, SystemFault
+from core.errors import EdbenchError, SystemFault, UsageError
 from core.records import OcrChoice
 from core.services.launch import CANNOT_START
 from core.services.process import tied
@@ -287,3 +287,50 @@ def _signal(number: int) -> str:
         return signal.Signals(number).name
     except ValueError:
         return f"signal {number}"
+
+
+DEFAULT_LANGUAGES = "eng"
+MOST_LANGUAGES = 8  # each one costs memory, and time on every page
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_]{1,30}(?:/[A-Za-z0-9_]{2,30})?")  # eng, chi_sim, script/Latin: no path
+
+
+def parse_languages(text: str) -> str:
+    """`eng+deu`, each language once and in the order given, for it counts; raises UsageError when it is not that."""
+    names = list(dict.fromkeys(text.split("+")))
+    wrong = next((name for name in names if not _NAME.fullmatch(name)), None)
+    if wrong is not None:
+        raise UsageError(
+            f"--ocr-languages: {wrong!r} is not the name of a tesseract language; write eng or eng+deu",
+            field="ocr_languages",
+        )
+    if len(names) > MOST_LANGUAGES:
+        raise UsageError(
+            f"--ocr-languages names {len(names)} languages; give at most {MOST_LANGUAGES}", field="ocr_languages"
+        )
+    return "+".join(names)
+
+
+def ocr_choice(asked: bool, languages: str | None) -> OcrChoice:
+    """The OCR choice that a job stores. Raises UsageError for unknown languages, and for languages without OCR."""
+    if not asked:
+        if languages is not None:
+            raise UsageError("--ocr-languages requires --ocr", field="ocr_languages")
+        return OcrChoice()
+    return OcrChoice(languages=parse_languages(DEFAULT_LANGUAGES if languages is None else languages))
+
+
+def refuse_no_ocr(choice: OcrChoice) -> None:
+    """Raises UsageError where OCR is asked for and cannot be done on this machine, whose own processes are to do it.
+
+    Workers that others run look for themselves: without it they suspend the job at their first task, and say why.
+    """
+    if not choice.asked:
+        return
+    try:
+        engine = find_engine()
+    except OcrUnavailable as error:
+        raise UsageError(f"--ocr: {error}, or remove --ocr", field="ocr") from error
+    try:
+        engine.needs(choice.languages)
+    except OcrUnavailable as error:
+        raise UsageError(f"--ocr-languages: {error}, or give other languages", field="ocr_languages") from error

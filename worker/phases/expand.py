@@ -16,14 +16,13 @@ from typing import Any, TypeVar
 from msgspec.structs import replace
 
 from core.errors import SourceFileError
-from core.limits import ITEM_COST, batches
-from core.records import NewTask, Phase, Shard
+from core.records import ITEM_COST, NewTask, Phase, Shard, batches
 from readers.base import Handler, MemorySource, Part, Source, is_leaf
 from readers.identification.identify import identify
 from readers.registry import handler_for
 from sql.findings import Item, TaskResult
 from sql.items import load_items
-from worker.costs.budget import Allowance, Budget, Charges, of_expand
+from worker.costs import Allowance, Budget, Charges, of_expand
 from worker.items.findings import Findings
 from worker.items.load_records import Families
 from worker.items.loose import loose_row

@@ -14,11 +14,11 @@ from readers.errors import DocumentError
 from readers.registry import handler_for
 from sql.findings import Item, TaskResult
 from sql.items import item_codes, load_items
-from worker.costs.rereading import ItemCosts
 from worker.items.findings import Findings
 from worker.items.store import KEEP_BYTES
 from worker.items.texts import Indexing
 from worker.phases.task import TaskWork
+from worker.rereading import ItemCosts
 
 
 def run(work: TaskWork) -> TaskResult:

@@ -19,7 +19,7 @@ from readers.passwords import NO_PASSWORDS, Passwords
 from sql.costs import Death
 from sql.findings import Item, TaskResult
 from sql.session import Database
-from worker.items.portions import Portions
+from worker.items.findings import Portions
 from worker.items.sources import FilerSource, HashedSource
 from worker.slots.breadcrumb import Activity
 from worker.slots.context import SlotContext

@@ -13,9 +13,8 @@ from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 from core.errors import SourceFileError, StorageFault
-from core.limits import ITEM_COST, full
 from core.names import display_name
-from core.records import NewTask, Phase
+from core.records import ITEM_COST, NewTask, Phase, full
 from core.storage.layer import EntryKind
 from core.storage.whole import WHOLE, Parts
 from readers.errors import DocumentError

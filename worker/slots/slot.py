@@ -30,16 +30,14 @@ from sql import ledger
 from sql.session import SILENT_SECONDS, Database
 from traces.parts import WorkerParts
 from worker import app
-from worker.box.boxed import install
+from worker.box.box import install
 from worker.box.nursery import NurseryAddress, order_box
-from worker.costs.budget import count_box
+from worker.costs import count_box
 from worker.office.converting import read_by_office
 from worker.parsers import own_set
 from worker.processes import die_with_parent, freeze, limit_slot
-from worker.slots.context import SlotContext, UnselectedRecorder
-from worker.slots.noting import note_parsers
+from worker.slots.context import SlotContext, SpoolTracer, UnselectedRecorder, note_parsers
 from worker.slots.table import RowWriter, SlotTable
-from worker.slots.tracing import SpoolTracer
 
 # Exit statuses that mean something to the supervisor (worker.slots.watch).
 EXIT_MEMORY = 71  # an uncaught MemoryError

@@ -12,14 +12,14 @@ from functools import partial
 
 from controller.browse.counts import count_job
 from controller.databases import JobHandle, Jobs, alone
-from controller.filer.choice import filer_choice
+from controller.filer import filer_choice
 from controller.jobs.create import create_discovery
-from controller.jobs.disturbances import disturbances
-from controller.jobs.groups.find import refresh
-from controller.jobs.plan import DiscoveryPlan
+from controller.jobs.groups import refresh
+from controller.jobs.orders import DiscoveryPlan
 from controller.jobs.results import wait_for_frames
 from controller.jobs.run import Crew, Outcome, judge
 from controller.jobs.source import PreparedSource
+from controller.labels.jobs import disturbances
 from controller.search.found import search_all
 from controller.search.named import tag_items
 from controller.search.opened import opened_index

@@ -13,9 +13,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from core.errors import UsageError
+from core.errors import UsageError, read_problem
 from core.job_types import JobType
-from core.reading import read_problem
 from core.toml_table import TomlTable
 
 STEPS = (JobType.EXTRACTION, JobType.PROCESSING, JobType.EXPORT)  # after the discovery and the review, in this order

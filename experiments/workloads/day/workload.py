@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, cast
 
-from controller.filer.emulated import watched_filer
+from controller.filer import watched_filer
 from controller.jobs.run import kept_up
 from controller.jobs.source import PreparedSource
 from core.errors import StorageFault, UsageError

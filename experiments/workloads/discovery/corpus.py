@@ -17,9 +17,8 @@ from pathlib import Path
 from typing import Any
 
 from controller.jobs.source import PreparedSource
-from core.errors import UsageError
+from core.errors import UsageError, read_problem
 from core.names import display_name
-from core.reading import read_problem
 from core.residency import regular_files
 from dataset_gen.truth import manifest as m
 

@@ -22,11 +22,11 @@ import psutil
 from controller.databases import JobHandle
 from controller.jobs.source import PreparedSource, prepare_source
 from core.errors import StorageFault
-from core.memory import free_memory
 from core.mounts import in_memory, read_mounts
 from core.names import display_name
 from core.operations import NullRecorder
 from core.storage.layer import Storage
+from monitoring.machine import free_memory
 from sql.faces.runs import RUNS
 
 

@@ -133,7 +133,7 @@ def uses(seen: Sequence[Seen]) -> tuple[ArrayUse, ...]:
 class OfHosts:
     """What was observed of the hosts of a run, of an experiment on several."""
 
-    counted: tuple[dict[str, Any], ...]  # by host: its share of the workers, its clock, its meters (core.crew.messages)
+    counted: tuple[dict[str, Any], ...]  # by host: its share of the workers, its clock, its meters (core.crew)
     index: dict[str, int]  # tasks; on_another_host: than the one that had written or read what they read
 
 

@@ -15,13 +15,12 @@ from pathlib import Path
 from typing import cast
 
 from controller.databases import JobHandle, Jobs
-from controller.filer.choice import filer_choice
-from controller.filer.emulated import watched_filer
+from controller.filer import filer_choice, watched_filer
 from controller.jobs.create import create_discovery
 from controller.jobs.figures import Figures
-from controller.jobs.groups.results import figures_of
-from controller.jobs.plan import DiscoveryPlan
+from controller.jobs.orders import DiscoveryPlan
 from controller.jobs.progress import Snapshot
+from controller.jobs.results import figures_of
 from controller.jobs.run import Crew, Outcome, judge, kept_up, run_all_to_rest
 from controller.jobs.source import PreparedSource
 from core.clock import Clock

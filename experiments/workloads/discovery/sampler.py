@@ -14,7 +14,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
 from controller.databases import JobHandle
-from controller.jobs.monitor import AT_REST
+from controller.jobs.run import AT_REST
 from core.errors import DatabaseFault
 from core.records import JobState
 from core.services.address import Addresses

@@ -14,7 +14,7 @@ from typing import Annotated, Any
 from pydantic import Field, ValidationError
 
 from controller.jobs.distribution import DEFAULT, Distribution, parse_phase_slots
-from core.crew.messages import MOUNT
+from core.crew import MOUNT
 from core.document import complaint
 from core.errors import UsageError
 from core.records import FsyncPolicy, JobOptions, Layout

@@ -12,7 +12,7 @@ from controller.databases import JobHandle
 from controller.jobs.distribution import Distribution
 from controller.jobs.source import PreparedSource, refuse_own_output
 from controller.labels.rules import filer_cache
-from core.crew.places import roots_of
+from core.crew import roots_of
 from core.errors import RunFailed, StorageFault, SystemFault, UsageError
 from core.filer import FilerModel, load_filer
 from core.options.choices import DEFAULT_ZONE

@@ -10,13 +10,12 @@ from pathlib import Path
 from typing import Any, cast
 
 from controller.databases import JobHandle, Jobs, alone
-from controller.filer.choice import filer_choice
-from controller.filer.emulated import watched_filer
+from controller.filer import filer_choice, watched_filer
 from controller.jobs.create import create_discovery
 from controller.jobs.figures import JobFigures
-from controller.jobs.groups.find import refresh
+from controller.jobs.groups import refresh
 from controller.jobs.jobs import delete_job
-from controller.jobs.plan import DiscoveryPlan
+from controller.jobs.orders import DiscoveryPlan
 from controller.jobs.progress import Snapshot
 from controller.jobs.results import job_result
 from controller.jobs.run import Crew, judge, run_all_to_rest

@@ -175,8 +175,8 @@ def _created_and_followed(
 ) -> None:
     """Create the job and follow it. Raises UsageError, faults."""
     from cli.discover import follow
-    from controller.filer.emulated import refuse_no_common_arbiter
-    from controller.jobs.groups.find import those_there
+    from controller.filer import refuse_no_common_arbiter
+    from controller.jobs.groups import those_there
     from controller.jobs.run import crew_of
     from core.operations import NullRecorder
     from core.storage.layer import Storage

@@ -8,7 +8,7 @@ from typing import Annotated
 
 from pydantic import AfterValidator, Field
 
-from controller.filer.choice import filer_choice
+from controller.filer import filer_choice
 from controller.jobs.orders import Metavar
 from core.document import TEXT, Order
 from core.errors import UsageError

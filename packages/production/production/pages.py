@@ -38,8 +38,7 @@ from worker.ocr.bilevel import black_and_white
 from worker.ocr.candidates import PDF, PICTURES
 from worker.ocr.page import Page
 from worker.ocr.pages import Rendering, rendering_of
-from worker.office.converting import KINDS, Converter, Document, Verdict
-from worker.office.process import OfficeUnavailable, find_office
+from worker.office.converting import KINDS, Converter, Document, OfficeUnavailable, Verdict, find_office
 from worker.phases.task import TaskWork
 from worker.slots.breadcrumb import Activity
 

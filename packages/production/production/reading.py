@@ -12,8 +12,7 @@ from typing import Any, TextIO
 
 from lxml import etree
 
-from core.errors import UsageError
-from core.reading import read_problem
+from core.errors import UsageError, read_problem
 
 _LONGEST = 16_000_000  # characters of one record
 _MARKS = {b"\xef\xbb\xbf": "utf-8-sig", b"\xff\xfe": "utf-16", b"\xfe\xff": "utf-16"}

@@ -20,11 +20,11 @@ from production.statements import PRODUCTION, BatchRow
 from readers.base import Source
 from readers.errors import DocumentError, ExceptionCode
 from sql.findings import Item, TaskResult
-from worker.costs.rereading import ItemCosts
 from worker.items.findings import Findings
 from worker.items.sources import FoundSource
 from worker.office.converting import KINDS
 from worker.phases.task import TaskWork
+from worker.rereading import ItemCosts
 
 _PAGE_SECONDS = 120.0  # that opening an item or drawing a page may take
 

@@ -12,8 +12,8 @@ from fastapi import APIRouter, Request, Response
 from pydantic import AfterValidator, Field
 
 from controller.databases import JobHandle, Jobs
-from controller.filer.emulated import refuse_no_common_arbiter
-from controller.jobs.groups.find import find_discovered, those_there
+from controller.filer import refuse_no_common_arbiter
+from controller.jobs.groups import find_discovered, those_there
 from controller.jobs.overview import JobRow
 from core.document import TEXT
 from core.errors import UsageError

@@ -16,7 +16,7 @@ from core.records import ClaimedTask, JobOptions, JobState
 from production.options import ProducedFile, ProductionChoice
 from production.statements import PRODUCTION, STATEMENTS, Range
 from sql.bulk import ROWS_AT_ONCE, write_rows
-from sql.dependents import CANCELLED, COMPLETED
+from sql.deletion import CANCELLED, COMPLETED
 from sql.faces.custody import CUSTODY
 from sql.findings import OwnFindings
 

@@ -17,7 +17,7 @@ from one_file import TEXT, section
 from core.records import Limits
 from core.settings import Settings
 from readers.base import MemorySource
-from worker.box.boxed import boxed
+from worker.box.box import boxed
 from worker.box.nursery import NurseryAddress, order_box, start_nursery
 
 _TABLE = struct.pack("<4BIHH17xBxx", 3, 120, 2, 3, 1, 65, 4, 0) + struct.pack("<11sc4xH14x", b"A", b"C", 3)

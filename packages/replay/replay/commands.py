@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 from cli.output import bytes_text, flush
 from cli.tree import writable_file
-from core.reading import read_problem
+from core.errors import read_problem
 from replay.jsonl import FORMAT, ExportFormat, import_jsonl
 from replay.merge import Align, merge_traces
 from replay.strace.importing import Imported, import_strace

@@ -15,8 +15,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from controller.databases import JobHandle
-from controller.filer.choice import filer_choice
-from controller.filer.emulated import watched_filer
+from controller.filer import filer_choice, watched_filer
 from controller.jobs.directories import hand_over
 from controller.jobs.jobs import job_directory, settle_job
 from controller.jobs.progress import Snapshot

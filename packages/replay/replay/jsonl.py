@@ -10,9 +10,8 @@ from typing import Annotated, Any, TextIO
 import msgspec
 from msgspec import Meta, Struct
 
-from core.errors import UsageError
+from core.errors import UsageError, read_problem
 from core.operations import Op
-from core.reading import read_problem
 from traces.directory import Natural, StoredStream, stored
 from traces.model import NO_NODE, Call, Node, NodeKind, Trace, TraceHeader
 from traces.write import TraceWriter

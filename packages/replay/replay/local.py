@@ -31,13 +31,13 @@ import msgspec
 import core
 from core.errors import EdbenchError, Interrupted, RunFailed, StorageFault
 from core.filer.use import SHARED_MEMORY
-from core.memory import free_memory
 from core.mounts import in_memory, read_mounts
 from core.operations import Op
 from core.records import ReplayChoice
 from core.services.launch import PR_SET_PDEATHSIG
 from core.services.process import stop, tied
 from core.storage.files import Station
+from monitoring.machine import free_memory
 from replay.client import run_client
 from replay.host import plan_of
 from replay.program import Program, compile_replay

@@ -27,7 +27,7 @@ from web.api.models.common import responses
 from web.api.needs import Context, Rows
 from web.context import WebContext
 from web.errors import FieldErrors
-from web.measuring.kinds import GivenPath, Kind, at, check_sizes, model, target_roots
+from web.measuring import GivenPath, Kind, at, check_sizes, model, target_roots
 from web.results import allowed_target
 
 api = APIRouter(tags=["measurements"])

@@ -419,7 +419,7 @@ class Observed:
     opened: int  # files that no call of the trace opened
     streams: tuple[tuple[str, ...], ...] = ()  # that each client played, as worker/slot
     data_sets: int | None = None
-    hosts: tuple[dict[str, Any], ...] = ()  # members: share, clock, meters (core.crew.messages)
+    hosts: tuple[dict[str, Any], ...] = ()  # members: share, clock, meters (core.crew)
     null_calls: int | None = None  # of the same clients on null storage
     null_elapsed_s: float | None = None
 

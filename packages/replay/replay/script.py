@@ -11,9 +11,8 @@ from typing import Final, NamedTuple, Self
 import numpy as np
 import numpy.typing as npt
 
-from core.errors import UsageError
+from core.errors import UsageError, read_problem
 from core.operations import Op
-from core.reading import read_problem
 from core.zstandard import zstd
 
 BLOCK_STEPS: Final = 512  # unpacking a block takes some tens of microseconds, between two calls

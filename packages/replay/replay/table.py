@@ -19,10 +19,9 @@ from pathlib import Path
 from typing import Self
 
 from core.content import BLOCK, CONTENT_CLASSES
-from core.errors import UsageError
+from core.errors import UsageError, read_problem
 from core.names import MAX_NAME_BYTES
 from core.operations import Op
-from core.reading import read_problem
 from replay import script
 from replay.order import Play
 from replay.plan import Spread

@@ -17,8 +17,8 @@ from msgspec import to_builtins
 from controller.jobs.progress import Snapshot
 from controller.labels.rules import filer_cache
 from core.clock import Clock
-from core.crew.messages import Ceiling as CeilingOrder
-from core.crew.messages import Place
+from core.crew import Ceiling as CeilingOrder
+from core.crew import Place
 from core.errors import StorageFault, SystemFault, UsageError
 from core.filer import FilerModel, load_filer
 from core.mounts import read_mounts, storage_label

@@ -16,7 +16,7 @@ from pydantic import Field
 
 from controller.databases import Jobs
 from controller.findings import ReviewKind, below_parents
-from controller.jobs.groups.find import find_discovered
+from controller.jobs.groups import find_discovered
 from core.document import Document
 from core.errors import UsageError
 from core.records import JobState

@@ -19,7 +19,7 @@ from typing import Any
 
 import msgspec
 
-from core.crew.messages import CLIENTS_MODULE, MOST_CLIENTS
+from core.crew import CLIENTS_MODULE, MOST_CLIENTS
 from core.errors import RunFailed, StorageFault, UsageError
 from core.program.lines import LineProcess, heard
 from core.settings import Settings

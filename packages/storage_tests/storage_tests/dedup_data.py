@@ -30,10 +30,9 @@ from typing import IO, Any, Literal, get_args
 
 import msgspec
 
-from core.errors import EdbenchError, RunFailed, StorageFault
+from core.errors import EdbenchError, RunFailed, StorageFault, read_problem
 from core.operations import Op
 from core.program.lines import LineProcess, heard
-from core.reading import read_problem
 from core.records import FsyncPolicy
 from core.storage.layer import Storage
 from experiments.report import words

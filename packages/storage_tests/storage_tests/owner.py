@@ -20,9 +20,8 @@ from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from core.errors import StorageFault, UsageError
+from core.errors import StorageFault, UsageError, read_problem
 from core.plain import unambiguous
-from core.reading import read_problem
 
 MARKER = ".edbench-profile.json"
 _PREFIX = "edbench-profile-"

@@ -20,7 +20,7 @@ from web.api.models.common import responses
 from web.api.needs import Context
 from web.context import Shown, WebContext
 from web.errors import FieldErrors, NotFound
-from web.measuring.kinds import GivenPath, Kind, check_sizes, model, target_roots
+from web.measuring import GivenPath, Kind, check_sizes, model, target_roots
 from web.pages.render import page
 from web.results import allowed_target
 
@@ -171,7 +171,7 @@ def profile_page(
     live: Live, settings: Settings, env: Mapping[str, str], port: int, say: Callable[[str], None]
 ) -> Iterator[None]:
     """For a storage test, which has no job and no database. Raises UsageError when the port is taken."""
-    from web.beside import idle_page
+    from web.installed import idle_page
 
     with idle_page(settings, env, port, say, shown(live)):
         yield

@@ -21,14 +21,12 @@ import msgspec
 
 from controller.labels.rules import filer_cache
 from core.clock import Clock
-from core.crew.messages import Act, Hello, Return
-from core.crew.messages import Clients as ClientsOrder
-from core.crew.places import place_at
+from core.crew import Act, Hello, Return, place_at
+from core.crew import Clients as ClientsOrder
 from core.errors import RunFailed, StorageFault, SystemFault, UsageError
 from core.filer import load_filer
 from core.filer.arbiter import Arbiter
 from core.filer.emulation import open_arbiter
-from core.memory import client_memory, free_memory
 from core.mounts import in_memory, read_mounts
 from core.settings import Settings
 from experiments.conditions import emulated
@@ -37,7 +35,7 @@ from experiments.crew.orders import LONG_SECONDS
 from experiments.crew.system import System, Wanted, Ways, taken_system
 from experiments.result.schema import At
 from experiments.workload import HostLost, Observe, Turn, Workload
-from monitoring.machine import host, place
+from monitoring.machine import client_memory, free_memory, host, place
 from monitoring.observations import EmulatedSampler
 from storage_tests.clients import Order, ProcessDone
 from storage_tests.crowd import Crowd, Elsewhere, Place

@@ -12,7 +12,7 @@ from chaos.follow import patiently, state_of
 from chaos.source import Source, inside
 from controller.browse.counts import count_job
 from controller.databases import JobHandle, Jobs
-from controller.jobs.groups.find import refresh
+from controller.jobs.groups import refresh
 from controller.jobs.jobs import job_directory
 from controller.jobs.source import MANIFEST
 from controller.verify.group import verify_group

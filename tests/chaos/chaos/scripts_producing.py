@@ -14,7 +14,7 @@ from chaos.follow import patiently, state_of, to_rest
 from chaos.scripts import Stage, create, delete_found, follow
 from chaos.site import SLOTS, WORKERS
 from controller.databases import JobHandle, Jobs
-from controller.jobs.groups.find import refresh
+from controller.jobs.groups import refresh
 from core.job_types import JobType
 from core.operations import NullRecorder
 from core.records import JobState

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 from core.records import Limits
 from readers.base import Child, Handler, LeafHandler, Part, Source, Text
-from worker.items import portions
+from worker.items import findings as portions
 
 HEAD = b"EDBENCH POISON "
 WAYS = ("segfault", "hang", "memory", "abort")

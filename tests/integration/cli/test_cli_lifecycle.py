@@ -14,11 +14,10 @@ import pytest
 from servers import copy_scratch
 
 from cli.main import OK, USAGE, main
-from controller.custody.actions import actions_of
+from controller.custody.actions import actions_of, operator
 from controller.databases import find_job
 from controller.jobs.jobs import create_discovery_job, prepare_source
-from controller.jobs.plan import DiscoveryPlan
-from controller.operator import operator
+from controller.jobs.orders import DiscoveryPlan
 from core.operations import NullRecorder
 from core.records import JobOptions
 from core.settings import Settings

@@ -16,11 +16,10 @@ from taskbench import TaskBench
 from zipped import texts_zipped
 
 from cli.main import FAILED, OK, main
-from controller.custody.actions import actions_of
+from controller.custody.actions import acting, actions_of
 from controller.custody.check import check_list
 from controller.custody.report import actions_told, ended, items_of, parsers_told
 from controller.databases import JobHandle
-from controller.operator import acting
 from controller.search.named import save_search
 from core.records import JobOptions, Phase
 from readers.parsers import ParserSet
@@ -31,8 +30,7 @@ from sql.requeue import requeue
 from sql.session import Database
 from sql.states import request_resume
 from worker.parsers import own_set
-from worker.slots.context import SlotContext
-from worker.slots.noting import note_parsers
+from worker.slots.context import SlotContext, note_parsers
 
 _AN_HOUR_AGO = QUERIES["note_action"].sql.replace("clock_timestamp()", "clock_timestamp() - interval '1 hour'")
 

@@ -7,9 +7,19 @@ from pathlib import Path
 
 import pytest
 
-from controller.doctor import Finding, Level, checks, run_checks
-from controller.doctor.checks import open_files, packages, python_version, shared_memory
-from controller.doctor.storage import apart, judge_mount, place
+from controller import doctor as checks
+from controller.doctor import (
+    Finding,
+    Level,
+    apart,
+    judge_mount,
+    open_files,
+    packages,
+    place,
+    python_version,
+    run_checks,
+    shared_memory,
+)
 from core.clock import SystemClock
 from core.mounts import Mount, mount_of
 from core.services import superuser_url

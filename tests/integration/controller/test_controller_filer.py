@@ -9,8 +9,7 @@ from typing import Any
 import pytest
 
 from controller.databases import open_databases
-from controller.filer.choice import filer_choice
-from controller.filer.emulated import refuse_no_common_arbiter, watched_filer
+from controller.filer import filer_choice, refuse_no_common_arbiter, watched_filer
 from core.errors import UsageError
 from core.filer.emulation import emulated_filer
 from core.filer.load import load_filer

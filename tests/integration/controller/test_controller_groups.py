@@ -24,9 +24,9 @@ from controller.jobs.create import (
     release_group,
     resume_all,
 )
-from controller.jobs.groups.find import find, find_group, list_groups, refresh
+from controller.jobs.groups import find, find_group, list_groups, refresh
 from controller.jobs.jobs import cancel_job, pause_job, prepare_source
-from controller.jobs.plan import DiscoveryPlan
+from controller.jobs.orders import DiscoveryPlan
 from controller.labels.jobs import labels_of_jobs
 from controller.labels.rules import FilerCache
 from controller.timeline.job_status import read_status

@@ -34,10 +34,10 @@ from controller.jobs.jobs import (
     settle_job,
     wait_for_orphan,
 )
-from controller.jobs.monitor import LOST_SECONDS, wait
+from controller.jobs.orders import DiscoveryPlan
 from controller.jobs.overview import JobRow, Overview
-from controller.jobs.plan import DiscoveryPlan
-from controller.labels.stored import KEEP_SECONDS
+from controller.jobs.run import LOST_SECONDS, wait
+from controller.labels.jobs import KEEP_SECONDS
 from core.errors import DatabaseFault, StorageFault, SystemFault, UsageError
 from core.operations import NullRecorder
 from core.program.whole import Stop

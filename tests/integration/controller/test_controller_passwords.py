@@ -13,9 +13,8 @@ from taskbench import TaskBench
 
 from controller.browse.counts import count_job
 from controller.databases import JobHandle, alone
-from controller.jobs.jobs import create_discovery_job, delete_job, job_directory, prepare_source
-from controller.jobs.plan import DiscoveryPlan
-from controller.jobs.requeue import requeue_exceptions
+from controller.jobs.jobs import create_discovery_job, delete_job, job_directory, prepare_source, requeue_exceptions
+from controller.jobs.orders import DiscoveryPlan
 from core.errors import UsageError
 from core.operations import NullRecorder
 from core.passwords import PasswordBank, bank_of

@@ -16,11 +16,10 @@ from shelf import Shelf
 from controller.browse.item_filter import ItemFilter, parse_conditions
 from controller.browse.items import stream_items
 from controller.browse.pages import items_page
-from controller.custody.actions import actions_of
+from controller.custody.actions import acting, actions_of
 from controller.custody.report import items_of, parsers_told
 from controller.databases import JobHandle, alone
-from controller.jobs.requeue import requeue_exceptions
-from controller.operator import acting
+from controller.jobs.jobs import requeue_exceptions
 from controller.search.answers import Wanted, answer_all, count_all
 from controller.search.meaning import custodians_of
 from controller.search.named import forget_search, save_search, searches_of, tag_found, tags_of

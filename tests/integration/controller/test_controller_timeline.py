@@ -15,7 +15,7 @@ from sqlalchemy import Connection, insert
 from benchmarks.driver import bare_job
 from controller.browse.counts import count_job
 from controller.databases import JobHandle
-from controller.jobs.disturbances import DATABASE_AWAY, PAUSED, SUSPENDED, WORKERS_CHANGED, disturbances, elapsed_note
+from controller.labels.jobs import DATABASE_AWAY, PAUSED, SUSPENDED, WORKERS_CHANGED, disturbances, elapsed_note
 from controller.timeline.read import read_timeline
 from core.records import JobOptions
 from monitoring.aggregate import STEPS

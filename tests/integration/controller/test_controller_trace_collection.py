@@ -21,8 +21,7 @@ from traces.model import NodeKind
 from traces.parts import WorkerParts, parts_directory, worker_parts
 from traces.read import open_trace
 from worker.host.reporter import Deliveries
-from worker.slots.context import SlotContext
-from worker.slots.tracing import SpoolTracer
+from worker.slots.context import SlotContext, SpoolTracer
 
 
 class Recording:

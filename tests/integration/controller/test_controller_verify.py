@@ -17,8 +17,7 @@ from hypothesis import strategies as st
 
 from controller.databases import LAST, find_job
 from controller.search.opened import opened_shards
-from controller.verify.job import Verification, choose_manifest, verify_job
-from controller.verify.tables import copy_rows
+from controller.verify.job import Verification, choose_manifest, copy_rows, verify_job
 from core.errors import RunFailed, UsageError
 from core.places import items_location
 from dataset_gen.truth import manifest as m

@@ -18,12 +18,10 @@ import redis
 
 from controller.databases import open_databases, refuse_experiment
 from controller.jobs.create import create_discovery
-from controller.jobs.jobs import cancel_job, pause_job, resume_job
-from controller.jobs.plan import DiscoveryPlan
-from controller.jobs.requeue import requeue_exceptions
+from controller.jobs.jobs import cancel_job, pause_job, requeue_exceptions, resume_job
+from controller.jobs.orders import DiscoveryPlan
 from controller.jobs.source import prepare_source
-from core.crew.messages import Act, Clients, Lease, Look, Make, Place, Remove, Return
-from core.crew.places import NULL_ROOT
+from core.crew import NULL_ROOT, Act, Clients, Lease, Look, Make, Place, Remove, Return
 from core.errors import SystemFault, UsageError
 from core.operations import NullRecorder
 from core.records import JobOptions, JobState

@@ -22,6 +22,7 @@ from ports import own_ports
 from servers import OWNER
 from sqlalchemy import insert, select
 
+from controller.observe.metrics import read_backlog
 from core.errors import DatabaseFault, SourceFileError
 from core.histogram import Histogram
 from core.operations import Op
@@ -31,7 +32,6 @@ from core.services.binaries import valkey_server
 from core.settings import Settings
 from core.storage.layer import Storage
 from monitoring.aggregate import calls_by_op, calls_per_second, rate_now
-from monitoring.backlog import read_backlog
 from monitoring.broker import TIMEOUT_SECONDS, connect
 from monitoring.collector import Collector
 from monitoring.frames import CounterDelta, FrameMaker, decode_frame

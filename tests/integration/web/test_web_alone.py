@@ -22,7 +22,7 @@ import pytest
 from installation import COMMAND_SECONDS, PATIENCE, Bench, until
 
 from cli.main import main
-from controller.operator import operator
+from controller.custody.actions import operator
 from core.errors import UsageError
 from core.records import JobState
 from core.settings import DatabaseAddress, Settings
@@ -30,7 +30,7 @@ from sql.session import Database
 from web.__main__ import page
 from web.api import measure
 from web.background import BackgroundTasks
-from web.measuring.runs import Measurement, Measurements
+from web.measuring import Measurement, Measurements
 
 API = "/api/v1"
 PROFILE = {"profile": "self-check", "small": True}

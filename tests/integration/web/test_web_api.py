@@ -24,9 +24,9 @@ from hypothesis import strategies as st
 
 from cli.main import OK, USAGE, main
 from controller.databases import JobHandle
-from controller.jobs.groups.find import find
+from controller.jobs.groups import find
 from core.records import GroupKind
-from sql.groups import GroupMember, create_group
+from sql.jobs import GroupMember, create_group
 from sql.session import Database
 from web.context import WebContext
 

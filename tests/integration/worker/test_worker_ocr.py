@@ -17,7 +17,7 @@ from readers.records import TextState
 from search.engine import open_reader
 from sql import jobs
 from sql.requeue import requeue
-from worker.ocr import phase as ocr
+from worker.ocr import reading as ocr
 
 OCR = JobOptions(ocr=ENGLISH)
 

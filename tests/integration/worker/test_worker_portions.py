@@ -16,13 +16,13 @@ from zipped import zip_of
 
 from core.errors import DatabaseFault, TaskLost
 from core.records import JobOptions, Phase
-from core.storage import listing as storage_listing
+from core.storage import layer as storage_listing
 from monitoring.metrics.tally import KINDS, summed
 from readers.records import TextState
 from sql import portions as ledger_portions
 from sql.findings import ItemText, TaskResult
 from worker import run_task
-from worker.items import portions
+from worker.items import findings as portions
 from worker.items.findings import Findings
 from worker.phases import walk
 from worker.phases.task import TaskWork

@@ -21,8 +21,7 @@ from controller.search.report import hit_report, listed
 from core.operations import NullRecorder
 from core.records import JobOptions, NewTask, Phase
 from core.storage.errors import reading_error
-from core.storage.layer import Storage
-from core.storage.listing import Listing
+from core.storage.layer import Listing, Storage
 from sql.jobs import get_job
 from worker.phases.task import path_bytes, path_text
 

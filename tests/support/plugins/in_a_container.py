@@ -11,7 +11,7 @@ from pathlib import Path
 
 from core.records import Limits
 from readers.base import MemorySource
-from worker.box.boxed import boxed
+from worker.box.box import boxed
 from worker.box.lockdown import lacking
 from worker.box.messages import introduction
 from worker.box.nursery import order_box, start_nursery

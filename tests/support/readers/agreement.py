@@ -14,7 +14,7 @@ from dataset_gen.made import Truth
 from dataset_gen.truth import manifest as m
 from readers.base import Handler, Source
 from sql.findings import Item, ItemText
-from worker.costs.budget import Budget
+from worker.costs import Budget
 from worker.items.findings import Findings
 from worker.items.texts import take_text
 from worker.items.unpack import Unpacker

@@ -19,7 +19,7 @@ from readers.identification.identify import identify
 from readers.records import Kind
 from readers.registry import handler_for
 from sql.findings import Item
-from worker.costs.budget import Allowance, Budget
+from worker.costs import Allowance, Budget
 from worker.items.findings import Findings
 from worker.items.unpack import Deferred, Unpacker
 from worker.slots.breadcrumb import NoBreadcrumb

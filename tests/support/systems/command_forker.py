@@ -16,7 +16,7 @@ _LATE = (  # what commands import when they are at it
     "cli.study",
     "cli.summary",
     "controller.search.found",
-    "controller.jobs.groups.results",
+    "controller.jobs.results",
     "production.create",
     "controller.jobs.create",
     "experiments.package.check",

@@ -17,7 +17,7 @@ from servers import OWNER, as_superuser, copy_scratch
 
 from controller.databases import JobHandle, find_job, open_databases
 from controller.jobs.jobs import create_discovery_job, prepare_source
-from controller.jobs.plan import DiscoveryPlan
+from controller.jobs.orders import DiscoveryPlan
 from controller.jobs.run import Crew, run_all_to_rest
 from core.clock import SystemClock
 from core.operations import NullRecorder

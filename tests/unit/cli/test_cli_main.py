@@ -281,7 +281,7 @@ def test_a_command_brings_what_it_works_with_when_it_works() -> None:
 @pytest.mark.parametrize(
     ("code", "without"),
     [
-        ("import cli.job, controller.jobs.groups.find, controller.jobs.groups.progress", {*DATABASE, "pydantic"}),
+        ("import cli.job, controller.jobs.groups, controller.jobs.groups", {*DATABASE, "pydantic"}),
         ("import cli.review, controller.browse.items, controller.browse.item_filter", {*DATABASE, "pydantic"}),
         ("import cli.job, controller.browse.counts", {*DATABASE, "pydantic"}),
         (

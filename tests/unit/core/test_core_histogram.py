@@ -12,10 +12,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from core.errors import read_problem
 from core.histogram import BUCKETS, CELLS, LIMIT_NS, OVERFLOW, Histogram, bucket_bounds, bucket_of, merged
 from core.mounts import holding, parse_mountinfo, unescaped
 from core.operations import SIZES, size_class
-from core.reading import read_problem
 
 durations = st.one_of(st.integers(0, 1 << 12), st.integers(0, 1 << 37), st.integers(0, 1 << 50))
 histograms = st.dictionaries(st.integers(0, CELLS - 1), st.integers(1, 1 << 60), max_size=40).map(Histogram)

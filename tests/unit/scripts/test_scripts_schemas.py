@@ -25,7 +25,7 @@ import report_results
 from job_figures import GROUP, TRACE, figures
 from schema_check import refuse_unlike_schema
 
-from controller.doctor.storage import bad, ok
+from controller.doctor import bad, ok
 from controller.jobs.figures import merge
 from core.settings import read_settings
 from core.variables import VARIABLES

@@ -20,7 +20,6 @@ from core.errors import UsageError
 from web.app import inner
 from web.app import router as sessions
 from web.auth import Guard, SafeHeaders
-from web.beside import shown_address
 from web.door import (
     CODE_SECONDS,
     MOST_ADDRESSES,
@@ -32,6 +31,7 @@ from web.door import (
     Door,
     Throttled,
 )
+from web.installed import shown_address
 from web.token import FILE, LEAST_CHARACTERS, given_token, kept_token
 
 TOKEN = "0123456789abcdef0123456789abcdef"

@@ -14,22 +14,21 @@ import pytest
 from every_command import options
 from pydantic import ValidationError
 
+from controller.custody.actions import acting, operator
 from controller.databases import Jobs
-from controller.operator import acting, operator
 from core.document import bounds
 from core.errors import RunFailed, UsageError
 from core.settings import Settings
 from sql.session import Database
 from web.api import looking, named
+from web.api.models.items import TagOrder
 from web.api.models.jobs import VerifyOrder
-from web.api.models.named import TagOrder
 from web.background import Activities, BackgroundTask, BackgroundTasks
 from web.context import WebContext
 from web.door import Door
 from web.errors import FieldErrors
 from web.guests import BesideCommand
-from web.measuring.kinds import command, kinds
-from web.measuring.runs import Measurement, Measurements
+from web.measuring import Measurement, Measurements, command, kinds
 from web.results import chosen_lists, list_hash_lists
 
 JOB = uuid.UUID(int=1)

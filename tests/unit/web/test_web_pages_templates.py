@@ -28,7 +28,8 @@ from readers.records import Kind, TextState
 from search.language import parse
 from search.query import All, Asked
 from sql.session import Database
-from web import context, silence
+from web import app as silence
+from web import context
 from web.api.models.items import (
     Equals,
     ExceptionTally,
@@ -46,12 +47,12 @@ from web.api.models.items import (
 )
 from web.api.models.jobs import JobDetails
 from web.api.needs import cut
+from web.app import Silence
 from web.context import DatabaseHealth
 from web.pages import filters
 from web.pages.filters import explained, label_of, pairs_of, shown
 from web.pages.render import TEMPLATES, environment
 from web.pages.viewer import CHILDREN_SHOWN, Way, tree
-from web.silence import Silence
 
 HOSTILE = "a\"'><script>alert(1)</script>\u202egpj.exe\nsecond line&amp;"
 ITEM, JOB = uuid.UUID(int=1), uuid.UUID(int=2)

@@ -9,7 +9,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from core.crew.messages import MemberOrder
+from core.crew import MemberOrder
 from core.errors import SystemFault, UsageError
 from worker.member.remount import VARIABLE, Remounts
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pydantic import Field
 
 from core.document import Document
+from web.measuring import Measurement
 
 
 class Health(Document):
@@ -64,3 +65,11 @@ class Choices(Document):
     filer: str
     fsync: list[str]
     layouts: list[str]
+
+
+class MeasurementList(Document):
+    """The measurements of this server."""
+
+    measurements: list[Measurement]
+    kinds: list[str] = Field(description="Kinds to start with POST /api/v1/measurements/KIND.")
+    refused: str = Field(description="Why this server cannot measure; empty where it can.")

@@ -19,8 +19,7 @@ from shelf import Shelf
 from taskbench import TaskBench
 
 from controller.databases import JobHandle, Jobs, alone
-from controller.jobs.jobs import cancel_job, delete_job, pause_job
-from controller.jobs.requeue import requeue_exceptions
+from controller.jobs.jobs import cancel_job, delete_job, pause_job, requeue_exceptions
 from controller.search.named import tag_items
 from core.errors import UsageError
 from core.job_types import JobType
@@ -32,8 +31,7 @@ from production.choosing import GoesBy, hold, lock_sources, options_with_images,
 from production.create import ProductionPlan, create_production
 from production.options import MARKER, ProductionChoice
 from sql import deletion, states
-from sql.groups import GroupRow
-from sql.jobs import get_job
+from sql.jobs import GroupRow, get_job
 
 FILER = Storage(NullRecorder())
 _MANY = 12  # messages of one name

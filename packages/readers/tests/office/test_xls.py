@@ -277,12 +277,12 @@ def test_a_real_workbook_as_xlrd_reads_it() -> None:
     assert {value for value in cells if "\n" not in value} <= found | {""}
 
 
-HANDLER_FORMATS_XLS_OLD = OldXlsHandler()
+HANDLER_OLD_EXCEL = OldXlsHandler()
 Record = tuple[int, bytes]
 
 
-def read_of_formats_xls_old(stream: bytes) -> Text:
-    return HANDLER_FORMATS_XLS_OLD.text(MemorySource(b"x.xls", stream), Limits())
+def read_of_old_excel(stream: bytes) -> Text:
+    return HANDLER_OLD_EXCEL.text(MemorySource(b"x.xls", stream), Limits())
 
 
 def start(version: int, kind: int = 0x10) -> Record:
@@ -338,9 +338,9 @@ def before(version: int) -> list[Record]:
 
 
 @pytest.mark.parametrize("version", [2, 3, 4])
-def test_every_kind_of_cell_of_formats_xls_old(version: int) -> None:
+def test_every_kind_of_cell_of_old_excel(version: int) -> None:
     note = (0x1C, struct.pack("<HHH", 0, 0, 6) + b"a note")
-    out = read_of_formats_xls_old(
+    out = read_of_old_excel(
         biff(start(version), *before(version), (0x14, short("&LDraft")), *cells(version), note, END)
     )
     assert out.error is None
@@ -352,7 +352,7 @@ def test_a_workbook_of_excel_4() -> None:
     for name in ("Sales", "Costs"):
         stream = [start(4), *cells(4)[3:4], END]
         sheets += [(0x8F, struct.pack("<I", len(biff(*stream))) + short(name)), *stream]
-    out = read_of_formats_xls_old(biff(start(4, 0x100), (0x85, short("Sales")), *sheets, END))
+    out = read_of_old_excel(biff(start(4, 0x100), (0x85, short("Sales")), *sheets, END))
     assert out.text.splitlines() == ["Sales", "Zitronen", "Costs", "Zitronen"]
     assert out.error is None
 
@@ -360,17 +360,14 @@ def test_a_workbook_of_excel_4() -> None:
 def test_the_code_page() -> None:
     said = "Отчёт о продажах".encode("cp1251")
     label = (0x204, at(3, 0, 0) + struct.pack("<H", len(said)) + said)
-    assert (
-        read_of_formats_xls_old(biff(start(3), (0x42, struct.pack("<H", 1251)), label, END)).text
-        == "Отчёт о продажах\n"
-    )
+    assert read_of_old_excel(biff(start(3), (0x42, struct.pack("<H", 1251)), label, END)).text == "Отчёт о продажах\n"
 
 
 def test_excel_5_without_a_compound_file() -> None:
     label = (0x204, struct.pack("<HHH", 0, 0, 0) + struct.pack("<H", 5) + b"alone")
     stream = biff(begin(5, 0x500), END, begin(version=0x500), label, END)
     assert identify(MemorySource(b"x.xls", stream)) == "application/vnd.ms-excel.sheet.5"
-    assert read_of_formats_xls_old(stream).text == "alone\n"
+    assert read_of_old_excel(stream).text == "alone\n"
 
 
 @pytest.mark.parametrize("version", [2, 3, 4])
@@ -378,14 +375,14 @@ def test_they_are_known_by_their_bytes(version: int) -> None:
     assert identify(MemorySource(b"x", biff(start(version), END))) == f"application/vnd.ms-excel.sheet.{version}"
 
 
-def test_a_password_is_said_of_formats_xls_old() -> None:
+def test_a_password_is_said_of_old_excel() -> None:
     with pytest.raises(DocumentError) as caught:
-        read_of_formats_xls_old(biff(start(4), (0x2F, bytes(4)), END))
+        read_of_old_excel(biff(start(4), (0x2F, bytes(4)), END))
     assert caught.value.code is ExceptionCode.ENCRYPTED
 
 
-def test_cut_in_the_middle_keeps_what_was_read_of_formats_xls_old() -> None:
-    out = read_of_formats_xls_old(biff(start(3), *cells(3))[:-3])
+def test_cut_in_the_middle_keeps_what_was_read_of_old_excel() -> None:
+    out = read_of_old_excel(biff(start(3), *cells(3))[:-3])
     assert out.text.startswith("7\t1.5")
     assert out.error is not None
     assert out.error.code is ExceptionCode.TRUNCATED
@@ -398,7 +395,7 @@ def test_mutants_raise_document_errors_only() -> None:
         for _ in range(chance.choice((1, 3, 12))):
             data[chance.randrange(4, len(data))] = chance.choice((0, 0xFF, chance.randrange(256)))
         try:
-            read_of_formats_xls_old(bytes(data[: chance.choice((len(data), chance.randrange(4, len(data))))]))
+            read_of_old_excel(bytes(data[: chance.choice((len(data), chance.randrange(4, len(data))))]))
         except DocumentError:
             continue
 

@@ -10,9 +10,8 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 
-from core.errors import UsageError
+from core.errors import UsageError, read_problem
 from core.operations import Op
-from core.reading import read_problem
 from replay.strace import arguments
 from replay.strace.book import NOWHERE, NodeBook, normalised
 from replay.strace.calls import System

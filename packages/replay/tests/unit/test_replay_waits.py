@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from random import Random
 
 import pytest
-from closed_loops import begun
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from lived_traces import traces
-from replay_schedules import Stepper, is_call, op_of
 
+from core.content import Content
 from core.operations import Op
-from replay.plan import ReplayPlan, plan_replay
+from replay import script
+from replay.calls import Calls
+from replay.plan import Clone, ReplayPlan, plan_replay
 from replay.program import Program, compile_replay
 from replay.script import INDEXING, Step, Wait, all_steps
 from replay.tree import Target, prepare_tree
@@ -329,3 +330,99 @@ def test_where_nobody_knows_of_tasks_a_dependency_in_the_gap_was_waited_for(
         compiled_of_replay_thinking(trace, 2, tmp_path), lambda step: 2 * took[Op(step.code & ~INDEXING), step.node]
     )
     assert found[int(Op.OPEN), 2] / MS == max(begins, 60.0)
+
+
+Key = tuple[int, int]  # code of a step, node
+
+
+def begun(program: Program, took_ns: Callable[[Step], int]) -> dict[Key, int]:
+    """When each step of the first clone begins, by `docs/dev/replay-engine.md`. Fails when clients wait in a circle."""
+    clone = program.plan.clones[0]
+    scripts = [list(all_steps(program.script(clone, k))) for k in range(len(clone.clients))]
+    over: list[list[int]] = [[] for _ in scripts]
+    out: dict[Key, int] = {}
+    while any(len(done) < len(steps) for done, steps in zip(over, scripts, strict=True)):
+        ready = [
+            k for k, steps in enumerate(scripts) if len(over[k]) < len(steps) and _may(steps[len(over[k])][1], over)
+        ]
+        assert ready, "the clients wait for each other"
+        for k in ready:
+            step, waits = scripts[k][len(over[k])]
+            last = over[k][-1] if over[k] else 0
+            released = max((over[wait.client][wait.steps - 1] for wait in waits), default=0)
+            begin = max(last, released) + step.time_ns if step.first else max(last + step.time_ns, released)
+            out[step.code & ~INDEXING, step.node] = begin
+            over[k].append(begin + took_ns(step))
+    return out
+
+
+def _may(waits: list[Wait], over: list[list[int]]) -> bool:
+    return all(len(over[wait.client]) >= wait.steps for wait in waits)
+
+
+@dataclass
+class Made:
+    """A step as it went."""
+
+    client: int
+    step: Step
+    error: int
+    moved: int
+
+
+@dataclass
+class Stepper:
+    """The clients of one clone in one process; `choose` picks among the numbers of those that may go on."""
+
+    program: Program
+    target: Target
+    clone: Clone
+    choose: Callable[[list[int]], int]
+    made: list[Made] = field(default_factory=list)
+
+    def run(self) -> list[Made]:
+        """All steps of all clients. Fails when nobody may go on."""
+        scripts = [list(all_steps(self.program.script(self.clone, k))) for k in range(len(self.clone.clients))]
+        done = [0] * len(scripts)
+        with self.program.table(self.clone) as table:
+            slots = self.program.kind(self.clone).slots
+            content = Content(self.program.plan.seed, self.clone.number, self.program.most_written)
+            calls = [Calls(content, table.content, n, self.program.most_read) for n in slots]
+            prefixes = self.target.prefixes(self.clone.number)
+
+            def path(node: int) -> bytes:
+                return prefixes[table.places[node]] + table.relative(node)
+
+            try:
+                while any(done[k] < len(scripts[k]) for k in range(len(scripts))):
+                    ready = [k for k, steps in enumerate(scripts) if self._may(steps, done[k], done)]
+                    assert ready, "the clients wait for each other"
+                    client = self.choose(ready)
+                    step = scripts[client][done[client]][0]
+                    self.made.append(self._make(calls[client], client, step, path))
+                    done[client] += 1
+            finally:
+                for one in calls:
+                    one.close_all()
+        return self.made
+
+    def _may(self, steps: list[tuple[Step, list[Wait]]], at: int, done: list[int]) -> bool:
+        return at < len(steps) and all(done[wait.client] >= wait.steps for wait in steps[at][1])
+
+    def _make(self, calls: Calls, client: int, step: Step, path: Callable[[int], bytes]) -> Made:
+        try:
+            moved = calls.by_code[step.code](
+                path(step.node), path(step.other), step.slot, step.bytes, step.argument, step.node
+            )
+        except OSError as e:
+            return Made(client, step, e.errno or 0, 0)
+        return Made(client, step, 0, moved)
+
+
+def is_call(step: Step) -> bool:
+    """Whether a trace holds it."""
+    return step.code not in script.UNRECORDED
+
+
+def op_of(step: Step) -> Op:
+    return script.OP_OF_CODE[step.code]

@@ -22,7 +22,7 @@ from readers.records import NO_FIELDS
 from review.kinds import By, Scope
 from review.looked_at import Site, looked_at, note, transactions
 from sql.carry import carry
-from sql.dependents import users_of
+from sql.deletion import users_of
 from sql.faces.review import REVIEW
 
 if TYPE_CHECKING:

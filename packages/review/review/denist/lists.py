@@ -21,8 +21,7 @@ from urllib.parse import quote
 import numpy as np
 import numpy.typing as npt
 
-from core.errors import UsageError
-from core.reading import read_problem
+from core.errors import UsageError, read_problem
 
 BLOCK_BYTES = 16_000_000
 LONGEST_LINE = 1_000_000  # bytes; what has longer ones is no list

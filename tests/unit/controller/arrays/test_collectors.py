@@ -10,8 +10,7 @@ from pathlib import Path
 import pytest
 
 from cli.main import OK, USAGE, main
-from controller.arrays.collectors import COLLECTORS
-from controller.arrays.collectors.glusterfs import READ, WRITTEN
+from controller.arrays.collectors import COLLECTORS, READ, WRITTEN
 from controller.arrays.mapping import collect, collected_map, is_collected, read_collected
 from core.errors import UsageError
 

@@ -12,11 +12,9 @@ from hypothesis import strategies as st
 from job_figures import GROUP, TRACE, figures
 from pydantic import ValidationError
 
-from controller.doctor import Level
-from controller.doctor.checks import ocr
+from controller.doctor import Level, ocr
 from controller.jobs.figures import GroupFigures, JobFigures, merge
-from controller.jobs.groups.progress import combined, group_state
-from controller.jobs.ocr import ocr_choice, refuse_no_ocr
+from controller.jobs.groups import combined, group_state
 from controller.jobs.progress import Pace, Snapshot, items_text, left_text, one_line
 from controller.jobs.rates import (
     GB,
@@ -32,6 +30,7 @@ from controller.jobs.run import Outcome, judge
 from core.errors import RunFailed, UsageError
 from core.records import JobOptions, JobState, OcrChoice, Phase
 from sql.jobs import JobProgress, PhaseProgress
+from worker.ocr.tesseract import ocr_choice, refuse_no_ocr
 
 
 def part(phase: Phase, *, open: int = 1, done: int = 1, weight_open: int = 0, weight_done: int = 0) -> PhaseProgress:

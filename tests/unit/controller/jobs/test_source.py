@@ -22,7 +22,7 @@ from core.imported import BESIDE, RECORDS, Imported, write_imported
 from core.operations import MemoryRecorder, NullRecorder, Op
 from core.records import Phase
 from core.settings import Settings
-from core.storage import listing as storage_listing
+from core.storage import layer as storage_listing
 from core.storage.layer import Storage
 from worker.inspect.tree import find_loose
 

@@ -28,7 +28,7 @@ from controller.timeline.panels import (
     work_panels,
     worker_panels,
 )
-from controller.timeline.pauses import pauses_of
+from controller.timeline.read import pauses_of
 from core.records import Job, JobOptions, JobState, Phase
 from monitoring.aggregate import STEPS
 

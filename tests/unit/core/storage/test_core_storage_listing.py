@@ -14,17 +14,14 @@ import pytest
 from core.errors import SourceFileError, StorageFault
 from core.operations import MemoryRecorder
 from core.storage import layer as storage_module
-from core.storage import listing as storage_listing
 from core.storage.beneath import Entry, entry_kind
-from core.storage.layer import EntryKind, Storage
-from core.storage.listing import Listing
+from core.storage.layer import EntryKind, Listing, Storage
 
 
 @pytest.fixture
 def small(monkeypatch: pytest.MonkeyPatch) -> None:
     """Three entries fill the memory that a listing may take."""
-    for module in (storage_listing, storage_module):
-        monkeypatch.setattr(module, "AT_ONCE", 3)
+    monkeypatch.setattr(storage_module, "AT_ONCE", 3)
 
 
 @pytest.mark.usefixtures("small")
@@ -81,7 +78,7 @@ def _peak(number: int, spill: Path) -> int:
 
 
 def test_memory_does_not_grow_with_the_directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(storage_listing, "AT_ONCE", 500)
+    monkeypatch.setattr(storage_module, "AT_ONCE", 500)
     assert _peak(20_000, tmp_path) < 1.2 * _peak(5_000, tmp_path)
 
 

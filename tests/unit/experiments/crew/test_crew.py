@@ -11,8 +11,7 @@ import msgspec
 import pytest
 
 from core.celery_app import queues_of
-from core.crew.messages import Envelope, Hello, Lease, MemberOrder, Place, ProvisionerOrder, Sight
-from core.crew.places import place_at, resolved
+from core.crew import Envelope, Hello, Lease, MemberOrder, Place, ProvisionerOrder, Sight, place_at, resolved
 from core.errors import UsageError
 from core.services.run_databases import RunMark, read_mark, run_settings
 from core.settings import DatabaseAddress, Settings

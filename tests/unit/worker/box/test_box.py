@@ -23,10 +23,9 @@ from killer_plugin import HANDLERS as KILLERS
 from core.records import Limits
 from readers.base import Handler, MemorySource
 from readers.registry import handler_for
-from worker.box.boxed import boxed
-from worker.box.messages import ENCODER, Count, FarText, Read, introduction
+from worker.box.box import boxed
+from worker.box.messages import ENCODER, Count, FarText, Pipe, Read, introduction
 from worker.box.nursery import order_box, start_nursery
-from worker.box.pipe import Pipe
 
 PLUGINS = Path(__file__).parents[3] / "support" / "plugins"
 ROOT = os.geteuid() == 0

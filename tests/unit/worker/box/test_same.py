@@ -23,7 +23,7 @@ from readers.base import MemorySource, Source
 from readers.errors import DocumentError, ExceptionCode
 from readers.passwords import NO_PASSWORDS, Passwords
 from readers.registry import handler_for
-from worker.box.boxed import boxed, install
+from worker.box.box import boxed, install
 from worker.box.messages import introduction
 from worker.box.nursery import order_box, start_nursery
 from worker.inspect.file import Loose, inspect_files

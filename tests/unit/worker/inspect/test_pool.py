@@ -1,4 +1,4 @@
-"""worker.inspect.pool: what becomes of calls in processes that may die."""
+"""worker.inspect.tree: what becomes of calls in processes that may die."""
 
 from __future__ import annotations
 
@@ -16,8 +16,7 @@ from core.operations import NullRecorder
 from core.records import JobOptions
 from core.storage.layer import Storage
 from worker.inspect.file import TRACE_BYTES, Deadline, Loose, inspect_files, new_trace, read_trace
-from worker.inspect.pool import Died, InspectPool
-from worker.inspect.tree import TOGETHER, Batches, Line, inspect_paths
+from worker.inspect.tree import TOGETHER, Batches, Died, InspectPool, Line, inspect_paths
 
 
 def _note(directory: Path, name: str) -> None:

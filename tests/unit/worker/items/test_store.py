@@ -16,7 +16,7 @@ from readers.base import Child
 from readers.errors import DocumentError, ExceptionCode
 from readers.records import Kind
 from readers.streams import PieceStream, as_binary
-from worker.costs.budget import Budget
+from worker.costs import Budget
 from worker.items.sources import CHUNK
 from worker.items.store import KEEP_BYTES, FilerStore, Intake
 

@@ -17,8 +17,7 @@ from core.records import Limits
 from readers.base import MemorySource
 from readers.errors import DocumentError, ExceptionCode
 from readers.identification.identify import identify
-from worker.office.converting import Converter, Document, Verdict
-from worker.office.process import Bounds, Office, OfficeUnavailable, find_office
+from worker.office.converting import Bounds, Converter, Document, Office, OfficeUnavailable, Verdict, find_office
 
 _PYTHON = Path("/usr/bin/python3")  # of the system, which a confined program may read
 _FIRST = 'case "$*" in *terminate_after_init*) exit 0;; esac'

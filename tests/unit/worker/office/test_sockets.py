@@ -1,4 +1,4 @@
-"""worker.office.process: what LibreOffice left in /tmp is removed if it was ours and nobody has it any more."""
+"""worker.office.converting: what LibreOffice left in /tmp is removed if it was ours and nobody has it any more."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from worker.box.lockdown import OWN_UIDS
-from worker.office.process import remove_socket, remove_stale_sockets, socket_name
+from worker.office.converting import remove_socket, remove_stale_sockets, socket_name
 
 
 def test_only_ours_of_processes_that_are_gone_are_removed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

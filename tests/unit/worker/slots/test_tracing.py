@@ -15,10 +15,10 @@ from core.records import Phase
 from core.storage.layer import Storage
 from traces.parts import WorkerParts, worker_parts
 from traces.spool import read_spool
-from worker.slots import tracing
+from worker.slots import context as tracing
 from worker.slots.breadcrumb import TELL_SECONDS, Activity
+from worker.slots.context import SpoolTracer
 from worker.slots.table import RowWriter, SlotRow, SlotTable, cannot_be_ended, doing, waiting
-from worker.slots.tracing import SpoolTracer
 from worker.slots.watch import QUICK_SECONDS, RowClock, Watched
 
 JOB, OTHER = uuid.UUID(int=1), uuid.UUID(int=2)

@@ -55,8 +55,10 @@ class ContentLine:
     @property
     def is_base64(self) -> bool:
         """Whether a parameter declares the value to be base64."""
-        encoding = self.parameters.get("ENCODING", "").upper().partition(",")[0]
-        return encoding in ("B", "BASE64") or "BASE64" in self.parameters
+        encoding = self.parameters.get("ENCODING")
+        if encoding is None:
+            return "BASE64" in self.parameters
+        return encoding.upper().partition(",")[0] in ("B", "BASE64") or "BASE64" in self.parameters
 
     @property
     def _base64(self) -> bytes | None:

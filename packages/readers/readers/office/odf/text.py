@@ -194,9 +194,11 @@ class _Lines:
         cells = list(row.iterchildren(*_CELLS))
         lines = list(row.iter(_PARAGRAPH))
         counts = [len(cell) for cell in cells]
-        if sum(counts) != len(lines) or any(count > 1 for count in counts):
+        if sum(counts) != len(lines) or max(counts, default=0) > 1:
             return False
-        if any(not count and _VALUE_TYPE in cell.attrib for cell, count in zip(cells, counts, strict=True)):
+        if 0 in counts and any(
+            not count and _VALUE_TYPE in cell.attrib for cell, count in zip(cells, counts, strict=True)
+        ):
             return False
         if sum(1 for _ in row.iter()) != 1 + len(cells) + len(lines):
             return False

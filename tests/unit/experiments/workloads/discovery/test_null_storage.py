@@ -13,8 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core.errors import StorageFault
-from core.memory import client_memory, free_memory
 from experiments.workloads.discovery.null import Portion, emptied, may_take, no_memory, null_storage, portions_of
+from monitoring.machine import client_memory, free_memory
 
 CAP = 1_000_000
 

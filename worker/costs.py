@@ -2,7 +2,7 @@
 
 Bytes, items and hand-ons are charged in the order of the children, so a re-run stops at the same place. No counter is
 shared between tasks: what a task has left is divided, by size, among all that it leaves to others, so that all tasks
-together never take more than one alone might. Seconds are a safety net of another kind, see worker.costs.budget.
+together never take more than one alone might. Seconds are a safety net of another kind, see worker.costs.
 """
 
 from __future__ import annotations

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from readers.errors import DocumentError
 from sql.costs import ancestors
 from sql.findings import Item
-from worker.costs.budget import ItemCharges, of_items, processor_seconds
+from worker.costs import ItemCharges, of_items, processor_seconds
 from worker.phases.task import TaskWork
 
 NOTED_SECONDS = 5.0  # of one loose file in one task; less is not noted: that many items may take it

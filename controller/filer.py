@@ -8,11 +8,12 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, Protocol
 
-from controller.filer.choice import filer_choice
 from core.errors import UsageError
 from core.filer.arbiter import Arbiter
 from core.filer.emulation import open_arbiter
+from core.filer.load import load_filer
 from core.filer.use import no_common_arbiter
+from core.records import FilerChoice
 from core.settings import Settings
 from monitoring.observations import EmulatedSampler
 from sql import workers
@@ -84,3 +85,9 @@ def watched_filer(settings: Settings) -> Iterator[FilerWatch]:
         yield watch
     finally:
         watch.close()
+
+
+def filer_choice(settings: Settings) -> FilerChoice:
+    """What a job has to remember of the filer it is to run on; raises UsageError."""
+    model = load_filer(settings.filer)
+    return FilerChoice() if model is None else model.choice

@@ -1,1 +1,0 @@
-"""The emulated filer, as jobs use it."""

@@ -1,1 +1,0 @@
-"""Groups: one job over several databases."""

@@ -1,1 +1,0 @@
-"""What items may cost, and what they did cost."""
