@@ -3,18 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from importlib.metadata import PackageNotFoundError, version
 
 from core.errors import UsageError
 from sql.workers import WorkerRow
-
-
-def own_version() -> str:
-    """This installation's version, `unknown` when it runs from a checkout that was not installed."""
-    try:
-        return version("edbench")
-    except PackageNotFoundError:
-        return "unknown"
 
 
 def refuse_other_versions(workers: Iterable[WorkerRow], own: str) -> None:

@@ -21,6 +21,16 @@ from types import ModuleType
 _DISTRIBUTIONS = "edbench"
 
 
+def installed_version(package: str = "edbench") -> str:
+    """Its version, `unknown` where it is not installed, as in a checkout."""
+    from importlib.metadata import PackageNotFoundError, version
+
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return "unknown"
+
+
 def extensions(group: str) -> Mapping[str, tuple[str, ...]]:
     """The modules that are registered in a group, by the name they are registered under."""
     return {name: tuple(modules) for name, modules in sorted(_registered().get(group, {}).items())}

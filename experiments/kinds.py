@@ -16,7 +16,7 @@ from core.options.tuning import MOST_SECONDS
 from experiments.orders import LEAST_LEVELS, MOST_LEVELS
 from experiments.result.codec import decode
 from experiments.result.schema import At, Knee, Run, Tuning
-from experiments.workload import About, Figure
+from experiments.workload import About
 
 
 class Measure(Protocol):
@@ -159,50 +159,49 @@ def sweep(bases: Sequence[At], axis: str, numbers: Sequence[int], *, repeats: in
 
 
 PROFILE = "profile"
+_MOST_LOAD = 1_000_000
 
 
-class Cases:
-    """A kind whose points a profile names. `base`: the load that the search starts from."""
-
-    name = PROFILE
+class Cases(Grid):
+    """A kind whose points a profile names; then `search`, of a figure of the workload `about`. Raises UsageError for a search that
+    names none."""
 
     def __init__(
         self, axis: str, points: Sequence[At], *, repeats: int, seed: int, search: Search | None = None,
-        base: At | None = None, figure: Figure | None = None,
+        about: About | None = None,
     ) -> None:  # fmt: skip
-        self.axis, self._points = axis, tuple(dict.fromkeys(points))
-        self._repeats, self._seed = repeats, seed
-        self._search, self._base, self._figure = search, base, figure
-        then = "" if search is None else "; then a search, doubling, then halving the gap"
-        self.order = f"random within each round of repeats, seed {seed}{then}"
+        super().__init__(PROFILE, axis, tuple(dict.fromkeys(points)), repeats=repeats, seed=seed)
+        self._search = search
+        if search is None:
+            return
+        self.order += "; then a search, doubling, then halving the gap"
+        figures = [] if about is None else [one for one in about.figures if one.name == search.figure]
+        if about is None or not figures or search.axis not in search.base:
+            raise UsageError("a search has a figure of its workload and an axis of its load")
+        self._figure, self._base = figures[0], decode(about.load_type, search.base, "search.base")
 
     def plan(self) -> Plan:
         """Points, repeats and seed, and what is searched for."""
-        points = tuple(point.values() for point in self._points)
-        return Plan(kind=self.name, axis=self.axis, points=points, repeats=self._repeats, seed=self._seed,
-                    search=self._search)  # fmt: skip
+        return dataclasses.replace(super().plan(), search=self._search)
 
     def points(self) -> Sequence[At]:
         """All that are known beforehand, and both ends of the search."""
-        if self._search is None or self._base is None:
+        if self._search is None:
             return self._points
-        if not 1 <= self._search.least <= self._search.most:
-            raise UsageError("a search requires a highest load of at least 1, and of at least its first")
+        if not 1 <= self._search.least <= self._search.most <= _MOST_LOAD:
+            raise UsageError(f"a search requires loads from 1 to {_MOST_LOAD:,}, the highest of at least its first")
         return [*self._points, self._at(self._search.least), self._at(self._search.most)]
 
     def run(self, measure: Measure) -> Findings:
         """Round by round, then the search."""
-        runs: dict[At, list[Run]] = {point: [] for point in self._points}
-        for point, repeat in shuffled(self._points, self._repeats, self._seed):
-            runs[point].append(measure(point, repeat))
-        if self._search is not None and self._base is not None:
+        findings = super().run(measure)
+        if self._search is not None:
             found = self._searched(self._search, measure)
-            runs |= {self._at(load): found[load] for load in sorted(found)}
-        return Findings(runs=runs)
+            findings.runs.update((self._at(load), found[load]) for load in sorted(found))
+        return findings
 
     def _at(self, load: int) -> At:
-        if self._base is None or self._search is None:
-            raise ValueError("there is no search")
+        assert self._search is not None
         return dataclasses.replace(self._base, **{self._search.axis: load})
 
     def _searched(self, search: Search, measure: Measure) -> dict[int, list[Run]]:
@@ -231,7 +230,7 @@ class Cases:
 
     def value(self, runs: Sequence[Run]) -> float:
         """The median of the bounded figure; without any beyond every bound."""
-        values = [] if self._figure is None else self._figure.values(runs)
+        values = self._figure.values(runs)
         return statistics.median(values) if values else float("inf")
 
 
@@ -535,7 +534,6 @@ class Halving:
             runs[point].append(measure(point, len(runs[point])))
 
 
-_MOST_LOAD = 1_000_000
 _MOST = 10_000  # repeats, or points: a plan from elsewhere is not gone through for ever
 
 
@@ -566,25 +564,10 @@ def kind_of(plan: Plan, about: About) -> Kind:
         halving = Halving(points, repeats=plan.repeats, seed=plan.seed, rate=about.rate)
         halving.points()
         return halving
-    if plan.kind == PROFILE:
-        return _cases(plan, about, points)
+    if plan.kind == PROFILE and plan.seed is not None and (points or plan.search):
+        cases = Cases(plan.axis, points, repeats=plan.repeats, seed=plan.seed, search=plan.search, about=about)
+        cases.points()  # refuses what no command makes
+        return cases
     if plan.seed is None or not points:
         raise UsageError(f"the plan of a {plan.kind} has points and a seed")
     return Grid(plan.kind, plan.axis, points, repeats=plan.repeats, seed=plan.seed)
-
-
-def _cases(plan: Plan, about: About, points: list[At]) -> Kind:
-    if plan.seed is None or not (points or plan.search):
-        raise UsageError("the plan of a profile has points, or a search, and a seed")
-    if plan.search is None:
-        return Cases(plan.axis, points, repeats=plan.repeats, seed=plan.seed)
-    figure = next((one for one in about.figures if one.name == plan.search.figure), None)
-    if (
-        figure is None
-        or plan.search.axis not in plan.search.base
-        or not 1 <= plan.search.least <= plan.search.most <= _MOST_LOAD
-    ):
-        raise UsageError("the plan of a search has a figure of its workload, an axis of its load and a highest load")
-    base = decode(about.load_type, plan.search.base, "plan.search.base")
-    return Cases(plan.axis, points, repeats=plan.repeats, seed=plan.seed, search=plan.search, base=base,
-                       figure=figure)  # fmt: skip

@@ -187,13 +187,12 @@ class Wish:
     repeats: int | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Part:
+class Part(Document):
     """One line of the time that it takes."""
 
     what: str
     times: int
-    each_s: float
+    each_s: Milli
 
     @property
     def seconds(self) -> float:
@@ -417,14 +416,6 @@ class Measured(Document):
     gb_per_hour_discovered: Milli
 
 
-class Time(Document):
-    """One line of the time."""
-
-    what: str
-    times: int
-    each_s: Milli
-
-
 class SizingDocument(Document):
     """What `edbench bench plan -o json` writes; bytes are whole, times seconds."""
 
@@ -445,7 +436,7 @@ class SizingDocument(Document):
     repeats: int
     shortest_run_s: Milli
     seconds: Milli
-    time: list[Time]
+    time: list[Part]
     room_bytes: int
     notes: list[str]
     commands: list[str]
@@ -453,26 +444,18 @@ class SizingDocument(Document):
 
 def document(sizing: Sizing, settings: Settings) -> SizingDocument:
     """What `edbench bench plan -o json` writes."""
+    same = {name: getattr(sizing, name) for name in SizingDocument.model_fields.keys() & set(Sizing.__slots__)}
     return SizingDocument(
         schema="edbench-plan/1",
         source=sizing.rates.source,
         labels=list(sizing.rates.labels),
         measured=[Measured(workers=r.workers, gb_per_hour_discovered=r.gb_per_hour) for r in sizing.rates.measured],
-        needed_bytes=sizing.needed_bytes,
-        why=sizing.why,
         profile=PROFILE,
-        scale=sizing.scale,
         seed=_SEED,
-        raw_bytes=sizing.raw_bytes,
-        discovered_bytes=sizing.discovered_bytes,
-        items=sizing.items,
-        workers=list(sizing.workers),
         slots=sizing.rates.slots,
-        repeats=sizing.repeats,
         shortest_run_s=sizing.shortest_s,
         seconds=sizing.seconds,
-        time=[Time(what=part.what, times=part.times, each_s=part.each_s) for part in sizing.parts],
-        room_bytes=sizing.room_bytes,
-        notes=list(sizing.notes),
+        time=list(sizing.parts),
         commands=commands(sizing, settings),
+        **same,
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import chain, pairwise
-from typing import Annotated, Any, NamedTuple
+from typing import Annotated, Any
 
 import msgspec
 from msgspec import Meta, Struct
@@ -15,12 +15,12 @@ from traces.model import Stream, TraceHeader
 Natural = Annotated[int, Meta(ge=0, le=(1 << 63) - 1)]
 
 
-class Place(NamedTuple):
+class Place(Struct, array_like=True, frozen=True):
     """Position of a block in the file."""
 
     offset: Natural
     length: Natural
-    count: Natural  # type: ignore[assignment]  # calls or nodes in it; hides the method of tuples
+    count: Natural  # calls or nodes in it
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

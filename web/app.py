@@ -15,8 +15,8 @@ from fastapi.staticfiles import StaticFiles
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from controller.jobs.overview import Overview
-from controller.versions import own_version
 from core.errors import DatabaseFault
+from core.extensions import installed_version
 from web import docs, errors, pages
 from web.api.routes import api_router
 from web.auth import LOGIN, Guard, SafeHeaders, caller, cookie_name, door_of, throttled
@@ -98,7 +98,7 @@ def create_app(context: WebContext) -> FastAPI:
     """The application for an installation. `app.state.streams.close()` ends its live streams."""
     app = _Application(
         title="edbench",
-        version=own_version(),
+        version=installed_version(),
         description=_DESCRIPTION,
         openapi_url=None,
         docs_url=None,

@@ -6,7 +6,6 @@ import contextlib
 import platform
 import uuid
 from collections.abc import Mapping, Sequence
-from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
 from sqlalchemy import Connection
@@ -31,6 +30,7 @@ from controller.observe.call_time import CallTime, CallTimeFigures, call_time
 from controller.observe.io_kinds import io_of
 from controller.observe.wire import wire_shares
 from core.clock import Clock
+from core.extensions import installed_version
 from core.job_types import types_of
 from core.names import display_name
 from core.records import FilerChoice
@@ -166,17 +166,10 @@ def _sized(totals: CallTotals) -> dict[str, SizedCalls]:
 
 
 def _versions(engine: str, server: str) -> dict[str, str]:
-    out = {"edbench": _installed("edbench"), "python": platform.python_version(), "postgresql": server}
+    out = {"edbench": installed_version(), "python": platform.python_version(), "postgresql": server}
     for package in (engine, "celery", "sqlalchemy"):
-        out[package] = _installed(package)
+        out[package] = installed_version(package)
     return out | {"kernel": platform.release()}
-
-
-def _installed(package: str) -> str:
-    try:
-        return version(package)
-    except PackageNotFoundError:
-        return "unknown"
 
 
 def figures_of(selected: Jobs, settings: Settings, *, calls_complete: bool | None = None) -> JobFigures | GroupFigures:

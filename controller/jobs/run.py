@@ -15,9 +15,10 @@ from controller.jobs.groups import combined
 from controller.jobs.jobs import pause_job, settle_job
 from controller.jobs.progress import Pace, Snapshot
 from controller.jobs.results import wait_for_frames
-from controller.versions import own_version, refuse_other_versions
+from controller.versions import refuse_other_versions
 from core.clock import Clock
 from core.errors import DatabaseFault, RunFailed, SystemFault, UsageError
+from core.extensions import installed_version
 from core.records import JobState
 from core.services import check_kept
 from core.settings import Settings
@@ -117,7 +118,7 @@ def crew_of(database: Database) -> tuple[int, int]:
     """
     with database.transaction() as conn:
         live = [worker for worker in workers.list_workers(conn) if worker.live]
-    refuse_other_versions(live, own_version())
+    refuse_other_versions(live, installed_version())
     return len(live), max((worker.slots for worker in live), default=0)
 
 

@@ -10,10 +10,10 @@ from typing import Any
 
 import msgspec
 
-from controller.versions import own_version
 from core.crew import Drop as DropOrder
 from core.crew import Hello, Look, Place, Sight, place_at
 from core.errors import RunFailed, SystemFault, UsageError
+from core.extensions import installed_version
 from core.residency import Dropped
 from experiments.conditions import Drop
 from experiments.crew.orders import LONG_SECONDS, Crew
@@ -68,9 +68,9 @@ class Admission:
     def _admit(self, member: Hello) -> None:
         if member.id in self._admitted:
             return
-        if member.version != own_version():
+        if member.version != installed_version():
             raise UsageError(
-                f"member {member.name} has edbench {member.version}, this command is {own_version()}: give all hosts one"
+                f"member {member.name} has edbench {member.version}, this command is {installed_version()}: give all hosts one"
                 " version"
             )
         self._look_at(member)

@@ -80,12 +80,6 @@ class System:
     roots: Mapping[str, Path]
     ours: bool  # it was started for the experiment
 
-    @property
-    def home(self) -> Database:
-        """The system's first database; connects when it is used."""
-        first = self.settings.databases[0]
-        return Database(first.name, first.url)
-
     @contextmanager
     def run(
         self, settings: Settings, databases: int

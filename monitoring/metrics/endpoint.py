@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from core.errors import UsageError
+from core.extensions import installed_version
 from monitoring.metrics.catalogue import SPECS, Collector, Metric
 
 if TYPE_CHECKING:
@@ -86,14 +87,8 @@ def make_registry(collectors: Iterable[Collector]) -> CollectorRegistry:
 
 class _BuildInfo(Collector):
     def collect(self) -> Iterator[Metric]:
-        from importlib.metadata import PackageNotFoundError, version  # it imports a parser of mail
-
         family = SPECS["edbench_build_info"].gauge()
-        try:
-            ours = version("edbench")
-        except PackageNotFoundError:
-            ours = "unknown"  # run from a checkout that was not installed
-        family.add_metric((ours, platform.python_version()), 1)
+        family.add_metric((installed_version(), platform.python_version()), 1)
         yield family
 
 

@@ -29,8 +29,8 @@ from cli.context import CommandContext, with_options
 from cli.main import FAILED, OK, USAGE
 from cli.output import flush, table
 from controller.jobs.source import MANIFEST
-from controller.versions import own_version
 from core.errors import EdbenchError, RunFailed, UsageError
+from core.extensions import installed_version
 from core.settings import Settings
 
 
@@ -98,7 +98,7 @@ def _carry_out(context: CommandContext, settings: Settings, asked: argparse.Name
         settings.scratch / "chaos",
         seed=asked.seed,
         corpus=str(order.corpus),
-        version=own_version(),
+        version=installed_version(),
         faults=[*(fault.name for fault in wanted), *(one.name for one in order.kinds)],
     )
     summary = Campaign(settings, context.env, order, journal, context.say).run()

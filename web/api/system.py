@@ -7,8 +7,8 @@ import platform
 from fastapi import APIRouter, Request, Response
 
 from controller.jobs.run import crew_of
-from controller.versions import own_version
 from core.errors import UsageError
+from core.extensions import installed_version
 from core.filer.load import profile_names
 from core.records import FsyncPolicy, Layout
 from core.settings import INDEX_ENGINES
@@ -53,7 +53,7 @@ async def sign_in_link(context: Context, request: Request) -> SignIn:
 @router.get("/version", responses=responses())
 def version() -> Version:
     """Versions of edbench, Python and this API."""
-    return Version(edbench=own_version(), python=platform.python_version(), api="v1")
+    return Version(edbench=installed_version(), python=platform.python_version(), api="v1")
 
 
 @router.get("/corpora", responses=responses())

@@ -20,7 +20,7 @@ from readers.records import FixedLimits, Kind, TextState
 
 _LENGTH = struct.Struct("<Q")
 MOST_BYTES = 1 << 30  # of a message; the slot's own memory limit comes before
-_AT_ONCE = 4 << 20  # a larger message gets memory of its own, which the kernel has to clear: six times the CPU time
+_AT_ONCE = 4 << 20  # a larger message gets memory of its own, which the kernel clears: twice the CPU time
 
 
 class Ended(Exception):

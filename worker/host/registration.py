@@ -10,11 +10,11 @@ import time
 import uuid
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from importlib.metadata import PackageNotFoundError, version
 
 from sqlalchemy.exc import SQLAlchemyError
 
 from core.errors import DatabaseFault, StorageFault, UsageError
+from core.extensions import installed_version
 from core.filer.emulation import OCTAVES
 from core.filer.use import no_common_arbiter
 from core.operations import Op
@@ -95,16 +95,9 @@ class WorkerIdentity:
                 pid=self.pid,
                 boot_id=boot_id(),
                 slots=self.slots,
-                version=_version(),
+                version=installed_version(),
                 box=self.box,
             )
-
-
-def _version() -> str:
-    try:
-        return version("edbench")
-    except PackageNotFoundError:
-        return "unknown"  # run from a checkout that was not installed
 
 
 @dataclass(frozen=True, slots=True)

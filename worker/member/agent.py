@@ -17,7 +17,6 @@ import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
-from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
 from multiprocessing.connection import Connection
 from pathlib import Path
@@ -60,6 +59,7 @@ from core.crew import (
 )
 from core.crew import Clients as ClientsOrder
 from core.errors import EdbenchError, RunFailed, StorageFault, SystemFault, UsageError
+from core.extensions import installed_version
 from core.filer.load import profile_names
 from core.program.lines import LineProcess, heard
 from core.records import ReplayChoice
@@ -187,7 +187,7 @@ class Agent:
         self._hello = Hello(
             id=secrets.token_hex(8),
             name=plan.name,
-            version=own_version(),
+            version=installed_version(),
             host=host(),
             storage=_seen(settings.storage),
             roots={name: str(path) for name, path in self._roots.items()},
@@ -435,14 +435,6 @@ class Agent:
             if self._run:
                 log.warning("the command of run %s is gone; working for the system again", self._run)
                 self._go_back()
-
-
-def own_version() -> str:
-    """This installation's, `unknown` from a checkout that was not installed."""
-    try:
-        return version("edbench")
-    except PackageNotFoundError:
-        return "unknown"
 
 
 def _seen(storage: Path) -> dict[str, Any]:

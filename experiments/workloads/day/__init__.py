@@ -145,6 +145,5 @@ def searched(at: DayLoad, loads: Sequence[int], within: float, *, repeats: int, 
     search = Search(
         base=base.values(), axis="matters", figure=P95, bound=within, most=MOST_MATTERS, least=FIRST, within=CLOSE
     )
-    figure = next(one for one in ABOUT.figures if one.name == P95)
     alone = dataclasses.replace(at, matters=0)
-    return Cases("matters", [alone], repeats=repeats, seed=seed, search=search, base=base, figure=figure)
+    return Cases("matters", [alone], repeats=repeats, seed=seed, search=search, about=ABOUT)

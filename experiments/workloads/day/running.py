@@ -21,6 +21,7 @@ from controller.jobs.run import Crew, Outcome, judge
 from controller.jobs.source import PreparedSource
 from controller.labels.jobs import disturbances
 from controller.search.found import search_all
+from controller.search.items import NO_FAMILY
 from controller.search.named import tag_items
 from controller.search.opened import opened_index
 from core.errors import RunFailed
@@ -33,6 +34,7 @@ from experiments.workloads.day.result import SEARCH, TAG, DayJob
 from experiments.workloads.day.schedule import Matter
 from experiments.workloads.discovery.observed import JobTables, read_tables
 from experiments.workloads.discovery.run_point import Load
+from experiments.workloads.discovery.sampler import clock_offset
 from experiments.workloads.discovery.site import Deployment
 from search.found import uuids
 from sql.jobs import get_job
@@ -46,14 +48,6 @@ _AT_REST = (JobState.PAUSED, JobState.SUSPENDED, JobState.CANCELLED)
 Awaited = Callable[[], bool]
 
 
-@dataclasses.dataclass(slots=True, kw_only=True)
-class Step:
-    """A job or a review action of a matter."""
-
-    record: DayJob
-    handle: JobHandle | None  # None: a review action
-
-
 class Running:
     """One run. `sources`: the directory of each custodian by the name that the schedule has."""
 
@@ -64,8 +58,9 @@ class Running:
         self._source, self._sources = source, sources
         (self._database,) = deployment.databases
         self._filer = Storage(NullRecorder())
-        self._steps: list[Step] = []
+        self._steps: list[tuple[DayJob, JobHandle | None]] = []  # None: a review action
         self._states: dict[uuid.UUID, JobState] = {}  # of jobs that are awaited
+        self.offset_s = clock_offset(self._database)  # its clock less this host's
         self.began = load.clock.now()
         self.disturbed: list[str] = []
 
@@ -84,18 +79,15 @@ class Running:
                 active = [(steps, then) for steps, awaited in active
                           if (then := next(steps, None) if awaited() else awaited) is not None]  # fmt: skip
                 time.sleep(_LOOK_SECONDS)
-        for step in self._steps:
-            if step.handle is not None:
-                wait_for_frames(step.handle, self._load.clock)
+        for _, handle in self._steps:
+            if handle is not None:
+                wait_for_frames(handle, self._load.clock)
 
     def records(self) -> tuple[tuple[DayJob, ...], tuple[JobTables, ...]]:
         """Of every step, and the rows of every job; while the databases are there."""
-        tables = read_tables([step.handle for step in self._steps if step.handle is not None])
+        tables = read_tables([handle for _, handle in self._steps if handle is not None])
         rows = iter(tables)
-        done = [
-            step.record if step.handle is None else self._finished(step.handle, step.record, next(rows))
-            for step in self._steps
-        ]
+        done = [job if handle is None else self._finished(handle, job, next(rows)) for job, handle in self._steps]
         return tuple(sorted(done, key=lambda job: (job.matter, job.due_s))), tables
 
     def _now(self) -> float:
@@ -119,9 +111,10 @@ class Running:
                         raw_bytes=self._sources[matter.source][1])  # fmt: skip
         found = yield from self._job(record, JobType.DISCOVERY, 1.0, partial(self._discover, number, matter), counted)
         yield from self._action(record, SEARCH, 1.0, partial(self._search, found))
+        tagged = {}
         for step, share in matter.shares.items():
-            yield from self._action(record, TAG, share, partial(self._tag, found, step, share))
-        for step in matter.steps:
+            tagged[step] = yield from self._action(record, TAG, share, partial(self._tag, found, step, share))
+        for step in filter(tagged.get, matter.steps):
             create = partial(self._produce, JobType(step), found, f"M{number + 1}-{step}-")
             yield from self._job(record, step, matter.shares[step], create, counted)
 
@@ -138,25 +131,27 @@ class Running:
         del self._states[handle.id]
         ended = self._now()
         used = self._deployment.leased.cpu_s() - cpu if counted else None
-        self._steps.append(Step(handle=handle, record=dataclasses.replace(
-            record, type=str(kind), due_s=due, ended_s=ended, share=share, cpu_s=used)))  # fmt: skip
+        job = dataclasses.replace(record, type=str(kind), due_s=due, ended_s=ended, share=share, cpu_s=used)
+        self._steps.append((job, handle))
         return handle
 
-    def _action(self, record: DayJob, kind: str, share: float, act: Callable[[], int]) -> Iterator[Awaited]:
+    def _action(self, record: DayJob, kind: str, share: float, act: Callable[[], int]) -> Generator[Awaited, None, int]:
         due = self._now()
         done: Future[int] = self._pool.submit(act)
         yield done.done
-        self._steps.append(Step(handle=None, record=dataclasses.replace(
-            record, type=kind, due_s=due, ended_s=self._now(), share=share, items=done.result())))  # fmt: skip
+        items, ended = done.result(), self._now()
+        self._steps.append(
+            (dataclasses.replace(record, type=kind, due_s=due, ended_s=ended, share=share, items=items), None)
+        )
+        return items
 
     def _discover(self, number: int, matter: Matter) -> JobHandle:
         settings = self._deployment.settings
         options = dataclasses.replace(
             self._load.options, index_engine=settings.index_engine, filer=filer_choice(settings)
         )
-        plan = DiscoveryPlan(
-            options=options, name=f"matter {number + 1}", client=matter.client, project=f"matter {number + 1}"
-        )
+        name = f"matter {number + 1}"
+        plan = DiscoveryPlan(options=options, name=name, client=matter.client, project=name)
         source = dataclasses.replace(self._source, directories=(self._sources[matter.source][0],), others=0)
         crew = self._crew
         return _only(
@@ -170,11 +165,12 @@ class Running:
         return search_all([found], opened, QUERY, _SHOWN)[1]
 
     def _tag(self, found: JobHandle, step: str, share: float) -> int:
-        """A share of its items gets the tag of a step; ids are hashes, so the first ones are a sample."""
+        """A share of its items gets the tag of a step: ids are hashes, so the first ones are a sample. Containers that are in no
+        family are never produced."""
         with opened_index(found, self._deployment.settings) as index:
-            ids = index.items.ids
+            ids = index.items.ids[index.items.families != NO_FAMILY]
         chosen = uuids(ids[: max(1, round(share * len(ids)))])
-        return tag_items([found], _tag_of(step), chosen).changed
+        return tag_items([found], _tag_of(step), chosen).changed if chosen else 0
 
     def _produce(self, kind: JobType, found: JobHandle, prefix: str) -> JobHandle:
         settings, crew = self._deployment.settings, self._crew
@@ -208,8 +204,6 @@ class Running:
             items=progress.items if produces else counts.items,
             bytes=progress.extracted_bytes + (0 if produces else progress.raw_bytes),
         )  # fmt: skip
-
-    offset_s = 0.0  # the database's clock less this host's
 
 
 def _tag_of(step: str) -> str:

@@ -24,7 +24,6 @@ from experiments.workloads.day.running import Running
 from experiments.workloads.day.schedule import STEPS, Schedule
 from experiments.workloads.discovery.figures import Times, calls_of
 from experiments.workloads.discovery.null import Portion
-from experiments.workloads.discovery.sampler import clock_offset
 from experiments.workloads.discovery.site import Target
 from experiments.workloads.discovery.workload import Discovery
 
@@ -81,7 +80,6 @@ class Day(Discovery):
         with self._site.deploy(at, turn.name, target, self._load.env) as deployment:
             with kept_up(deployment.crew) as crew, watched_filer(deployment.settings):
                 running = Running(deployment, crew, target.source, self._sources, self._load)
-                running.offset_s = clock_offset(deployment.databases[0])
                 before = deployment.meter.workers()
                 running.carry(matters, one_by_one=not at.matters)
                 after = deployment.meter.workers()

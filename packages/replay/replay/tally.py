@@ -4,8 +4,9 @@ together.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, fields
 from itertools import zip_longest
 from typing import Any
 
@@ -87,50 +88,43 @@ class ClientResult:
         return msgspec.convert(plain, ClientResult, dec_hook=_histogram)
 
 
+_MOST = ("last_due_s", "lateness_max_ns", "elapsed_s", "response_max_ns", "service_max_ns")  # of several the largest
+
+
 def merge_results(results: Iterable[ClientResult]) -> ClientResult:
     """Several clients that started together: sums, merged histograms, the largest of what is a maximum."""
     clients = list(results)
     ops: dict[Op, list[OpResult]] = {}
-    differences: dict[tuple[Op, int, int], int] = {}
+    differences: Counter[tuple[Op, int, int]] = Counter()
     for one in clients:
         for op, of_op in one.ops.items():
             ops.setdefault(op, []).append(of_op)
         for d in one.differences:
-            key = (d.op, d.expected, d.found)
-            differences[key] = differences.get(key, 0) + d.calls
+            differences[d.op, d.expected, d.found] += d.calls
     return ClientResult(
-        clients=sum(one.clients for one in clients),
-        ops={op: _merged_op(ops[op]) for op in sorted(ops)},
-        differences=tuple(
-            Difference(op=o, expected=e, found=f, calls=n) for (o, e, f), n in sorted(differences.items())
-        ),
-        by_second=_summed(one.by_second for one in clients),
-        due_by_second=_summed(one.due_by_second for one in clients),
-        last_due_s=max((one.last_due_s for one in clients), default=0.0),
-        lateness_max_ns=max((one.lateness_max_ns for one in clients), default=0),
-        waited_s=sum(one.waited_s for one in clients),
-        cpu_s=sum(one.cpu_s for one in clients),
-        elapsed_s=max((one.elapsed_s for one in clients), default=0.0),
-        unrecorded_opens=sum(one.unrecorded_opens for one in clients),
+        **{
+            "ops": {op: OpResult(**{name: _joined(name, ops[op]) for name in _names(OpResult)}) for op in sorted(ops)},
+            "differences": _differences(differences),
+            **{name: _joined(name, clients) for name in _names(ClientResult) if name not in ("ops", "differences")},
+        }
     )
 
 
-def _summed(clients: Iterable[tuple[int, ...]]) -> tuple[int, ...]:
-    return tuple(map(sum, zip_longest(*clients, fillvalue=0)))
+def _names(kind: type[Any]) -> Iterable[str]:
+    return (field.name for field in fields(kind))
 
 
-def _merged_op(op_results: list[OpResult]) -> OpResult:
-    return OpResult(
-        calls=sum(one.calls for one in op_results),
-        errors=sum(one.errors for one in op_results),
-        bytes=sum(one.bytes for one in op_results),
-        response=merged(one.response for one in op_results),
-        service=merged(one.service for one in op_results),
-        response_max_ns=max(one.response_max_ns for one in op_results),
-        service_max_ns=max(one.service_max_ns for one in op_results),
-        response_total_ns=sum(one.response_total_ns for one in op_results),
-        service_total_ns=sum(one.service_total_ns for one in op_results),
-    )
+def _joined(name: str, several: Sequence[Any]) -> Any:
+    values = [getattr(one, name) for one in several]
+    if name in _MOST:
+        return max(values, default=0)
+    if name in ("response", "service"):
+        return merged(values)
+    return tuple(map(sum, zip_longest(*values, fillvalue=0))) if name.endswith("by_second") else sum(values)
+
+
+def _differences(counted: Mapping[tuple[Op, int, int], int]) -> tuple[Difference, ...]:
+    return tuple(Difference(op=o, expected=e, found=f, calls=n) for (o, e, f), n in sorted(counted.items()))
 
 
 def _pairs(histogram: Histogram) -> list[list[int]]:
@@ -194,7 +188,7 @@ class ReplayCounters:
         self._errors = [0] * (_OPS + 1)
         self._ended, self._due = _Seconds(), _Seconds()
         self.last_due_ns = 0  # the last intended start, since `start_ns`
-        self.different: dict[tuple[Op, int, int], int] = {}
+        self.different: Counter[tuple[Op, int, int]] = Counter()
         self.lateness_max_ns = 0
 
     def add_block(
@@ -228,8 +222,7 @@ class ReplayCounters:
 
     def differs(self, op: Op, expected: int, found: int) -> None:
         """A call ended otherwise than expected."""
-        key = (op, expected, found)
-        self.different[key] = self.different.get(key, 0) + 1
+        self.different[op, expected, found] += 1
 
     def ops(self) -> dict[Op, OpResult]:
         """By op, those that were called."""
@@ -251,10 +244,7 @@ class ReplayCounters:
         return out
 
     def differences(self) -> tuple[Difference, ...]:
-        return tuple(
-            Difference(op=op, expected=expected, found=found, calls=calls)
-            for (op, expected, found), calls in sorted(self.different.items())
-        )
+        return _differences(self.different)
 
     def by_second(self) -> tuple[int, ...]:
         """Calls that ended in each second."""

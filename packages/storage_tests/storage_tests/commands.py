@@ -202,7 +202,7 @@ def _describe_all(context: CommandContext, test: Test) -> None:
 
 
 def _described(name: str, test: Test) -> dict[str, Any]:
-    from storage_tests.profile import Targets, profile_named, settings_of
+    from storage_tests.profile import Targets, plain, profile_named, settings_of
 
     kind = profile_named(name)
     settings = settings_of(kind, test.given, small=test.small)
@@ -216,14 +216,10 @@ def _described(name: str, test: Test) -> dict[str, Any]:
         "needs": kind.needs,
         "room": {"bytes": room.bytes, "files": room.files, "seconds": room.seconds},
         "settings": [
-            {"name": key, "value": _plain(values[key]), "about": field.description or ""}
+            {"name": key, "value": plain(values[key]), "about": field.description or ""}
             for key, field in kind.settings_type.model_fields.items()
         ],
     }
-
-
-def _plain(value: Any) -> str:
-    return ",".join(map(str, value)) if isinstance(value, list) else str(value)
 
 
 def _carry_out(context: CommandContext, settings: Settings, profile: Profile[Any], test: Test) -> None:

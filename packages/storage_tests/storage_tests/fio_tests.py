@@ -216,8 +216,7 @@ class Block(FioTest[BlockSettings]):
         base = BlockLoad(_SEARCHED, len(self.targets.paths), 4, 1)
         search = Search(base=base.values(), axis="outstanding", figure="mean_us", bound=self.settings.most_ms * 1000,
                         most=self.settings.most_outstanding)  # fmt: skip
-        figure = next(one for one in self.ABOUT.figures if one.name == search.figure)
-        return Cases(self.axis, self.points(), repeats=repeats, seed=seed, search=search, base=base, figure=figure)
+        return Cases(self.axis, self.points(), repeats=repeats, seed=seed, search=search, about=self.ABOUT)
 
     def room(self) -> Room:
         """Every path has the same."""

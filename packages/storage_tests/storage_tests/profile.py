@@ -268,6 +268,11 @@ def settings_of(kind: type[Profile[Any]], given: Sequence[str], *, small: bool) 
     return _validated(kind, values)
 
 
+def plain(value: Any) -> str:
+    """A setting as it is written: a list by commas."""
+    return ",".join(map(str, value)) if isinstance(value, list) else str(value)
+
+
 def _parsed(value: str, annotation: Any) -> Any:
     """A list by commas where the setting is one; numbers and sizes are pydantic's."""
     return (

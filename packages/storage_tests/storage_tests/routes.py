@@ -14,7 +14,7 @@ from core.document import TEXT, Document
 from core.settings import Settings
 from storage_tests.orders import ProfileOrder
 from storage_tests.profile import Targets as Places
-from storage_tests.profile import made, profiles, refuse_filer, refuse_room, settings_of
+from storage_tests.profile import made, plain, profiles, refuse_filer, refuse_room, settings_of
 from web.api.actions import at_field
 from web.api.models.common import responses
 from web.api.needs import Context
@@ -94,14 +94,10 @@ def _profile(name: str) -> ProfileRow:
         needs=kind.needs,
         takes_paths=kind.takes_paths,
         settings=[
-            SettingRow(name=key, value=_plain(usual[key]), small=_plain(small[key]), about=field.description or "")
+            SettingRow(name=key, value=plain(usual[key]), small=plain(small[key]), about=field.description or "")
             for key, field in kind.settings_type.model_fields.items()
         ],
     )
-
-
-def _plain(value: Any) -> str:
-    return ",".join(map(str, value)) if isinstance(value, list) else str(value)
 
 
 def _arguments(context: WebContext, order: Any) -> list[str]:

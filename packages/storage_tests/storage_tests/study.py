@@ -179,8 +179,8 @@ class Running:
     awaited; None: they are on this host."""
 
     clock: Clock
-    say: Callable[[str], None]
-    tell: Callable[[str], None]  # takes the current activity, for the live line
+    say: Callable[[str], None] = lambda _line: None
+    tell: Callable[[str], None] = lambda _line: None  # takes the current activity, for the live line
     sessions: Sequence[float] = ()  # when commands worked on it, this one last
     live: Live | None = None
     env: Mapping[str, str] | None = None

@@ -172,13 +172,13 @@ def is_whole(value: str) -> bool:
 
 def number_text(value: str, shown: str, start: datetime) -> str:
     """Return a stored number as text, in a cell for which `style_of` returned `shown`."""
-    if not shown and is_whole(value):
+    if not shown and value.isdecimal() and is_whole(value):
         return value
     try:
         number = float(value)
     except ValueError:
         return value
-    return number_shown(value, number, shown, start)
+    return number_shown(value, number, shown, start) if shown else _number_text(value, number, "", start)
 
 
 def _number_text(value: str, number: float, kind: str, start: datetime) -> str:

@@ -29,7 +29,7 @@ from storage_tests.null_server import null_endpoint
 from storage_tests.owner import Owner
 from storage_tests.profile import Targets, made, refuse_filer
 from storage_tests.stores import claimed_prefix
-from storage_tests.study import ProfileStudy
+from storage_tests.study import ProfileStudy, Running
 
 
 def studied(name: str, targets: Targets, given: list[str], place: Path, filer: str = "none") -> tuple[Result, Path]:
@@ -37,7 +37,7 @@ def studied(name: str, targets: Targets, given: list[str], place: Path, filer: s
     settings = Settings(storage=place / "storage", scratch=place / "scratch", filer=filer)
     profile = made(name, targets, given, small=True)
     profile.check()
-    study = ProfileStudy(profile, settings, SystemClock(), lambda _line: None, lambda _line: None)
+    study = ProfileStudy(profile, settings, Running(clock=SystemClock()))
     result, directory = conduct(study, profile.kind(1, seed=1))
     finish(result, directory)
     return result, directory

@@ -77,7 +77,7 @@ def test_the_matrix_has_a_map_of_every_operation(tmp_path: Path) -> None:
         run = point.repeats[0]
         assert isinstance(run, FioRun)
         assert set(run.ops) == set(OPS)
-        assert run.cut == ()
+        assert not any(one.cut for one in run.ops.values())
         assert cache_ratio(run) is not None
     for op in OPS:
         header, *rows = (directory / "series" / f"heat-{op}.csv").read_text().splitlines()

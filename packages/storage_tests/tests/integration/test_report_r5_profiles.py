@@ -18,16 +18,14 @@ from core.settings import Settings
 from experiments.package.check import check, finish
 from experiments.result.schema import Result
 from experiments.study import conduct
-from storage_tests.dedup import DedupResult
 from storage_tests.owner import MARKER, claimed
 from storage_tests.profile import Targets, made
-from storage_tests.study import ProfileStudy
+from storage_tests.study import ProfileStudy, Running
 from traces.model import MemoryTrace
 from traces.write import TraceWriter
 
 pytest.importorskip("replay")
 
-from replay.analysis import AnalysisResult
 
 ROOT = Path(__file__).parents[4]
 _DEADLINE_S = 120.0
@@ -40,7 +38,7 @@ def studied(name: str, paths: list[Path], given: list[str], place: Path) -> tupl
     settings = Settings(storage=place / "storage", scratch=place / "scratch")
     profile = made(name, Targets(paths=tuple(paths)), given, small=True)
     profile.check()
-    study = ProfileStudy(profile, settings, SystemClock(), lambda _line: None, lambda _line: None)
+    study = ProfileStudy(profile, settings, Running(clock=SystemClock()))
     result, directory = conduct(study, profile.kind(1, seed=1))
     finish(result, directory)
     assert check(directory).differences == ()
@@ -70,7 +68,7 @@ def test_dedup_writes_each_type_and_says_what_became_of_it(tmp_path: Path) -> No
         "stated=own=4",
     ]
     result, directory = studied("dedup", [tmp_path / "under test"], given, tmp_path)
-    assert isinstance(result, DedupResult)
+    assert result.workload == "dedup"
     runs = {point.at.data: point.repeats[0] for point in result.points}
     assert set(runs) == {"zeros", "own"}
     assert all(run.bytes == one.bytes for run in runs.values() for one in run.expected)
@@ -129,7 +127,7 @@ def test_a_trace_is_played_over_one_and_two_paths(tmp_path: Path) -> None:
     trace = _trace(tmp_path / "calls.edbtrace", reading_trace(streams=2, files=3))
     paths = [tmp_path / "one", tmp_path / "two"]
     result, directory = studied("analysis-replay", paths, [f"trace={trace}", "clients=4"], tmp_path)
-    assert isinstance(result, AnalysisResult)
+    assert result.workload == "analysis-replay"
     assert [(point.at.paths, point.at.clients) for point in result.points] == [(1, 4), (2, 4)]
     recorded = sum(len(stream) for stream in reading_trace(streams=2, files=3).streams)
     for point in result.points:

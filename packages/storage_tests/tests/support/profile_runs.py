@@ -15,7 +15,7 @@ from experiments.result.schema import Result
 from experiments.study import conduct
 from storage_tests.fio import MISSING
 from storage_tests.profile import Targets, made
-from storage_tests.study import ProfileStudy
+from storage_tests.study import ProfileStudy, Running
 
 
 def need_fio() -> None:
@@ -32,7 +32,7 @@ def carried_out(name: str, targets: Targets, given: list[str], place: Path) -> t
     settings = Settings(storage=place / "storage", scratch=place / "scratch")
     profile = made(name, targets, given, small=True)
     profile.check()
-    study = ProfileStudy(profile, settings, SystemClock(), lambda _line: None, lambda _line: None)
+    study = ProfileStudy(profile, settings, Running(clock=SystemClock()))
     result, directory = conduct(study, profile.kind(1, seed=1))
     finish(result, directory)
     return result, directory

@@ -44,7 +44,7 @@ class Workbook:
         self.strings: list[str] = []
         self.styles = Styles()
         self._shown: dict[str, str] = {}
-        self._looks: dict[str, tuple[str, str, str]] = {}
+        self.looks: dict[str, tuple[str, str, str]] = {}  # those of `look`
         self.start = datetime(1899, 12, 30)
         self.sheets: list[tuple[str, str]] = [("", name) for name in package.having(*_SHEETS)]
         self.said: dict[str, None] = {}  # lines of the workbook's own words, each once
@@ -80,13 +80,13 @@ class Workbook:
     def look(self, attributes: str) -> tuple[str, str, str]:
         """Return, from a plain cell's attributes, its type (`w` for a number that is shown unchanged if it is whole),
         the number of its format, and how cells of that format show numbers."""
-        known = self._looks.get(attributes)
+        known = self.looks.get(attributes)
         if known is None:
             kind, style = plain.look(attributes)
-            if len(self._looks) >= _LOOKS:
-                self._looks.clear()
+            if len(self.looks) >= _LOOKS:
+                self.looks.clear()
             kind, shown = self.kind(kind, style), self.shown(style)
-            known = self._looks[attributes] = "w" if kind == "n" and whole_as_it_is(shown) else kind, style, shown
+            known = self.looks[attributes] = "w" if kind == "n" and whole_as_it_is(shown) else kind, style, shown
         return known
 
     def kind(self, kind: str, style: str) -> str:
@@ -171,7 +171,11 @@ def lines(package: Package, name: str, title: str, book: Workbook) -> Iterator[s
     told: set[str] = set()
     around = plain.Around(package.pieces(name))
     for row in plain.rows(around):
-        yield from _row(_plain_cells(row, book))
+        if texts := _plain_row(row, book):
+            if sum(map(len, texts)) > _ROW_CHARACTERS:
+                yield from _row(texts)
+            else:
+                yield "\t".join(texts)
     for element in elements(around.pieces(), "row", "headerFooter", "dataValidation", *_ASIDE):
         name = local(element)
         if name == "row":
@@ -249,32 +253,37 @@ def _with_formula(formula: str, kind: str, value: str, shown: str, book: Workboo
     return " ".join(filter(None, (shown, *(text.replace('""', '"') for text in found if text != shown))))
 
 
-def _plain_cells(cells: Sequence[plain.Cell], book: Workbook) -> Iterator[str]:
-    """The same for cells that were parsed without a tree. The two most frequent kinds come first, because this is most
-    of a workbook's time."""
-    strings, look, start = book.strings, book.look, book.start
+def _plain_row(cells: Sequence[plain.Cell], book: Workbook) -> list[str]:
+    """What the cells of a row show that were parsed without a tree, empty ones left out. A loop without calls for the most frequent
+    kinds, because this is most of a workbook's time."""
+    strings, looks, start = book.strings, book.looks, book.start
     several = len(strings)
+    out: list[str] = []
     for _, attributes, formula, value, string in cells:
         if formula and (not value or value in _NO_RESULT or "HYPERLINK(" in formula):
-            kind, style, _ = look(attributes)
+            kind, style, _ = book.look(attributes)
             value = plain.plain(value or string)
             text = _shown("n" if kind == "w" else kind, style, value, book) if value else ""
-            yield _with_formula(plain.plain(formula), kind, value, text, book)
+            text = _with_formula(plain.plain(formula), kind, value, text, book)
+        elif not (value or string):
             continue
-        if not (value or string):
-            continue
-        kind, style, shown = look(attributes)
-        if kind == "s" and value.isdecimal() and len(value) < 10:
-            if (at := int(value)) < several:
-                yield strings[at]
-            else:
-                book.lost += 1
-        elif kind == "w" and is_whole(value):
-            yield value
-        elif kind in ("w", "n"):
-            yield number_text(plain.plain(value or string), shown, start)
         else:
-            yield _shown(kind, style, plain.plain(value or string), book)
+            kind, style, shown = looks.get(attributes) or book.look(attributes)
+            if kind == "s" and value.isdecimal() and len(value) < 10:
+                if (at := int(value)) < several:
+                    text = strings[at]
+                else:
+                    book.lost += 1
+                    continue
+            elif kind == "w" and value.isdecimal() and is_whole(value):
+                text = value
+            elif kind in ("w", "n"):
+                text = number_text(plain.plain(value or string), shown, start)
+            else:
+                text = _shown(kind, style, plain.plain(value or string), book)
+        if text:
+            out.append(text)
+    return out
 
 
 def _shown(kind: str, style: str, value: str, book: Workbook) -> str:
