@@ -55,7 +55,9 @@ class Bound:
             return Outcome(bound=self.text, name=self.name, value=None, shown="not measured", at="", failed=True)
         worst = max if self.sign[0] == ">" else min
         at, value = worst(values, key=lambda one: one[1])
-        shown = f"{value / units_of(self.name).get(self.unit, 1.0):,.4g}{self.unit and ' '}{self.unit}"
+        of_unit = value / units_of(self.name).get(self.unit, 1.0)
+        number = f"{of_unit:,.0f}" if abs(of_unit) >= 1_000 else f"{of_unit:.4g}"
+        shown = f"{number}{self.unit and ' '}{self.unit}"
         failed = _SIGNS[self.sign](value, self.limit)
         return Outcome(bound=self.text, name=self.name, value=value, shown=shown, at=at, failed=failed)
 

@@ -65,6 +65,7 @@ def test_the_worst_value_decides() -> None:
     worst = above.outcome([("1 worker", 3_000.0), ("4 workers", 31_200.0)])
     assert worst.line == "FAILED p99.read>20ms: 31.2 ms at 4 workers"
     assert below.outcome([("1 worker", 900.0), ("4 workers", 401.0)]).line == "passed gb_per_hour<400: 401 at 4 workers"
+    assert above.outcome([("", 16_520_000.0)]).shown == "16,520 ms"
     assert exact.outcome([("", 5.0)]).failed
     assert not exact.outcome([("", 4.0)]).failed
     assert above.outcome([]).line == "FAILED p99.read>20ms: not measured"
