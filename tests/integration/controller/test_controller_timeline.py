@@ -90,9 +90,9 @@ def test_an_increment_is_the_end_of_the_whole(handle: JobHandle) -> None:
 
 
 def test_a_long_run_is_drawn_from_fewer_points(handle: JobHandle) -> None:
-    found = read_timeline([handle], points=2).to_json()
+    found = read_timeline([handle], points=1).to_json()
     assert found["step_s"] > 1
-    assert len(found["t"]) <= 2
+    assert len(found["t"]) == 1
     assert found["totals"] == read_timeline([handle]).to_json()["totals"]
 
 
@@ -287,7 +287,7 @@ def test_a_worker_that_left_before_the_end(conn: Connection, handle: JobHandle) 
     """
     conn.exec_driver_sql(early, {"job": handle.id})
     (said,) = disturbances(conn, handle.id)
-    (name,) = conn.exec_driver_sql("SELECT name FROM worker").scalars()
+    (name,) = conn.exec_driver_sql("SELECT DISTINCT worker FROM task WHERE job = %(job)s", {"job": handle.id}).scalars()
     assert f"{name} (0.0 s before it) left before its end" in said
     conn.exec_driver_sql("UPDATE job SET first_claim_at = finished_at - interval '1 min'")
     conn.exec_driver_sql("UPDATE worker SET stopped_at = NULL, seen_at = j.finished_at - interval '12 s' FROM job j")

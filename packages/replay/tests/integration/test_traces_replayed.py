@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 _ROOT = Path(__file__).parents[4]
-_LOGS = _ROOT / "tests" / "support" / "replays" / "strace_logs"
+_LOGS = Path(__file__).parents[1] / "support" / "strace_logs"
 # In a process of its own, because the clients are forked, and whoever runs tests may have threads.
 _PROGRAM = """
 import json, sys
