@@ -119,7 +119,9 @@ def test_twice_of_what_is_scarce_gains_most(what: str, small: Plan) -> None:
     }
     assert max(gains, key=lambda name: gains[name]) == what
     assert gains[what] > 1.4
-    assert min(gains.values()) > 0.95  # more slots: tasks are cut finer, and each publishes files of its own
+    slots = gains.pop("slots of a worker")
+    assert min(gains.values()) > 0.97
+    assert slots > 0.9  # tasks are cut finer for them, and each publishes files of its own
 
 
 def _result(plan: Plan, factor: float) -> dict[str, object]:
