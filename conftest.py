@@ -57,7 +57,7 @@ __all__ = [  # of tests/support
     "two_databases",
 ]
 
-# The same tree gives the same answer everywhere; `make test-search` looks for examples that nobody has seen yet.
+# The same tree gives the same answer everywhere; `make test-search` looks for examples that no run has seen yet.
 _UNHURRIED = hypothesis_settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])  # whatever else runs here
 hypothesis_settings.register_profile(
     "steady", _UNHURRIED, max_examples=60, derandomize=True, database=None, print_blob=True

@@ -163,9 +163,8 @@ def _run(corpus: Path, result: Path, files: int, slots: int, settle: bool) -> No
     if settle:
         run_point.Sampler = _Settling  # type: ignore[misc]
     cold.drop = lambda _, when: Drop.of(when, drop_pages([], everything=False))  # only the barrier of --cold is used
-    JobOptions.__init__.__kwdefaults__["batch_files"] = files
     Discovery.on_null = lambda *_: {}  # type: ignore[method-assign]  # no null baseline: half the time
-    sys.argv = ["edbench", "bench", "scale-up", "--corpus", str(corpus), "--workers", "1", "--slots", f"{slots}", "--repeats", "1", "-o", "json", "--output-file", str(result), *(["--cold"] if settle else [])]  # fmt: skip
+    sys.argv = ["edbench", "bench", "scale-up", "--corpus", str(corpus), "--workers", "1", "--slots", f"{slots}", "--batch-files", f"{files}", "--repeats", "1", "-o", "json", "--output-file", str(result), *(["--cold"] if settle else [])]  # fmt: skip
     sys.exit(main(sys.argv[1:], os.environ))
 
 

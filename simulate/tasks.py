@@ -51,10 +51,9 @@ class JobLoad:
     discovered_bytes: int
     options: JobOptions = field(default_factory=JobOptions)  # how its tasks are distributed
     client: str = ""
-    each_task: Mapping[Phase, Sequence[float]] = field(
-        default_factory=dict
-    )  # what a task demands of its own, whatever its items
-    each_slot: Mapping[Phase, Sequence[float]] = field(default_factory=dict)  # and a slot with its first one
+    # What a task demands of its own, whatever its items, and a slot with its first one.
+    each_task: Mapping[Phase, Sequence[float]] = field(default_factory=dict)
+    each_slot: Mapping[Phase, Sequence[float]] = field(default_factory=dict)
     at_s: float = 0.0  # when it comes, since the start or since the end of `after`
     after: int | None = None  # the job, by its place among all, that has to be over before
 

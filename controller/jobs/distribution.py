@@ -22,7 +22,7 @@ DEFAULT = "default"
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Metavar:
-    """What stands for an option's value in the help."""
+    """The placeholder of an option's value in the help."""
 
     metavar: str
 

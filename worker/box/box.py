@@ -409,7 +409,7 @@ def install(box: Box) -> None:
 
 
 def boxed(handler: Introduction, box: Box) -> Handler:
-    """What stands for this handler."""
+    """What identifies this handler."""
     return BoxedLeaf(handler, box) if handler.leaf else BoxedHandler(handler, box)
 
 

@@ -6,7 +6,7 @@
     [mounts]
     "nconnect=4" = ["/usr/local/sbin/mount-filer", "nconnect=4"]
 
-An order names one of the mounts. It carries no command and no option, and whoever may send orders can select only what the
+An order names one of the mounts. It carries no command and no option, and a sender of orders can select only what the
 host's operator has written down.
 """
 

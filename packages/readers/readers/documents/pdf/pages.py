@@ -101,7 +101,7 @@ class Pages:
         return Content((*texts, self._added(index, texts)) if drawn else texts, bare, played, mute, pictured)
 
     def _described(self, page: Page, text: str) -> Iterator[str]:
-        """What stands for pictures and passages of a page in the structure of the document (ISO 32000-1, 14.9.3, 14.9.4)."""
+        """The replacement texts of pictures and passages of a page in the structure of the document (ISO 32000-1, 14.9.3, 14.9.4)."""
         tree = raw.FPDF_StructTree_GetForPage(page) if self._describes else None
         if not tree:
             return

@@ -57,7 +57,7 @@ class RtfReader:
     _times: dict[int, int] = field(default_factory=dict)
     _owed: int = 0  # characters still to be dropped after a \u
     _high: int = 0  # first half of a surrogate pair
-    _held: list[str] = field(default_factory=list)  # what stands apart, until the word that it was met in ends
+    _held: list[str] = field(default_factory=list)  # texts kept apart until the word that it was met in ends
     _last: str = ""  # character of the text
     _star: bool = False
 
