@@ -460,9 +460,10 @@ class Clients:
             path = resolved(each, roots)
             if each.root == "evidence":
                 raise UsageError("evidence is not written to")
-            if each.root == "null" and not path.exists():
-                path.mkdir(parents=True)
-                self._own.append(path)
+            if each.root == "null":
+                with contextlib.suppress(FileExistsError):  # another member of this host may make it at the same time
+                    path.mkdir(parents=True)
+                    self._own.append(path)
             wait_for(path)
             paths.append(str(path))
         numbers = range(order.first, order.first + order.step * order.count, order.step)
