@@ -35,6 +35,7 @@ OWN = "own"  # the filer that the member was configured with
 MOST_DATABASES, MOST_WORKERS, MOST_SLOTS, MOST_CLIENTS = 64, 1_000, 4_096, 1_000
 CEILING_MODULE = "replay.local"  # what a host can replay at most
 CLIENTS_MODULE = "storage_tests.clients"  # a process of a storage test's clients
+OWNER_MODULE = "storage_tests.owner"  # directories that belong to a process
 RUN_DATABASE = re.compile(r"edbench_run_([0-9a-f]{16})_[0-9]{1,2}")
 
 Run = Annotated[str, Meta(pattern=r"\A[0-9a-f]{16}\Z")]
