@@ -11,11 +11,11 @@ MIB = 1 << 20
 # What /proc/self/cgroup has, and the files of the innermost group and of the one around it.
 VERSIONS = {
     "version 1": (
-        "5:blkio:/\n4:memory:/jobs/one\n1:cpu,cpuacct:/jobs/one\n0::/\n", "memory/jobs", "cpu/jobs",
+        "5:blkio:/\n4:memory:/jobs/one\n1:cpu,cpuacct:/jobs/one\n0::/", "memory/jobs", "cpu/jobs",
         {"limit": "memory.limit_in_bytes", "used": "memory.usage_in_bytes", "none": "9223372036854771712", "cache": "total_"},
     ),
     "version 2": (
-        "0::/jobs/one\n", "jobs", "jobs",
+        "0::/jobs/one", "jobs", "jobs",
         {"limit": "memory.max", "used": "memory.current", "none": "max", "cache": ""},
     ),
 }  # fmt: skip
