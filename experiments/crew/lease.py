@@ -53,17 +53,8 @@ class Leased:
         labels = list(dict.fromkeys(seat.host for seat in self.seats))
         return labels if len(labels) > 1 else []
 
-    def used(self, *, fresh: bool = False) -> tuple[float, float, float]:
-        """Time by the members' clocks, and the workers' CPU and run-queue seconds so far, as last reported or (`fresh`) as all
-        members report them after this call. Raises HostLost, BrokerFault."""
-        found = before = self._reported()
-        while fresh and found[0] < before[0] + BEAT_SECONDS * 0.9:
-            self.check()
-            time.sleep(BEAT_SECONDS / 10)
-            found = self._reported()
-        return found
-
-    def _reported(self) -> tuple[float, float, float]:
+    def used(self) -> tuple[float, float, float]:
+        """Time by the members' clocks, and the workers' CPU and run-queue seconds so far. Raises BrokerFault."""
         here = {hello.id: hello for hello in self._crew.present()}
         for member in self._members:
             hello = here.get(member.id)
@@ -72,6 +63,16 @@ class Leased:
         said = [hello.used for hello in self._latest.values()]
         at = sum(one.at for one in said) / len(said) if said else time.time()
         return at, sum(one.cpu_s for one in said), sum(one.waited_s for one in said)
+
+    def cpu_s(self) -> float:
+        """CPU seconds of the workers, as all members report them after this call. Raises HostLost, BrokerFault."""
+        before, _, _ = self.used()
+        while True:
+            at, used, _ = self.used()
+            if at >= before + BEAT_SECONDS * 0.9:
+                return used
+            self.check()
+            time.sleep(BEAT_SECONDS / 10)
 
     def check(self) -> None:
         """What `Tended.check` is."""

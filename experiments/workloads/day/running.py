@@ -121,7 +121,7 @@ class Running:
     def _job(
         self, record: DayJob, kind: str, share: float, create: Callable[[], JobHandle], counted: bool
     ) -> Generator[Awaited, None, JobHandle]:
-        cpu = self._deployment.leased.used(fresh=True)[1] if counted else 0.0
+        cpu = self._deployment.leased.cpu_s() if counted else 0.0
         due = record.due_s if kind == JobType.DISCOVERY and not counted else self._now()
         made: Future[JobHandle] = self._pool.submit(create)
         yield made.done
@@ -130,7 +130,7 @@ class Running:
         yield lambda: self._states[handle.id].over
         del self._states[handle.id]
         ended = self._now()
-        used = self._deployment.leased.used(fresh=True)[1] - cpu if counted else None
+        used = self._deployment.leased.cpu_s() - cpu if counted else None
         job = dataclasses.replace(record, type=str(kind), due_s=due, ended_s=ended, share=share, cpu_s=used)
         self._steps.append((job, handle))
         return handle

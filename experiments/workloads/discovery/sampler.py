@@ -200,7 +200,7 @@ class Sampler:
             if time.monotonic() >= due:
                 due = max(due + SAMPLE_SECONDS, time.monotonic())
                 self._look()
-        self._look(last=True)
+        self._look()
 
     def _patience(self) -> float:
         return SAMPLE_SECONDS if self._hold is None or self._hold.over else _HELD_SECONDS
@@ -210,21 +210,18 @@ class Sampler:
             row = RUNS.queue_now(conn, job=job)
         return row.phase, row.pending, row.dispatched, row.running
 
-    def _look(self, *, last: bool = False) -> None:
-        now = time.time()
+    def _look(self) -> None:
         host = self._meter.host()
         if host is not None:
             self.samples.host.append((time.time(), *host))
         self.samples.serving.append((time.time(), self._meter.serving()))
         depth = [0, 0, 0]
         try:
-            at, cpu_s, waited_s = self._meter.workers(fresh=last)
-            # Workers report once a second: what they used until the end is in a later report, after which they do nothing.
-            self.samples.workers.append((min(at, now) if last else at, cpu_s, waited_s))
+            self.samples.workers.append(self._meter.workers())
             for database, job in self._jobs:
                 with database.transaction() as conn:
-                    seen = RUNS.activity_now(conn)
-                self.samples.activity.setdefault(database.name, []).append((seen.at, seen.commits, seen.rows))
+                    now = RUNS.activity_now(conn)
+                self.samples.activity.setdefault(database.name, []).append((now.at, now.commits, now.rows))
                 for place, tasks in enumerate(self._queue_of(database, job)[1:]):
                     depth[place] += tasks
         except DatabaseFault:

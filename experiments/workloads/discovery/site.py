@@ -59,9 +59,9 @@ class Meter:
     served: ServingMeter | None
     here: bool
 
-    def workers(self, *, fresh: bool = False) -> tuple[float, float, float]:
-        """When (seconds since the epoch), and the workers' CPU and run-queue seconds so far; `fresh`: as they are after this call."""
-        return self.leased.used(fresh=fresh)
+    def workers(self) -> tuple[float, float, float]:
+        """When (seconds since the epoch), and the workers' CPU and run-queue seconds so far."""
+        return self.leased.used()
 
     def host(self) -> tuple[float, float] | None:
         """CPU seconds that the workers' host was busy, and CPU seconds in all; None where it is another host."""

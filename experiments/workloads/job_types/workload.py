@@ -125,10 +125,10 @@ class JobTypes(Workload):
 
     def _observed(self, turn: Turn, leased: Leased, made: list[JobHandle]) -> TypeRun:
         at = cast(TypeLoad, turn.at)
-        started, cpu = self.clock.now(), leased.used(fresh=True)[1]
+        started, cpu = self.clock.now(), leased.cpu_s()
         made.append(self._discovery(turn.name) if at.type == JobType.DISCOVERY else self._production(at, turn.name))
         figures = self._run(made[0])
-        used = leased.used(fresh=True)[1] - cpu
+        used = leased.cpu_s() - cpu
         times, moved = figures.call_time, figures.calls
         elapsed = max(figures.elapsed_s, 0.001)
         cores = usable([seat.member for seat in leased.seats], "processors")
