@@ -97,7 +97,7 @@ class _Host:
 
     __slots__ = ("at", "busy", "cores", "ghz", "running", "served", "version")
 
-    def __init__(self, cores: int, ghz: float) -> None:
+    def __init__(self, cores: float, ghz: float) -> None:
         self.cores, self.ghz = cores, ghz
         self.running: list[tuple[float, int, _Slot]] = []  # by what was served to each when it is over
         self.served = 0.0  # GHz seconds, to each that runs all the time
