@@ -14,6 +14,7 @@ from importlib import import_module
 from queue import Empty
 from typing import Any
 
+import redis.utils
 from celery import Celery
 from celery.worker import WorkController, state
 from celery.worker.consumer import Consumer
@@ -50,6 +51,7 @@ def preload() -> None:
     """Before slots are forked: import what each would import by itself, which takes a tenth of a second of CPU time."""
     for module in _LATER:
         import_module(module)
+    redis.utils.get_lib_version()
 
 
 def _drain(consumer: Any, connection: Any, task_consumer: Any, blueprint: Any, _hub: Any, qos: Any, *_: Any) -> None:
