@@ -153,11 +153,25 @@ def migrate(database: Database) -> None:
                     transient=True,
                 )
             return  # a role that works with the tables and makes none
-        if current != known[-1]:
+        if current is None:
+            _make(conn, known[-1])
+        elif current != known[-1]:
             from sql.migrations.upgrade import upgrade  # brings Alembic, and nearly every start finds nothing to do
 
             upgrade(conn)
         renew_grants(conn)
+
+
+def _make(conn: Connection, revision: str) -> None:
+    """The tables of a fresh database, and its revision, as all migrations in turn make them: Alembic takes 0.15 s of CPU time."""
+    from sql.models import metadata
+
+    metadata.create_all(conn)
+    conn.exec_driver_sql(
+        f"CREATE TABLE IF NOT EXISTS {VERSION_TABLE}"
+        f" (version_num VARCHAR(32) NOT NULL, CONSTRAINT {VERSION_TABLE}_pkc PRIMARY KEY (version_num))"
+    )
+    conn.exec_driver_sql(f"INSERT INTO {VERSION_TABLE} VALUES (%(revision)s)", {"revision": revision})
 
 
 def _current(conn: Connection) -> str | None:
