@@ -47,12 +47,13 @@ def planted(tree: Path | None, size: int, places: Sequence[Path], arena: Arena) 
     first, *others = places
     if tree is None:
         from dataset_gen.corpus import generate_corpus
+        from dataset_gen.planning.files import SMALLEST_RAW
         from dataset_gen.profile import load_profile
 
         def progress(done: int, total: int) -> None:
             arena.tell(f"generates {done:,} of {total:,} bytes")
 
-        scale = size / load_profile(_REFERENCE).raw_bytes
+        scale = 1.01 * max(size, SMALLEST_RAW) / load_profile(_REFERENCE).raw_bytes
         generate_corpus(first, _REFERENCE, scale, _SEED, 1, progress)
         tree = first
     else:
