@@ -219,7 +219,7 @@ def test_no_value_is_taken_for_an_option() -> None:
         ("scale-up", {"filer_cache": "much"}, "filer_cache"),
         ("scale-up", {"workers": "0"}, "workers"),
         ("scale-up", {"axis": ["fsync=none"]}, "axis"),
-        ("scale-out", {"axis": ["protocol=3|4.2"]}, "setting"),
+        ("scale-out", {"axis": ["protocol=3|4.2"]}, "axis"),
         ("r1", {"workers": "30,10"}, "workers"),
         ("generate", {"profile": "/etc/passwd"}, "profile"),
         ("profile", {"profile": "dedup", "setting": ["reduce=touch /tmp/x"]}, "setting"),
