@@ -36,7 +36,6 @@ from core.crew import (
     MEMBERS,
     OF_MEMBER,
     ORDERS,
-    OWN,
     OWNER_MODULE,
     Act,
     Answer,
@@ -322,8 +321,6 @@ class Agent:
     def _filer(self, filer: Place | str) -> str:
         if isinstance(filer, Place):
             return str(resolved(filer, self._roots))
-        if filer == OWN:
-            return self._settings.filer
         if filer not in profile_names():
             raise UsageError(f"{filer!r} is no profile of an emulated filer")
         return filer

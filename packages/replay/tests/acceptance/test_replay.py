@@ -49,20 +49,22 @@ def _source(bench: Bench) -> Path:
     return bench.home / "source"
 
 
-def _levels(bench: Bench, trace: dict[str, Any]) -> None:
+def _levels(bench: Bench, trace: dict[str, Any], filer: Path) -> None:
     """Parts of the peak are offered as asked, whatever is achieved, by members that join with the file that the command writes, each
-    with a clone of the trace; the package tells it again from the clients' own words."""
+    with a clone of the trace, through the one emulated filer of this host; the package tells it again from the clients' own words."""
     found = bench.home / "levels.json"
     target = bench.storage / "target"  # what members of other hosts see
     target.mkdir()
-    options = ("--clients", "4", "--levels", "2", "-o", "json", "--output-file", str(found))
+    options = ("--clients", "4", "--levels", "2", "--filer", str(filer), "-o", "json", "--output-file", str(found))
     crew = ("--listen", "127.0.0.1", "--workers", "2")
     command = bench.start("trace", "replay", "--repeats", "1", trace["path"], "--path", str(target), *options, *crew)
     with _members(bench, command):
         page = bench.end(command).splitlines()[-1]
     result = json.loads(found.read_text())
     assert [host["name"] for host in result["conditions"]["hosts"]] == ["m1", "m2"]
-    assert all(run["null_calls"] == run["calls"] for point in result["points"] for run in point["repeats"])
+    for run in (run for point in result["points"] for run in point["repeats"]):
+        assert run["null_calls"] == run["calls"]
+        assert run["job"]["filer"]["stations"], "the members' calls went through it"
     assert list(target.iterdir()) == []
     top, half, whole = (point["repeats"][0] for point in result["points"])
     levels = result["levels"]
@@ -157,7 +159,7 @@ def test_a_job_is_recorded_and_replayed(bench: Bench, target: Path) -> None:
     compared = bench.ask("result", "compare", str(page.parent), str(page.parent / "result.json")).stdout
     assert "response p99" in compared
     assert "fewer" in compared  # than five repeats: no statement, folded in its cell
-    _levels(bench, trace)
+    _levels(bench, trace, quick)
 
 
 @pytest.mark.usefixtures("attached")
