@@ -184,7 +184,7 @@ def profiles(
         console.print(table(("profile", "raw at scale 1", "about"), rows, right=(1,), whole=(0,)))
         flush()
         return
-    from dataset_gen.describe import outline  # imports the writers of formats, which name the faults
+    from dataset_gen.planning.files import outline  # imports the writers of formats, which name the faults
 
     of = outline(load_profile(profile), scale)
     if context.document(of):

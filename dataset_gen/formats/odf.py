@@ -5,11 +5,11 @@ from __future__ import annotations
 import functools
 from dataclasses import dataclass, field
 
-from dataset_gen.formats.office.ooxml import split_size
-from dataset_gen.formats.text.plain import RecordPool, make_pool
+from dataset_gen.formats.ooxml import split_size
+from dataset_gen.formats.plain import RecordPool, make_pool
 from dataset_gen.made import Made, Order, Placed, branch
 from dataset_gen.material.text import prose
-from dataset_gen.packing.zip import ZipWriter
+from dataset_gen.packing import ZipWriter
 from dataset_gen.rng import Dice
 from readers.records import Kind
 

@@ -6,7 +6,7 @@ import functools
 import struct
 from collections.abc import Iterable
 
-from dataset_gen.formats.office import ole_package
+from dataset_gen.formats import ole_package
 from dataset_gen.made import Made, Order, branch
 from dataset_gen.material.text import prose
 from readers import cfb

@@ -16,7 +16,7 @@ from cryptography.hazmat.primitives.ciphers import Cipher
 from cryptography.hazmat.primitives.ciphers.algorithms import AES
 from cryptography.hazmat.primitives.ciphers.modes import ECB
 
-from dataset_gen.formats.office import doc, ole_package, ooxml, xlsx
+from dataset_gen.formats import doc, ole_package, ooxml
 from dataset_gen.made import Made, Order, branch
 from dataset_gen.material.text import prose
 from dataset_gen.rng import Dice
@@ -35,12 +35,12 @@ _FLAG_ENCRYPTED = 0x0100
 
 def encrypted_docx(order: Order) -> Made:
     """A Word document that cannot be read without the password."""
-    return _package(order, ooxml.build(replace(order, size=4000, terms=())), "encrypted_docx")
+    return _package(order, ooxml.build_docx(replace(order, size=4000, terms=())), "encrypted_docx")
 
 
 def encrypted_xlsx(order: Order) -> Made:
     """A workbook that cannot be read without the password."""
-    return _package(order, xlsx.build(replace(order, size=4000, terms=())), "encrypted_xlsx")
+    return _package(order, ooxml.build_xlsx(replace(order, size=4000, terms=())), "encrypted_xlsx")
 
 
 def _package(order: Order, made: Made, fault: str) -> Made:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import codecs
 import struct
 
-from dataset_gen.formats.office import ole_package
-from dataset_gen.formats.office.ooxml import split_size
+from dataset_gen.formats import ole_package
+from dataset_gen.formats.ooxml import split_size
 from dataset_gen.made import Made, Order, Placed, branch
 from dataset_gen.material.people import file_stem
 from dataset_gen.material.text import prose

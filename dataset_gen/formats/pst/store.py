@@ -14,7 +14,7 @@ import io
 from collections.abc import Callable, Iterable
 from typing import IO
 
-from dataset_gen.formats.mail.eml import EPOCH, Letter, formed, single
+from dataset_gen.formats.eml import EPOCH, Letter, formed, single
 from dataset_gen.formats.pst.message import Extras
 from dataset_gen.formats.pst.writer import PstWriter
 from dataset_gen.made import Made, Order, Placed, Truth, content_of

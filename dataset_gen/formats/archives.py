@@ -1,4 +1,4 @@
-"""Archives: zip, tar, tar.gz and gz, with what archives usually contain."""
+"""Archives: zip, tar, tar.gz, gz and 7z, with what archives usually contain."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ import struct
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
-from dataset_gen.formats.mail import eml
+from dataset_gen.formats import eml
 from dataset_gen.made import Made, Order, Placed, branch
 from dataset_gen.material.people import file_stem, folder
-from dataset_gen.packing.zip import ZipWriter, crc32, deflated
+from dataset_gen.packing import SevenZipWriter, ZipWriter, crc32, deflated
 from readers.records import Kind
 
 EXTENSIONS = {"tgz": "tar.gz", "zip_mail": "zip", "tnef": "dat"}
@@ -154,7 +154,7 @@ _ZIP_IN_MAIL = 0.15
 _STORE = 0.06
 
 
-def build(order: Order) -> Made:
+def build_zip_mail(order: Order) -> Made:
     """A zip of loose messages, by folders; one message in seven carries a zip, so that there is zip in mail in zip."""
     dice = order.dice
     out = ZipWriter(dos_time=dice.below(24) << 11, dos_date=0x4E21 + (dice.below(8) << 9))
@@ -185,3 +185,68 @@ def _message(order: Order, number: int, left: int) -> Made:
         inner = order.child("zip", _MOST + number, min(left // 2, 400_000))
         letter = replace(letter, attachments=((f"{file_stem(dice)[:60]}.zip", inner),))
     return eml.write(letter, crlf=True)
+
+
+SEVENZ = "application/x-7z-compressed"
+_7Z_BLOCK = 8_000_000  # bytes of files in a solid block
+_7Z_SAMPLE = 32_768  # bytes that show how well a file packs
+_7Z_EPOCH = 1_420_000_000
+
+
+class _Blocks:
+    """Gathers files until a block is full; a file's place in the header follows from its block."""
+
+    def __init__(self, out: SevenZipWriter) -> None:
+        self._out = out
+        self._waiting: dict[bool, list[tuple[str, Made]]] = {False: [], True: []}  # by: stored
+        self._bytes = {False: 0, True: 0}
+        self.written: list[tuple[str, Made]] = []  # files with bytes, in the order of the header
+        self.empty: list[tuple[str, Made]] = []
+
+    def put(self, path: str, made: Made) -> int:
+        """Take a file; its packed bytes, about."""
+        if not made.data:
+            self._out.add_empty(path)
+            self.empty.append((path, made))
+            return 0
+        store = stored_already(made.data)
+        self._waiting[store].append((path, made))
+        self._bytes[store] += len(made.data)
+        if self._bytes[store] >= _7Z_BLOCK:
+            self._flush(store)
+        if store:
+            return len(made.data)
+        sample = made.data[:_7Z_SAMPLE]
+        return len(deflated(sample)) * len(made.data) // len(sample)
+
+    def _flush(self, store: bool) -> None:
+        files = self._waiting[store]
+        if files:
+            self._out.add([path for path, _ in files], [made.data for _, made in files], store=store)
+            self.written += [(path, Made(b"", made.truth)) for path, made in files]
+        self._waiting[store], self._bytes[store] = [], 0
+
+    def finish(self) -> None:
+        """Write the blocks that are not full."""
+        self._flush(False)
+        self._flush(True)
+
+
+def build_7z(order: Order) -> Made:
+    """A 7z archive; one in three has directory entries."""
+    dice = order.dice
+    out = SevenZipWriter(mtime=_7Z_EPOCH + dice.below(250_000_000))
+    members = Members(order, order.size)
+    folders = 0
+    if dice.chance(0.33):
+        for name in filter(None, members.folders):
+            out.add_empty(f"{name}/")
+            folders += 1
+    blocks = _Blocks(out)
+    members.fill(blocks.put)
+    blocks.finish()
+    children = tuple(
+        Placed(name=path.encode(), ordinal=folders + position, kind=Kind.ARCHIVE_MEMBER, truth=made.truth)
+        for position, (path, made) in enumerate([*blocks.empty, *blocks.written])
+    )
+    return branch(out.finish(), SEVENZ, children=children, container=True, announced=len(children))

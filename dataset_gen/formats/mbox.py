@@ -6,7 +6,7 @@ import base64
 import hashlib
 from collections.abc import Callable, Iterable
 
-from dataset_gen.formats.mail.eml import Letter, from_line, single, write
+from dataset_gen.formats.eml import Letter, from_line, single, write
 from dataset_gen.made import Made, Order, Placed, Truth, branch, content_of
 from dataset_gen.material.people import Someone, everyone
 from dataset_gen.material.text import prose
