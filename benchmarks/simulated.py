@@ -17,7 +17,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from core.filer.load import load_filer
+from core.filer.model import load_filer
 from simulate.answer import calibrated
 from simulate.demands import Calibration, shipped
 from simulate.plan import Plan, contents_of_plain, plan_of

@@ -14,7 +14,7 @@ from cli.context import shared
 from cli.output import bytes_text, flush, table
 from cli.tree import Commands
 from core.errors import Interrupted, RunFailed, UsageError
-from core.options.tuning import MOST_SCALE
+from core.options import MOST_SCALE
 
 if TYPE_CHECKING:
     from rich.console import Console

@@ -15,16 +15,7 @@ from core.filer.emulation import open_arbiter
 from core.mounts import parse_mountinfo
 from core.operations import Op
 from core.settings import Settings
-from monitoring.filer.block import BlockSampler, boot_id, device_under, parse_diskstats, short_boot_id
-from monitoring.filer.wire import (
-    LineError,
-    Mountstats,
-    NfsMount,
-    OpCounts,
-    WireSampler,
-    parse_mountstats,
-    transport_line,
-)
+from monitoring.block import BlockSampler, boot_id, device_under, parse_diskstats, short_boot_id
 from monitoring.host_samplers import (
     HostSampling,
     HostTurn,
@@ -35,6 +26,7 @@ from monitoring.host_samplers import (
     space_of,
 )
 from monitoring.observations import BlockIo, EmulatedSampler, of_group, of_processes, parse_cgroup
+from monitoring.wire import LineError, Mountstats, NfsMount, OpCounts, WireSampler, parse_mountstats, transport_line
 
 RECORDINGS = Path(__file__).parent / "recordings"
 

@@ -9,11 +9,11 @@ from typing import Any
 
 from core.histogram import Histogram
 from core.operations import Op
+from monitoring import tally
 from monitoring.frames import CounterDelta
-from monitoring.metrics import tally
-from monitoring.metrics.catalogue import SPECS, WORDS, Collector, Metric, coarsened, cumulative, transactions
-from monitoring.metrics.tally import CallCounters, summed, transactions_at
+from monitoring.metrics import SPECS, WORDS, Collector, Metric, coarsened, cumulative, transactions
 from monitoring.observations import BLOCK, SPACE, WIRE, WORKER, Observation
+from monitoring.tally import CallCounters, summed, transactions_at
 
 # Metric → (key of the observation, unit: what one of it is in the metric's unit)
 _WORKER: Mapping[str, tuple[str, float]] = {

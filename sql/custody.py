@@ -76,10 +76,6 @@ def run_check(conn: Connection, check: str, job: uuid.UUID) -> None:
     QUERIES[f"verify_{check}"].run(conn, job=job)
 
 
-if TYPE_CHECKING:
-    from sqlalchemy import Connection
-
-
 class ActionRow(NamedTuple):
     """An operator action; `told` is the expected hash, `hashed` the text that it is over."""
 

@@ -20,7 +20,7 @@ from typing import TypeVar
 
 from core.filer.emulation import SERVED_WORDS
 from core.job_types import PHASES, PRODUCING_PHASES, FileKind, Phase
-from monitoring.metrics import catalogue
+from monitoring import metrics
 from readers.errors import ExceptionCode
 from readers.records import Kind, TextState
 from sql.findings import TaskResult
@@ -66,7 +66,7 @@ _TRANSACTIONS = _layout.words  # a histogram for each database
 
 def tally_bytes(databases: int) -> int:
     """Size of one slot's tally."""
-    return 8 * (_TRANSACTIONS + databases * catalogue.WORDS)
+    return 8 * (_TRANSACTIONS + databases * metrics.WORDS)
 
 
 def own_tally() -> CallCounters:
@@ -76,7 +76,7 @@ def own_tally() -> CallCounters:
 
 def transactions_at(database: int) -> int:
     """Where the histogram of a database (by number) begins."""
-    return _TRANSACTIONS + database * catalogue.WORDS
+    return _TRANSACTIONS + database * metrics.WORDS
 
 
 class CallCounters:
@@ -120,9 +120,9 @@ class CallCounters:
         """Where the slot's emulated filer counts."""
         return self._words[SERVED : SERVED + SERVED_WORDS]
 
-    def transaction_timer(self, database: int) -> catalogue.Timer:
+    def transaction_timer(self, database: int) -> metrics.Timer:
         """What counts the slot's transactions with a database."""
-        return catalogue.count_into(self._words, transactions_at(database))
+        return metrics.count_into(self._words, transactions_at(database))
 
     def read(self) -> list[int]:
         """Every word, with the time that a running task took so far."""

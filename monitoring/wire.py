@@ -23,7 +23,7 @@ from typing import Any
 
 from core.mounts import holding, read_mountinfo, unescaped
 from core.names import display_name
-from monitoring.filer.block import short_boot_id
+from monitoring.block import short_boot_id
 from monitoring.observations import WIRE, Observation
 
 

@@ -13,10 +13,11 @@ from datetime import UTC, datetime, tzinfo
 from typing import TYPE_CHECKING
 
 from core.errors import UsageError
-from core.options.choices import DEFAULT_ZONE
+from core.options import DEFAULT_ZONE
 
 if TYPE_CHECKING:
     from zoneinfo import ZoneInfo
+
 
 _TIME = re.compile(
     r"(\d{4}-\d\d-\d\dT\d\d:\d\d(?::\d\d)?)(\.\d+)?(?:(Z|[+-]\d\d:\d\d)|\[([^\[\]]+)\])?\Z", re.ASCII
