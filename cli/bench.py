@@ -303,8 +303,8 @@ def carry_out(
     from cli.progress import progress_display
     from cli.serve import site_page
     from controller.jobs.jobs import prepare_source
+    from core.dates import checked_zone
     from core.operations import NullRecorder
-    from core.options.dates import checked_zone
     from core.passwords import read_bank
     from core.records import JobOptions
     from core.storage.layer import Storage
@@ -368,7 +368,7 @@ def job_types(
     The command runs a job of each type over the same data in random order, for each number of workers. It reports calls and bytes
     per second, CPU time per item, and the share of time in storage calls. The last line is the path of the report.
     """
-    from core.options.dates import checked_zone
+    from core.dates import checked_zone
 
     context = shared(ctx)
     settings = with_options(context.settings(), storage=storage, slots=order.slots, engine=None, filer=order.filer)

@@ -37,7 +37,7 @@ from core.names import display_name
 from core.records import FilerChoice
 from core.settings import Settings
 from monitoring.aggregate import CallTotals, calls_by_op, calls_by_op_of_jobs
-from sql.faces.figures import FIGURES, Worker
+from sql.figures import FIGURES, Worker
 from sql.jobs import phase_elapsed
 from sql.workers import LIVE_SECONDS
 

@@ -20,7 +20,7 @@ from pathlib import Path
 
 from core.errors import StorageFault, UsageError
 from core.records import ReplayChoice
-from core.services.locks import FileLock
+from core.services.address import FileLock
 from replay.plan import ReplayPlan, plan_replay
 from replay.program import Program, compile_replay, open_program
 from replay.tree import Target

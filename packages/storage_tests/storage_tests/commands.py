@@ -20,7 +20,7 @@ from cli.output import await_answer, bytes_text, flush, table
 from cli.tree import Commands
 from controller.jobs.orders import DiscoveryOrder
 from core.errors import Interrupted, RunFailed, StorageFault, UsageError
-from core.options.tuning import MOST_SCALE
+from core.options import MOST_SCALE
 from experiments.result.steady import MIN_SECONDS
 from storage_tests.orders import ProfileOrder
 
