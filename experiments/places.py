@@ -16,7 +16,6 @@ from pathlib import Path
 from core.errors import Interrupted, StorageFault
 from core.services.place import Home, remove_data
 from core.settings import Settings
-from core.storage.sync import sync_file_system
 from experiments.workload import HostLost
 
 FOLDER = "experiments"
@@ -44,10 +43,9 @@ def fresh_place(settings: Settings, storage: Path, name: str) -> Iterator[Settin
     root = storage / FOLDER / name
     try:
         _make(root)
-        for directory in (root, settings.scratch):
-            sync_file_system(directory)  # a run does not pay for what was written before it
     except OSError as error:
         raise StorageFault(f"no place for a run in {root}: {error}", errno=error.errno or 0) from error
+    os.sync()
     with _removed(root):
         yield dataclasses.replace(settings, storage=root)
 
