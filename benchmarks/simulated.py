@@ -10,6 +10,7 @@ from __future__ import annotations
 import argparse
 import dataclasses
 import json
+import math
 import os
 import re
 import statistics
@@ -24,7 +25,7 @@ from typing import Any
 from core.filer.load import PROFILES, load_filer
 from core.filer.model import FilerModel
 from simulate.answer import calibrated
-from simulate.demands import Calibration, Demands, shipped
+from simulate.demands import WAIT, Calibration, Demands, shipped
 from simulate.plan import Plan, contents_of_plain, plan_of
 from simulate.simulation import Case, run_case
 from simulate.site import Host, emulated_site, load_site
@@ -34,6 +35,7 @@ _SLOTS = 2  # few, so that a small machine has cores for 8 workers
 _KNOWN = 2  # workers: more are predicted
 _PROFILE, _SCALE, _SEED = "reference", 0.002, 1
 _FULL_CHUNK = 33.0  # items, of R1 at full scale
+_WAITS = (0.0, 0.25, 0.5, 0.75, 1.0, 1.5, 2.0, 3.0)
 _DOUBLED, _AT = "titan", 4  # filer and workers of which resources are doubled
 
 
@@ -80,11 +82,26 @@ class Model:
 
 
 def model_of(filer: str, result: Mapping[str, Any], calibration: Calibration, plan: Plan) -> Model:
-    """From the points of a result that are known."""
+    """From the points of a result that are known. What slots wait for besides filer, cores and databases is as many times that of the
+    calibration as makes these points take what they took."""
     known = {**result, "points": [point for point in result["points"] if point["at"]["workers"] <= _KNOWN]}
     found = load_filer(filer)
     assert found is not None
-    return Model(plan=plan, demands=calibrated(calibration, known, plan, "the runs of 1 and 2 workers"), filer=found)
+    demands = calibrated(calibration, known, plan, "the runs of 1 and 2 workers")
+    models = [Model(plan=plan, demands=_waiting(demands, times), filer=found) for times in _WAITS]
+
+    def miss(model: Model) -> float:
+        counts = [point["at"]["workers"] for point in known["points"]]
+        return abs(sum(math.log(model.elapsed_s(workers) / _took(result, workers)[0]) for workers in counts))
+
+    return min(models, key=miss)
+
+
+def _waiting(demands: Demands, times: float) -> Demands:
+    def more(of: Mapping[str, Mapping[str, float]]) -> dict[str, dict[str, float]]:
+        return {phase: {**each, WAIT: each[WAIT] * times} for phase, each in of.items()}
+
+    return dataclasses.replace(demands, each_task=more(demands.each_task), each_slot=more(demands.each_slot))
 
 
 def _took(result: Mapping[str, Any], workers: int) -> tuple[float, float]:
