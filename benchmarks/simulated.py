@@ -12,7 +12,6 @@ import dataclasses
 import json
 import math
 import os
-import re
 import statistics
 import subprocess
 import sys
@@ -58,10 +57,13 @@ class Runs:
         return dict(json.loads(out.read_text(encoding="utf-8")))
 
     def twice(self, filer: str) -> Path:
-        """A file of the filer with twice the servers in each unit."""
-        text = (PROFILES / f"{filer}.toml").read_text(encoding="utf-8")
+        """A file of the filer with units and link that are twice as fast."""
         path = self._directory / f"{filer}-twice.toml"
-        path.write_text(re.sub(r"(?m)^servers = (\d+)", lambda found: f"servers = {2 * int(found[1])}", text))
+        text = (PROFILES / f"{filer}.toml").read_text(encoding="utf-8")
+        for line, other in ((f'name = "{filer}"', f'name = "{path.stem}"'), ("scale = 1.0", "scale = 0.5")):
+            assert text.count(line) == 1, line
+            text = text.replace(line, other)
+        path.write_text(text)
         return path
 
 
@@ -131,14 +133,14 @@ def sensitivity(runs: Runs, model: Model, result: Mapping[str, Any]) -> None:
     predicted = {
         "workers": model.elapsed_s(2 * _AT),
         "slots": model.elapsed_s(_AT, slots=2 * _SLOTS),
-        "units of the filer": more.elapsed_s(_AT),
+        "speed of the filer": more.elapsed_s(_AT),
         "cores": model.elapsed_s(_AT, hosts=(host,), worker_cores=2 * _CORES),
         "network": model.elapsed_s(_AT, bytes_per_s=2 * model.filer.link_bytes_per_s / model.filer.scale),
     }
     real = {
         "workers": result,
         "slots": runs.of(_DOUBLED, f"{_AT}", 2 * _SLOTS, f"{_DOUBLED}-slots"),
-        "units of the filer": runs.of(f"{twice}", f"{_AT}", name=f"{_DOUBLED}-twice"),
+        "speed of the filer": runs.of(f"{twice}", f"{_AT}", name=f"{_DOUBLED}-twice"),
     }
     simulated, took = model.elapsed_s(_AT), _took(result, _AT)[0]
     print(f"{_DOUBLED}, {_AT} workers, twice the …     simulated: times as fast   measured")
