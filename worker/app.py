@@ -53,7 +53,7 @@ def preload(broker_url: str | None) -> None:
     their application, where the broker is known."""
     for module in _LATER:
         import_module(module)
-    redis.utils.get_lib_version()
+    redis.utils.get_lib_version()  # type: ignore[no-untyped-call]
     if broker_url is not None:
         _slot_app(broker_url)
 

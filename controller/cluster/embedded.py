@@ -19,7 +19,7 @@ from core.errors import StorageFault, SystemFault
 from core.roles import QUEUE_MANAGER, WORKER
 from core.services.process import last_line, rotate, signal_group, spawn, trim
 from core.settings import Settings
-from monitoring.metrics.endpoint import Endpoint, read_endpoint
+from monitoring.metrics import Endpoint, read_endpoint
 
 AT_ONCE_SECONDS = 5.0  # a process that ends sooner than this after its start died at once
 DEATHS_ALLOWED = 5  # at once, in a row

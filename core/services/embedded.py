@@ -17,8 +17,7 @@ import core
 from core import errors
 from core.errors import BrokerFault, DatabaseFault, EdbenchError, SystemFault, UsageError
 from core.roles import WORKER
-from core.services.address import SUPERUSER, Addresses, ServerAddress, read_addresses
-from core.services.locks import FileLock, is_held, open_lock
+from core.services.address import SUPERUSER, Addresses, FileLock, ServerAddress, is_held, open_lock, read_addresses
 from core.services.place import Home, natural, postgres_place, scratch_error
 from core.services.postgres import connections_for
 from core.services.process import last_line, open_log, rotate

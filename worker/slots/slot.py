@@ -15,10 +15,10 @@ from pathlib import Path
 from types import FrameType
 
 from core.celery_app import goes_round, own_first, queues_of
+from core.dates import zone_named
 from core.errors import DatabaseFault
 from core.filer.emulation import emulated_filer
-from core.options.choices import DEFAULT_ZONE
-from core.options.dates import zone_named
+from core.options import DEFAULT_ZONE
 from core.settings import Settings
 from core.storage.layer import Storage
 from monitoring.live import LiveRecorder

@@ -16,8 +16,7 @@ from core.errors import DatabaseFault, UsageError
 from core.roles import QUEUE_MANAGER, WORKER
 from core.services import superuser_url
 from core.settings import Settings
-from sql.migrate import GRANTS, VERSION_TABLE, migrate, revisions
-from sql.migrations.upgrade import alembic_config, upgrade
+from sql.migrate import GRANTS, VERSION_TABLE, alembic_config, migrate, revisions, upgrade
 from sql.models import metadata
 from sql.session import Database
 
@@ -77,7 +76,7 @@ def test_a_newer_schema_is_refused(database: Database) -> None:
 
 def test_the_location_may_hold_a_percent_sign(monkeypatch: pytest.MonkeyPatch) -> None:
     """Promise: the checkout may lie at a path with spaces and percent signs."""
-    monkeypatch.setattr("sql.migrations.upgrade.MIGRATIONS", "/a b/100%/migrations")
+    monkeypatch.setattr("sql.migrate.MIGRATIONS", "/a b/100%/migrations")
     assert alembic_config().get_main_option("script_location") == "/a b/100%/migrations"
 
 

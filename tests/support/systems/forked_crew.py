@@ -23,7 +23,7 @@ from forked import Forker, appear_as, become, spawner
 import worker.crowd
 import worker.supervisor
 from controller.cluster import embedded
-from core.program.whole import begin
+from core.program import begin
 from experiments.workloads.discovery import sampler as serving
 from worker import app
 from worker.box import main as nursery_main
