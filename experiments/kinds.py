@@ -12,7 +12,7 @@ from typing import Any, Protocol, TypeVar
 
 from core.errors import UsageError
 from core.operations import Op
-from core.options.tuning import MOST_SECONDS
+from core.options import MOST_SECONDS
 from experiments.orders import LEAST_LEVELS, MOST_LEVELS
 from experiments.result.codec import decode
 from experiments.result.schema import At, Knee, Run, Tuning

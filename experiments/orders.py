@@ -14,8 +14,7 @@ from controller.jobs.distribution import Distribution
 from controller.jobs.orders import FailIf, Metavar
 from core.document import TEXT, Order
 from core.errors import UsageError
-from core.options.choices import DEFAULT_ZONE
-from core.options.tuning import MOST_SECONDS, MOST_SEED
+from core.options import DEFAULT_ZONE, MOST_SECONDS, MOST_SEED
 from core.settings import numbers
 from experiments.result.steady import MIN_SECONDS
 

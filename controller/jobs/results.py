@@ -37,7 +37,7 @@ from core.names import display_name
 from core.records import FilerChoice
 from core.settings import Settings
 from monitoring.aggregate import CallTotals, calls_by_op, calls_by_op_of_jobs
-from sql.faces.figures import FIGURES, Worker
+from sql.figures import FIGURES, Worker
 from sql.jobs import phase_elapsed
 from sql.workers import LIVE_SECONDS
 
@@ -193,8 +193,9 @@ def outcomes_of(selected: Jobs, settings: Settings) -> list[Outcome]:
 def bound_rows(selected: Jobs, settings: Settings) -> list[tuple[str, ...]]:
     """A row of `BOUND_COLUMNS` for each bound of a job or group; before it has ended nothing is measured."""
     outcomes = outcomes_of(selected, settings)
-    open_ = [(text, "when the job ends", "open") for text in _bounds(selected)]
-    return [(bound, measured, outcome) for bound, measured, _, outcome in (one.row for one in outcomes)] or open_
+    if not outcomes:
+        return [(text, "when the job ends", "open") for text in _bounds(selected)]
+    return [(bound, measured, outcome) for bound, measured, _, outcome in (one.row for one in outcomes)]
 
 
 def _bounds(selected: Jobs) -> tuple[str, ...]:
