@@ -20,13 +20,13 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from core.records import Limits
-from core.zstandard import zstd
 from dataset_gen.profile import load_profile
 from dataset_gen.workshop import Workshop, extension
 from readers.base import Handler, MemorySource
 from readers.errors import DocumentError
 from readers.identification.identify import identify
 from readers.registry import handler_for
+from traces.blocks import zstd
 
 LIMITS = Limits(expansion_floor=1_000_000, parse_bytes=2_000_000, text_characters=1_000_000)
 SECONDS = 5.0  # of CPU time, for files of a few KB; undamaged ones take milliseconds
