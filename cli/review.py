@@ -436,12 +436,13 @@ def terms(
         opened = partial(opened_index, settings=installed.settings)
         report = hit_report(installed.find_discovered(job).each, opened, listed.terms, custodian=custodian)
         if not context.document(report, csv_rows(report), CSV_FIELDS):
-            _show_report(context, report, custodians=custodians)
+            show_hits(context, report, custodians=custodians)
     if charset is None and not listed.charset.startswith("utf-8"):
         context.say(f"{file} was read as {listed.charset}; choose another charset with --charset")
 
 
-def _show_report(context: CommandContext, report: HitReport, *, custodians: bool) -> None:
+def show_hits(context: CommandContext, report: HitReport, *, custodians: bool) -> None:
+    """Print the table of a list of terms."""
     numbers = ("items", "with family", "families", "unique: items", "families")
     rows = list(_hit_rows(report, custodians))
     columns = ("line", "term", *(("custodian",) if custodians else ()), *numbers)
@@ -464,7 +465,9 @@ def _with_custodians(
 
 
 def _numbers(hits: Hits) -> tuple[int, ...]:
-    return tuple(getattr(hits, name) for name in type(hits).model_fields)
+    from controller.search.report import Hits  # as in `terms`
+
+    return tuple(getattr(hits, name) for name in Hits.model_fields)  # not those of its kinds
 
 
 @commands.add("tag", "edbench review tag last privileged 'sender:counsel OR \"attorney client\"' --families")
