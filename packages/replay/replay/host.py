@@ -45,7 +45,9 @@ class ReplayHost:
         try:
             path.mkdir(parents=True, exist_ok=True, mode=0o700)
         except OSError as error:
-            raise StorageFault(f"cannot make {path}: {error.strerror}; free memory", errno=error.errno or 0) from error
+            raise StorageFault(
+                f"cannot create {path}: {error.strerror}; free memory", errno=error.errno or 0
+            ) from error
         return path
 
     def program(self, trace: Path, choice: ReplayChoice, between: Callable[[], None]) -> Program:
@@ -97,7 +99,7 @@ def replay_host(scratch: Path, job: uuid.UUID) -> Iterator[ReplayHost]:
         lock = _enter(host.directory)
     except OSError as error:
         raise StorageFault(
-            f"cannot make {host.directory}: {error.strerror}; set EDBENCH_SCRATCH to a local directory that this user"
+            f"cannot create {host.directory}: {error.strerror}; set EDBENCH_SCRATCH to a local directory that this user"
             " may write",
             errno=error.errno or 0,
         ) from error
