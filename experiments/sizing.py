@@ -331,9 +331,9 @@ def _refusal(least: Sizing, profile: Profile) -> str:
     wish, took = least.wish, least.seconds
     hours = math.ceil(took / (1 - SPARE) / 360) / 10
     return (
-        f"not in {wish.hours:g} h: {size(least.needed_bytes)} discovered ({least.why}) with"
+        f"--hours {wish.hours:g} is too short: {size(least.needed_bytes)} discovered ({least.why}) with"
         f" {listed(map(str, least.workers))} workers and {many(wish.repeats, 'repeat')} take {duration(took)};"
-        f" give it {hours:g} h{_alone(least, profile)}{_smaller(least, profile)}"
+        f" use --hours {hours:g}{_alone(least, profile)}{_smaller(least, profile)}"
     )
 
 

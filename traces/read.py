@@ -83,7 +83,7 @@ class FileTrace:
     def _read_directory(self) -> Directory:
         begin = os.pread(self._fd, len(blocks.MAGIC), 0)
         if not begin.startswith(blocks.MAGIC_ANY):
-            raise UsageError(f"{self.path} is not a trace of edbench")
+            raise UsageError(f"{self.path} is not a trace of edbench; `edbench discover --trace` records one")
         if begin != blocks.MAGIC:
             version = begin[len(blocks.MAGIC_ANY) :].split(b"\n")[0].decode("ascii", "replace")
             raise UsageError(

@@ -65,7 +65,7 @@ def test_what_is_planned_will_be_neither_cached_nor_short_and_over_in_time(
 ) -> None:
     found = planned(Wish(client_memory=client, filer_cache=cache, hours=there), rates)
     if isinstance(found, str):
-        assert found.startswith(f"not in {there:g} h: ")
+        assert found.startswith(f"--hours {there:g} is too short: ")
         assert "\n" not in found
         return
     least_found = found.raw_bytes * REFERENCE.targets.expansion * (1 - MISSED)
@@ -83,7 +83,7 @@ def test_a_refusal_says_what_would_do(there: float) -> None:
     wish = Wish(client_memory=128 * GB, filer_cache=32 * GB, hours=there, workers=(1, 8), repeats=5)
     said = planned(wish, some_rates())
     assert isinstance(said, str)
-    more = re.search(r"give it ([0-9.]+) h", said)
+    more = re.search(r"use --hours ([0-9.]+)", said)
     assert more is not None
     assert float(more[1]) > there
     for changed in (float(more[1]), float(more[1]) * 1.001):
