@@ -79,7 +79,7 @@ os.environ.pop("PYTHONDONTWRITEBYTECODE", None)  # the commands under test would
 def pytest_collection() -> Generator[None, object, object]:
     """Half a million objects come while tests are collected, and stay to the end: they are not looked through again and again
     while they come, nor at each garbage collection afterwards, nor copied by what is forked. From then on cycles are looked
-    for among new objects as rarely as in every program of ours (core.program.whole)."""
+    for among new objects as rarely as in every program of ours (core.program)."""
     gc.disable()
     try:
         return (yield)

@@ -12,6 +12,7 @@ import typer
 from cli import options as opt
 from cli.automation import Automation
 from cli.context import CommandContext, shared, with_options
+from cli.experiment import Experiment
 from cli.output import await_answer, flush, table
 from cli.tree import Commands
 from controller.jobs.orders import DiscoveryOrder
@@ -20,6 +21,7 @@ from core.settings import Settings, parse_bytes
 from experiments.orders import (
     ALIKE,
     TUNED_ALIKE,
+    Axes,
     JobTypesOrder,
     KneePoints,
     R1Points,
@@ -37,19 +39,14 @@ if TYPE_CHECKING:
 
     from experiments.kinds import Kind, Stages
     from experiments.result.schema import Result
-    from experiments.workloads.discovery.observed import Array
+    from experiments.workloads.discovery.result import PointSpec
 
 commands = Commands()
 
 
-class Study(Automation, StudyOrder):
+class Study(Experiment, StudyOrder):
     """The options of these commands besides the points."""
 
-    listen: opt.Listen = None
-    wait: opt.Wait = None
-    array: opt.ArrayFile = None
-    array_map: opt.ArrayMapFile = None
-    array_offset: opt.ArrayOffset = 0.0
     passwords: opt.Passwords = None
     storage: opt.StorageRoot = None
     serve: opt.Serve = False
@@ -67,7 +64,7 @@ def scale_up(
 ) -> None:
     """Discover a corpus with more and more workers and compare.
 
-    Every run starts with new databases and an empty storage root, and has a null baseline (null storage in memory). Use 5 repeats
+    --axis and --mount-options vary other things as well: every combination is measured with each number of workers. Every run starts with new databases and an empty storage root, and has a null baseline (null storage in memory). Use 5 repeats
     or more; a point whose runs take less than 10 minutes is labelled SHORT. The last line is the path of the report.
     """
     from experiments.kinds import scale_up as kind
@@ -76,10 +73,10 @@ def scale_up(
     settings = _settings(ctx, study, order)
     base = PointSpec(1, 1, settings.slots)
     if points.stages is not None:
-        plan: Kind = given_stages(ctx, "workers", points.stages).on(base)
+        plan: Kind = given_stages(ctx, "workers", points.stages, "axis", "mount_options").on(base)
     else:
         counts, seed = opt.numbers(points.workers, "--workers"), opt.given_seed(points.seed)
-        plan = kind(base, counts, repeats=study.repeats, seed=seed)
+        plan = kind(_varied(base, points), counts, repeats=study.repeats, seed=seed)
     measured(shared(ctx), settings, corpus, plan, study, order)
 
 
@@ -104,7 +101,8 @@ def scale_out(
         raise UsageError("--shard and --source-copies exclude each other: no two jobs of a shard read the same file")
     settings = _settings(ctx, study, order)
     counts, seed = opt.numbers(points.databases, "--databases"), opt.given_seed(points.seed)
-    plan = kind(PointSpec(1, points.workers, settings.slots), counts, repeats=study.repeats, seed=seed)
+    bases = _varied(PointSpec(1, points.workers, settings.slots), points)
+    plan = kind(bases, counts, repeats=study.repeats, seed=seed)
     measured(shared(ctx), settings, corpus, plan, study, order, copies=points.source_copies)
 
 
@@ -222,6 +220,15 @@ def knee(
     measured(shared(ctx), settings, corpus, plan, study, order)
 
 
+def _varied(base: PointSpec, axes: Axes) -> list[PointSpec]:
+    """The load with every combination of the axes, or as it is. Raises UsageError."""
+    from experiments.workloads.discovery.setting import crossed
+
+    if axes.axis is None and axes.mount_options is None:
+        return [base]
+    return [dataclasses.replace(base, setting=setting) for setting in crossed(axes.axis or (), axes.mount_options)]
+
+
 def given_stages(ctx: typer.Context, axis: str, text: str, *others: str) -> Stages:
     """Those of --stages. Raises UsageError for options that it replaces: the axis, repeats, `others`."""
     from experiments.kinds import parse_stages
@@ -237,20 +244,6 @@ def _settings(ctx: typer.Context, study: Study, order: DiscoveryOrder) -> Settin
     settings = shared(ctx).settings()
     engine, filer = order.index_engine, order.filer
     return with_options(settings, storage=study.storage, slots=study.slots, engine=engine, filer=filer)
-
-
-def _array(context: CommandContext, study: Study) -> Array | None:
-    """Where the array's counters are; None where none are asked for. Raises UsageError."""
-    if study.array is None and study.array_map is None:
-        return None
-    from cli.counters import meaning
-    from controller.arrays.mapping import is_collected
-    from experiments.workloads.discovery.observed import Array
-
-    if study.array_map is None and study.array is not None and not is_collected(study.array):
-        raise UsageError("--array-map is missing: give a file that describes the columns", field="array_map")
-    mapping = meaning(study.array, study.array_map, None)
-    return Array(mapping=mapping, file=study.array, offset_s=study.array_offset, env=context.env)
 
 
 def measured(
@@ -310,12 +303,11 @@ def carry_out(
     from cli.progress import progress_display
     from cli.serve import site_page
     from controller.jobs.jobs import prepare_source
+    from core.dates import checked_zone
     from core.operations import NullRecorder
-    from core.options.dates import checked_zone
     from core.passwords import read_bank
     from core.records import JobOptions
     from core.storage.layer import Storage
-    from experiments.crew.system import Ways
     from experiments.study import conduct
     from experiments.workloads.discovery.run_point import Load
     from experiments.workloads.discovery.site import Site
@@ -325,7 +317,7 @@ def carry_out(
     bank = read_bank(study.passwords) if study.passwords else None
     cache = opt.declared_cache(study.filer_cache, settings)
     cap = None if study.null_memory is None else parse_bytes(study.null_memory, "--null-memory")
-    array = _array(context, study)
+    array = study.counters(context)
     await_answer(settings.storage, corpus)
     source = prepare_source(Storage(NullRecorder()), corpus)
     with progress_display(context.err) as display:
@@ -346,7 +338,7 @@ def carry_out(
             show=display.show,
             say=lambda line: context.err.print(line, markup=False),
         )
-        site = Site(settings, corpus.absolute(), context.env, load.say, Ways(listen=study.listen, wait=study.wait))
+        site = Site(settings, corpus.absolute(), context.env, load.say, study.ways)
         with site_page(context, site, settings, study.serve_port if study.serve else None):
             discovery = Discovery(
                 settings,
@@ -356,9 +348,8 @@ def carry_out(
                 filer_cache=cache,
                 null_cap=cap,
                 baseline=not study.no_baseline,
-                array=array,
             )
-            return conduct(discovery, plan, study.min_seconds, fail_if=study.fail_if or ())
+            return conduct(discovery, plan, study.min_seconds, fail_if=study.fail_if or (), array=array)
 
 
 @commands.add("job-types", "edbench bench job-types --corpus c --workers 2 --repeats 5")
@@ -367,10 +358,8 @@ def job_types(
     *,
     corpus: opt.Corpus,
     order: JobTypesOrder,
-    listen: opt.Listen = None,
-    wait: opt.Wait = None,
     storage: opt.StorageRoot = None,
-    automation: Automation,
+    experiment: Experiment,
 ) -> None:
     """Compare the load of the four types of jobs.
 
@@ -379,7 +368,7 @@ def job_types(
     The command runs a job of each type over the same data in random order, for each number of workers. It reports calls and bytes
     per second, CPU time per item, and the share of time in storage calls. The last line is the path of the report.
     """
-    from core.options.dates import checked_zone
+    from core.dates import checked_zone
 
     context = shared(ctx)
     settings = with_options(context.settings(), storage=storage, slots=order.slots, engine=None, filer=order.filer)
@@ -390,7 +379,6 @@ def job_types(
     from controller.jobs.jobs import prepare_source
     from core.operations import NullRecorder
     from core.storage.layer import Storage
-    from experiments.crew.system import Ways
     from experiments.kinds import Grid, checked
     from experiments.study import conduct
     from experiments.workloads.job_types import TypeLoad
@@ -407,10 +395,11 @@ def job_types(
             clock=context.clock,
             show=display.show,
             say=context.say,
-            ways=Ways(listen=listen, wait=wait),
+            ways=experiment.ways,
         )
         grid = Grid("sweep", "type", points, repeats=order.repeats, seed=opt.given_seed(order.seed))
         job_types = JobTypes(stage, source, corpus.absolute())
-        automation.begin(job_types.about.titled(grid.name))
-        result, directory = conduct(job_types, grid, order.min_seconds, fail_if=order.fail_if or ())
-    print_result(context, result, directory, automation)
+        experiment.begin(job_types.about.titled(grid.name))
+        array = experiment.counters(context)
+        result, directory = conduct(job_types, grid, order.min_seconds, fail_if=order.fail_if or (), array=array)
+    print_result(context, result, directory, experiment)

@@ -11,9 +11,9 @@ from cli import options as opt
 from cli.context import CommandContext, shared
 from cli.installation import installation
 from cli.tree import Commands, writable_file
+from core import texts
 from core.errors import UsageError
-from core.options import texts
-from core.options.tuning import MOST_SECONDS
+from core.options import MOST_SECONDS
 
 if TYPE_CHECKING:
     from controller.arrays.importing import Imported

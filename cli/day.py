@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from cli import options as opt
-from cli.automation import Automation
 from cli.bench import print_result
 from cli.context import shared, with_options
+from cli.experiment import Experiment
 from cli.output import await_answer, table
 from cli.tree import Commands
+from core import texts
 from core.errors import UsageError
-from core.options import texts
 from experiments.orders import DayOrder, day_loads
 
 if TYPE_CHECKING:
@@ -43,10 +43,8 @@ def day(
     order: DayOrder,
     schedule: ScheduleFile = None,
     from_: From = None,
-    listen: opt.Listen = None,
-    wait: opt.Wait = None,
     storage: opt.StorageRoot = None,
-    automation: Automation,
+    experiment: Experiment,
 ) -> None:
     """Find how many matters a day the storage carries.
 
@@ -64,7 +62,6 @@ def day(
     from core.operations import NullRecorder
     from core.records import JobOptions
     from core.storage.layer import Storage
-    from experiments.crew.system import Ways
     from experiments.study import conduct
     from experiments.workloads.day import searched
     from experiments.workloads.day.result import DayLoad
@@ -96,14 +93,15 @@ def day(
     with progress_display(context.err) as display:
         load = Load(options=JobOptions(), shard=False, copies=False, cold=False, env=context.env, clock=context.clock,
                     show=display.show, say=context.say)  # fmt: skip
-        site = Site(settings, corpus.absolute(), context.env, load.say, Ways(listen=listen, wait=wait))
+        site = Site(settings, corpus.absolute(), context.env, load.say, experiment.ways)
         workload = Day(
             *(settings, source, load, site), schedule=drawn, sources=sources, within=order.within, filer_cache=cache,
             predicted=None if prediction is None else dataclasses.asdict(prediction), baseline=not order.no_baseline,
         )  # fmt: skip
-        automation.begin(workload.about.titled(plan.name))
-        result, directory = conduct(workload, plan, order.min_seconds, fail_if=order.fail_if or ())
-    print_result(context, result, directory, automation, _show_tables)
+        experiment.begin(workload.about.titled(plan.name))
+        array = experiment.counters(context)
+        result, directory = conduct(workload, plan, order.min_seconds, fail_if=order.fail_if or (), array=array)
+    print_result(context, result, directory, experiment, _show_tables)
 
 
 def read_day(path: Path) -> DayResult:

@@ -13,8 +13,8 @@ from cli.context import shared, with_options
 from cli.installation import installation
 from cli.output import table
 from cli.tree import Commands
+from core import texts
 from core.errors import UsageError
-from core.options import texts
 
 commands = Commands()
 

@@ -8,8 +8,8 @@ from typing import Annotated
 
 import typer
 
-from core.options import texts
-from core.options.tuning import MOST_OFFSET, MOST_PASSWORDS, MOST_SECONDS
+from core import texts
+from core.options import MOST_OFFSET, MOST_PASSWORDS, MOST_SECONDS
 from core.settings import Settings, numbers, parse_bytes
 
 __all__ = ["numbers"]  # for the commands that know it from here
@@ -92,7 +92,7 @@ ArrayOffset = Annotated[
         metavar="SECONDS",
         min=-MOST_OFFSET,
         max=MOST_OFFSET,
-        help="Add SECONDS to the array's times: the database's clock minus it.",
+        help="Add SECONDS to the array's times: this host's clock minus it.",
     ),
 ]
 Serve = Annotated[bool, typer.Option("--serve", help="Serve the web UI on the loopback address during the run.")]

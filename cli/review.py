@@ -18,8 +18,8 @@ from cli.context import CommandContext, shared
 from cli.installation import Installation, installation
 from cli.output import bytes_text, harmless, table
 from cli.tree import Commands
+from core import texts
 from core.errors import UsageError
-from core.options import texts
 from readers.errors import ExceptionCode
 from readers.records import Kind, TextState
 
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from controller.search.found import FoundItem
     from controller.search.report import CustodianHits, HitReport, Hits
     from core.document import Document
-    from sql.faces.browse import WholeItem
+    from sql.browse import WholeItem
 
 commands = Commands()
 ANY_EXCEPTION = "any"  # in place of an exception's code

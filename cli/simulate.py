@@ -11,9 +11,9 @@ from cli import options as opt
 from cli.context import CommandContext, shared
 from cli.output import table
 from cli.tree import Commands
+from core import texts
 from core.errors import UsageError
-from core.filer.load import filer_help
-from core.options import texts
+from core.filer.model import filer_help
 
 if TYPE_CHECKING:
     from rich.console import Console

@@ -7,9 +7,9 @@ from typing import Annotated
 
 from pydantic import Field
 
+from core import texts
 from core.document import TEXT, Order
-from core.options import texts
-from core.options.tuning import MOST_SCALE, MOST_SEED
+from core.options import MOST_SCALE, MOST_SEED
 
 
 class CorpusOrder(Order):

@@ -27,10 +27,9 @@ def scratch_place(settings: Settings, name: str) -> Iterator[Settings]:
     at. Raises StorageFault when it cannot be made."""
     scratch = settings.scratch / FOLDER / name
     try:
-        for directory in (settings.scratch, settings.scratch / FOLDER, scratch):
-            directory.mkdir(parents=True, exist_ok=True)
-            if directory != settings.scratch:
-                directory.chmod(0o711)  # PostgreSQL's user has to pass through under root
+        _make(scratch)
+        for directory in (scratch.parent, scratch):
+            directory.chmod(0o711)  # PostgreSQL's user has to pass through under root
     except OSError as error:
         raise StorageFault(
             f"cannot create a directory for the experiment in {scratch}: {error}; set EDBENCH_SCRATCH",
@@ -46,7 +45,7 @@ def fresh_place(settings: Settings, storage: Path, name: str) -> Iterator[Settin
     cannot be made."""
     root = storage / FOLDER / name
     try:
-        root.mkdir(parents=True)
+        _make(root)
     except OSError as error:
         raise StorageFault(
             f"cannot create the storage root of a run, {root}: {error}", errno=error.errno or 0
@@ -54,6 +53,15 @@ def fresh_place(settings: Settings, storage: Path, name: str) -> Iterator[Settin
     os.sync()
     with _removed(root):
         yield dataclasses.replace(settings, storage=root)
+
+
+def _make(directory: Path) -> None:
+    """A new one, and what is missing above it, which another experiment removes at its end where it is empty. Raises OSError."""
+    for _ in range(9):
+        with contextlib.suppress(FileNotFoundError):
+            os.makedirs(directory)
+            return
+    os.makedirs(directory)
 
 
 @contextlib.contextmanager

@@ -3,21 +3,24 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
 import os
 import platform
 import socket
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 import psutil
 
 from core.mounts import mount_of, read_mounts, storage_label
+from monitoring.control_groups import ControlGroups
 
 _PROC = "/proc"
-_CGROUPS = Path("/sys/fs/cgroup")  # in a container its own group
-_QUOTA = (("cpu.max",), ("cpu/cpu.cfs_quota_us", "cpu/cpu.cfs_period_us"))  # of versions 2 and 1; no limit: "max", -1
+_GROUPS = ControlGroups()
+_QUOTA = (("cpu.max",), ("cpu.cfs_quota_us", "cpu.cfs_period_us"))  # of versions 2 and 1; no limit: "max", -1
 _NS = 1e9
+_TICKS = os.sysconf("SC_CLK_TCK")
 _TELLS = os.path.exists(f"{_PROC}/self/task/{os.getpid()}/children")  # the kernel, of children (CONFIG_PROC_CHILDREN)
 
 
@@ -26,14 +29,15 @@ def processors() -> int:
     return len(os.sched_getaffinity(0))
 
 
-def usable_processors(cgroups: Path = _CGROUPS) -> float:
-    """As `processors`, less where the control group limits CPU time: 1.5 with `docker run --cpus 1.5`."""
-    for file in _QUOTA:
+def usable_processors(groups: ControlGroups = _GROUPS) -> float:
+    """As `processors`, less where a control group limits CPU time: 1.5 with `docker run --cpus 1.5`."""
+    usable: float = processors()
+    for at, files in itertools.product(groups.of("cpu"), _QUOTA):
         with contextlib.suppress(OSError, ValueError):
-            quota, period = (int(word) for name in file for word in (cgroups / name).read_text().split())
+            quota, period = (int(word) for name in files for word in (at / name).read_text().split())
             if quota > 0:
-                return min(processors(), quota / period)
-    return processors()
+                usable = min(usable, quota / period)
+    return usable
 
 
 def capacities(parts: Iterable[Mapping[str, Any]], what: str, machine: str) -> dict[str, float]:
@@ -61,7 +65,7 @@ def host_seconds() -> tuple[float, float]:
 class WorkerMeter:
     """Adds up what all worker processes below one process have used, those included that have ended since.
 
-    The kernel counts for each thread; what a thread used after the last look before its end is missed.
+    What a process used after the last look before its end is missed, and so is what a thread waited after that.
     """
 
     def __init__(self, parent: int, but: Collection[int] = ()) -> None:
@@ -69,13 +73,18 @@ class WorkerMeter:
         self._parent, self._but = parent, frozenset(but)
         self._known: set[int] = set()
         self._seen: dict[tuple[int, str], tuple[int, int]] = {}  # (process, thread) → on a CPU, waiting, ns
+        self._used: dict[int, float] = {}  # by process: seconds on a CPU, with those of threads that have ended
 
     def read(self) -> tuple[float, float]:
         """Seconds on a CPU and seconds waiting for one, since the processes began."""
         for pid in self._workers():
+            exact = 0
             for thread, used in _threads(pid):
                 self._seen[pid, thread] = used
-        return sum(u[0] for u in self._seen.values()) / _NS, sum(u[1] for u in self._seen.values()) / _NS
+                exact += used[0]
+            # An index writer's threads last less long than the time between looks; the process counts them in steps of 10 ms.
+            self._used[pid] = max(self._used.get(pid, 0.0), exact / _NS, _process_s(pid))
+        return sum(self._used.values()), sum(waited for _, waited in self._seen.values()) / _NS
 
     def _workers(self) -> Iterator[int]:
         for pid in below(self._parent):
@@ -156,6 +165,15 @@ def _threads(pid: int) -> Iterator[tuple[str, tuple[int, int]]]:
             yield name, (int(fields[0]), int(fields[1]))
 
 
+def _process_s(pid: int) -> float:
+    """CPU seconds of a process with its threads, those included that have ended (proc_pid_stat(5)); 0 where it is gone."""
+    try:
+        fields = _read(f"{_PROC}/{pid}/stat").rpartition(")")[2].split()
+    except OSError:
+        return 0.0
+    return sum(map(int, fields[11:13])) / _TICKS
+
+
 _CPUINFO = Path("/proc/cpuinfo")
 _BOOT = Path("/proc/sys/kernel/random/boot_id")
 
@@ -199,13 +217,9 @@ def _lines(file: Path) -> list[str]:
         return []
 
 
-_LIMITS = (Path("/sys/fs/cgroup/memory.max"), Path("/sys/fs/cgroup/memory/memory.limit_in_bytes"))
-_USED = (Path("/sys/fs/cgroup/memory.current"), Path("/sys/fs/cgroup/memory/memory.usage_in_bytes"))
-
-
 def client_memory() -> int:
-    """Bytes that may cache files here: the machine's, or the control group's limit if that is less."""
-    total, limit = machine_memory(), _number(_LIMITS)
+    """Bytes that may cache files here: the machine's, or the limit of a control group if that is less."""
+    total, limit = machine_memory(), _GROUPS.memory_limit()
     return total if limit is None else min(total, limit)
 
 
@@ -216,16 +230,5 @@ def machine_memory() -> int:
 
 def free_memory() -> int:
     """Bytes that may still be taken without anything being pushed out."""
-    available = int(psutil.virtual_memory().available)
-    limit, used = _number(_LIMITS), _number(_USED)
-    return available if limit is None or used is None else min(available, max(0, limit - used))
-
-
-def _number(files: Sequence[Path]) -> int | None:
-    for file in files:
-        try:
-            text = file.read_text().strip()
-        except OSError:
-            continue
-        return int(text) if text.isdigit() else None  # "max": no limit
-    return None
+    available, left = int(psutil.virtual_memory().available), _GROUPS.memory_left()
+    return available if left is None else min(available, left)

@@ -14,11 +14,11 @@ from cli.context import CommandContext, shared, with_options
 from cli.installation import Installation, installation
 from cli.output import flush
 from cli.tree import Commands
+from core import texts
 from core.document import Order
 from core.errors import RunFailed, UsageError
-from core.filer.load import filer_help
+from core.filer.model import filer_help
 from core.job_types import JobType
-from core.options import texts
 from production.options import DAT_ENCODING, DPI, IMAGE_FORMAT, ProductionChoice
 
 if TYPE_CHECKING:

@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from cli import options as opt
-from cli.automation import Automation
 from cli.context import CommandContext, shared, with_options
+from cli.experiment import Experiment
 from cli.output import await_answer
 from cli.tree import Commands
+from core import texts
 from core.errors import UsageError
-from core.options import texts
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -238,11 +238,9 @@ def replay(
         bool, typer.Option("--not-empty", help="Accept a directory that is not empty; its files stay.")
     ] = False,
     keep: Annotated[bool, typer.Option("--keep", help="Keep the files that the replay creates.")] = False,
-    listen: opt.Listen = None,
-    wait: opt.Wait = None,
     storage: opt.StorageRoot = None,
     name: Annotated[str, typer.Option("--name", help=f"{texts.NAME}  [default: from the trace]")] = "",
-    automation: Automation,
+    experiment: Experiment,
 ) -> None:
     """Run the storage calls of a trace again.
 
@@ -279,15 +277,14 @@ def replay(
         order = order.model_copy(update={"clients": ",".join(map(str, stages.loads))})
     wish = wish_of(wanted, order, filers)
     check_paths(wanted.paths, not_empty=not_empty)
-    automation.begin("replay")
-    print_result(
-        context, *_replayed(context, settings, wanted, wish, listen, wait, order.workers), automation, show_fidelity
-    )
+    experiment.begin("replay")
+    replayed = _replayed(context, settings, wanted, wish, experiment, order.workers)
+    print_result(context, *replayed, experiment, show_fidelity)
 
 
 def filers_of(text: str | None, settings: Settings) -> tuple[str, ...]:
     """Each filer once, in the order asked for; raises UsageError."""
-    from core.filer.load import load_filer
+    from core.filer.model import load_filer
 
     if text is None:
         return (settings.filer,)
@@ -364,22 +361,26 @@ def wish_of(order: ReplayOrder, asked: ReplayStudyOrder, filers: tuple[str, ...]
 
 
 def _replayed(
-    context: CommandContext, settings: Settings, order: ReplayOrder, wish: Wish, listen: str | None, wait: float | None,
+    context: CommandContext,
+    settings: Settings,
+    order: ReplayOrder,
+    wish: Wish,
+    experiment: Experiment,
     workers: int | None,
-) -> tuple[Result, Path]:  # fmt: skip
+) -> tuple[Result, Path]:
     from cli.progress import PlainDisplay
-    from experiments.crew.system import Wanted, Ways, taken_system
+    from experiments.crew.system import Wanted, taken_system
     from experiments.study import conduct
     from replay.workload import Replays
 
     await_answer(*order.paths)
-    ways, show = Ways(listen=listen, wait=wait), PlainDisplay(context.err, _line).show
+    array, show = experiment.counters(context), PlainDisplay(context.err, _line).show
     wanted = Wanted(workers=workers or 1, databases=1, slots=max(wish.clients))
-    with taken_system(settings, context.env, order.paths[0], wanted, context.say, ways) as (system, _):
+    with taken_system(settings, context.env, order.paths[0], wanted, context.say, experiment.ways) as (system, _):
         many = workers or sum(member.workers for member in system.crew.present())
         replays = Replays(system, many, order, wish.filers, wish.bounds_us or (), context.clock, show, context.say)
         asked = wish.order
-        return conduct(replays, wish.kind(replays), asked.min_seconds, fail_if=asked.fail_if or ())
+        return conduct(replays, wish.kind(replays), asked.min_seconds, fail_if=asked.fail_if or (), array=array)
 
 
 def _line(snapshot: Snapshot) -> str:

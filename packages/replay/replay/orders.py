@@ -10,11 +10,11 @@ from typing import Annotated, NamedTuple
 from pydantic import Field
 
 from controller.jobs.orders import FailIf, Metavar
+from core import texts
 from core.document import TEXT, Order
 from core.errors import UsageError
-from core.filer.load import filer_help
-from core.options import texts
-from core.options.tuning import MOST_SEED
+from core.filer.model import filer_help
+from core.options import MOST_SEED
 from core.records import ReplayChoice
 from experiments.orders import (
     DEFAULT_REPEATS,

@@ -13,16 +13,16 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from cli import options as opt
-from cli.automation import Automation
 from cli.bench import Study, carry_out, print_result
 from cli.context import CommandContext, shared, with_options
+from cli.experiment import Experiment
 from cli.output import await_answer, bytes_text, flush, table
 from cli.tree import Commands
 from controller.jobs.orders import DiscoveryOrder
+from core import texts
 from core.document import Order
 from core.errors import Interrupted, RunFailed, StorageFault, UsageError
-from core.options import texts
-from core.options.tuning import MOST_SCALE
+from core.options import MOST_SCALE
 from experiments.result.steady import MIN_SECONDS
 from storage_tests.orders import ProfileOrder
 
@@ -93,15 +93,13 @@ class Where(Order):
     describe: Describe = False
 
 
-class Test(Automation, ProfileOrder, Where):
+class Test(Experiment, ProfileOrder, Where):
     """What is run, where and how; in the help, the options of the last base come first."""
 
     discovery: Package = None
     scale: Scale = None
     workers: Workers = None
     resume: Resume = False
-    listen: opt.Listen = None
-    wait: opt.Wait = None
     storage: opt.StorageRoot = None
     serve: opt.Serve = False
     serve_port: opt.ServePort = opt.PORT
@@ -239,7 +237,6 @@ def _carry_out(context: CommandContext, settings: Settings, profile: Profile[Any
 def studied(context: CommandContext, settings: Settings, profile: Profile[Any], test: Test) -> tuple[Result, Path]:
     """Raises what `conduct` does."""
     from cli.progress import live_line
-    from experiments.crew.system import Ways
     from experiments.study import begun, conduct, new_id
     from storage_tests.profile import refuse_filer, refuse_room
     from storage_tests.study import ProfileStudy, Running
@@ -248,7 +245,7 @@ def studied(context: CommandContext, settings: Settings, profile: Profile[Any], 
     profile.check()
     refuse_filer(profile, settings.filer)
     refuse_room(profile, fill=test.fill)
-    ways = Ways(listen=test.listen, wait=test.wait)
+    ways, array = test.ways, test.counters(context)
     here = why_here(profile, settings.filer)
     at_members = here is None and not (settings.embedded and ways.listen is None)
     workers = max(test.numbers("1"))
@@ -283,7 +280,7 @@ def studied(context: CommandContext, settings: Settings, profile: Profile[Any], 
             )  # fmt: skip
             shown = ProfileStudy(profile, settings, run)
             try:
-                return conduct(shown, kind, least, study, fail_if=test.fail_if or ())
+                return conduct(shown, kind, least, study, fail_if=test.fail_if or (), array=array)
             except KeyboardInterrupt as error:
                 raise Interrupted(
                     "the files that it wrote are removed; continue with the same command and --resume"
@@ -513,9 +510,12 @@ def _discovered(context: CommandContext, settings: Settings, path: Path, there: 
         with reporter(context.err, context.clock, "generating") as report:
             generate_corpus(corpus, _CORPUS_PROFILE, scale, _SEED, usable_cores(), report)
         at = dataclasses.replace(settings, storage=own / "storage")
-        study = Study(repeats=test.repeats, min_seconds=test.min_seconds or MIN_SECONDS, wait=test.wait)
+        study = Study(
+            repeats=test.repeats, min_seconds=test.min_seconds or MIN_SECONDS, wait=test.wait,
+            array=test.array, array_map=test.array_map, array_offset=test.array_offset,
+        )  # fmt: skip
         workers = test.numbers("1" if test.small else "1,2,4")
-        plan = scale_up(PointSpec(1, 1, at.slots), workers, repeats=study.repeats, seed=test.seed or 0)
+        plan = scale_up([PointSpec(1, 1, at.slots)], workers, repeats=study.repeats, seed=test.seed or 0)
         result, directory = carry_out(context, at, corpus, plan, study, DiscoveryOrder())
         context.people.print(result.verdict, markup=False, soft_wrap=True)
         finish(result, directory)

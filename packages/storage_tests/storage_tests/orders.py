@@ -7,9 +7,9 @@ from typing import Annotated
 from pydantic import Field
 
 from controller.jobs.orders import FailIf, Filer
+from core import texts
 from core.document import Order
-from core.options import texts
-from core.options.tuning import MOST_SECONDS
+from core.options import MOST_SECONDS
 from experiments.orders import DEFAULT_REPEATS, FilerCache, Repeats, Seed
 
 

@@ -12,12 +12,11 @@ from agreement import EXPECTED, differences
 
 from core.records import Limits
 from dataset_gen import faults
-from dataset_gen.formats.mail import eml
-from dataset_gen.formats.mail.eml import Letter
-from dataset_gen.formats.outlook import msg_letter
+from dataset_gen.formats import eml, msg
+from dataset_gen.formats.eml import Letter
 from dataset_gen.made import Made, Placed, Truth, branch
 from dataset_gen.material.mail import letters, thread
-from dataset_gen.packing.zip import ZipWriter
+from dataset_gen.packing import ZipWriter
 from dataset_gen.profile import load_profile
 from dataset_gen.truth.manifest import EXCEPTIONS, rows_of
 from dataset_gen.workshop import BUILDERS, Workshop, extension
@@ -162,7 +161,7 @@ def _check(name: bytes, data: bytes, truth: Truth, seen: Counter[str], declared:
 def test_letters_as_loose_files(shop_of_dataset_gen_outlook: Workshop) -> None:
     seen: Counter[str] = Counter()
     for letter in _letters(shop_of_dataset_gen_outlook, 30):
-        made = msg_letter.write(letter)
+        made = msg.write(letter)
         _check(b"a.msg", made.data, made.truth, seen)
         canonical = eml.formed(letter).message()
         assert canonical.truth.children == made.truth.children
