@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 commands = Commands()
 
 
-class Study(StudyOrder, Experiment):
+class Study(Experiment, StudyOrder):
     """The options of these commands besides the points."""
 
     passwords: opt.Passwords = None
@@ -170,8 +170,8 @@ def r1(
 ) -> None:
     """Run the three rows of report R1 and print its tables with ours.
 
-    These are few workers and three times as many on one database, and these on two databases with two simultaneous jobs. R1 had 10
-    and 30 workers. The last line is the path of the report.
+    With --workers N,M these are N and M workers on one database, and M on two databases with two simultaneous jobs. R1 had 10 and
+    30 workers. The last line is the path of the report.
     """
     from experiments.kinds import Grid
     from experiments.workloads.discovery.result import PointSpec

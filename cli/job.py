@@ -40,7 +40,7 @@ commands = Commands()
 @commands.add("list", "edbench job list")
 def list_jobs(
     ctx: typer.Context,
-    limit: Annotated[int, typer.Option("--limit", min=1, max=100_000, help="Show at most N.", metavar="N")] = 50,
+    limit: opt.Limit = 50,
 ) -> None:
     """List the jobs, newest first."""
     context = shared(ctx)

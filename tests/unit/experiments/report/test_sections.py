@@ -158,7 +158,7 @@ def test_database_activity_sums_databases_and_keeps_each_in_the_series() -> None
     samples = result.points[1].repeats[1].series.database_activity
     most = max(sum(db["commits"] for db in by_db.values()) for _, by_db in samples)
     assert f"2 workers, 2 databases: at most {most:.1f} commits a second" in said(section)
-    assert {row[5] for row in plot(section).series.rows} == {"db1", "db2"}
+    assert {row[6] for row in plot(section).series.rows} == {"db1", "db2"}
 
 
 def test_databases_sampled_at_different_moments_make_no_peaks() -> None:
@@ -220,7 +220,7 @@ def test_latencies_by_size_stand_under_their_op() -> None:
     section = latency(dataclasses.replace(whole, points=tuple(points)))
     assert "read to 4 KiB" in said(section)
     assert "read to 4 KiB" not in said(latency(whole))
-    rows = [row for row in plot(section).series.rows if row[4] == "read to 4 KiB"]
+    rows = [row for row in plot(section).series.rows if row[5] == "read to 4 KiB"]
     assert len(rows) == sum(len(point.repeats) for point in points)
     assert {row[5:] for row in rows} == {(77, None, None, 5.0, 6.0, 7.0, None, "")}
 
