@@ -21,8 +21,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from core.filer.load import PROFILES, load_filer
-from core.filer.model import FilerModel
+from core.filer.model import PROFILES, FilerModel, load_filer
 from simulate.answer import calibrated
 from simulate.demands import WAIT, Calibration, Demands, shipped
 from simulate.plan import Plan, contents_of_plain, plan_of

@@ -21,6 +21,7 @@ from core.settings import Settings, parse_bytes
 from experiments.orders import (
     ALIKE,
     TUNED_ALIKE,
+    Axes,
     JobTypesOrder,
     KneePoints,
     R1Points,
@@ -38,11 +39,12 @@ if TYPE_CHECKING:
 
     from experiments.kinds import Kind, Stages
     from experiments.result.schema import Result
+    from experiments.workloads.discovery.result import PointSpec
 
 commands = Commands()
 
 
-class Study(StudyOrder, Experiment):
+class Study(Experiment, StudyOrder):
     """The options of these commands besides the points."""
 
     passwords: opt.Passwords = None
@@ -62,7 +64,7 @@ def scale_up(
 ) -> None:
     """Discover a corpus with more and more workers and compare.
 
-    Every run starts with new databases and an empty storage root, and has a null baseline (null storage in memory). Use 5 repeats
+    --axis and --mount-options vary other things as well: every combination is measured with each number of workers. Every run starts with new databases and an empty storage root, and has a null baseline (null storage in memory). Use 5 repeats
     or more; a point whose runs take less than 10 minutes is labelled SHORT. The last line is the path of the report.
     """
     from experiments.kinds import scale_up as kind
@@ -71,10 +73,10 @@ def scale_up(
     settings = _settings(ctx, study, order)
     base = PointSpec(1, 1, settings.slots)
     if points.stages is not None:
-        plan: Kind = given_stages(ctx, "workers", points.stages).on(base)
+        plan: Kind = given_stages(ctx, "workers", points.stages, "axis", "mount_options").on(base)
     else:
         counts, seed = opt.numbers(points.workers, "--workers"), opt.given_seed(points.seed)
-        plan = kind(base, counts, repeats=study.repeats, seed=seed)
+        plan = kind(_varied(base, points), counts, repeats=study.repeats, seed=seed)
     measured(shared(ctx), settings, corpus, plan, study, order)
 
 
@@ -99,7 +101,8 @@ def scale_out(
         raise UsageError("--shard and --source-copies exclude each other: no two jobs of a shard read the same file")
     settings = _settings(ctx, study, order)
     counts, seed = opt.numbers(points.databases, "--databases"), opt.given_seed(points.seed)
-    plan = kind(PointSpec(1, points.workers, settings.slots), counts, repeats=study.repeats, seed=seed)
+    bases = _varied(PointSpec(1, points.workers, settings.slots), points)
+    plan = kind(bases, counts, repeats=study.repeats, seed=seed)
     measured(shared(ctx), settings, corpus, plan, study, order, copies=points.source_copies)
 
 
@@ -167,8 +170,8 @@ def r1(
 ) -> None:
     """Run the three rows of report R1 and print its tables with ours.
 
-    These are few workers and three times as many on one database, and these on two databases with two simultaneous jobs. R1 had 10
-    and 30 workers. The last line is the path of the report.
+    With --workers N,M these are N and M workers on one database, and M on two databases with two simultaneous jobs. R1 had 10 and
+    30 workers. The last line is the path of the report.
     """
     from experiments.kinds import Grid
     from experiments.workloads.discovery.result import PointSpec
@@ -215,6 +218,15 @@ def knee(
     bounds, base = parse_bounds(points.max_p99), PointSpec(1, 1, settings.slots)
     plan = KneeSearch(base, "workers", bounds, most=points.max_workers, repeats=study.repeats, rate=ABOUT.rate)
     measured(shared(ctx), settings, corpus, plan, study, order)
+
+
+def _varied(base: PointSpec, axes: Axes) -> list[PointSpec]:
+    """The load with every combination of the axes, or as it is. Raises UsageError."""
+    from experiments.workloads.discovery.setting import crossed
+
+    if axes.axis is None and axes.mount_options is None:
+        return [base]
+    return [dataclasses.replace(base, setting=setting) for setting in crossed(axes.axis or (), axes.mount_options)]
 
 
 def given_stages(ctx: typer.Context, axis: str, text: str, *others: str) -> Stages:
@@ -291,8 +303,8 @@ def carry_out(
     from cli.progress import progress_display
     from cli.serve import site_page
     from controller.jobs.jobs import prepare_source
+    from core.dates import checked_zone
     from core.operations import NullRecorder
-    from core.options.dates import checked_zone
     from core.passwords import read_bank
     from core.records import JobOptions
     from core.storage.layer import Storage
@@ -356,7 +368,7 @@ def job_types(
     The command runs a job of each type over the same data in random order, for each number of workers. It reports calls and bytes
     per second, CPU time per item, and the share of time in storage calls. The last line is the path of the report.
     """
-    from core.options.dates import checked_zone
+    from core.dates import checked_zone
 
     context = shared(ctx)
     settings = with_options(context.settings(), storage=storage, slots=order.slots, engine=None, filer=order.filer)

@@ -30,7 +30,9 @@ class DayLoad(PointSpec):
         """12 matters/day, or each alone."""
         if axis != "matters":
             return schema.At.on(self, axis)
-        return f"{self.matters:,} matters/day" if self.matters else "one matter at a time"
+        return (
+            f"{self.matters:,} matter{'' if self.matters == 1 else 's'}/day" if self.matters else "one matter at a time"
+        )
 
     def __str__(self) -> str:
         return f"{self.on('matters')}, {PointSpec.__str__(self)}"
