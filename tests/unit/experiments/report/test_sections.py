@@ -175,7 +175,7 @@ def test_database_activity_sums_databases_and_keeps_each_in_the_series() -> None
     samples = result.points[1].repeats[1].series.database_activity
     most = max(sum(db["commits"] for db in by_db.values()) for _, by_db in samples)
     assert f"2 workers, 2 databases: at most {most:.1f} commits a second" in said(section)
-    assert {row[5] for row in plot(section).series.rows} == {"db1", "db2"}
+    assert {row[6] for row in plot(section).series.rows} == {"db1", "db2"}
 
 
 def test_databases_sampled_at_different_moments_make_no_peaks() -> None:
