@@ -33,7 +33,10 @@ def scratch_place(settings: Settings, name: str) -> Iterator[Settings]:
         for directory in (scratch.parent, scratch):
             directory.chmod(0o711)  # PostgreSQL's user has to pass through under root
     except OSError as error:
-        raise StorageFault(f"no place for an experiment in {scratch}: {error}", errno=error.errno or 0) from error
+        raise StorageFault(
+            f"cannot create a directory for the experiment in {scratch}: {error}; set EDBENCH_SCRATCH",
+            errno=error.errno or 0,
+        ) from error
     with _removed(scratch, home=True):
         yield dataclasses.replace(settings, scratch=scratch)
 
@@ -46,7 +49,9 @@ def fresh_place(settings: Settings, storage: Path, name: str) -> Iterator[Settin
     try:
         _make(root)
     except OSError as error:
-        raise StorageFault(f"no place for a run in {root}: {error}", errno=error.errno or 0) from error
+        raise StorageFault(
+            f"cannot create the storage root of a run, {root}: {error}", errno=error.errno or 0
+        ) from error
     Storage(NullRecorder()).sync_tree(os.fsencode(root))
     with _removed(root):
         yield dataclasses.replace(settings, storage=root)

@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from functools import partial
 from typing import Any
 
-from controller.timeline.thresholds import CPU_SHARE, RUN_QUEUE_SHARE
+from controller.labels.rules import CPU_SHARE, RUN_QUEUE_SHARE
 from experiments.report import words
 from experiments.report.parts import (
     Cell,
