@@ -6,6 +6,7 @@ import gc
 import os
 import shutil
 import signal
+import sys
 import tempfile
 import uuid
 from collections.abc import Generator, Iterator
@@ -72,7 +73,8 @@ if PROFILE == "steady":
 
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # a shell that starts the tests with `&` leaves them deaf …
     signal.signal(signal.SIGINT, signal.default_int_handler)  # … and every command that they press Ctrl-C on
-os.environ.pop("PYTHONDONTWRITEBYTECODE", None)  # the commands under test would be compiled at every start
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)  # the commands under test would be compiled at every start …
+sys.dont_write_bytecode = False  # … and test modules, with their assertions rewritten, in each process of each run
 
 
 @pytest.hookimpl(wrapper=True)

@@ -23,6 +23,7 @@ from core.settings import Settings, parse_bytes
 from experiments.orders import (
     ALIKE,
     TUNED_ALIKE,
+    Axes,
     JobTypesOrder,
     KneePoints,
     R1Points,
@@ -43,6 +44,7 @@ if TYPE_CHECKING:
 
     from experiments.kinds import Kind, Stages
     from experiments.result.schema import Result
+    from experiments.workloads.discovery.result import PointSpec
 
 
 def show_study(console: Console, result: Result) -> None:
@@ -86,7 +88,7 @@ def _grouped(points: Sequence[Point]) -> dict[tuple[str, ...], list[Point]]:
 commands = Commands()
 
 
-class Study(StudyOrder, Experiment):
+class Study(Experiment, StudyOrder):
     """The options of these commands besides the points."""
 
     passwords: opt.Passwords = None
@@ -106,7 +108,7 @@ def scale_up(
 ) -> None:
     """Discover a corpus with more and more workers and compare.
 
-    Every run starts with new databases and an empty storage root, and has a null baseline (null storage in memory). Use 5 repeats
+    --axis and --mount-options vary other things as well: every combination is measured with each number of workers. Every run starts with new databases and an empty storage root, and has a null baseline (null storage in memory). Use 5 repeats
     or more; a point whose runs take less than 10 minutes is labelled SHORT. The last line is the path of the report.
     """
     from experiments.kinds import scale_up as kind
@@ -115,10 +117,10 @@ def scale_up(
     settings = _settings(ctx, study, order)
     base = PointSpec(1, 1, settings.slots)
     if points.stages is not None:
-        plan: Kind = given_stages(ctx, "workers", points.stages).on(base)
+        plan: Kind = given_stages(ctx, "workers", points.stages, "axis", "mount_options").on(base)
     else:
         counts, seed = opt.numbers(points.workers, "--workers"), opt.given_seed(points.seed)
-        plan = kind(base, counts, repeats=study.repeats, seed=seed)
+        plan = kind(_varied(base, points), counts, repeats=study.repeats, seed=seed)
     measured(shared(ctx), settings, corpus, plan, study, order)
 
 
@@ -143,7 +145,8 @@ def scale_out(
         raise UsageError("--shard and --source-copies exclude each other: no two jobs of a shard read the same file")
     settings = _settings(ctx, study, order)
     counts, seed = opt.numbers(points.databases, "--databases"), opt.given_seed(points.seed)
-    plan = kind(PointSpec(1, points.workers, settings.slots), counts, repeats=study.repeats, seed=seed)
+    bases = _varied(PointSpec(1, points.workers, settings.slots), points)
+    plan = kind(bases, counts, repeats=study.repeats, seed=seed)
     measured(shared(ctx), settings, corpus, plan, study, order, copies=points.source_copies)
 
 
@@ -211,8 +214,8 @@ def r1(
 ) -> None:
     """Run the three rows of report R1 and print its tables with ours.
 
-    These are few workers and three times as many on one database, and these on two databases with two simultaneous jobs. R1 had 10
-    and 30 workers. The last line is the path of the report.
+    With --workers N,M these are N and M workers on one database, and M on two databases with two simultaneous jobs. R1 had 10 and
+    30 workers. The last line is the path of the report.
     """
     from experiments.kinds import Grid
     from experiments.workloads.discovery.result import PointSpec
@@ -259,6 +262,15 @@ def knee(
     bounds, base = parse_bounds(points.max_p99), PointSpec(1, 1, settings.slots)
     plan = KneeSearch(base, "workers", bounds, most=points.max_workers, repeats=study.repeats, rate=ABOUT.rate)
     measured(shared(ctx), settings, corpus, plan, study, order)
+
+
+def _varied(base: PointSpec, axes: Axes) -> list[PointSpec]:
+    """The load with every combination of the axes, or as it is. Raises UsageError."""
+    from experiments.workloads.discovery.setting import crossed
+
+    if axes.axis is None and axes.mount_options is None:
+        return [base]
+    return [dataclasses.replace(base, setting=setting) for setting in crossed(axes.axis or (), axes.mount_options)]
 
 
 def given_stages(ctx: typer.Context, axis: str, text: str, *others: str) -> Stages:

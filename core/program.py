@@ -73,7 +73,9 @@ def missing_extra(error: ModuleNotFoundError) -> str | None:
     from importlib.metadata import distributions  # it imports a mail parser, which few commands need
 
     module = (error.name or "").partition(".")[0]
-    ours = ((one.name, line) for one in distributions() if one.name.startswith("edbench") for line in one.requires or ())
+    ours = (
+        (one.name, line) for one in distributions() if one.name.startswith("edbench") for line in one.requires or ()
+    )
     for name, line in ours:
         found = _REQUIRED.match(line)
         if found and found[1].replace("-", "_") == module:

@@ -152,9 +152,23 @@ def migrate(database: Database) -> None:
                     transient=True,
                 )
             return  # a role that works with the tables and makes none
-        if current != known[-1]:
-            _upgrade(conn)
+        if current is None:
+            _make(conn, known[-1])
+        elif current != known[-1]:
+            upgrade(conn)
         renew_grants(conn)
+
+
+def _make(conn: Connection, revision: str) -> None:
+    """The tables of a fresh database, and its revision, as all migrations in turn make them: Alembic takes 0.15 s of CPU time."""
+    from sql.models import metadata
+
+    metadata.create_all(conn)
+    conn.exec_driver_sql(
+        f"CREATE TABLE IF NOT EXISTS {VERSION_TABLE}"
+        f" (version_num VARCHAR(32) NOT NULL, CONSTRAINT {VERSION_TABLE}_pkc PRIMARY KEY (version_num))"
+    )
+    conn.exec_driver_sql(f"INSERT INTO {VERSION_TABLE} VALUES (%(revision)s)", {"revision": revision})
 
 
 def _current(conn: Connection) -> str | None:
@@ -175,7 +189,7 @@ def alembic_config(conn: Connection | None = None) -> Config:
     return config
 
 
-def _upgrade(conn: Connection) -> None:
+def upgrade(conn: Connection) -> None:
     """Bring the schema to the newest revision, in the caller's transaction."""
     from alembic import command  # imported late: it takes long, and nearly every start finds nothing to do
 

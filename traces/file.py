@@ -177,11 +177,11 @@ class FileTrace:
     def _read_directory(self) -> Directory:
         begin = os.pread(self._fd, len(blocks.MAGIC), 0)
         if not begin.startswith(blocks.MAGIC_ANY):
-            raise UsageError(f"{self.path} is not a trace of edbench")
+            raise UsageError(f"{self.path} is not a trace of edbench; `edbench discover --trace` records one")
         if begin != blocks.MAGIC:
             version = begin[len(blocks.MAGIC_ANY) :].split(b"\n")[0].decode("ascii", "replace")
             raise UsageError(
-                f"{self.path} is a trace of format {version!r}, which written by a newer edbench; use that version"
+                f"{self.path} is a trace of format {version!r}, which a newer edbench wrote; use that version"
             )
         trailer = os.pread(self._fd, blocks.TRAILER.size, max(0, self.size - blocks.TRAILER.size))
         if len(trailer) < blocks.TRAILER.size or not trailer.endswith(blocks.END_MARK):

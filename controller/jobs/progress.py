@@ -218,4 +218,4 @@ def left_text(snapshot: Snapshot) -> str:
         return f"about {duration(snapshot.left_s)} left"
     if snapshot.phase_left_s is not None:
         return f"{snapshot.phase} about {duration(snapshot.phase_left_s)} more, then {snapshot.then}"
-    return "end unknown yet"
+    return "end not known yet"

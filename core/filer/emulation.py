@@ -112,4 +112,4 @@ def open_arbiter(settings: Settings) -> Arbiter | None:
     if model is None:
         return None
     directory = Path(os.path.abspath(settings.filer_arbiter)) if settings.filer_arbiter else None
-    return Arbiter(arbiter_path(model.digest, settings.scratch, directory), model)
+    return Arbiter(arbiter_path(model.digest, settings.run or settings.scratch, directory), model)

@@ -236,7 +236,7 @@ def _check_answers(server: ServerAddress) -> None:
 
     url = server.url(server.name).replace("+psycopg2", "")
     try:
-        psycopg2.connect(url, connect_timeout=5).close()
+        psycopg2.connect(url, connect_timeout=30).close()
     except psycopg2.OperationalError as error:
         raise DatabaseFault(f"the embedded database does not answer: {str(error).strip()}; see {server.log}") from error
 

@@ -229,7 +229,7 @@ def read_manifest(path: Path) -> pa.Table:
     try:
         table = pq.read_table(file)
     except (OSError, pa.ArrowInvalid) as error:
-        raise UsageError(f"{file} is not a manifest that can be read: {error}") from error
+        raise UsageError(f"{file} is not a readable manifest: {error}") from error
     for name in _LATER:
         if name not in table.column_names:
             table = table.append_column(SCHEMA.field(name), pa.nulls(table.num_rows, SCHEMA.field(name).type))

@@ -12,7 +12,6 @@ import dataclasses
 import logging
 import os
 import secrets
-import shutil
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -37,7 +36,7 @@ from core.crew import (
     MEMBERS,
     OF_MEMBER,
     ORDERS,
-    OWN,
+    OWNER_MODULE,
     Act,
     Answer,
     Ceiling,
@@ -322,10 +321,8 @@ class Agent:
     def _filer(self, filer: Place | str) -> str:
         if isinstance(filer, Place):
             return str(resolved(filer, self._roots))
-        if filer == OWN:
-            return self._settings.filer
         if filer not in profile_names():
-            raise UsageError(f"{filer!r} is no profile of an emulated filer")
+            raise UsageError(f"{filer!r} is not an emulated filer")
         return filer
 
     def _return(self, order: Return) -> object:
@@ -357,7 +354,7 @@ class Agent:
         self._changed.clear()
         self._pipe.send(plans)
         if not self._changed.wait(_CHANGE_SECONDS + self._plan.grace_seconds):
-            raise SystemFault("the workers before do not end")
+            raise SystemFault("the earlier workers do not end")
 
     def _look(self, order: Look) -> Sight:
         unseen: dict[str, str] = {}
@@ -446,26 +443,15 @@ class Clients:
     def __init__(self, order: ClientsOrder, roots: Mapping[str, Path]) -> None:
         if find_spec(CLIENTS_MODULE.partition(".")[0]) is None:
             raise UsageError("this host has no storage tests; install edbench-storage-tests on it")
-        self._own: list[Path] = []  # in the memory of this host
+        self._own = contextlib.ExitStack()  # in the memory of this host
         self._processes: list[LineProcess] = []
-        paths = []
-        for each in order.places:
-            path = resolved(each, roots)
-            if each.root == "evidence":
-                raise UsageError("evidence is not written to")
-            if each.root == "null":
-                with contextlib.suppress(FileExistsError):  # another member of this host may make it at the same time
-                    path.mkdir(parents=True)
-                    self._own.append(path)
-            wait_for(path)
-            paths.append(str(path))
         numbers = range(order.first, order.first + order.step * order.count, order.step)
         parts = min(order.count, processors())
-        spec = {
-            "roots": paths, "s3": None, "seed": order.seed, "fsync": order.fsync, "io_bytes": order.io_bytes,
-            "part_bytes": 0, "emulated": False,
-        }  # fmt: skip
         try:
+            spec = {
+                "roots": [str(self._place(each, roots)) for each in order.places], "s3": None, "seed": order.seed,
+                "fsync": order.fsync, "io_bytes": order.io_bytes, "part_bytes": 0, "emulated": False,
+            }  # fmt: skip
             for part in range(parts):
                 self._processes.append(LineProcess(CLIENTS_MODULE, "clients"))
                 self._processes[-1].tell(spec | {"clients": tuple(numbers[part::parts])})
@@ -474,6 +460,16 @@ class Clients:
             self.end()
             raise
         self.of_each = [len(numbers[part::parts]) for part in range(parts)]
+
+    def _place(self, each: Place, roots: Mapping[str, Path]) -> Path:
+        path = resolved(each, roots)
+        if each.root == "evidence":
+            raise UsageError("evidence is not written to")
+        if each.root == "null":  # clients read only what they wrote: each member has null storage of its own
+            owner = import_module(OWNER_MODULE)
+            path = self._own.enter_context(owner.place_of_own(roots["null"], "edbench-clients"))
+        wait_for(path)
+        return path
 
     def act(self, order: Act) -> dict[str, Any]:
         """Returns when all have done it. Raises UsageError, SystemFault."""
@@ -504,5 +500,4 @@ class Clients:
         """By force; what they wrote in the memory of this host goes."""
         for process in self._processes:
             process.end()
-        for path in self._own:
-            shutil.rmtree(path, ignore_errors=True)
+        self._own.close()

@@ -67,7 +67,7 @@ def preload(settings: Settings) -> None:
     """Import what every slot needs, so that slots share its memory and a new one is up in milliseconds; and keep the
     garbage collector away from pages that they share. Where there are sandboxes, the fork server loads the parsers."""
     load_engine(settings.index_engine)
-    app.preload()
+    app.preload(settings.broker)
     zone_named(DEFAULT_ZONE)  # what knows zones comes when the first is asked for
     if not settings.box:
         own_set()

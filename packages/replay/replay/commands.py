@@ -16,6 +16,7 @@ from cli.context import CommandContext, shared, with_options
 from cli.experiment import Experiment
 from cli.output import await_answer
 from cli.tree import Commands
+from core import texts
 from core.errors import UsageError
 
 if TYPE_CHECKING:
@@ -42,7 +43,7 @@ commands = Commands()
 
 NAMES_SHOWN = 8
 TraceFile = Annotated[Path, typer.Argument(metavar="TRACE", readable=False, help="a trace file")]
-NewTrace = Annotated[Path, typer.Option("--to", metavar="TRACE", help="Write the trace to this file.")]
+NewTrace = Annotated[Path, typer.Option("--to", metavar="TRACE", help=texts.TO)]
 
 
 @commands.add("info", "edbench trace info job.edbtrace --html trace.html")
@@ -72,13 +73,11 @@ def export(
     ctx: typer.Context,
     trace: TraceFile,
     target: Annotated[Path, typer.Argument(metavar="TARGET", help="the file to write; for fio a new directory")],
-    form: Annotated[
-        ExportFormat, typer.Option("--format", help="Write this format; only jsonl is lossless.")
-    ] = ExportFormat.JSONL,
+    form: Annotated[ExportFormat, typer.Option("--format", help=texts.FORMAT)] = ExportFormat.JSONL,
 ) -> None:
     """Convert a trace to JSON lines, a fio job, or an elbencho tree file.
 
-    The command prints what the format cannot represent, with numbers.
+    Only jsonl is lossless; the command prints what the other formats cannot represent, with numbers.
     """
     context = shared(ctx)
     if form is not ExportFormat.FIO:
@@ -229,21 +228,18 @@ def _written(context: CommandContext, target: Path) -> None:
 def replay(
     ctx: typer.Context,
     *,
-    trace: Annotated[Path, typer.Argument(metavar="TRACE", readable=False, help="a trace file")],
-    path: Annotated[
-        list[Path],
-        typer.Option("--path", metavar="DIR", help="Test this empty directory on the storage; repeatable."),
-    ],
+    trace: TraceFile,
+    path: Annotated[list[Path], typer.Option("--path", metavar="DIR", help=texts.PATH)],
     order: ReplayStudyOrder,
     shared_files: Annotated[
         bool, typer.Option("--shared/--private", help="Let clones of the trace read the same files, or each its own.")
     ] = False,
-    force: Annotated[
-        bool, typer.Option("--force", help="Accept a directory that is not empty; its files stay.")
+    not_empty: Annotated[
+        bool, typer.Option("--not-empty", help="Accept a directory that is not empty; its files stay.")
     ] = False,
     keep: Annotated[bool, typer.Option("--keep", help="Keep the files that the replay creates.")] = False,
     storage: opt.StorageRoot = None,
-    name: Annotated[str, typer.Option("--name", help="Name the job.  [default: from the trace]")] = "",
+    name: Annotated[str, typer.Option("--name", help=f"{texts.NAME}  [default: from the trace]")] = "",
     experiment: Experiment,
 ) -> None:
     """Run the storage calls of a trace again.
@@ -269,7 +265,7 @@ def replay(
         closed=pace.closed,
         shared=shared_files,
         seed=order.seed,
-        force=force,
+        not_empty=not_empty,
         keep=keep,
         name=name,
     )
@@ -280,10 +276,9 @@ def replay(
             raise UsageError("--stages takes one --filer", field="stages")
         order = order.model_copy(update={"clients": ",".join(map(str, stages.loads))})
     wish = wish_of(wanted, order, filers)
-    check_paths(wanted.paths, force=force)
-    workers = order.workers if opt.given(ctx, "workers") else None
+    check_paths(wanted.paths, not_empty=not_empty)
     experiment.begin("replay")
-    replayed = _replayed(context, settings, wanted, wish, experiment, workers)
+    replayed = _replayed(context, settings, wanted, wish, experiment, order.workers)
     print_result(context, *replayed, experiment, show_fidelity)
 
 

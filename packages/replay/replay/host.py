@@ -1,8 +1,10 @@
 """What the clients of one host share while a replay lasts: its program on scratch, and memory for their progress.
 
-scratch/replay/<job>/lock      held shared (flock) by every process that uses the directory; the last one removes it
-scratch/replay/<job>/program/  see replay.program; made once for each host
-/dev/shm/edbench-replay-<job>/ how far the clients of a clone are; next to the program where there is no /dev/shm
+scratch/replay/<job>/program/  see replay.program; made once for each scratch
+/dev/shm/edbench-replay-<job>/ how far the clients of a clone are; below scratch where there is no /dev/shm
+
+Members of one host may have scratch of their own and share the memory. Either directory holds `lock`, which every process that
+uses it holds shared (flock); the last one removes the directory.
 """
 
 from __future__ import annotations
@@ -36,7 +38,7 @@ class ReplayHost:
     def __init__(self, scratch: Path, job: uuid.UUID) -> None:
         self.directory = scratch / "replay" / job.hex
         in_memory = MEMORY.is_dir() and os.access(MEMORY, os.W_OK)
-        self.memory = MEMORY / f"{_PREFIX}{job.hex}" if in_memory else self.directory / "progress"
+        self.memory = (MEMORY if in_memory else self.directory.parent) / f"{_PREFIX}{job.hex}"
 
     def progress(self, clone: int) -> Path:
         """The directory in which the clients of this clone publish how far they are; it is made if missing. Raises
@@ -45,7 +47,9 @@ class ReplayHost:
         try:
             path.mkdir(parents=True, exist_ok=True, mode=0o700)
         except OSError as error:
-            raise StorageFault(f"cannot make {path}: {error.strerror}; free memory", errno=error.errno or 0) from error
+            raise StorageFault(
+                f"cannot create {path}: {error.strerror}; free memory", errno=error.errno or 0
+            ) from error
         return path
 
     def program(self, trace: Path, choice: ReplayChoice, between: Callable[[], None]) -> Program:
@@ -92,30 +96,41 @@ def replay_host(scratch: Path, job: uuid.UUID) -> Iterator[ReplayHost]:
     """The replay's directories for as long as the block lasts; they go with their last user, also one that is killed:
     then the next replay on this host removes them. Raises StorageFault."""
     host = ReplayHost(scratch, job)
+    with _in_use(host.directory, host.directory.parent, ""), _in_use(host.memory, host.memory.parent, _PREFIX):
+        yield host
+
+
+@contextmanager
+def _in_use(directory: Path, every: Path, prefix: str) -> Iterator[None]:
+    """`every`: where replays have such directories, whose names begin with `prefix`."""
     try:
-        _remove_stale(host.directory.parent)
-        lock = _enter(host.directory)
+        _remove_stale(every, prefix)
+        lock = _enter(directory)
     except OSError as error:
         raise StorageFault(
-            f"cannot make {host.directory}: {error.strerror}; set EDBENCH_SCRATCH to a local directory that this user"
-            " may write",
+            f"cannot create {directory}: {error.strerror}; free memory, and set EDBENCH_SCRATCH to a local directory that this"
+            " user may write",
             errno=error.errno or 0,
         ) from error
     try:
-        yield host
+        yield
     finally:
         if _alone(lock):
-            _remove(host.directory)
+            shutil.rmtree(directory, ignore_errors=True)
         os.close(lock)
 
 
 def _enter(directory: Path) -> int:
     """The directory's lock, held shared. The directory is made again if another process is removing it just now."""
     while True:
-        directory.mkdir(parents=True, exist_ok=True, mode=0o700)
         try:
+            directory.mkdir(parents=True, exist_ok=True, mode=0o700)
             lock = os.open(directory / "lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         except FileNotFoundError:
+            continue
+        except FileExistsError:  # it was there, and when mkdir looked whether it is a directory it was not
+            if os.path.lexists(directory) and not directory.is_dir():
+                raise
             continue
         fcntl.flock(lock, fcntl.LOCK_SH)
         try:
@@ -134,20 +149,15 @@ def _alone(lock: int) -> bool:
     return True
 
 
-def _remove_stale(every: Path) -> None:
+def _remove_stale(every: Path, prefix: str) -> None:
     """Remove directories of replays that no process uses any more."""
-    for directory in every.iterdir() if every.is_dir() else ():
+    for directory in every.glob(f"{prefix}*"):
         try:
             lock = os.open(directory / "lock", os.O_RDWR | os.O_CLOEXEC)
-        except FileNotFoundError:
-            continue  # being made or removed
+        except (FileNotFoundError, PermissionError):
+            continue  # being made or removed; another user's
         try:
             if _alone(lock):
-                _remove(directory)
+                shutil.rmtree(directory, ignore_errors=True)
         finally:
             os.close(lock)
-
-
-def _remove(directory: Path) -> None:
-    shutil.rmtree(MEMORY / f"{_PREFIX}{directory.name}", ignore_errors=True)
-    shutil.rmtree(directory, ignore_errors=True)

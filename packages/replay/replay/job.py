@@ -208,7 +208,7 @@ def replay_once(stage: Stage, trace: FileTrace, order: ReplayOrder, clients: int
     crew = Crew(settings=stage.settings, ours=False, workers=workers, slots=slots, env={}, cluster=stage.cluster)
     with replay_host(stage.settings.scratch, job) as host:
         program = host.program(order.trace, choice, lambda: None)
-        check_room(program, order.paths, force=order.force)
+        check_room(program, order.paths, not_empty=order.not_empty)
         target = target_of(job, choice)
         handle = create_replay(
             stage.database, Storage(NullRecorder()), stage.settings, job, order, options, hosts, crew

@@ -29,7 +29,7 @@ from experiments.crew.orders import LONG_SECONDS
 from experiments.crew.system import System
 from experiments.places import fresh_place
 from experiments.result.schema import At
-from experiments.workload import Observe, Turn, Workload
+from experiments.workload import HostLost, Observe, Turn, Workload
 from monitoring.machine import place
 from replay.about import ABOUT
 from replay.host import plan_of
@@ -152,6 +152,8 @@ class Replays(Workload):
         if clients not in self._ceilings:
             try:
                 found = self._ceiling(clients)
+            except HostLost:
+                raise  # it is made again
             except SystemFault as fault:
                 self._no_pair, self._ceilings[clients] = str(fault), {}
             else:

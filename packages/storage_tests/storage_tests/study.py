@@ -283,7 +283,7 @@ class ProfileStudy(Workload):
             self._null = self._null or self._null_arena()
             profile, arena = self._null
             run = self.about.run_of(profile.observe(turn, arena))
-        except (RunFailed, StorageFault, HostLost) as error:
+        except (RunFailed, StorageFault) as error:
             self._no_pair = str(error)
             return {}
         known = ((figure.name, figure.of(run)) for figure in self.about.figures)

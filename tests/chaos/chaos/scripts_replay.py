@@ -80,7 +80,7 @@ def _play(stage: Stage, trace: Path, target: Path) -> _Played:
         show=lambda _snapshot, _at: None,
         say=lambda _line: None,
     )
-    order = ReplayOrder(trace=trace, paths=(target,), speed=0.0, force=True)
+    order = ReplayOrder(trace=trace, paths=(target,), speed=0.0, not_empty=True)
     with open_trace(trace) as opened:
         while True:
             try:

@@ -228,7 +228,7 @@ def test_a_member_obeys_no_order_that_leads_elsewhere(system: Settings, crew: Cr
                     client.rpush(f"edbench:crew:orders:{key}", b"{}")
 
 
-def test_clients_of_a_storage_test_run_at_all_members(system: Settings, crew: Crew) -> None:
+def test_clients_of_a_storage_test_run_at_all_members(system: Settings, crew: Crew, tmp_path: Path) -> None:
     """Five at two members, on the storage and in the memory of each: every file once, begun together by the clock of this host,
     nothing left. A member that is killed is named, and orders that lead elsewhere are refused."""
     crowd_at = pytest.importorskip("storage_tests.study").crowd_at
@@ -236,10 +236,12 @@ def test_clients_of_a_storage_test_run_at_all_members(system: Settings, crew: Cr
 
     place = system.storage / "clients"
     place.mkdir()
-    with member(system, "m1"), member(system, "m2") as killed:
+    memory = tmp_path / "memory"
+    memory.mkdir()
+    with member(system, "m1", null=memory), member(system, "m2", null=memory) as killed:
         looked = admission(crew, system)
         looked.await_workers(2, PATIENCE)
-        roots = {"storage": system.storage, "null": NULL_ROOT}
+        roots = {"storage": system.storage, "null": memory}
         taken = System(settings=system, crew=crew, admission=looked, roots=roots, ours=False)
         with crowd_at(taken, ClientsPlace(roots=(place,)), 5, lambda: None) as people:
             written = people.do("write", range(12), 10_000, together=True)
@@ -250,10 +252,11 @@ def test_clients_of_a_storage_test_run_at_all_members(system: Settings, crew: Cr
         assert [one.client for one in written.clients] == [0, 1, 2, 3, 4]
         assert (written.files, sum(one.bytes for one in written.clients)) == (12, 120_000)
         assert all(one.ended_ns >= one.began_ns >= written.start_ns - 1_000_000_000 for one in written.clients)
-        own = NULL_ROOT / f"edbench-test-{os.getpid()}"
-        with crowd_at(taken, ClientsPlace(roots=(own,)), 2, lambda: None) as people:
+        with crowd_at(taken, ClientsPlace(roots=(memory / "run",)), 2, lambda: None) as people:
             assert people.do("write", range(1), 10).files == 2
-        assert not own.exists()
+            own = sorted(path.parent for path in memory.rglob("client-*"))
+            assert len(set(own)) == 2, "each member's clients have a directory that it alone removes"
+        assert list(memory.iterdir()) == []
         good = {
             "run": RUN,
             "first": 0,

@@ -16,7 +16,7 @@ from core.errors import DatabaseFault, UsageError
 from core.roles import QUEUE_MANAGER, WORKER
 from core.services import superuser_url
 from core.settings import Settings
-from sql.migrate import GRANTS, VERSION_TABLE, alembic_config, migrate, revisions
+from sql.migrate import GRANTS, VERSION_TABLE, alembic_config, migrate, revisions, upgrade
 from sql.models import metadata
 from sql.session import Database
 
@@ -27,9 +27,15 @@ def _empty(database: Database) -> None:
         conn.exec_driver_sql("CREATE SCHEMA public")
 
 
-def test_migrations_make_exactly_the_models(database: Database) -> None:
-    """Promise: what the code believes of the schema and what a fresh database has are the same."""
+@pytest.mark.parametrize("migrated", [False, True], ids=["fresh", "migrated"])
+def test_migrations_make_exactly_the_models(database: Database, migrated: bool) -> None:
+    """What the code expects of the schema is what a fresh database has, and what all migrations in turn make."""
+    if migrated:
+        _empty(database)
+        with database.transaction() as conn:
+            upgrade(conn)
     with database.transaction() as conn:
+        assert conn.exec_driver_sql(f"SELECT version_num FROM {VERSION_TABLE}").scalars().all() == [revisions()[-1]]
         context = MigrationContext.configure(conn, opts={"compare_type": True, "compare_server_default": True})
         assert compare_metadata(context, metadata) == []
         checks = conn.exec_driver_sql("SELECT count(*) FROM pg_constraint WHERE contype = 'c'").scalar_one()

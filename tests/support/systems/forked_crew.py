@@ -39,7 +39,7 @@ def load() -> None:
     """Everything that they load, before anybody is forked."""
     for module in ("queue_manager.main", "worker.main", "search.tantivy_engine"):
         import_module(module)
-    app.preload()
+    app.preload(None)
     nursery_main.load_everything(())
 
 

@@ -105,6 +105,7 @@ def test_every_outcome_is_explained(trace: MemoryTrace) -> None:
 
 
 def test_the_last_user_removes_what_is_shared(tmp_path: Path) -> None:
+    """Members of one host with scratch of their own share its memory until the last of them has left."""
     job = uuid.uuid4()
     with replay_host(tmp_path, job) as one:
         with replay_host(tmp_path, job) as other:
@@ -115,6 +116,13 @@ def test_the_last_user_removes_what_is_shared(tmp_path: Path) -> None:
         assert one.progress(0).is_dir()
     assert not one.directory.exists()
     assert not one.memory.exists()
+    with replay_host(tmp_path / "b", job) as last:
+        with replay_host(tmp_path / "a", job) as first:
+            shared = first.progress(0)
+        assert not first.directory.exists()
+        assert shared.is_dir()
+        assert last.progress(0) == shared
+    assert not last.memory.exists()
 
 
 def test_what_killed_processes_left_is_removed_by_the_next_replay(tmp_path: Path) -> None:
