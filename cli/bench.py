@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import typer
+from rich.console import Console
 
 from cli import options as opt
 from cli.automation import Automation
@@ -16,11 +17,13 @@ from cli.experiment import Experiment
 from cli.output import await_answer, flush, table
 from cli.tree import Commands
 from controller.jobs.orders import DiscoveryOrder
+from controller.labels.rules import advice_on
 from core.errors import UsageError
 from core.settings import Settings, parse_bytes
 from experiments.orders import (
     ALIKE,
     TUNED_ALIKE,
+    Axes,
     JobTypesOrder,
     KneePoints,
     R1Points,
@@ -32,17 +35,64 @@ from experiments.orders import (
     fitting_rows,
     r1_rows,
 )
+from experiments.result.schema import Point, Result
+from experiments.result.statistics import METHOD
+from experiments.workloads import about
 
 if TYPE_CHECKING:
     from rich.console import Console
 
     from experiments.kinds import Kind, Stages
     from experiments.result.schema import Result
+    from experiments.workloads.discovery.result import PointSpec
+
+
+def show_study(console: Console, result: Result) -> None:
+    """Verdict, what to do about its labels, one line a point, why points are limited, notes."""
+    workload = about(result.workload)
+    console.print(result.verdict, markup=False, soft_wrap=True)
+    for line in advice_on(result.labels):
+        console.print(f"  {line}", markup=False, soft_wrap=True)
+    for outcome in result.bounds:
+        console.print(outcome.line, markup=False, soft_wrap=True)
+    console.print()
+    from experiments.report.sections import point_columns  # draws: slow to come
+    from experiments.report.words import gathered
+
+    groups = _grouped(result.points)
+    if len(groups) == len(result.points):  # a name for each point: they are a column of one table
+        groups = {(): list(result.points)}
+    columns = [
+        one
+        for one in point_columns(result, workload)
+        if one.title is not None and (not one.text or one.title == "labels" or () in groups)
+    ]
+    right = [number for number, one in enumerate(columns) if not one.text]
+    for names, points in groups.items():
+        if names:
+            console.print(", ".join(names), markup=False)
+        rows = [[column.line(point) for column in columns] for point in points]
+        console.print(table([one.title or "" for one in columns], rows, right=right))
+    console.print(f"\nfigures: {METHOD}", markup=False, soft_wrap=True)
+    for point in result.points:
+        for reason in point.limits:
+            console.print(f"GENERATOR-LIMITED at {point.at}: {reason}", markup=False, soft_wrap=True)
+    for warning in gathered(result.warnings):
+        console.print(f"note: {warning}", markup=False, soft_wrap=True)
+
+
+def _grouped(points: Sequence[Point]) -> dict[tuple[str, ...], list[Point]]:
+    """By what of their load are names, such as a storage's."""
+    out: dict[tuple[str, ...], list[Point]] = {}
+    for point in points:
+        out.setdefault(tuple(value for value in point.at.values().values() if isinstance(value, str)), []).append(point)
+    return out
+
 
 commands = Commands()
 
 
-class Study(StudyOrder, Experiment):
+class Study(Experiment, StudyOrder):
     """The options of these commands besides the points."""
 
     passwords: opt.Passwords = None
@@ -62,7 +112,7 @@ def scale_up(
 ) -> None:
     """Discover a corpus with more and more workers and compare.
 
-    Every run starts with new databases and an empty storage root, and has a null baseline (null storage in memory). Use 5 repeats
+    --axis and --mount-options vary other things as well: every combination is measured with each number of workers. Every run starts with new databases and an empty storage root, and has a null baseline (null storage in memory). Use 5 repeats
     or more; a point whose runs take less than 10 minutes is labelled SHORT. The last line is the path of the report.
     """
     from experiments.kinds import scale_up as kind
@@ -71,10 +121,10 @@ def scale_up(
     settings = _settings(ctx, study, order)
     base = PointSpec(1, 1, settings.slots)
     if points.stages is not None:
-        plan: Kind = given_stages(ctx, "workers", points.stages).on(base)
+        plan: Kind = given_stages(ctx, "workers", points.stages, "axis", "mount_options").on(base)
     else:
         counts, seed = opt.numbers(points.workers, "--workers"), opt.given_seed(points.seed)
-        plan = kind(base, counts, repeats=study.repeats, seed=seed)
+        plan = kind(_varied(base, points), counts, repeats=study.repeats, seed=seed)
     measured(shared(ctx), settings, corpus, plan, study, order)
 
 
@@ -99,7 +149,8 @@ def scale_out(
         raise UsageError("--shard and --source-copies exclude each other: no two jobs of a shard read the same file")
     settings = _settings(ctx, study, order)
     counts, seed = opt.numbers(points.databases, "--databases"), opt.given_seed(points.seed)
-    plan = kind(PointSpec(1, points.workers, settings.slots), counts, repeats=study.repeats, seed=seed)
+    bases = _varied(PointSpec(1, points.workers, settings.slots), points)
+    plan = kind(bases, counts, repeats=study.repeats, seed=seed)
     measured(shared(ctx), settings, corpus, plan, study, order, copies=points.source_copies)
 
 
@@ -167,8 +218,8 @@ def r1(
 ) -> None:
     """Run the three rows of report R1 and print its tables with ours.
 
-    These are few workers and three times as many on one database, and these on two databases with two simultaneous jobs. R1 had 10
-    and 30 workers. The last line is the path of the report.
+    With --workers N,M these are N and M workers on one database, and M on two databases with two simultaneous jobs. R1 had 10 and
+    30 workers. The last line is the path of the report.
     """
     from experiments.kinds import Grid
     from experiments.workloads.discovery.result import PointSpec
@@ -217,6 +268,15 @@ def knee(
     measured(shared(ctx), settings, corpus, plan, study, order)
 
 
+def _varied(base: PointSpec, axes: Axes) -> list[PointSpec]:
+    """The load with every combination of the axes, or as it is. Raises UsageError."""
+    from experiments.workloads.discovery.setting import crossed
+
+    if axes.axis is None and axes.mount_options is None:
+        return [base]
+    return [dataclasses.replace(base, setting=setting) for setting in crossed(axes.axis or (), axes.mount_options)]
+
+
 def given_stages(ctx: typer.Context, axis: str, text: str, *others: str) -> Stages:
     """Those of --stages. Raises UsageError for options that it replaces: the axis, repeats, `others`."""
     from experiments.kinds import parse_stages
@@ -260,7 +320,6 @@ def print_result(
 ) -> None:
     """Print an experiment's table, finish its package, and print the document where it is asked for; the path of the report is
     the last line. Then write the files for automation. Raises BoundsBroken."""
-    from cli.study import show_study
     from experiments.package.check import finish
     from experiments.result.codec import to_json
     from experiments.workloads import about
@@ -291,8 +350,8 @@ def carry_out(
     from cli.progress import progress_display
     from cli.serve import site_page
     from controller.jobs.jobs import prepare_source
+    from core.dates import checked_zone
     from core.operations import NullRecorder
-    from core.options.dates import checked_zone
     from core.passwords import read_bank
     from core.records import JobOptions
     from core.storage.layer import Storage
@@ -356,7 +415,7 @@ def job_types(
     The command runs a job of each type over the same data in random order, for each number of workers. It reports calls and bytes
     per second, CPU time per item, and the share of time in storage calls. The last line is the path of the report.
     """
-    from core.options.dates import checked_zone
+    from core.dates import checked_zone
 
     context = shared(ctx)
     settings = with_options(context.settings(), storage=storage, slots=order.slots, engine=None, filer=order.filer)

@@ -14,6 +14,7 @@ from cli.context import shared, with_options
 from cli.experiment import Experiment
 from cli.output import await_answer, table
 from cli.tree import Commands
+from core import texts
 from core.errors import UsageError
 from experiments.orders import DayOrder, day_loads
 
@@ -26,7 +27,7 @@ commands = Commands()
 
 From = Annotated[
     Path | None,
-    typer.Option("--from", metavar="RESULT", help="Let the simulator predict the day first, from this result of `bench day --matters 0`."),
+    typer.Option("--from", metavar="RESULT", help=f"{texts.FROM}  [default: no prediction]"),
 ]  # fmt: skip
 ScheduleFile = Annotated[
     Path | None,
@@ -34,7 +35,7 @@ ScheduleFile = Annotated[
 ]  # fmt: skip
 
 
-@commands.add("day", "edbench bench day --corpus c --filer nas-1g --hours 8 --compress 60 --within 1800")
+@commands.add("day", "edbench bench day --corpus c --filer nas-1g --business-hours 8 --compress 60 --within 1800")
 def day(
     ctx: typer.Context,
     *,
@@ -49,7 +50,8 @@ def day(
 
     Matters of several clients arrive at random times. Each is a discovery of one custodian's files, a search, tags, and then an
     extraction, page images and an export of the tagged items. The command raises the arrival rate until 95 % of discoveries no
-    longer end within the bound. The last line is the path of the report.
+    longer end within the bound. With --from and a result of `bench day --matters 0`, it first prints what the simulator predicts.
+    The last line is the path of the report.
     """
     context = shared(ctx)
     settings = with_options(context.settings(), storage=storage, slots=order.slots, engine=None, filer=order.filer)
@@ -76,7 +78,7 @@ def day(
     if absent:
         context.say(absent)
     listed = () if schedule is None else read_schedule(schedule, tuple(sources))
-    drawn = Schedule(seconds=order.hours * 3600 / order.compress, seed=seed, clients=order.clients, sources=tuple(sources),
+    drawn = Schedule(seconds=order.business_hours * 3600 / order.compress, seed=seed, clients=order.matter_clients, sources=tuple(sources),
                      steps=steps, listed=listed)  # fmt: skip
     at = DayLoad(1, order.workers, settings.slots, 0)
     plan = searched(at, loads, order.within, repeats=order.repeats, seed=seed)

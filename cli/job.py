@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from controller.databases import JobHandle, Jobs
     from core.document import Document
     from core.records import JobState
+    from core.settings import Settings
     from sql.jobs import GroupRow, JobProgress, JobSummary
     from sql.session import Database
 
@@ -39,7 +40,7 @@ commands = Commands()
 @commands.add("list", "edbench job list")
 def list_jobs(
     ctx: typer.Context,
-    limit: Annotated[int, typer.Option("--limit", min=1, max=100_000, help="Show at most N.", metavar="N")] = 50,
+    limit: opt.Limit = 50,
 ) -> None:
     """List the jobs, newest first."""
     context = shared(ctx)
@@ -79,7 +80,7 @@ def jobs_table(
     `done`: of each job, by its id.
     """
     from controller.jobs.groups import group_state
-    from controller.labels.surroundings import storage_text
+    from controller.labels.rules import storage_text
 
     rows: list[tuple[object, ...]] = []
     shown: set[uuid.UUID] = set()
@@ -117,7 +118,7 @@ def jobs_table(
 
 def _sums(jobs: Sequence[JobProgress]) -> tuple[int, str, str]:
     """Items and discovered bytes of jobs, and the longest job's elapsed time."""
-    from controller.jobs.rates import duration
+    from controller.jobs.progress import duration
 
     discovered = sum(job.raw_bytes + job.extracted_bytes for job in jobs)
     elapsed = max((job.elapsed_s for job in jobs), default=0.0)
@@ -130,9 +131,10 @@ def _time(moment: datetime) -> str:
 
 @commands.add("show", "edbench job show last")
 def show(ctx: typer.Context, job: opt.JobArgument) -> None:
-    """Show a job: phases, items, exceptions, children.
+    """Show a job: phases, items, exceptions, children, bounds.
 
-    Items are counted by kind, media type and text state, exceptions by code.
+    Items are counted by kind, media type and text state, exceptions by code. Each bound of --fail-if is shown with the measured value
+    once the job has ended.
 
     For a group, the sum and every job of it are shown.
     """
@@ -143,7 +145,7 @@ def show(ctx: typer.Context, job: opt.JobArgument) -> None:
 
         selected = installed.find(job)
         if context.output != "table":
-            context.document(_document(selected))
+            context.document(_document(selected, installed.settings))
             return
         if selected.group is not None:
             context.out.print(group_line(selected.group), markup=False)
@@ -163,6 +165,15 @@ def show(ctx: typer.Context, job: opt.JobArgument) -> None:
             from cli.summary import show_wire
 
             show_wire(context.out, wire)
+        if _bounded(selected):
+            from controller.jobs.results import BOUND_COLUMNS, bound_rows
+
+            context.out.print()
+            context.out.print(table(BOUND_COLUMNS, bound_rows(selected, installed.settings)))
+
+
+def _bounded(selected: Jobs) -> bool:
+    return any(handle.job.options.fail_if for handle in selected.each)
 
 
 def group_line(group: GroupRow) -> str:
@@ -179,7 +190,7 @@ def group_line(group: GroupRow) -> str:
 def sum_table(counted: Iterable[tuple[JobHandle, JobCounts]]) -> Table:
     """A line for each job of a group, and their sum; rates of the sum are over the longest job's elapsed time."""
     from controller.jobs.documents import holds_of, sum_of
-    from controller.jobs.rates import duration
+    from controller.jobs.progress import duration
 
     holds = [holds_of(counts, handle.database.name) for handle, counts in counted]
     lines = [*((str(job.database), str(job.state), sum_of([job])) for job in holds), ("sum", "", sum_of(holds))]
@@ -196,8 +207,8 @@ def sum_table(counted: Iterable[tuple[JobHandle, JobCounts]]) -> Table:
 
 def show_counts(console: Console, counts: JobCounts) -> None:
     """The counts of one job."""
-    from controller.jobs.rates import duration
-    from controller.labels.surroundings import storage_text
+    from controller.jobs.progress import duration
+    from controller.labels.rules import storage_text
     from core.job_types import JobType
 
     job, progress = counts.summary.job, counts.progress
@@ -240,20 +251,24 @@ def show_counts(console: Console, counts: JobCounts) -> None:
         console.print(f"DOES NOT ADD UP: {violation.line()}", markup=False)
 
 
-def _document(selected: Jobs) -> Document:
+def _document(selected: Jobs, settings: Settings) -> Document:
     from controller.browse.counts import count_job
     from controller.jobs.documents import document_of, group_document, holds_of
     from controller.observe.wire import wire_shares
     from core.job_types import types_of
 
-    wire = wire_shares(selected.each)
+    wire, bounds = wire_shares(selected.each), []
+    if _bounded(selected):
+        from controller.jobs.results import outcomes_of  # a job's figures, which take more than its counts
+
+        bounds = outcomes_of(selected, settings)
     if selected.group is None:
         (handle,) = selected.each
         with handle.database.transaction() as conn:
             own = types_of(handle.job.options.of_type).figures(conn, handle)
-        return document_of(count_job(handle), wire, own)
+        return document_of(count_job(handle), wire, bounds, own)
     holds = [holds_of(count_job(handle), handle.database.name) for handle in selected.each]
-    return group_document(selected.group, wire, holds)
+    return group_document(selected.group, wire, bounds, holds)
 
 
 @commands.add("pause", "edbench job pause 3f2a")
@@ -448,8 +463,8 @@ def custody(
 
 
 def _print_custody(context: CommandContext, job: str, actions: bool) -> None:
-    with installation(context.settings(), work=("controller.custody.report",), looks=False) as installed:
-        from controller.custody.report import FIELDS, actions_told, ended, items_of, parsers_told
+    with installation(context.settings(), work=("controller.custody",), looks=False) as installed:
+        from controller.custody import FIELDS, actions_told, ended, items_of, parsers_told
 
         handles = (installed.find_discovered(job) if job == "last" else installed.find(job)).each
         told = list(actions_told(handles))
@@ -466,7 +481,7 @@ def _print_custody(context: CommandContext, job: str, actions: bool) -> None:
 
 
 def _check_custody(context: CommandContext, path: Path, noted: list[str]) -> None:
-    from controller.custody.check import check_list
+    from controller.custody import check_list
 
     out, faults = context.people, list[str]()
     try:

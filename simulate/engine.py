@@ -39,11 +39,10 @@ from simulate.tasks import (
     JobLoad,
     Task,
 )
-from sql.recut import TASKS_A_SLOT, cut_into
-from sql.states import Demand
+from sql.states import TASKS_A_SLOT, Demand, cut_into
 
 MINUTE = 60.0
-_LEAST = {Phase.WALK: 1 << 60, Phase.FINALISE: 1}  # entries of a part, as sql.recut has them; others 16
+_LEAST = {Phase.WALK: 1 << 60, Phase.FINALISE: 1}  # entries of a part, as sql.states has them; others 16
 
 
 class Bins:
@@ -73,12 +72,11 @@ class Bins:
 class Servers:
     """Equal servers with one queue, first come first served."""
 
-    __slots__ = ("busy", "free", "waited")
+    __slots__ = ("busy", "free")
 
     def __init__(self, servers: int) -> None:
         self.free = [0.0] * servers
         self.busy = Bins()
-        self.waited = 0.0
 
     def book(self, now: float, service: float) -> float:
         """When work that comes now is over."""
@@ -88,7 +86,6 @@ class Servers:
         end = begin + service
         heapq.heapreplace(self.free, end)
         self.busy.add(begin, end, service)
-        self.waited += begin - now
         return end
 
 
@@ -97,7 +94,7 @@ class _Host:
 
     __slots__ = ("at", "busy", "cores", "ghz", "running", "served", "version")
 
-    def __init__(self, cores: int, ghz: float) -> None:
+    def __init__(self, cores: float, ghz: float) -> None:
         self.cores, self.ghz = cores, ghz
         self.running: list[tuple[float, int, _Slot]] = []  # by what was served to each when it is over
         self.served = 0.0  # GHz seconds, to each that runs all the time
@@ -195,7 +192,6 @@ class Trace:
     host_busy: tuple[Sequence[float], ...]
     disk_reads: Sequence[float]  # commands of the data's disks
     disk_writes: Sequence[float]
-    slots_busy: Sequence[float]
     events: int
     dispatched: tuple[int, ...]  # ids of tasks in the order in which they were sent, where it was asked for
 
@@ -238,7 +234,7 @@ class Engine:
         self._events: list[tuple[float, int, int, Any]] = []
         self._count = itertools.count()
         self._look_due = [False] * databases
-        self._bins = {name: Bins() for name in ("fsa", "fsb", "io", "reads", "writes", "slots")}
+        self._bins = {name: Bins() for name in ("fsa", "fsb", "io", "reads", "writes")}
         self._order: list[int] | None = [] if note_order else None
         self._handled = 0
 
@@ -289,7 +285,7 @@ class Engine:
         self._enter(job, now)
 
     def _enter(self, job: _Job, now: float) -> None:
-        """Begin the phase; as in `sql.recut`, its tasks are cut finer where there are too few for the slots."""
+        """Begin the phase; as in `sql.states`, its tasks are cut finer where there are too few for the slots."""
         job.now, tasks = job.load.phases[job.phase]
         most = job.load.options.at_a_time(job.now)
         wanted = TASKS_A_SLOT * (self._slots if most is None else min(self._slots, most))
@@ -454,7 +450,7 @@ class Engine:
             database_busy=tuple(one.busy.values for one in self._databases), database_io=bins["io"].values,
             dispatcher_busy=tuple(one.busy.values for one in self._dispatchers),
             host_busy=tuple(host.busy.values for host in self._hosts),
-            disk_reads=bins["reads"].values, disk_writes=bins["writes"].values, slots_busy=bins["slots"].values,
+            disk_reads=bins["reads"].values, disk_writes=bins["writes"].values,
             events=self._handled, dispatched=tuple(self._order or ()),
         )  # fmt: skip
 

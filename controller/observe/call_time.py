@@ -14,15 +14,14 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from controller.databases import JobHandle
-from controller.timeline.counters import Counter
-from controller.timeline.readings import JobAt, Readings, counter, number
+from controller.timeline.readings import Counter, JobAt, Readings, counter, number
 from core.document import Document, Milli
 from core.filer.emulation import octave
 from core.histogram import bucket_bounds
 from core.operations import Op
 from monitoring.aggregate import CallSum, step_for
 from monitoring.observations import WORKER
-from sql.faces.timeline import TIMELINE, Values
+from sql.timeline import TIMELINE, Values
 
 DOMINATED = 0.5  # of the time in calls, from where on a percentile is the CPU's
 PERCENTS = (50, 95, 99)

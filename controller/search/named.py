@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from pydantic import Field
 
-from controller.custody.actions import note, operator
+from controller.custody import note, operator
 from controller.databases import JobHandle
 from controller.search.meaning import meaning, refuse_unknown
 from controller.search.opened import Opened
@@ -18,7 +18,7 @@ from core.errors import UsageError
 from core.job_types import registered
 from search.language import checked_name, parse
 from search.query import Node
-from sql.faces.search import SEARCH
+from sql.browse import SEARCH
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection

@@ -9,7 +9,7 @@ import time
 from pathlib import Path
 
 from core.filer.arbiter import Arbiter
-from core.filer.load import load_filer
+from core.filer.model import load_filer
 from core.filer.use import arbiter_path
 from core.histogram import FIRST_BITS
 from core.operations import Op

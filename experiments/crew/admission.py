@@ -169,7 +169,7 @@ def seats(members: Sequence[Hello], workers: int) -> list[Seat]:
     names = [member.name for member in members if share[member.id]]
     for name in sorted(names):
         if names.count(name) > 1:
-            raise UsageError(f"two members have the name {name}: give one of them another --name")
+            raise UsageError(f"two members have the name {name}: give one of them another --member")
     hosts: dict[tuple[Any, Any], str] = {}
     for member in members:
         if share[member.id]:

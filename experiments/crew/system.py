@@ -15,7 +15,7 @@ from controller.cluster.embedded import EmbeddedCluster, module_commands
 from controller.databases import open_databases
 from core.crew import Place, place_at, roots_of
 from core.errors import StorageFault, UsageError
-from core.filer.load import copied_filer, profile_names
+from core.filer.model import copied_filer, profile_names
 from core.filer.use import no_common_arbiter
 from core.services import embedded_services, from_afar
 from core.services.address import write_private
@@ -164,7 +164,7 @@ def _started(
         try:
             settings.storage.mkdir(parents=True, exist_ok=True)
         except OSError as error:
-            raise StorageFault(f"the storage root {settings.storage} cannot be made: {error.strerror}") from error
+            raise StorageFault(f"cannot create the storage root {settings.storage}: {error.strerror}") from error
         if ways.listen is not None:
             say(_awaited(wanted.workers, settings, given.scratch / JOIN))
         workers = wanted.workers if ways.listen is None else 0

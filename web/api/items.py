@@ -12,8 +12,16 @@ from fastapi.responses import StreamingResponse
 
 from controller import findings
 from controller.browse.item_filter import ItemFilter, in_language, parse_conditions
-from controller.browse.items import fields_of, stream_all
-from controller.browse.pages import family_tree, find_item, item_details, item_text, items_beside, items_page
+from controller.browse.items import (
+    family_tree,
+    fields_of,
+    find_item,
+    item_details,
+    item_text,
+    items_beside,
+    items_page,
+    stream_all,
+)
 from controller.databases import JobHandle, Jobs
 from controller.findings import check_findings
 from controller.search.answers import Wanted, answer_all
@@ -25,7 +33,7 @@ from readers.errors import ExceptionCode
 from readers.records import Kind, TextState
 from search.query import Pattern, sought
 from search.snippets import marks
-from sql.faces.browse import WholeItem
+from sql.browse import WholeItem
 from web.api.exceptions import CSV, csv_answer
 from web.api.models.common import CountByName, Filter, responses
 from web.api.models.items import (

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
+from core.dates import in_utc, is_date, zone_named
 from core.errors import SystemFault
-from core.options.dates import in_utc, is_date, zone_named
 from core.records import DEFAULT_ZONE, NewTask, Shard
 from readers.base import TEXT_STATE, Handler, Source, Text
 from readers.errors import DocumentError, ExceptionCode, FieldUnread, PagesWithoutText
@@ -19,8 +19,7 @@ from readers.records import Limits, TextState
 from sql.findings import IndexOwner, Item, ItemText
 from worker.items.findings import Findings
 from worker.items.guard import guarded
-from worker.items.load_records import note_record
-from worker.items.loose import own_name
+from worker.items.loose import note_record, own_name
 from worker.items.sources import confirm
 from worker.ocr.candidates import is_candidate, tasks
 from worker.slots.breadcrumb import Activity

@@ -59,18 +59,18 @@ from core.crew import (
 from core.crew import Clients as ClientsOrder
 from core.errors import EdbenchError, RunFailed, StorageFault, SystemFault, UsageError
 from core.extensions import installed_version
-from core.filer.load import profile_names
-from core.program.lines import LineProcess, heard
+from core.filer.model import profile_names
 from core.records import ReplayChoice
 from core.residency import drop_pages, regular_files
-from core.services.run_databases import RunMark, run_settings
+from core.services.process import LineProcess, heard
 from core.settings import Settings
 from monitoring.broker import connect
 from monitoring.control_groups import ControlGroups
-from monitoring.filer.wire import WireSampler
 from monitoring.machine import WorkerMeter, below, host, host_seconds, place, processors, usable_processors
-from monitoring.metrics.endpoint import NOWHERE
+from monitoring.metrics import NOWHERE
 from monitoring.observations import BlockIo, of_group, of_processes
+from monitoring.wire import WireSampler
+from sql.runs import RunMark, run_settings
 from worker.member.remount import Remounts
 from worker.supervisor import WorkerPlan
 
@@ -322,7 +322,7 @@ class Agent:
         if isinstance(filer, Place):
             return str(resolved(filer, self._roots))
         if filer not in profile_names():
-            raise UsageError(f"{filer!r} is no profile of an emulated filer")
+            raise UsageError(f"{filer!r} is not an emulated filer")
         return filer
 
     def _return(self, order: Return) -> object:
@@ -354,7 +354,7 @@ class Agent:
         self._changed.clear()
         self._pipe.send(plans)
         if not self._changed.wait(_CHANGE_SECONDS + self._plan.grace_seconds):
-            raise SystemFault("the workers before do not end")
+            raise SystemFault("the earlier workers do not end")
 
     def _look(self, order: Look) -> Sight:
         unseen: dict[str, str] = {}

@@ -27,7 +27,7 @@ from core.names import display_name
 from core.operations import NullRecorder
 from core.storage.layer import Storage
 from monitoring.machine import free_memory
-from sql.faces.runs import RUNS
+from sql.runs import RUNS
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,7 +153,7 @@ def null_storage(origin: bytes, cap: int, place: Path) -> Iterator[NullStorage]:
     try:
         directory = Path(tempfile.mkdtemp(prefix=f"{_PREFIX}{os.getpid()}-", dir=place))
     except OSError as error:
-        raise StorageFault(f"no directory can be made in {place}: {error}", errno=error.errno or 0) from error
+        raise StorageFault(f"cannot create a directory in {place}: {error}", errno=error.errno or 0) from error
     try:
         yield NullStorage(directory, origin, cap)
     finally:

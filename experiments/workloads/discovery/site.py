@@ -26,9 +26,9 @@ from experiments.workloads.discovery.observed import OfHosts
 from experiments.workloads.discovery.result import PointSpec
 from experiments.workloads.discovery.sampler import ServingMeter
 from experiments.workloads.discovery.setting import parse_setting
-from monitoring.filer.block import boot_id
+from monitoring.block import boot_id
 from monitoring.machine import host_seconds
-from sql.faces.runs import RUNS
+from sql.runs import RUNS
 from sql.session import Database
 
 
@@ -117,8 +117,8 @@ class Site:
     """`settings`: of the system; embedded: one is started. `show`: entered for as long as a run is deployed."""
 
     fresh = (
-        "every run: new databases on the crew's servers, restarted workers, an empty storage root of its own, everything"
-        " synced before"
+        "every run: new databases on the crew's servers, restarted workers, an empty storage root of its own, the"
+        " file system under it synced before"
     )
 
     def __init__(

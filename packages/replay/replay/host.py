@@ -20,12 +20,12 @@ from pathlib import Path
 
 from core.errors import StorageFault, UsageError
 from core.records import ReplayChoice
-from core.services.locks import FileLock
+from core.services.address import FileLock
 from replay.plan import ReplayPlan, plan_replay
 from replay.program import Program, compile_replay, open_program
 from replay.tree import Target
+from traces.file import open_trace
 from traces.model import TraceHeader
-from traces.read import open_trace
 
 MEMORY = Path("/dev/shm")
 _POLL_SECONDS = 0.1
@@ -47,7 +47,9 @@ class ReplayHost:
         try:
             path.mkdir(parents=True, exist_ok=True, mode=0o700)
         except OSError as error:
-            raise StorageFault(f"cannot make {path}: {error.strerror}; free memory", errno=error.errno or 0) from error
+            raise StorageFault(
+                f"cannot create {path}: {error.strerror}; free memory", errno=error.errno or 0
+            ) from error
         return path
 
     def program(self, trace: Path, choice: ReplayChoice, between: Callable[[], None]) -> Program:
@@ -106,7 +108,7 @@ def _in_use(directory: Path, every: Path, prefix: str) -> Iterator[None]:
         lock = _enter(directory)
     except OSError as error:
         raise StorageFault(
-            f"cannot make {directory}: {error.strerror}; free memory, and set EDBENCH_SCRATCH to a local directory that this"
+            f"cannot create {directory}: {error.strerror}; free memory, and set EDBENCH_SCRATCH to a local directory that this"
             " user may write",
             errno=error.errno or 0,
         ) from error

@@ -18,7 +18,7 @@ from typing import Any, Self
 from core.errors import DatabaseFault, RunFailed, StorageFault, SystemFault, TaskLost, UsageError
 from core.places import replayed_trace_location
 from core.records import JobState, ReplayChoice
-from monitoring.filer.block import boot_id
+from monitoring.block import boot_id
 from replay.client import ReplayStopped, run_client
 from replay.host import ReplayHost, replay_host, target_of
 from replay.tree import drop_own, prepare_tree

@@ -14,13 +14,13 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from controller.custody.actions import note as note_action
+from controller.custody import note as note_action
 from controller.databases import JobHandle, Jobs
 from controller.findings import ReviewKind
 from core.errors import UsageError
 from core.job_types import JobType
 from core.records import GroupKind
-from sql.faces.review import REVIEW
+from sql.review import REVIEW
 from sql.session import Database
 
 if TYPE_CHECKING:

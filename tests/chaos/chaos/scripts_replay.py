@@ -18,7 +18,7 @@ from replay.job import Stage as ReplayStage
 from replay.job import outcome_of, replay_once
 from replay.orders import ReplayOrder
 from sql.jobs import get_job
-from traces.read import open_trace
+from traces.file import open_trace
 
 _CLIENTS = 2
 _NAME = "recorded.edbtrace"
@@ -80,7 +80,7 @@ def _play(stage: Stage, trace: Path, target: Path) -> _Played:
         show=lambda _snapshot, _at: None,
         say=lambda _line: None,
     )
-    order = ReplayOrder(trace=trace, paths=(target,), speed=0.0, force=True)
+    order = ReplayOrder(trace=trace, paths=(target,), speed=0.0, not_empty=True)
     with open_trace(trace) as opened:
         while True:
             try:

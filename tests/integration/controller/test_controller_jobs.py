@@ -20,7 +20,7 @@ from statements import statements_of
 from benchmarks.driver import bare_job
 from controller.__main__ import main, prepare
 from controller.browse.counts import count_job
-from controller.custody.actions import actions_of
+from controller.custody import actions_of
 from controller.databases import JobHandle, find_job, newest_jobs
 from controller.jobs.documents import holds_of
 from controller.jobs.jobs import (
@@ -40,7 +40,7 @@ from controller.jobs.run import LOST_SECONDS, wait
 from controller.labels.jobs import KEEP_SECONDS
 from core.errors import DatabaseFault, StorageFault, SystemFault, UsageError
 from core.operations import NullRecorder
-from core.program.whole import Stop
+from core.program import Stop
 from core.records import JobOptions, JobState, Phase
 from core.services.shared_storage import TOKEN
 from core.settings import DatabaseAddress, Settings

@@ -28,7 +28,6 @@ from core.records import JobOptions, JobState
 from core.roles import QUEUE_MANAGER, WORKER
 from core.services import embedded_services, superuser_url
 from core.services.place import Home
-from core.services.run_databases import RunMark
 from core.settings import Settings
 from core.storage.layer import Storage
 from experiments.crew.admission import Admission
@@ -38,10 +37,11 @@ from experiments.crew.orders import Crew
 from experiments.crew.system import System
 from experiments.workload import HostLost
 from sql import runs, workers
+from sql.runs import RunMark
 from sql.session import Database
 
 ROOT = Path(__file__).parents[3]
-PATIENCE = 120.0
+PATIENCE = 300.0
 RUN = "0123456789abcdef"
 
 

@@ -19,11 +19,11 @@ from controller.databases import JobHandle
 from controller.timeline.read import read_timeline
 from core.places import replayed_trace_location
 from core.records import JobOptions, NewTask, Phase, ReplayChoice
-from monitoring.filer.block import boot_id
+from monitoring.block import boot_id
 from replay.host import MEMORY
 from replay.tally import ClientResult, merge_results
 from sql import jobs, replay, states
-from traces.write import write_trace
+from traces.file import write_trace
 from worker.slots.context import SlotContext
 
 CLIENTS = 2

@@ -13,10 +13,10 @@ import pytest
 from core.celery_app import queues_of
 from core.crew import Envelope, Hello, Lease, MemberOrder, Place, ProvisionerOrder, Sight, place_at, resolved
 from core.errors import UsageError
-from core.services.run_databases import RunMark, read_mark, run_settings
 from core.settings import DatabaseAddress, Settings
 from experiments.crew.admission import seats, usable
 from experiments.crew.sight import refuse_other_mount, refuse_other_storage, sign_of, token_in
+from sql.runs import RunMark, read_mark, run_settings
 
 RUN = "0123456789abcdef"
 
@@ -50,7 +50,7 @@ def test_two_clients_of_one_host_have_caches_of_their_own() -> None:
 
 def test_two_members_of_one_name_are_refused() -> None:
     twins = [member("twin"), msgspec.structs.replace(member("twin", boot="other"), id="another")]
-    with pytest.raises(UsageError, match="two members have the name twin: give one of them another --name"):
+    with pytest.raises(UsageError, match="two members have the name twin: give one of them another --member"):
         seats(twins, 2)
 
 

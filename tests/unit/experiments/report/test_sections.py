@@ -12,11 +12,12 @@ from lxml import etree
 
 from experiments.report import words
 from experiments.report.parts import Plot, Section, Tabled
-from experiments.report.sections import disclosure, flattened, knee, points
+from experiments.report.sections import disclosure, flattened, knee, point_columns, points
 from experiments.result.latency import marked
 from experiments.result.schema import CallTime, Knee, SizedLatency
+from experiments.workloads.discovery import ABOUT
 from experiments.workloads.discovery.result import Result
-from experiments.workloads.discovery.sections import ALWAYS
+from experiments.workloads.discovery.sections import ALWAYS, sections
 from experiments.workloads.discovery.sections.counted import exceptions
 from experiments.workloads.discovery.sections.latency import calls_an_item, io_kinds, latency, stages
 from experiments.workloads.discovery.sections.over_time import (
@@ -31,7 +32,7 @@ from experiments.workloads.discovery.sections.over_time import (
 )
 from experiments.workloads.discovery.sections.r1 import beside_r1, one_or_two, sizes
 from experiments.workloads.discovery.sections.scaling import scaling
-from experiments.workloads.discovery.views import busiest, middle_run
+from experiments.workloads.discovery.views import busiest, middle_run, point_name
 
 
 def said(section: Section) -> str:
@@ -75,6 +76,36 @@ def test_points_tell_limited_ones_and_why() -> None:
     assert [row[-1] for row in rows] == ["", "GENERATOR-LIMITED"]
     assert "2 workers: elapsed is 1.10 times that on null storage" in said(section)
     assert "probability of 75 %" in said(section)
+
+
+def test_each_setting_is_a_curve_of_its_own() -> None:
+    """Promise: points that differ in a setting are not joined to one curve, and are named by it."""
+    varied = [
+        dataclasses.replace(point, at=dataclasses.replace(point.at, setting=setting))
+        for setting in ("fsync=none", "fsync=file")
+        for point in (made.point(1), made.point(2))
+    ]
+    text = said(scaling(made.result(*varied)))
+    assert "2 workers on fsync=none reach" in text
+    assert "2 workers on fsync=file reach" in text
+    assert point_name(varied[0], varied) == "1 worker, fsync=none"
+    assert point_name(varied[0], varied[:2]) == "1 worker"
+
+
+def test_what_every_point_has_is_no_column_and_settings_are_not_compared_by_workers() -> None:
+    """Promise: the table of a sweep or a tune is as wide as what differs, and its report has no section on workers."""
+    varied = [
+        dataclasses.replace(made.point(2), at=dataclasses.replace(made.point(2).at, setting=s))
+        for s in ("default", "fsync=file")
+    ]
+    result = made.result(*varied, axis="setting")
+    titles = [column.title for column in point_columns(result, ABOUT) if column.title]
+    assert "setting" in titles
+    assert not {"databases", "workers", "slots"} & set(titles)
+    assert "Every point has 1 database, 2 workers and" in said(points(result))
+    anchors = {section.anchor for section in sections(result)}
+    assert "points" in anchors
+    assert not {"scaling", "one-or-two", "r1"} & anchors
 
 
 def test_single_repeats_are_said_to_prove_nothing() -> None:
@@ -144,7 +175,7 @@ def test_database_activity_sums_databases_and_keeps_each_in_the_series() -> None
     samples = result.points[1].repeats[1].series.database_activity
     most = max(sum(db["commits"] for db in by_db.values()) for _, by_db in samples)
     assert f"2 workers, 2 databases: at most {most:.1f} commits a second" in said(section)
-    assert {row[5] for row in plot(section).series.rows} == {"db1", "db2"}
+    assert {row[6] for row in plot(section).series.rows} == {"db1", "db2"}
 
 
 def test_databases_sampled_at_different_moments_make_no_peaks() -> None:
@@ -206,9 +237,9 @@ def test_latencies_by_size_stand_under_their_op() -> None:
     section = latency(dataclasses.replace(whole, points=tuple(points)))
     assert "read to 4 KiB" in said(section)
     assert "read to 4 KiB" not in said(latency(whole))
-    rows = [row for row in plot(section).series.rows if row[4] == "read to 4 KiB"]
+    rows = [row for row in plot(section).series.rows if row[5] == "read to 4 KiB"]
     assert len(rows) == sum(len(point.repeats) for point in points)
-    assert {row[5:] for row in rows} == {(77, None, None, 5.0, 6.0, 7.0, None, "")}
+    assert {row[6:] for row in rows} == {(77, None, None, 5.0, 6.0, 7.0, None, "")}
 
 
 def test_percentiles_of_waiting_for_a_processor_are_marked() -> None:
