@@ -14,8 +14,8 @@ from typing import Literal
 
 from pydantic import Field
 
-from controller.jobs.rates import GB, duration
-from controller.timeline.thresholds import CACHE_FACTOR
+from controller.jobs.progress import GB, duration
+from controller.labels.rules import CACHE_FACTOR
 from core.document import Document, Milli
 from core.errors import UsageError
 from core.operations import Op

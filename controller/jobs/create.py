@@ -19,7 +19,7 @@ from controller.jobs.groups import find_group, group_state, refresh
 from controller.jobs.jobs import create_discovery_job, default_name, delete_job, resume_job
 from controller.jobs.orders import DiscoveryPlan, check_plan
 from controller.jobs.source import PreparedSource, prepare_source
-from controller.labels.surroundings import Surroundings, surroundings_of
+from controller.labels.rules import Surroundings, surroundings_of
 from core.errors import EdbenchError, SourceFileError, StorageFault, UsageError
 from core.names import display_name
 from core.places import copies_location

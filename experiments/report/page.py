@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
-from controller.labels.advice import advice_on
+from controller.labels.rules import advice_on
 from core.errors import RunFailed
 from experiments.report import FIGURES, FILE, words
 from experiments.report.parts import Html, Part, Plot, Section, Series, Tabled, join, tag

@@ -14,7 +14,7 @@ import statistics
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from controller.jobs.rates import duration
+from controller.jobs.progress import duration
 from controller.labels.rules import Effort, short_of_processors, study_labels
 from core.operations import Op
 from core.records import FsyncPolicy

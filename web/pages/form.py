@@ -21,8 +21,8 @@ from core.options import TUNING
 from core.records import FsyncPolicy, Layout
 from web.api import measure as api
 from web.api import system
-from web.api.models.system import Choices
 from web.api.needs import Context, Rows
+from web.api.system import Choices
 from web.errors import NotFound
 from web.measuring import kinds
 from web.pages.render import page

@@ -6,9 +6,8 @@ import dataclasses
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from controller.jobs.rates import duration
-from controller.labels.rules import is_cached
-from controller.timeline.thresholds import STORAGE_SHARE
+from controller.jobs.progress import duration
+from controller.labels.rules import STORAGE_SHARE, is_cached
 from core.job_types import JobType
 from experiments.kinds import Cases, Search
 from experiments.report import words

@@ -37,7 +37,7 @@ from replay.merge import Align, merge_traces
 from replay.strace.importing import Imported, import_strace
 from replay.trace_summary import TraceSummary, trace_info
 from replay.trace_tables import show_trace
-from traces.read import open_trace
+from traces.file import open_trace
 
 commands = Commands()
 
@@ -334,7 +334,7 @@ def wish_of(order: ReplayOrder, asked: ReplayStudyOrder, filers: tuple[str, ...]
     from experiments.kinds import parse_bounds
     from replay.plan import plan_replay
     from replay.runs import parse_scaling, refuse_other_scaling
-    from traces.read import open_trace
+    from traces.file import open_trace
 
     scaling, bounds, clients = parse_scaling(asked.scaling), asked.max_p99, asked.clients
     with open_trace(order.trace) as opened:
@@ -385,7 +385,7 @@ def _replayed(
 
 def _line(snapshot: Snapshot) -> str:
     """Of the progress."""
-    from controller.jobs.rates import duration
+    from controller.jobs.progress import duration
 
     rate = snapshot.calls_per_second
     doing = f"{rate:,.0f} calls/s" if rate else "preparing files"

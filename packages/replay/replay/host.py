@@ -24,8 +24,8 @@ from core.services.address import FileLock
 from replay.plan import ReplayPlan, plan_replay
 from replay.program import Program, compile_replay, open_program
 from replay.tree import Target
+from traces.file import open_trace
 from traces.model import TraceHeader
-from traces.read import open_trace
 
 MEMORY = Path("/dev/shm")
 _POLL_SECONDS = 0.1

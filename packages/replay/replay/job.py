@@ -21,7 +21,7 @@ from controller.jobs.jobs import job_directory, settle_job
 from controller.jobs.progress import Snapshot
 from controller.jobs.results import job_result
 from controller.jobs.run import Crew, Outcome, Tended, crew_of, run_all_to_rest
-from controller.labels.surroundings import surroundings_of
+from controller.labels.rules import surroundings_of
 from core.clock import Clock
 from core.errors import DatabaseFault, Interrupted, RunFailed, StorageFault, UsageError
 from core.operations import NullRecorder
@@ -39,7 +39,7 @@ from sql import replay
 from sql.replay import ReplayClient, Seats
 from sql.session import Database
 from sql.states import request_cancel
-from traces.read import FileTrace
+from traces.file import FileTrace
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -43,7 +43,7 @@ from replay.host import plan_of
 from replay.program import Program, compile_replay
 from replay.tally import ClientResult, merge_results
 from replay.tree import Target, drop_own, prepare_tree, remove_trees
-from traces.read import open_trace
+from traces.file import open_trace
 
 _START_AFTER_NS: Final = 50_000_000  # the last client has its order by then
 _LOOK_S: Final = 1.0

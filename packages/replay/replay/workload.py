@@ -38,7 +38,7 @@ from replay.local import PLACE, Ceiling
 from replay.orders import ReplayOrder, pace_text
 from replay.plan import recorded_rate
 from replay.runs import ALL, LEVELS, Load, Observed, RecordedFigures, recorded_figures
-from traces.read import FileTrace, open_trace
+from traces.file import FileTrace, open_trace
 
 
 def clients_by_member(clients: int, streams: int, members: int) -> list[int]:

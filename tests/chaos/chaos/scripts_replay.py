@@ -18,7 +18,7 @@ from replay.job import Stage as ReplayStage
 from replay.job import outcome_of, replay_once
 from replay.orders import ReplayOrder
 from sql.jobs import get_job
-from traces.read import open_trace
+from traces.file import open_trace
 
 _CLIENTS = 2
 _NAME = "recorded.edbtrace"

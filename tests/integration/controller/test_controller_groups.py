@@ -28,9 +28,8 @@ from controller.jobs.groups import find, find_group, list_groups, refresh
 from controller.jobs.jobs import cancel_job, pause_job, prepare_source
 from controller.jobs.orders import DiscoveryPlan
 from controller.labels.jobs import labels_of_jobs
-from controller.labels.rules import FilerCache
+from controller.labels.rules import CACHED, FilerCache
 from controller.timeline.job_status import read_status
-from controller.timeline.thresholds import CACHED
 from controller.verify.group import _part, _uncovered
 from core.errors import UsageError
 from core.operations import NullRecorder

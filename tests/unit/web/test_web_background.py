@@ -14,7 +14,7 @@ import pytest
 from every_command import options
 from pydantic import ValidationError
 
-from controller.custody.actions import acting, operator
+from controller.custody import acting, operator
 from controller.databases import Jobs
 from core.document import bounds
 from core.errors import RunFailed, UsageError
@@ -25,17 +25,17 @@ from web.api.models.items import TagOrder
 from web.api.models.jobs import VerifyOrder
 from web.background import Activities, BackgroundTask, BackgroundTasks
 from web.context import WebContext
-from web.door import Door
 from web.errors import FieldErrors
-from web.guests import BesideCommand
 from web.measuring import Measurement, Measurements, command, kinds
 from web.results import chosen_lists, list_hash_lists
+from web.runs import BesideCommand
+from web.token import Door
 
 JOB = uuid.UUID(int=1)
 
 
 def over(background_tasks: BackgroundTasks, kind: str) -> BackgroundTask:
-    end = time.monotonic() + 60
+    end = time.monotonic() + 300
     while (now := background_tasks.of(JOB)[kind]).running:
         assert time.monotonic() < end
         time.sleep(0.005)
@@ -124,7 +124,7 @@ def test_nothing_is_begun_beside_a_measurement(tmp_path: Path) -> None:
         measurements.stop()
 
 
-PATIENCE = 90.0
+PATIENCE = 300.0
 
 
 def _fine() -> None:
@@ -172,7 +172,7 @@ def test_what_begins_while_a_measurement_does_is_refused() -> None:
 
 # Said in the command's own way, or not of an order.
 OTHERWISE = {"corpus", "source", "profile", "name", "paths", "setting", "job", "shared"}
-OVER_S = 120.0
+OVER_S = 300.0
 
 
 @pytest.mark.parametrize("kind", kinds().values(), ids=list(kinds()))

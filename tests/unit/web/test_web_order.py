@@ -19,7 +19,7 @@ from core.records import FsyncPolicy, JobOptions, Layout, Priority, TaskOrder
 from core.settings import Settings
 from experiments.orders import ALIKE
 from web.api.models.jobs import NewJob
-from web.api.models.system import Choices
+from web.api.system import Choices
 from web.measuring import Kind, kinds
 from web.pages.form import inputs
 from web.pages.render import environment

@@ -22,8 +22,7 @@ from replay.orders import ReplayOrder
 from replay.tree import Target
 from sql.replay import Seats, seats
 from sql.session import Database
-from traces.read import open_trace
-from traces.write import write_trace
+from traces.file import open_trace, write_trace
 
 
 @pytest.fixture

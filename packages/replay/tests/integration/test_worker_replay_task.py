@@ -23,7 +23,7 @@ from monitoring.block import boot_id
 from replay.host import MEMORY
 from replay.tally import ClientResult, merge_results
 from sql import jobs, replay, states
-from traces.write import write_trace
+from traces.file import write_trace
 from worker.slots.context import SlotContext
 
 CLIENTS = 2

@@ -13,7 +13,7 @@ from trace_samples import call, directory, everything, memory_trace, written_and
 
 from cli.main import OK, USAGE, main
 from core.operations import Op
-from traces.write import write_trace
+from traces.file import write_trace
 
 LOGS = Path(__file__).parents[1] / "support" / "strace_logs"
 

@@ -21,8 +21,8 @@ from replay.order import Order
 from replay.plan import CLONES_SPREAD, ReplayPlan, plan_replay
 from replay.workload import clients_by_member, slots_for
 from replay.world import Survey, World
+from traces.file import write_trace
 from traces.model import MemoryTrace, Stream, TraceHeader
-from traces.write import write_trace
 
 
 def header(*calls: int, duration_ns: int = 1_000_000) -> TraceHeader:

@@ -21,8 +21,8 @@ from experiments.study import conduct
 from storage_tests.owner import MARKER, claimed
 from storage_tests.profile import Targets, made
 from storage_tests.study import ProfileStudy, Running
+from traces.file import TraceWriter
 from traces.model import MemoryTrace
-from traces.write import TraceWriter
 
 pytest.importorskip("replay")
 

@@ -30,7 +30,7 @@ from storage_tests.fio import Job, job_file
 from storage_tests.owner import MARKER, claimed, forget_dead, started_of, this_process
 from storage_tests.profile import Targets, made, refuse_room
 from storage_tests.stores import PathStore
-from traces.write import TraceWriter
+from traces.file import TraceWriter
 
 EINVAL, ENOSPC = 22, 28
 

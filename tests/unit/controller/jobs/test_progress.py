@@ -15,12 +15,16 @@ from pydantic import ValidationError
 from controller.doctor import Level, ocr
 from controller.jobs.figures import GroupFigures, JobFigures, merge
 from controller.jobs.groups import combined, group_state
-from controller.jobs.progress import Pace, Snapshot, items_text, left_text, one_line
-from controller.jobs.rates import (
+from controller.jobs.progress import (
     GB,
+    Pace,
+    Snapshot,
     Window,
     duration,
     gb_per_hour,
+    items_text,
+    left_text,
+    one_line,
     per_second,
     percent,
     seconds_left,
