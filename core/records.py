@@ -21,7 +21,6 @@ from core.options.choices import DEFAULT_ZONE as DEFAULT_ZONE
 from core.options.choices import BankNote as BankNote
 from core.options.choices import FilerChoice as FilerChoice
 from core.options.choices import OcrChoice as OcrChoice
-from core.options.choices import ReplayChoice as ReplayChoice
 from core.plain import surplus
 
 

@@ -164,10 +164,9 @@ class KneePoints(Order):
     max_workers: Annotated[int, Field(ge=1, le=512, description="Try at most this many workers.")] = 32
 
 
-class JobTypesOrder(Order):
-    """The four types of jobs side by side, with each number of workers."""
+class _Days(Order):
+    """Matters, each with all types of jobs."""
 
-    workers: Points = "2"
     slots: Slots = None
     time_zone: Annotated[
         str,
@@ -179,15 +178,28 @@ class JobTypesOrder(Order):
         Metavar("NAME"),
     ] = DEFAULT_ZONE
     repeats: Repeats = DEFAULT_REPEATS
-    min_seconds: MinSeconds = _LEAST_SECONDS
     filer: Annotated[
         str | None, Field(max_length=4_000, pattern=TEXT, description="Emulate this filer."), Metavar("NAME")
     ] = None
+    filer_cache: FilerCache = None
+    no_baseline: Annotated[
+        bool,
+        Field(
+            description="Run no point on null storage; the result is labelled NO BASELINE and names no storage share."
+        ),
+    ] = False
     seed: Seed = None
     fail_if: FailIf = None
 
 
-class DayOrder(Order):
+class JobTypesOrder(_Days):
+    """The four types of jobs side by side, with each number of workers."""
+
+    workers: Points = "2"
+    min_seconds: MinSeconds = _LEAST_SECONDS
+
+
+class DayOrder(_Days):
     """A business day: matters that arrive, at rising rates."""
 
     matters: Annotated[
@@ -220,21 +232,7 @@ class DayOrder(Order):
     ] = 1.0
     clients: Annotated[int, Field(ge=1, le=1_000, description="Draw the matters' clients from this many.")] = 4
     workers: Workers = 2
-    slots: Slots = None
-    repeats: Repeats = DEFAULT_REPEATS
     min_seconds: MinSeconds = MIN_SECONDS
-    filer: Annotated[
-        str | None, Field(max_length=4_000, pattern=TEXT, description="Emulate this filer."), Metavar("NAME")
-    ] = None
-    filer_cache: FilerCache = None
-    no_baseline: Annotated[
-        bool,
-        Field(
-            description="Run no point on null storage; the result is labelled NO BASELINE and names no storage share."
-        ),
-    ] = False
-    seed: Seed = None
-    fail_if: FailIf = None
 
 
 def day_loads(matters: str | None) -> tuple[int, ...]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import json
 from collections.abc import Sequence
@@ -21,7 +22,6 @@ from core.errors import UsageError
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from controller.jobs.progress import Snapshot
     from core.settings import Settings
     from experiments.kinds import Kind
     from experiments.result.schema import Result
@@ -245,7 +245,6 @@ def replay(
     listen: opt.Listen = None,
     wait: opt.Wait = None,
     storage: opt.StorageRoot = None,
-    name: Annotated[str, typer.Option("--name", help="Name the job.  [default: from the trace]")] = "",
     automation: Automation,
 ) -> None:
     """Run the storage calls of a trace again.
@@ -273,7 +272,6 @@ def replay(
         seed=order.seed,
         force=force,
         keep=keep,
-        name=name,
     )
     filers = filers_of(order.filer, settings)
     if order.stages is not None:
@@ -370,28 +368,20 @@ def _replayed(
     context: CommandContext, settings: Settings, order: ReplayOrder, wish: Wish, listen: str | None, wait: float | None,
     workers: int | None,
 ) -> tuple[Result, Path]:  # fmt: skip
-    from cli.progress import PlainDisplay
     from experiments.crew.system import Wanted, Ways, taken_system
     from experiments.study import conduct
     from replay.workload import Replays
 
     await_answer(*order.paths)
-    ways, show = Ways(listen=listen, wait=wait), PlainDisplay(context.err, _line).show
-    wanted = Wanted(workers=workers or 1, databases=1, slots=max(wish.clients))
-    with taken_system(settings, context.env, order.paths[0], wanted, context.say, ways) as (system, _):
-        many = workers or sum(member.workers for member in system.crew.present())
-        replays = Replays(system, many, order, wish.filers, wish.bounds_us or (), context.clock, show, context.say)
-        asked = wish.order
+    asked, system, many = wish.order, None, 1
+    with contextlib.ExitStack() as stack:
+        if listen is not None or not settings.embedded:
+            wanted, ways = Wanted(workers=workers or 1, databases=1, slots=1), Ways(listen=listen, wait=wait)
+            taken = taken_system(settings, context.env, order.paths[0], wanted, context.say, ways)
+            system, _ = stack.enter_context(taken)
+            many = workers or sum(member.workers for member in system.crew.present())
+        replays = Replays(settings, system, many, order, wish.filers, wish.bounds_us or (), context.clock, context.say)
         return conduct(replays, wish.kind(replays), asked.min_seconds, fail_if=asked.fail_if or ())
-
-
-def _line(snapshot: Snapshot) -> str:
-    """Of the progress."""
-    from controller.jobs.rates import duration
-
-    rate = snapshot.calls_per_second
-    doing = f"{rate:,.0f} calls/s" if rate else "preparing files"
-    return f"{snapshot.phase}: {doing}, {duration(snapshot.elapsed_s)} elapsed"
 
 
 def show_fidelity(console: Console, result: Result) -> None:

@@ -14,11 +14,9 @@ from core.document import TEXT, Order
 from core.errors import UsageError
 from core.filer.load import profile_names
 from core.options.tuning import MOST_SEED
-from core.records import ReplayChoice
 from experiments.orders import DEFAULT_REPEATS, LEAST_LEVELS, MOST_LEVELS, FilerCache, MinSeconds, Repeats, StagesText
 from experiments.result.steady import MIN_SECONDS
-from replay.plan import LEAST_SPEED, MAX_CLIENTS, MOST_SPEED
-from traces.model import TraceHeader
+from replay.plan import LEAST_SPEED, MAX_CLIENTS, MOST_SPEED, ReplayChoice
 
 JOB, SCHEDULE, MOST = "job", "schedule", "max"
 _TIMES = re.compile(r"[x×]([0-9]{1,7}(?:\.[0-9]{1,6})?)")
@@ -36,10 +34,9 @@ class ReplayOrder:
     seed: int = 0
     force: bool = False  # also where a path is not empty
     keep: bool = False  # leave the files
-    name: str = ""
 
     def choice(self, clients: int) -> ReplayChoice:
-        """As the job's options have it. Raises UsageError for a path that is not UTF-8."""
+        """For so many clients. Raises UsageError for a path that is not UTF-8."""
         return ReplayChoice(
             clients=clients,
             paths=tuple(_text(path) for path in self.paths),
@@ -48,12 +45,6 @@ class ReplayOrder:
             shared=self.shared,
             seed=self.seed,
         )
-
-
-def default_name(header: TraceHeader, path: Path) -> str:
-    """The default name of a replay: after the job of the trace, else after its file."""
-    job = header.origin.get("job")
-    return f"replay of {job[:8] if isinstance(job, str) and job else path.stem}"
 
 
 class Pace(NamedTuple):
@@ -166,10 +157,7 @@ class ReplayStudyOrder(Order):
         Metavar("NAME,NAME,…"),
     ] = None
     workers: Annotated[
-        int,
-        Field(
-            ge=1, le=512, description="Use this many workers.  [default: all that are connected; 1 without a system]"
-        ),
+        int, Field(ge=1, le=512, description="Use the hosts of this many workers.  [default: all that are connected]")
     ] = 1
     seed: Annotated[
         int, Field(ge=0, le=MOST_SEED, description="Generate the files and order the points randomly from this seed.")
