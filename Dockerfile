@@ -8,8 +8,8 @@ FROM ${EDBENCH_PYTHON_IMAGE} AS build
 ENV PIP_DISABLE_PIP_VERSION_CHECK=1 PIP_NO_INPUT=1 PIP_NO_CACHE_DIR=1 PIP_ROOT_USER_ACTION=ignore UV_NO_CACHE=1
 WORKDIR /build
 RUN python3 -m venv /opt/uv && python3 -m venv --without-pip /opt/edbench
-# The controller needs this extra; an image of workers alone can do without.
-ARG EDBENCH_EXTRAS=corpus
+# The controller needs these extras; an image of workers alone can do without.
+ARG EDBENCH_EXTRAS="corpus s3"
 COPY pyproject.toml uv.lock README.md LICENSE ./
 COPY scripts/packages.sh scripts/uv.txt scripts/
 COPY packages/readers/pyproject.toml packages/readers/

@@ -3,7 +3,7 @@
 Hosts, filer and network grow with the workers, so that what stops is a part of ours: database servers, and the dispatcher of each
 database. Demands are those of the shipped calibration. The dispatcher sends a task as fast as the CPU seconds allow that queue
 manager, database and broker take for one, one after the other: measured first, in some seconds, unless `--dispatched` is given.
-The first rows show the error of drawing tasks against the full plan of a million items.
+The first rows show the error of drawing tasks against the full plan of a million items, and of simulating several tasks as one.
 """
 
 from __future__ import annotations
@@ -12,24 +12,45 @@ import argparse
 import dataclasses
 import resource
 import time
+from typing import NamedTuple
 
 from benchmarks import dispatcher
 from benchmarks.driver import bench_home
 from simulate.demands import shipped
 from simulate.plan import Plan, contents_of_plain, plan_of
 from simulate.simulation import Case, limits, run_case
-from simulate.site import DatabaseServer, Site, load_site
+from simulate.site import Site, load_site
+from simulate.tasks import MOST_TASKS
 
 _WORKERS_A_HOST = 8  # of 4 slots and 4 cores
-# Workers, databases, times the 45 GB of the reference profile.
-POINTS = ((100, 1, 22), (1_000, 1, 222), (1_000, 4, 222), (1_000, 16, 222), (10_000, 16, 2_222), (10_000, 64, 2_222), (10_000, 64, 22_222))  # fmt: skip
+
+
+class Point(NamedTuple):
+    """A size that is simulated."""
+
+    workers: int
+    databases: int
+    times: int  # the 45 GB of the reference profile
+    dispatched_per_s: float | None = None  # by each dispatcher; None: as measured
+    larger: int = 1  # times the usual bytes and files of a task
+
+
+_FEW_TASKS = 4_000  # of 100 workers: as few a slot as 10,000 workers have with the usual limit
+_SLOW = 200.0  # tasks/s of a dispatcher that is the limit
+POINTS = (
+    Point(100, 1, 22, _SLOW), Point(100, 1, 22, _SLOW, larger=4), Point(100, 4, 22, _SLOW), Point(100, 1, 22),
+    Point(1_000, 1, 222), Point(1_000, 4, 222), Point(1_000, 16, 222),
+    Point(10_000, 16, 2_222), Point(10_000, 64, 2_222), Point(10_000, 64, 22_222),
+)  # fmt: skip
 _SECTION_6 = Case(workers=100, databases=2)  # R1's largest installations: 50 to 100 workers, several servers and jobs
-_HEADER = "site      workers databases      TB    items/s  elapsed s  GB/hour  CPU s   GB  limits"
+_HEADER = "dispatcher    workers databases      TB    items/s  elapsed s  GB/hour  CPU s   GB  limits"
 
 
-def site_for(workers: int, dispatched_per_s: float) -> Site:
-    """The site `cluster` with hosts, filer and network for so many workers, and dispatchers of this rate."""
+def site_for(workers: int, dispatched_per_s: float, larger: int = 1) -> Site:
+    """The site `cluster` with hosts, filer and network for so many workers, dispatchers of this rate, and tasks so many times larger."""
     site = load_site("cluster")
+    options = site.options
+    tasks = {name: larger * getattr(options, name) for name in ("batch_bytes", "batch_files", "split_bytes")}
     hosts = -(-workers // _WORKERS_A_HOST)
     factor = hosts / len(site.hosts)
     grown = {
@@ -39,7 +60,7 @@ def site_for(workers: int, dispatched_per_s: float) -> Site:
     disks = dataclasses.replace(site.disks, count=max(1, round(site.disks.count * factor)))
     return dataclasses.replace(
         site, hosts=site.hosts[:1] * hosts, bytes_per_s=site.bytes_per_s * factor, disks=disks,
-        dispatched_per_s=dispatched_per_s, **grown,
+        dispatched_per_s=dispatched_per_s, options=dataclasses.replace(options, **tasks), **grown,
     )  # fmt: skip
 
 
@@ -55,9 +76,7 @@ def _measured() -> float:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--points", type=int, default=len(POINTS), help="simulate the first so many points")
     parser.add_argument("--only", type=int, nargs="+", help="simulate these points, counted from 1")
-    parser.add_argument("--database-cores", type=int, help="give each database server so many cores")
     parser.add_argument("--dispatched", type=float, help="let each dispatcher send so many tasks a second; 0: no limit")
     args = parser.parse_args()
     dispatched_per_s = _measured() if args.dispatched is None else args.dispatched
@@ -66,13 +85,13 @@ def main() -> None:
     whole = plan_of("reference", 1.0, 1, contents)
     print(_HEADER)
 
-    def row(site: Site, case: Case, plan: Plan) -> float:
+    def row(site: Site, case: Case, plan: Plan, most_tasks: int = MOST_TASKS) -> float:
         began = time.process_time()
-        found, trace = run_case(site, case, plan, calibration.demands, seed=1)
+        found, trace = run_case(site, case, plan, calibration.demands, seed=1, most_tasks=most_tasks)
         limit = "; ".join(f"{one.stage}: {one.busiest} {one.utilisation:.0%}" for one in limits(site, trace))
         memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6
         rate = plan.items * (1 if case.shard else case.databases) / found.elapsed_s
-        print(f"{site.name:8s} {case.workers:8d} {case.databases:9d} {found.gb_before / 1e3:7.2f} {rate:10,.0f} {found.elapsed_s:10,.0f} {found.gb_after / found.elapsed_s * 3600:8,.0f} {time.process_time() - began:6.1f} {memory:4.1f}  {limit}", flush=True)  # fmt: skip
+        print(f"{site.name:12s} {case.workers:8d} {case.databases:9d} {found.gb_before / 1e3:7.2f} {rate:10,.0f} {found.elapsed_s:10,.0f} {found.gb_after / found.elapsed_s * 3600:8,.0f} {time.process_time() - began:6.1f} {memory:4.1f}  {limit}", flush=True)  # fmt: skip
         return found.elapsed_s
 
     if not args.only:
@@ -81,17 +100,20 @@ def main() -> None:
         planned = row(few, small, whole)
         drawn = row(few, small, plan_of("reference", 1.0, 1, contents, most=0, sample=100_000))
         print(f"tasks drawn from a tenth against all {whole.items:,} items planned: {drawn / planned - 1:+.1%}")
+        case, plan = Case(workers=100, databases=1, shard=True), dataclasses.replace(whole, copies=22)
+        each, merged = (row(site_for(100, dispatched_per_s), case, plan, most) for most in (MOST_TASKS, _FEW_TASKS))
+        print(f"{_FEW_TASKS:,} tasks simulated at most in a phase against all: {merged / each - 1:+.1%}")
         report = load_site("r1")
         grown = dataclasses.replace(report, name="r1 x 2", hosts=report.hosts * 2)
         row(grown, _SECTION_6, plan_of("r1", 1.0, 1, contents))
-    for number, (workers, databases, times) in enumerate(POINTS[: args.points], 1):
+    for number, point in enumerate(POINTS, 1):
         if args.only and number not in args.only:
             continue
-        site = site_for(workers, dispatched_per_s)
-        if args.database_cores:
-            servers = tuple(DatabaseServer(cores=args.database_cores, ghz=one.ghz) for one in site.databases)
-            site = dataclasses.replace(site, databases=servers)
-        row(site, Case(workers=workers, databases=databases, shard=True), dataclasses.replace(whole, copies=times))
+        rate = point.dispatched_per_s or dispatched_per_s
+        site = site_for(point.workers, rate, point.larger)
+        site = dataclasses.replace(site, name=f"{rate:,.0f}/s" + (f", x {point.larger}" if point.larger > 1 else ""))
+        case = Case(workers=point.workers, databases=point.databases, shard=True)
+        row(site, case, dataclasses.replace(whole, copies=point.times))
 
 
 if __name__ == "__main__":

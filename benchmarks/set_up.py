@@ -50,10 +50,12 @@ def measure(tasks: Sequence[tuple[str, int, list[str]]] = TASKS) -> list[tuple[s
     rows = []
     try:
         for name, steps, command in tasks:
+            if not command:
+                rows.append((name, steps, 0.0))  # the caller has them
+                continue
             began = time.monotonic()
-            if command:
-                where = home if command is _CLONE else home / "edbench"
-                subprocess.run(command, cwd=where, env=env, check=True, stdout=subprocess.DEVNULL)
+            where = home if command is _CLONE else home / "edbench"
+            subprocess.run(command, cwd=where, env=env, check=True, stdout=subprocess.DEVNULL)
             rows.append((name, steps, time.monotonic() - began))
         return rows
     finally:
@@ -64,7 +66,7 @@ def show(console: Console, rows: Sequence[tuple[str, int, float]]) -> None:
     """Print our tasks with their sums, then R2's."""
     table = Table("task", "steps", "took", box=None, header_style="bold")
     for name, steps, took in (*rows, ("all", sum(row[1] for row in rows), sum(row[2] for row in rows))):
-        table.add_row(name, str(steps), seconds(took))
+        table.add_row(name, str(steps), seconds(took) if took else "not measured")
     for name, took, counted in R2:
         table.add_row(f"R2: {name}", "–" if counted is None else str(counted), seconds(took))
     console.print(table)

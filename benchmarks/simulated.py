@@ -1,96 +1,154 @@
 """Whether the simulator is true: real discoveries on emulated filers, predicted from those with 1 and 2 workers. `make bench-simulate`.
 
-Prints predicted and measured seconds of each number of workers, and the error. Those with more workers than 2 are not used for the
-prediction. Also prints what serving items in chunks changes, on report R1's site at scale 0.02.
+Prints predicted and measured seconds of each number of workers, and the error; those with more workers than 2 are not used for the
+prediction. Then what twice of a resource changes, for two of them in real runs too, and what serving items in chunks changes on
+report R1's site at scale 0.02.
 """
 
 from __future__ import annotations
 
 import argparse
+import dataclasses
 import json
 import os
+import re
 import statistics
 import subprocess
 import sys
 import tempfile
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from core.filer.load import load_filer
+from core.filer.load import PROFILES, load_filer
+from core.filer.model import FilerModel
 from simulate.answer import calibrated
-from simulate.demands import Calibration, shipped
+from simulate.demands import Calibration, Demands, shipped
 from simulate.plan import Plan, contents_of_plain, plan_of
 from simulate.simulation import Case, run_case
-from simulate.site import emulated_site, load_site
-from simulate.tasks import FSA_S, FSB_S, NET_BYTES, WAIT_S, Task, jobs_of
+from simulate.site import Host, emulated_site, load_site
 
 _SLOTS = 2  # few, so that a small machine has cores for 8 workers
 _KNOWN = 2  # workers: more are predicted
 _PROFILE, _SCALE, _SEED = "reference", 0.002, 1
 _FULL_CHUNK = 33.0  # items, of R1 at full scale
+_DOUBLED, _AT = "titan", 4  # filer and workers of which resources are doubled
 
 
-def measured(filer: str, workers: str, directory: Path) -> dict[str, Any]:
-    """The result of real discoveries of a small corpus."""
-    edbench, corpus, out = [sys.executable, "-m", "cli"], directory / "corpus", directory / f"{filer}.json"
-    if not corpus.exists():
-        subprocess.run([*edbench, "corpus", "generate", corpus, "--profile", _PROFILE, "--scale", f"{_SCALE}", "--seed", f"{_SEED}"], check=True)  # fmt: skip
-    options = ["--workers", workers, "--slots", f"{_SLOTS}", "--repeats", "1", "--no-baseline", "--filer", filer]
-    command = [*edbench, "bench", "scale-up", "--corpus", corpus, *options, "--storage", directory / "storage", "-o", "json", "--output-file", out]  # fmt: skip
-    subprocess.run(command, check=True, env=os.environ | {"EDBENCH_SCRATCH": f"{directory / 'scratch'}"})
-    return dict(json.loads(out.read_text(encoding="utf-8")))
+class Runs:
+    """Real discoveries of a small corpus; their results are kept in a directory, and those that are there are not measured again."""
+
+    def __init__(self, directory: Path) -> None:
+        self._directory = directory
+
+    def of(self, filer: str, workers: str, slots: int = _SLOTS, name: str = "") -> dict[str, Any]:
+        """The result with these numbers of workers; `filer`: a name or a file."""
+        corpus, out = self._directory / "corpus", self._directory / f"{name or filer}.json"
+        edbench = [sys.executable, "-m", "cli"]
+        if not out.exists():
+            if not corpus.exists():
+                subprocess.run([*edbench, "corpus", "generate", corpus, "--profile", _PROFILE, "--scale", f"{_SCALE}", "--seed", f"{_SEED}"], check=True)  # fmt: skip
+            options = ["--workers", workers, "--slots", f"{slots}", "--repeats", "1", "--no-baseline", "--filer", filer]
+            command = [*edbench, "bench", "scale-up", "--corpus", corpus, *options, "--storage", self._directory / "storage", "-o", "json", "--output-file", out]  # fmt: skip
+            subprocess.run(command, check=True, env=os.environ | {"EDBENCH_SCRATCH": f"{self._directory / 'scratch'}"})
+        return dict(json.loads(out.read_text(encoding="utf-8")))
+
+    def twice(self, filer: str) -> Path:
+        """A file of the filer with twice the servers in each unit."""
+        text = (PROFILES / f"{filer}.toml").read_text(encoding="utf-8")
+        path = self._directory / f"{filer}-twice.toml"
+        path.write_text(re.sub(r"(?m)^servers = (\d+)", lambda found: f"servers = {2 * int(found[1])}", text))
+        return path
 
 
-def compare(filer: str, result: Mapping[str, Any], calibration: Calibration, plan: Plan) -> list[tuple[int, float, float, float, float, float]]:  # fmt: skip
-    """Of each point: workers, predicted and measured seconds, predicted and measured seconds of service of the filer, and the
-    seconds that slots waited for a processor in each of the run: much of it, and others used the machine."""
-    model = load_filer(filer)
-    assert model is not None
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Model:
+    """A filer as it is simulated: what jobs demand of it follows from the runs with 1 and 2 workers."""
+
+    plan: Plan
+    demands: Demands
+    filer: FilerModel
+
+    def elapsed_s(self, workers: int, *, slots: int = _SLOTS, **changed: Any) -> float:
+        """Predicted, with these fields of the site changed."""
+        site = emulated_site(self.filer, cores=os.cpu_count() or 1, slots=slots)
+        site = dataclasses.replace(site, **changed)
+        case = Case(workers=workers, databases=1)
+        return run_case(site, case, self.plan, self.demands, seed=_SEED, chunk=1)[0].elapsed_s
+
+
+def model_of(filer: str, result: Mapping[str, Any], calibration: Calibration, plan: Plan) -> Model:
+    """From the points of a result that are known."""
     known = {**result, "points": [point for point in result["points"] if point["at"]["workers"] <= _KNOWN]}
-    demands = calibrated(calibration, known, plan, "the runs of 1 and 2 workers")
-    site = emulated_site(model, cores=os.cpu_count() or 1, slots=_SLOTS)
-    jobs = jobs_of(plan, demands, site, 0)
-    asked = sum(_filer_s(task) for job in jobs for _, tasks in job.phases for task in tasks)
-    asked += sum(_bytes(task) for job in jobs for _, tasks in job.phases for task in tasks) / site.bytes_per_s
-    out = []
-    for point in result["points"]:
-        workers = point["at"]["workers"]
-        run = point["repeats"][0]
-        took, served = run["result"]["elapsed_s"], run["result"]["call_time"]["service_s"]
-        row, _ = run_case(site, Case(workers=workers, databases=1), plan, demands, seed=_SEED, chunk=1)
-        out.append((workers, row.elapsed_s, took, asked, served, run["run_queue_s"] / took))
-    return out
+    found = load_filer(filer)
+    assert found is not None
+    return Model(plan=plan, demands=calibrated(calibration, known, plan, "the runs of 1 and 2 workers"), filer=found)
 
 
-def _filer_s(task: Task) -> float:
-    return sum(task.demand[column] for column in (FSA_S, FSB_S, WAIT_S)) + sum(_filer_s(one) for one in task.follow)
+def _took(result: Mapping[str, Any], workers: int) -> tuple[float, float]:
+    """Measured seconds of a point, and the seconds that slots waited for a core in each of them: many, and others used the machine."""
+    run = next(point["repeats"][0] for point in result["points"] if point["at"]["workers"] == workers)
+    elapsed_s = float(run["result"]["elapsed_s"])
+    return elapsed_s, run["run_queue_s"] / elapsed_s
 
 
-def _bytes(task: Task) -> float:
-    return task.demand[NET_BYTES] + sum(_bytes(one) for one in task.follow)
+def compared(filer: str, model: Model, result: Mapping[str, Any]) -> list[float]:
+    """Print predicted and measured seconds of each point; the errors of those that are predicted."""
+    errors = []
+    for workers in (point["at"]["workers"] for point in result["points"]):
+        (took, waited), predicted = _took(result, workers), model.elapsed_s(workers)
+        print(f"{filer:10s} {workers:7d} {predicted:21.2f} {took:11.2f} {predicted / took - 1:+7.1%}  {waited:.1f} s/s", flush=True)  # fmt: skip
+        errors += [abs(predicted / took - 1)] if workers > _KNOWN else []
+    return errors
+
+
+def sensitivity(runs: Runs, model: Model, result: Mapping[str, Any]) -> None:
+    """Print what twice of each resource changes, and what it changes in real runs."""
+    twice = runs.twice(_DOUBLED)
+    faster = load_filer(f"{twice}")
+    assert faster is not None
+    more = dataclasses.replace(model, filer=faster)
+    cores = 2 * (os.cpu_count() or 1)
+    host = Host(cores=cores, ghz=1.0, memory_gb=0.0)
+    predicted = {
+        "workers": model.elapsed_s(2 * _AT),
+        "slots": model.elapsed_s(_AT, slots=2 * _SLOTS),
+        "units of the filer": more.elapsed_s(_AT),
+        "cores": model.elapsed_s(_AT, hosts=(host,), worker_cores=cores),
+        "network": model.elapsed_s(_AT, bytes_per_s=2 * model.filer.link_bytes_per_s / model.filer.scale),
+    }
+    real = {
+        "workers": result,
+        "slots": runs.of(_DOUBLED, f"{_AT}", 2 * _SLOTS, f"{_DOUBLED}-slots"),
+        "units of the filer": runs.of(f"{twice}", f"{_AT}", name=f"{_DOUBLED}-twice"),
+    }
+    simulated, took = model.elapsed_s(_AT), _took(result, _AT)[0]
+    print(f"{_DOUBLED}, {_AT} workers, twice the …     simulated: times as fast   measured")
+    for what, seconds in predicted.items():
+        found = f"{took / _took(real[what], 2 * _AT if what == 'workers' else _AT)[0]:.2f}" if what in real else "-"
+        print(f"{what:37s} {simulated / seconds:26.2f} {found:>10s}", flush=True)
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--filers", nargs="+", default=["nas-1g", "nas-10g", "titan"], help="measure on these")
     parser.add_argument("--workers", default="1,2,4,8", help="measure with these numbers of workers")
-    parser.add_argument("--results", type=Path, nargs="*", default=[], help="take these results, one for each filer")
+    parser.add_argument("--work", type=Path, help="keep results in this directory; those in it are not measured again")
     args = parser.parse_args()
     calibration = shipped()
     contents = contents_of_plain(calibration.contents)
     plan = plan_of(_PROFILE, _SCALE, _SEED, contents)
-    print(
-        "filer      workers  elapsed: predicted s  measured s   error   filer: predicted s  measured s   error  waiting for a processor"
-    )
-    errors = []
+    print("filer      workers  elapsed: predicted s  measured s   error  waiting for a core")
+    errors: list[float] = []
     with tempfile.TemporaryDirectory() as directory:
-        for n, filer in enumerate(args.filers):
-            given = args.results[n : n + 1]
-            result = json.loads(given[0].read_text()) if given else measured(filer, args.workers, Path(directory))
-            for workers, predicted, took, asked, served, waited in compare(filer, result, calibration, plan):
-                print(f"{filer:10s} {workers:7d} {predicted:21.2f} {took:11.2f} {predicted / took - 1:+7.1%} {asked:20.2f} {served:11.2f} {asked / served - 1:+7.1%}  {waited:.1f} s/s", flush=True)  # fmt: skip
-                errors += [abs(predicted / took - 1)] if workers > _KNOWN else []
+        runs = Runs(args.work or Path(directory))
+        for filer in args.filers:
+            result = runs.of(filer, args.workers)
+            model = model_of(filer, result, calibration, plan)
+            errors += compared(filer, model, result)
+            if filer == _DOUBLED and {_AT, 2 * _AT} <= {point["at"]["workers"] for point in result["points"]}:
+                sensitivity(runs, model, result)
     if errors:
         print(
             f"elapsed of more than {_KNOWN} workers: median error {statistics.median(errors):.1%}, worst {max(errors):.1%}; goal 5 % and 15 %"

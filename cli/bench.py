@@ -12,6 +12,7 @@ import typer
 from cli import options as opt
 from cli.automation import Automation
 from cli.context import CommandContext, shared, with_options
+from cli.experiment import Experiment
 from cli.output import await_answer, flush, table
 from cli.tree import Commands
 from controller.jobs.orders import DiscoveryOrder
@@ -36,19 +37,13 @@ if TYPE_CHECKING:
 
     from experiments.kinds import Kind, Stages
     from experiments.result.schema import Result
-    from experiments.workloads.discovery.observed import Array
 
 commands = Commands()
 
 
-class Study(StudyOrder, Automation):
+class Study(StudyOrder, Experiment):
     """The options of these commands besides the points."""
 
-    listen: opt.Listen = None
-    wait: opt.Wait = None
-    array: opt.ArrayFile = None
-    array_map: opt.ArrayMapFile = None
-    array_offset: opt.ArrayOffset = 0.0
     passwords: opt.Passwords = None
     storage: opt.StorageRoot = None
     serve: opt.Serve = False
@@ -238,20 +233,6 @@ def _settings(ctx: typer.Context, study: Study, order: DiscoveryOrder) -> Settin
     return with_options(settings, storage=study.storage, slots=study.slots, engine=engine, filer=filer)
 
 
-def _array(context: CommandContext, study: Study) -> Array | None:
-    """Where the array's counters are; None where none are asked for. Raises UsageError."""
-    if study.array is None and study.array_map is None:
-        return None
-    from cli.counters import meaning
-    from controller.arrays.mapping import is_collected
-    from experiments.workloads.discovery.observed import Array
-
-    if study.array_map is None and study.array is not None and not is_collected(study.array):
-        raise UsageError("--array-map is missing: give a file that describes the columns", field="array_map")
-    mapping = meaning(study.array, study.array_map, None)
-    return Array(mapping=mapping, file=study.array, offset_s=study.array_offset, env=context.env)
-
-
 def measured(
     context: CommandContext,
     settings: Settings,
@@ -314,7 +295,6 @@ def carry_out(
     from core.passwords import read_bank
     from core.records import JobOptions
     from core.storage.layer import Storage
-    from experiments.crew.system import Ways
     from experiments.study import conduct
     from experiments.workloads.discovery.run_point import Load
     from experiments.workloads.discovery.site import Site
@@ -324,7 +304,7 @@ def carry_out(
     bank = read_bank(study.passwords) if study.passwords else None
     cache = opt.declared_cache(study.filer_cache, settings)
     cap = None if study.null_memory is None else parse_bytes(study.null_memory, "--null-memory")
-    array = _array(context, study)
+    array = study.counters(context)
     await_answer(settings.storage, corpus)
     source = prepare_source(Storage(NullRecorder()), corpus)
     with progress_display(context.err) as display:
@@ -345,7 +325,7 @@ def carry_out(
             show=display.show,
             say=lambda line: context.err.print(line, markup=False),
         )
-        site = Site(settings, corpus.absolute(), context.env, load.say, Ways(listen=study.listen, wait=study.wait))
+        site = Site(settings, corpus.absolute(), context.env, load.say, study.ways)
         with site_page(context, site, settings, study.serve_port if study.serve else None):
             discovery = Discovery(
                 settings,
@@ -355,6 +335,5 @@ def carry_out(
                 filer_cache=cache,
                 null_cap=cap,
                 baseline=not study.no_baseline,
-                array=array,
             )
-            return conduct(discovery, plan, study.min_seconds, fail_if=study.fail_if or ())
+            return conduct(discovery, plan, study.min_seconds, fail_if=study.fail_if or (), array=array)

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from cli import options as opt
-from cli.automation import Automation
 from cli.bench import print_result
 from cli.context import CommandContext, shared, with_options
+from cli.experiment import Experiment
 from cli.output import await_answer, table
 from cli.tree import Commands
 from core.errors import UsageError
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 
     from controller.jobs.source import PreparedSource
     from core.settings import Settings
-    from experiments.crew.system import Ways
     from experiments.kinds import Kind
     from experiments.workloads.day.result import DayResult, Prediction
 
@@ -48,10 +47,8 @@ def day(
     order: DayOrder,
     schedule: ScheduleFile = None,
     from_: From = None,
-    listen: opt.Listen = None,
-    wait: opt.Wait = None,
     storage: opt.StorageRoot = None,
-    automation: Automation,
+    experiment: Experiment,
 ) -> None:
     """Find how many matters a day the storage carries.
 
@@ -63,7 +60,6 @@ def day(
     settings = with_options(context.settings(), storage=storage, slots=order.slots, engine=None, filer=order.filer)
     loads = day_loads(order.matters)
 
-    from experiments.crew.system import Ways
     from experiments.workloads.day import searched
     from experiments.workloads.day.result import DayLoad
     from experiments.workloads.day.schedule import Schedule, read_schedule
@@ -84,7 +80,7 @@ def day(
                                tuple(load for load in loads if load), repeats=order.repeats, source=f"{from_}")  # fmt: skip
         show_prediction(context.people, prediction)
     told = None if prediction is None else dataclasses.asdict(prediction)
-    _measured(context, settings, corpus, source, order, plan, Ways(listen=listen, wait=wait), automation, schedule=drawn,
+    _measured(context, settings, corpus, source, order, plan, experiment, schedule=drawn,
               sources=sources, within=order.within, predicted=told)  # fmt: skip
 
 
@@ -94,10 +90,8 @@ def job_types(
     *,
     corpus: opt.Corpus,
     order: JobTypesOrder,
-    listen: opt.Listen = None,
-    wait: opt.Wait = None,
     storage: opt.StorageRoot = None,
-    automation: Automation,
+    experiment: Experiment,
 ) -> None:
     """Compare the load of the four types of jobs.
 
@@ -107,7 +101,6 @@ def job_types(
     a time, whose later jobs take all items. It reports calls and bytes per second, CPU time per item, and the storage share. The last line
     is the path of the report.
     """
-    from experiments.crew.system import Ways
     from experiments.kinds import Cases, checked
     from experiments.workloads.day.result import DayLoad
     from experiments.workloads.day.schedule import Schedule
@@ -120,7 +113,7 @@ def job_types(
     alone = Schedule(seconds=1.0, seed=seed, clients=1, sources=tuple(sources), steps=steps, alone=1.0)
     points = [DayLoad(1, workers, settings.slots, 0) for workers in counts]
     plan = Cases("workers", points, repeats=order.repeats, seed=seed)
-    _measured(context, settings, corpus, source, order, plan, Ways(listen=listen, wait=wait), automation, schedule=alone,
+    _measured(context, settings, corpus, source, order, plan, experiment, schedule=alone,
               sources=sources, within=_NO_BOUND)  # fmt: skip
 
 
@@ -143,7 +136,7 @@ def _taken(
 
 def _measured(
     context: CommandContext, settings: Settings, corpus: Path, source: PreparedSource, order: DayOrder | JobTypesOrder,
-    plan: Kind, ways: Ways, automation: Automation, **day: Any,
+    plan: Kind, experiment: Experiment, **day: Any,
 ) -> None:  # fmt: skip
     """Carry the days, write the report and print its tables. `day`: what `Day` takes besides."""
     from cli.progress import progress_display
@@ -158,12 +151,13 @@ def _measured(
     with progress_display(context.err) as display:
         load = Load(options=options, shard=False, copies=False, cold=False, env=context.env, clock=context.clock,
                     show=display.show, say=context.say)  # fmt: skip
-        site = Site(settings, corpus.absolute(), context.env, load.say, ways)
+        site = Site(settings, corpus.absolute(), context.env, load.say, experiment.ways)
         cache = opt.declared_cache(order.filer_cache, settings)
         workload = Day(settings, source, load, site, filer_cache=cache, baseline=not order.no_baseline, **day)
-        automation.begin(workload.about.titled(plan.name))
-        result, directory = conduct(workload, plan, order.min_seconds, fail_if=order.fail_if or ())
-    print_result(context, result, directory, automation, _show_tables)
+        experiment.begin(workload.about.titled(plan.name))
+        array = experiment.counters(context)
+        result, directory = conduct(workload, plan, order.min_seconds, fail_if=order.fail_if or (), array=array)
+    print_result(context, result, directory, experiment, _show_tables)
 
 
 def read_day(path: Path) -> DayResult:

@@ -91,7 +91,7 @@ ArrayOffset = Annotated[
         metavar="SECONDS",
         min=-MOST_OFFSET,
         max=MOST_OFFSET,
-        help="Add SECONDS to the array's times: the database's clock minus it.",
+        help="Add SECONDS to the array's times: this host's clock minus it.",
     ),
 ]
 Serve = Annotated[bool, typer.Option("--serve", help="Serve the web UI on the loopback address during the run.")]

@@ -18,13 +18,14 @@ import statistics
 import tempfile
 import time
 import uuid
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from core.bounds import Outcome, parse_bounds, percentile_of, percentiles
-from core.errors import RunFailed, UsageError, read_problem
+from core.errors import RunFailed, SystemFault, UsageError, read_problem
+from experiments.arrays import Array, Counted
 from experiments.kinds import Findings, Kind, kind_of
 from experiments.package.records import RAW, RESULTS, Records, Study, read_study, write_study
 from experiments.result.codec import write_result
@@ -42,7 +43,7 @@ def evaluated(study: Study, records: Records) -> Result:
     about = about_of(study.workload)
     kind = kind_of(study.plan, about)
     telling = about.telling(study.surroundings)
-    observed = _Observed(about, records, telling)
+    observed = _Observed(records, telling)
     findings = kind.run(observed)
     if observed.done != records.count():
         raise UsageError(f"there are {records.count()} runs, but the plan has {observed.done}")
@@ -52,14 +53,13 @@ def evaluated(study: Study, records: Records) -> Result:
 class _Observed:
     """A `Measure` that reads."""
 
-    def __init__(self, about: About, records: Records, telling: Telling) -> None:
-        self._about, self._records, self._telling = about, records, telling
+    def __init__(self, records: Records, telling: Telling) -> None:
+        self._records, self._telling = records, telling
         self.done = 0
 
     def __call__(self, at: At, repeat: int) -> Run:
-        observed = self._records.read(self.done, at, repeat)
+        observed, run = self._records.read(self.done, at, repeat)
         self._telling.see(observed)
-        run: Run = self._about.run_of(observed)
         if (run.order, run.repeat) != (self.done, repeat):
             raise UsageError(f"run {self.done + 1} is numbered as run {run.order + 1}")
         self.done += 1
@@ -231,13 +231,14 @@ def conduct(
     begun: Begun | None = None,
     *,
     fail_if: Sequence[str] = (),
+    array: Array | None = None,
 ) -> tuple[Result, Path]:
     """Run it, and write `result.json` and the observations that it is computed from.
 
     Returns the result and its directory, `<storage>/results/<run>`.
 
     `min_seconds`: how long a run has to be; of a shorter one nothing is called a result. `fail_if`: bounds on figures, whose
-    outcomes are in the result.
+    outcomes are in the result. `array`: the array's own counters, which every run gets.
 
     Meanwhile observations are in a temporary directory of this host, or in that of `begun`, whose runs are not
     repeated: nothing is written to the storage under test.
@@ -252,7 +253,7 @@ def conduct(
         kept = temporary if begun is None else begun.raw
         records = Records(Path(kept), workload.about)
         with workload.prepared(points):
-            kind.run(_Measured(workload, run_id, records))
+            kind.run(_Measured(workload, run_id, records, array))
             study = Study(
                 workload=workload.about.name,
                 plan=kind.plan(),
@@ -288,20 +289,20 @@ def _deliver(kept: Path, directory: Path) -> None:
 class _Measured:
     """A `Measure`: runs one after another, each of them undisturbed, with its null baseline."""
 
-    def __init__(self, workload: Workload, run_id: str, records: Records) -> None:
-        self._workload, self._id, self._records = workload, run_id, records
+    def __init__(self, workload: Workload, run_id: str, records: Records, array: Array | None) -> None:
+        self._workload, self._id, self._records, self._array = workload, run_id, records, array
         self._done = 0
 
     def __call__(self, at: At, repeat: int) -> Run:
         turn = Turn(at=at, repeat=repeat, order=self._done, name=f"{self._id}/{self._done:03d}")
         if self._records.has(turn.order):
             self._done += 1
-            kept: Run = self._workload.about.run_of(self._records.read(turn.order, at, repeat))
-            return kept
-        observed = self._undisturbed(turn)
-        paired = self._workload.on_null(dataclasses.replace(turn, name=f"{turn.name}-null"))
-        observed = self._records.keep(turn, dataclasses.replace(observed, **paired))
-        run: Run = self._workload.about.run_of(observed)
+            return self._records.read(turn.order, at, repeat)[1]
+        observed = self._undisturbed(turn, self._run)
+        null = dataclasses.replace(turn, name=f"{turn.name}-null")
+        paired = self._undisturbed(null, self._workload.on_null, " on null storage")
+        observed = dataclasses.replace(observed, **paired)
+        run = self._records.keep(turn, observed, self._counted(observed))
         self._done += 1
         beside = "" if run.null_elapsed_s is None else f"; on null storage {run.null_elapsed_s:.1f} s"
         values = ((figure, figure.of(run)) for figure in self._workload.about.headlines)
@@ -309,18 +310,32 @@ class _Measured:
         self._workload.say(f"{turn}: {', '.join([f'{run.elapsed_s:.1f} s', *said])}{beside}")
         return run
 
-    def _undisturbed(self, turn: Turn) -> Any:
+    def _counted(self, observed: Any) -> tuple[Counted, ...]:
+        """The array's counters of a run, which is a run without them too."""
+        if self._array is None:
+            return ()
+        run: Run = self._workload.about.run_of(observed)
+        try:
+            return self._array.counted(run.started_at, run.started_at + run.elapsed_s)
+        except (UsageError, SystemFault) as error:
+            self._workload.say(f"no counters of the array for this run: {error}")
+            return ()
+
+    def _run(self, turn: Turn) -> Any:
+        with self._workload.started(turn) as observe:
+            return observe()
+
+    def _undisturbed(self, turn: Turn, run: Callable[[Turn], Any], where: str = "") -> Any:
         """What was observed of it; raises RunFailed when there is none."""
         why = ""
         for attempt in range(ATTEMPTS):
             again = dataclasses.replace(turn, name=f"{turn.name}-{attempt}") if attempt else turn
             try:
-                with self._workload.started(again) as observe:
-                    observed = observe()
+                observed = run(again)
             except HostLost as lost:
                 observed = Disturbed([str(lost)])
             if not isinstance(observed, Disturbed):
                 return observed
             why = "; ".join(observed.why)
-            self._workload.say(f"{turn}: not counted and run again: {why}")
-        raise RunFailed(f"{turn.at} was disturbed {ATTEMPTS} times in a row, last: {why}")
+            self._workload.say(f"{turn}{where}: not counted and run again: {why}")
+        raise RunFailed(f"{turn.at}{where} was disturbed {ATTEMPTS} times in a row, last: {why}")

@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
 import os
 import platform
 import socket
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 import psutil
 
 from core.mounts import mount_of, read_mounts, storage_label
+from monitoring.control_groups import ControlGroups
 
 _PROC = "/proc"
-_CGROUPS = Path("/sys/fs/cgroup")  # in a container its own group
-_QUOTA = (("cpu.max",), ("cpu/cpu.cfs_quota_us", "cpu/cpu.cfs_period_us"))  # of versions 2 and 1; no limit: "max", -1
+_GROUPS = ControlGroups()
+_QUOTA = (("cpu.max",), ("cpu.cfs_quota_us", "cpu.cfs_period_us"))  # of versions 2 and 1; no limit: "max", -1
 _NS = 1e9
 _TELLS = os.path.exists(f"{_PROC}/self/task/{os.getpid()}/children")  # the kernel, of children (CONFIG_PROC_CHILDREN)
 
@@ -26,14 +28,15 @@ def processors() -> int:
     return len(os.sched_getaffinity(0))
 
 
-def usable_processors(cgroups: Path = _CGROUPS) -> float:
-    """As `processors`, less where the control group limits CPU time: 1.5 with `docker run --cpus 1.5`."""
-    for file in _QUOTA:
+def usable_processors(groups: ControlGroups = _GROUPS) -> float:
+    """As `processors`, less where a control group limits CPU time: 1.5 with `docker run --cpus 1.5`."""
+    usable: float = processors()
+    for at, files in itertools.product(groups.of("cpu"), _QUOTA):
         with contextlib.suppress(OSError, ValueError):
-            quota, period = (int(word) for name in file for word in (cgroups / name).read_text().split())
+            quota, period = (int(word) for name in files for word in (at / name).read_text().split())
             if quota > 0:
-                return min(processors(), quota / period)
-    return processors()
+                usable = min(usable, quota / period)
+    return usable
 
 
 def capacities(parts: Iterable[Mapping[str, Any]], what: str, machine: str) -> dict[str, float]:
@@ -199,13 +202,9 @@ def _lines(file: Path) -> list[str]:
         return []
 
 
-_LIMITS = (Path("/sys/fs/cgroup/memory.max"), Path("/sys/fs/cgroup/memory/memory.limit_in_bytes"))
-_USED = (Path("/sys/fs/cgroup/memory.current"), Path("/sys/fs/cgroup/memory/memory.usage_in_bytes"))
-
-
 def client_memory() -> int:
-    """Bytes that may cache files here: the machine's, or the control group's limit if that is less."""
-    total, limit = machine_memory(), _number(_LIMITS)
+    """Bytes that may cache files here: the machine's, or the limit of a control group if that is less."""
+    total, limit = machine_memory(), _GROUPS.memory_limit()
     return total if limit is None else min(total, limit)
 
 
@@ -216,16 +215,5 @@ def machine_memory() -> int:
 
 def free_memory() -> int:
     """Bytes that may still be taken without anything being pushed out."""
-    available = int(psutil.virtual_memory().available)
-    limit, used = _number(_LIMITS), _number(_USED)
-    return available if limit is None or used is None else min(available, max(0, limit - used))
-
-
-def _number(files: Sequence[Path]) -> int | None:
-    for file in files:
-        try:
-            text = file.read_text().strip()
-        except OSError:
-            continue
-        return int(text) if text.isdigit() else None  # "max": no limit
-    return None
+    available, left = int(psutil.virtual_memory().available), _GROUPS.memory_left()
+    return available if left is None else min(available, left)

@@ -3,18 +3,24 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
 import json
 import threading
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from core.filer.arbiter import ArbiterCounts, StationCounts
+from monitoring.control_groups import ControlGroups
 
+_GROUPS = ControlGroups()
 _PROC = Path("/proc")
-_CGROUPS = Path("/sys/fs/cgroup")
-_V1 = ("blkio.throttle.io_service_bytes_recursive", "blkio.throttle.io_service_bytes")
+_BLOCK_FILES = (
+    "io.stat",
+    "blkio.throttle.io_service_bytes_recursive",
+    "blkio.throttle.io_service_bytes",
+)  # versions 2, 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,28 +32,13 @@ class BlockIo:
     source: str  # who reports it
 
 
-def of_group(proc: Path = _PROC, cgroups: Path = _CGROUPS) -> BlockIo | None:
+def of_group(groups: ControlGroups = _GROUPS) -> BlockIo | None:
     """Of this process's control group, since it was made; None where the kernel counts nothing there."""
-    try:
-        groups = [line.split(":", 2) for line in (proc / "self" / "cgroup").read_text().splitlines()]
-    except OSError:
-        return None
-    for _, controllers, path in groups:
-        for file in _files(controllers, path, cgroups):
-            with contextlib.suppress(OSError, ValueError):
-                moved = parse_cgroup(file.read_text())
-                if moved is not None:
-                    return BlockIo(*moved, "control group")
+    for at, name in itertools.product(itertools.islice(groups.of("blkio"), 1), _BLOCK_FILES):
+        with contextlib.suppress(OSError, ValueError):
+            if (moved := parse_cgroup((at / name).read_text())) is not None:
+                return BlockIo(*moved, "control group")
     return None
-
-
-def _files(controllers: str, path: str, cgroups: Path) -> Iterator[Path]:
-    """Inside a container the group is the root of what is mounted, whatever its path is outside."""
-    inside = path.lstrip("/")
-    if "blkio" in controllers.split(","):
-        yield from (cgroups / "blkio" / within / name for within in (inside, "") for name in _V1)
-    elif not controllers:
-        yield from (cgroups / place / "io.stat" for place in (inside, f"unified/{inside}", ""))
 
 
 def parse_cgroup(text: str) -> tuple[int, int] | None:

@@ -1,9 +1,9 @@
 """Measure what the pipeline demands, by phase and type of item, and write the shipped calibration: `make calibration`.
 
 Each job discovers a small generated corpus of one type of item with one worker of one slot, and one of all types also in many tasks
-and with many slots. The demands of each type, task and slot follow from the jobs' CPU accounts, calls and database counters
-(`simulate.demands.solve`). Takes about an hour; interrupted, it
-continues with the jobs that are missing in DIR.
+and with many slots. What the database does is measured in three larger jobs: it is the same for every item, so they differ in
+items a second only. The demands of each type, task and slot follow from the jobs' CPU accounts, calls and database counters
+(`simulate.demands.solve`). An interrupted run continues with the jobs that are missing in DIR.
 """
 
 from __future__ import annotations
@@ -40,9 +40,9 @@ _LEAST, _MOST = 2.5e6, 60e6  # bytes of a job
 _CONTENTS = ("reference", 0.02, 1)  # profile, scale and seed of the corpus that shows what files of each format hold
 _SAMPLE_SECONDS = 0.2  # CPU accounts are read this often: phases are short
 _SETTLE_SECONDS = 11.0  # an idle connection of PostgreSQL reports the rows that it has counted after 10 s
-# Each job runs twice. Rows of phase expand are known when connections have been idle; while a job is held for that, what its workers
-# used is not known by phase.
-_PASSES = {"": (DATABASE_CPU, ROWS, TRANSACTIONS), "-database": (CPU, WAIT)}
+# Rows of phase expand are known when connections have been idle; while a job is held for that, what its workers used is not known by
+# phase. So a job is measured for its database or for its workers.
+_OF_DATABASE, _OF_WORKERS = (DATABASE_CPU, ROWS, TRANSACTIONS), (CPU, WAIT)
 _SIZES = {
     "small": 0.4,
     "large": 3.0,
@@ -50,6 +50,9 @@ _SIZES = {
 
 # Of the corpus of all types: loose files of a task, and slots.
 _CREWS = {"crew-few": (500, 1), "crew-tasks": (16, 1), "crew-slots": (16, 8)}
+
+# Jobs that are measured for their database, and times the loose files or messages of the job of that name: fast, medium and slow items.
+_DATABASE = {"loose-text-small": 6, "mail-mbox-bare": 6, "loose-pdf-large": 1}
 
 # Formats of one type of item with their weights and medians in bytes.
 _TYPES: dict[str, dict[str, tuple[float, float]]] = {
@@ -117,22 +120,24 @@ def profiles() -> dict[str, str]:
     return out | dict.fromkeys(_CREWS, mixed)
 
 
-def _measure(name: str, profile: str, work: Path) -> None:
-    """Generate the corpus, run the job twice, keep what `solve` needs of both; one for tasks and slots needs only the first."""
+def _measure(name: str, profile: str, work: Path, times: float | None = None) -> None:
+    """Generate the corpus, run the job, keep what `solve` needs of it: of `times` the corpus for its database, else for its workers."""
     files, slots = _CREWS.get(name, (JobOptions().batch_files, 1))
-    for which, dropped in _PASSES.items() if name not in _CREWS else [("", _PASSES[""])]:
-        kept, result = (work / f"{name}{which}.{suffix}" for suffix in ("json", "result.json"))
-        if kept.exists():
-            continue
-        described, corpus = work / f"{name}.toml", work / "corpora" / name
-        described.write_text(profile)
-        if not (corpus / "manifest.parquet").exists():
-            _generate(corpus, str(described), 1.0)
-        subprocess.run([sys.executable, __file__, "--run", corpus, result, "--files", f"{files}", "--slots", f"{slots}", *(["--settle"] if which else [])], check=True, cwd=ROOT)  # fmt: skip
-        job = job_of(json.loads(result.read_text()), corpus / "manifest.parquet", f"{name}{which}")
-        for phase, took in job["phases"].items():
-            job["phases"][phase] = {quantity: value for quantity, value in took.items() if quantity not in dropped}
-        kept.write_text(json.dumps(job))
+    label = name if times is None else f"{name}-database"
+    kept, result = (work / f"{label}.{suffix}" for suffix in ("json", "result.json"))
+    if kept.exists():
+        return
+    described, corpus = work / f"{name}.toml", work / "corpora" / label
+    described.write_text(profile)
+    if not (corpus / "manifest.parquet").exists():
+        _generate(corpus, str(described), times or 1.0)
+    command = [sys.executable, __file__, "--run", corpus, result, "--files", f"{files}", "--slots", f"{slots}"]
+    subprocess.run([*command, *(["--settle"] if times else [])], check=True, cwd=ROOT)
+    job = job_of(json.loads(result.read_text()), corpus / "manifest.parquet", label)
+    dropped = _OF_WORKERS if times else _OF_DATABASE
+    for phase, took in job["phases"].items():
+        job["phases"][phase] = {quantity: value for quantity, value in took.items() if quantity not in dropped}
+    kept.write_text(json.dumps(job))
 
 
 def _generate(corpus: Path, profile: str, scale: float) -> None:
@@ -180,9 +185,10 @@ if __name__ == "__main__":
         _run(*args.run, args.files, args.slots, args.settle)
         sys.exit()
     args.work.mkdir(parents=True, exist_ok=True)
-    for name, profile in sorted(profiles().items(), key=lambda one: not one[0].startswith("mail")):
-        print(name, flush=True)
-        _measure(name, profile, args.work.absolute())
+    made, began = profiles(), time.monotonic()
+    for name, times in [*dict.fromkeys(made).items(), *_DATABASE.items()]:
+        _measure(name, made[name], args.work.absolute(), times)
+        print(f"{name}: {(time.monotonic() - began) / 60:.1f} min since the start", flush=True)
     print("contents", flush=True)
     corpus = args.work.absolute() / "corpora" / "contents"
     _generate(corpus, _CONTENTS[0], _CONTENTS[1])

@@ -33,6 +33,7 @@ from simulate.tasks import (
     FSA_S,
     FSB_OPS,
     FSB_S,
+    MOST_TASKS,
     NET_BYTES,
     WAIT_S,
     JobLoad,
@@ -143,26 +144,30 @@ class _Job:
     load: JobLoad
     ident: uuid.UUID
     phase: int = 0
+    now: Phase = Phase.WALK
     pending: list[tuple[tuple[int, int], int, Task]] = field(default_factory=list)
     dispatched: int = 0
     running: int = 0
     began: float = 0.0
     ended: float = 0.0
     spans: list[tuple[Phase, float, float]] = field(default_factory=list)
-
-    @property
-    def now(self) -> Phase:
-        return self.load.phases[self.phase][0]
+    seen: Demand | None = None  # by the look before
 
     def demand(self, limit: int) -> Demand:
         """As the dispatcher sees it."""
-        options = self.load.options
-        return Demand(
-            job=self.ident, state=JobState.RUNNING, phase=self.now, dispatched=self.dispatched, running=self.running,
-            pending=min(limit, len(self.pending)), most_out=options.at_a_time(self.now) or 0, window_factor=options.window_factor or 0,
-            reserve_slots=options.reserve_slots or 0, client=self.load.client, type=options.type.value,
-            priority=options.priority,
-        )  # fmt: skip
+        seen, pending = self.seen, min(limit, len(self.pending))
+        if (
+            seen is None or seen.running != self.running or seen.dispatched != self.dispatched
+            or seen.pending != pending or seen.phase is not self.now
+        ):  # fmt: skip
+            options = self.load.options
+            self.seen = seen = Demand(
+                job=self.ident, state=JobState.RUNNING, phase=self.now, dispatched=self.dispatched, running=self.running,
+                pending=pending, most_out=options.at_a_time(self.now) or 0, window_factor=options.window_factor or 0,
+                reserve_slots=options.reserve_slots or 0, client=self.load.client, type=options.type.value,
+                priority=options.priority,
+            )  # fmt: skip
+        return seen
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -199,11 +204,12 @@ _SENT, _HOST, _FSA, _DATA, _STORED, _LOOK, _COMES = range(7)
 
 
 class Engine:
-    """One run. `chunk`: items that are served together; 1 serves each item alone. `exponential`: service times are drawn."""
+    """One run. `chunk`: items that are served together; 1 serves each item alone. `exponential`: service times are drawn.
+    `most_tasks`: that a phase is cut into; of more, a part stands for several."""
 
     def __init__(
         self, site: Site, jobs: Sequence[JobLoad], *, workers: int, databases: int, chunk: float = 25.0, seed: int = 1,
-        exponential: bool = False, note_order: bool = False,
+        exponential: bool = False, note_order: bool = False, most_tasks: int = MOST_TASKS,
     ) -> None:  # fmt: skip
         self._site, self._chunk = site, chunk
         self._dice = random.Random(seed) if exponential else None
@@ -227,6 +233,8 @@ class Engine:
         self._wants: dict[str, int] = {}
         self._dispatchers = [Servers(1) for _ in range(databases)]
         self._brokers: list[deque[tuple[_Job, Task]]] = [deque() for _ in range(databases)]
+        self._waiting = 0  # messages at all brokers
+        self._most_parts = most_tasks // max(1, len(jobs))
         self._events: list[tuple[float, int, int, Any]] = []
         self._count = itertools.count()
         self._look_due = [False] * databases
@@ -261,6 +269,7 @@ class Engine:
                 self._chunk_done(subject, now)
             elif what == _SENT:
                 self._brokers[subject[0].load.database].append(subject)
+                self._waiting += 1
                 self._claim(now)
             elif what == _LOOK:
                 self._look_due[subject] = False
@@ -281,16 +290,12 @@ class Engine:
 
     def _enter(self, job: _Job, now: float) -> None:
         """Begin the phase; as in `sql.recut`, its tasks are cut finer where there are too few for the slots."""
-        phase, tasks = job.load.phases[job.phase]
-        most = job.load.options.at_a_time(phase)
+        job.now, tasks = job.load.phases[job.phase]
+        most = job.load.options.at_a_time(job.now)
         wanted = TASKS_A_SLOT * (self._slots if most is None else min(self._slots, most))
-        if len(tasks) < wanted and phase is not Phase.WALK:
-            total = sum(task.weight for task in tasks) or 1
-            tasks = tuple(
-                part
-                for task in tasks
-                for part in _parts(task, -(-wanted * task.weight // total), _LEAST.get(phase, 16))
-            )
+        if sum(task.stands_for for task in tasks) < wanted and job.now is not Phase.WALK:
+            total, least = sum(task.weight * task.stands_for for task in tasks) or 1, _LEAST.get(job.now, 16)
+            tasks = tuple(part for task in tasks for part in _parts(task, wanted, total, least, self._most_parts))
         job.pending = [(order_key(task, job.load.options.task_order), next(self._count), task) for task in tasks]
         heapq.heapify(job.pending)
         job.began = now
@@ -329,6 +334,7 @@ class Engine:
                 self._push(self._dispatchers[database].book(now, message[1].stands_for / rate), _SENT, message)
             else:
                 self._brokers[database].append(message)
+                self._waiting += 1
             if self._order is not None:
                 self._order.append(message[1].id)
         self._windows[database].note_sent(sum(map(len, sent)), now)
@@ -336,14 +342,13 @@ class Engine:
 
     def _claim(self, now: float) -> None:
         """Idle slots take messages, each from its own database first."""
-        left = sum(map(len, self._brokers))
-        while left and self._idle:
+        while self._waiting and self._idle:
             slot = self._idle.popleft()
-            queue = next(queue for queue in (self._brokers[n] for n in slot.databases) if queue)
+            queue = next(queue for n in slot.databases if (queue := self._brokers[n]))
             if self._goes_round:
                 slot.databases.append(slot.databases.pop(0))
             job, task = queue.popleft()
-            left -= 1
+            self._waiting -= 1
             job.dispatched -= 1
             job.running += 1
             slot.job, slot.task = job, task
@@ -456,29 +461,35 @@ class Engine:
 
 def _with_own(slot: _Slot, job: _Job, task: Task) -> Sequence[float]:
     """What the task demands with what a task and a slot's first one demand of their own."""
-    own, first = job.load.each_task.get(job.now), job.load.each_slot.get(job.now)
-    if own is None or first is None:
+    own = job.load.each_task.get(job.now)
+    if own is None:
         return task.demand
-    new = job.now not in slot.begun
-    slot.begun.add(job.now)
-    return [a + b * task.stands_for + c * new for a, b, c in zip(task.demand, own, first, strict=True)]
+    many = task.stands_for
+    demand = [a + b * many for a, b in zip(task.demand, own, strict=True)]
+    if job.now not in slot.begun:
+        slot.begun.add(job.now)
+        return [a + b for a, b in zip(demand, job.load.each_slot[job.now], strict=True)]
+    return demand
 
 
-def _parts(task: Task, wanted: int, least: int) -> list[Task]:
-    """The task cut into parts, its entries dealt out in turn; the first keeps its id and what follows it."""
-    entries = task.entries
-    number = cut_into(task.items if entries is None else len(entries), wanted, least)
-    if number == 1:
-        return [task]
+def _parts(task: Task, wanted: int, total: int, least: int, most: int) -> list[Task]:
+    """The task cut into parts, its entries dealt out in turn; the first keeps its id and what follows it.
+
+    All tasks, of this `total` weight, become about `wanted` of the product, simulated as `most` at most: a part stands for several.
+    """
+    entries, weight = task.entries, task.weight * task.stands_for
+    real = cut_into(task.items if entries is None else len(entries), -(-wanted * weight // total), least)
+    real = max(real, task.stands_for)
+    number = min(real, max(1, most * weight // total))
     equal = [one / number for one in task.demand]
-    weight, items = task.weight // number, max(1, task.items // number)
     return [
         Task(
-            weight,
+            task.weight // number,
             task.id,
-            items,
-            equal if entries is None else entries[n::number].sum(axis=0).tolist(),
+            max(1, task.items // number),
+            equal if entries is None or number == 1 else entries[n::number].sum(axis=0).tolist(),
             task.follow if n == 0 else (),
+            real * (n + 1) // number - real * n // number,
         )
         for n in range(number)
     ]

@@ -34,18 +34,20 @@ def chunk_for(items: int, most: int = MOST_CHUNKS) -> float:
 
 
 def run_case(
-    site: Site, case: Case, plan: Plan, demands: Demands, *, seed: int, chunk: float | None = None
-) -> tuple[Row, Trace]:
-    """One run in virtual time."""
-    jobs = _jobs(plan, demands, site, case)
+    site: Site, case: Case, plan: Plan, demands: Demands, *, seed: int, chunk: float | None = None, most_tasks: int = MOST_TASKS
+) -> tuple[Row, Trace]:  # fmt: skip
+    """One run in virtual time. `most_tasks`: of a phase; of more, several are simulated as one."""
+    jobs = _jobs(plan, demands, site, case, most_tasks)
     chunk = chunk or chunk_for(plan.items)
-    engine = Engine(site, jobs, workers=case.workers, databases=case.databases, chunk=chunk, seed=seed)
+    engine = Engine(
+        site, jobs, workers=case.workers, databases=case.databases, chunk=chunk, seed=seed, most_tasks=most_tasks
+    )
     trace = engine.run()
     raw = plan.raw_bytes * (1 if case.shard else case.databases)
     return row_of(site, trace, raw / _GB, sum(job.discovered_bytes for job in jobs) / _GB), trace
 
 
-def _jobs(plan: Plan, demands: Demands, site: Site, case: Case) -> list[JobLoad]:
+def _jobs(plan: Plan, demands: Demands, site: Site, case: Case, most_tasks: int) -> list[JobLoad]:
     """Of all databases: a job or its custodians' jobs on each. One data set is dealt out to them by custodians, one that is drawn
     by its copies."""
     if not case.shard:
@@ -55,7 +57,7 @@ def _jobs(plan: Plan, demands: Demands, site: Site, case: Case) -> list[JobLoad]
         return [replace(job, database=n % case.databases) for n, job in enumerate(jobs_of(plan, demands, site, 0))]
     parts = [plan.copies * (n + 1) // case.databases - plan.copies * n // case.databases for n in range(case.databases)]
     made = {
-        part: jobs_of(replace(plan, copies=part), demands, site, 0, most_tasks=MOST_TASKS // case.databases)
+        part: jobs_of(replace(plan, copies=part), demands, site, 0, most_tasks=most_tasks // case.databases)
         for part in set(parts)
     }
     return [replace(job, database=n) for n, part in enumerate(parts) for job in made[part]]

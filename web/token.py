@@ -153,14 +153,14 @@ def _read(path: Path) -> str | None:
     except FileNotFoundError:
         return None
     except OSError:  # such as a symbolic link
-        path.unlink()
+        path.unlink(missing_ok=True)  # another process may remove it at the same time
         return None
     with open(descriptor, "rb") as file:
         info = os.fstat(descriptor)
         token = file.read(1_000).decode("ascii", "replace").strip() if stat.S_ISREG(info.st_mode) else ""
     if info.st_uid == os.geteuid() and not stat.S_IMODE(info.st_mode) & 0o077 and len(token) >= LEAST_CHARACTERS:
         return token
-    path.unlink()
+    path.unlink(missing_ok=True)
     return None
 
 

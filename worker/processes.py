@@ -14,6 +14,8 @@ from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
+from monitoring.control_groups import ControlGroups
+
 _PR_SET_PDEATHSIG = 1
 _M_TRIM_THRESHOLD, _M_MMAP_THRESHOLD, _M_ARENA_MAX = -1, -3, -8
 _ARENAS = 2  # one for the slot's work, one for the engine's writers and what else runs alongside
@@ -250,18 +252,7 @@ def _oom_count(file: Path) -> int | None:
 
 
 def _oom_files() -> Iterable[Path]:
-    """Candidates, the best first: the group itself (v2, v1), its root as a container sees it, the whole machine."""
-    root = Path("/sys/fs/cgroup")
-    try:
-        lines = (_PROC / "self/cgroup").read_text().splitlines()
-    except OSError:
-        lines = []
-    for line in lines:
-        _, controllers, path = line.split(":", 2)
-        if not controllers:
-            yield root / path.lstrip("/") / "memory.events"
-        elif "memory" in controllers.split(","):
-            yield root / "memory" / path.lstrip("/") / "memory.oom_control"
-    yield root / "memory.events"
-    yield root / "memory/memory.oom_control"
+    """Candidates, the best first: the group and those around it (version 2, version 1), the whole machine."""
+    for at in ControlGroups(_PROC).of("memory"):
+        yield from (at / "memory.events", at / "memory.oom_control")
     yield _PROC / "vmstat"

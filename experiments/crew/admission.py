@@ -100,6 +100,21 @@ class Admission:
                 raise UsageError(f"member {member.name} cannot be used: {fault}") from fault
             refuse_other_storage(member, sight, storage, token, text, self._source if look.source else None)
 
+    def unseen(self, memory: Path) -> str | None:
+        """Why a directory of this host's memory is no null storage for the members: one of them sees another one at that place, or
+        none. None: all have it in common. Raises HostLost, SystemFault."""
+        members = self.here()
+        with token_in(memory) as (token, text):
+            look = Look(token=place_at(token, self._roots))  # type: ignore[arg-type]  # it is below the root of null storage
+            answers = self.crew.ask_all([(member, look) for member in members])
+        for member, sight in zip(members, (msgspec.convert(answer, Sight) for answer in answers), strict=True):
+            if sight.token != text or sight.unseen:
+                return (
+                    f"member {member.name} has not this host's memory at {memory.parent}, and null storage has to be the same for"
+                    " all members"
+                )
+        return None
+
     def offsets(self, members: Sequence[Hello]) -> dict[str, tuple[float, float]]:
         """Of each by id: its clock less this one's, and by how much that may be off. Raises SystemFault, HostLost."""
         return {member.id: self.crew.offset(member) for member in members}

@@ -9,7 +9,8 @@ from __future__ import annotations
 import gzip
 import json
 import zlib
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final, Literal
 
@@ -17,9 +18,10 @@ import msgspec
 
 from core.errors import RunFailed, UsageError, read_problem
 from core.plain import unambiguous
+from experiments.arrays import Counted, uses
 from experiments.kinds import Plan
 from experiments.result.codec import decode
-from experiments.result.schema import At
+from experiments.result.schema import At, Run
 from experiments.result.steady import MIN_SECONDS
 from experiments.workload import About, Turn
 
@@ -48,9 +50,16 @@ class Records:
     def __init__(self, directory: Path, about: About) -> None:
         self._runs, self._about = directory / RUNS, about
 
-    def keep(self, turn: Turn, observed: Any) -> Any:
-        """Write it and return it as it will be read: a run's figures are computed from its file. Raises RunFailed."""
-        data = {"order": turn.order, "repeat": turn.repeat, "at": turn.at.values(), "observed": observed}
+    def keep(self, turn: Turn, observed: Any, array: Sequence[Counted]) -> Run:
+        """Write what was observed of a run and what the array counted meanwhile. Return the run that is computed from its file.
+        Raises RunFailed."""
+        data = {
+            "order": turn.order,
+            "repeat": turn.repeat,
+            "at": turn.at.values(),
+            "observed": observed,
+            "array": array,
+        }
         file = self._file(turn.order)
         draft = self._runs.with_name(
             "part"
@@ -61,21 +70,24 @@ class Records:
             draft.replace(file)
         except OSError as error:
             raise RunFailed(f"{file}: cannot write the records: {error.strerror}") from error
-        return self.read(turn.order, turn.at, turn.repeat)
+        return self.read(turn.order, turn.at, turn.repeat)[1]
 
-    def read(self, order: int, at: At, repeat: int) -> Any:
-        """What was observed of the run that was made at this place; raises UsageError when there is none, or another."""
+    def read(self, order: int, at: At, repeat: int) -> tuple[Any, Run]:
+        """What was observed of the run that was made at this place, and the run; raises UsageError when there is none, or
+        another."""
         name = f"{RAW}/{RUNS}/{self._file(order).name}"
         try:
             data = msgspec.json.decode(gzip.decompress(self._file(order).read_bytes()))
             observed = msgspec.convert(data["observed"], self._about.raw_type)
+            array = msgspec.convert(data.get("array", ()), tuple[Counted, ...])
             if (data["order"], data["repeat"], data["at"]) != (order, repeat, at.values()):
                 raise UsageError(f"{name} is another run: the plan has {at}, repeat {repeat + 1} at this place")
         except FileNotFoundError as error:
             raise UsageError(f"{name}: run {order + 1} ({at}, repeat {repeat + 1}) is missing") from error
         except (OSError, EOFError, zlib.error, ValueError, LookupError, TypeError, RecursionError) as error:
             raise UsageError(read_problem(name, error)) from error
-        return observed
+        run: Run = self._about.run_of(observed)
+        return observed, replace(run, array=uses(array))
 
     def has(self, order: int) -> bool:
         """Whether the run at this place was made, by a command that was interrupted later."""

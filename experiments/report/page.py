@@ -13,6 +13,7 @@ from core.errors import RunFailed
 from experiments.report import FIGURES, FILE, words
 from experiments.report.parts import Html, Part, Plot, Section, Series, Tabled, join, tag
 from experiments.report.plots import figure_svg, write_png
+from experiments.report.sections import array
 from experiments.report.sheet import Sheet, sheet_in, sheet_section
 from experiments.report.style import document
 from experiments.report.views import shouted
@@ -43,8 +44,11 @@ def write_report(result: Result, directory: Path) -> Path:
 
 
 def build_sections(result: Result, sheet: Sheet | None = None) -> list[Section]:
-    """The sections of the workload in order, and the operator's disclosure sheet of the filer."""
+    """The sections of the workload in order, what the array counted, where it did, and the operator's disclosure sheet of the
+    filer."""
     sections = about(result.workload).sections(result)
+    if any(run.array for point in result.points for run in point.repeats):
+        sections = [*sections[:-1], array(result), sections[-1]]  # the last one is the disclosure
     return sections if sheet is None else [*sections, sheet_section(result, sheet)]
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import statistics
 from collections.abc import Callable, Iterator, Mapping
 from datetime import UTC, datetime
@@ -27,7 +28,7 @@ from experiments.report.parts import (
 from experiments.report.plots import drawing, new_figure, plain
 from experiments.report.style import FAINT, WARN, line_style, marker, series_colour
 from experiments.report.views import LIMITED, held, load, load_columns, middle, named
-from experiments.result.schema import Knee, Point, Result, Run, Steady
+from experiments.result.schema import ArrayUse, Knee, Point, Result, Run, Steady
 from experiments.result.steady import RULE
 from experiments.workload import About, Figure
 from experiments.workloads import about
@@ -198,6 +199,34 @@ def _sentence(result: Result, knee: Knee) -> str:
         kept = words.figure(knee_point.figures[rate.name].median)
         text += f"the last point within every bound is {named(knee_point, result)} with {kept}"
     return f"{text} ({knee.broken or 'no bound was exceeded'}). Numbers at the markers are {result.axis}."
+
+
+_ArrayRow = tuple[Point, str, str, list[ArrayUse]]  # the point, the counter, its unit, and every run's
+
+
+@section("array", "What the array counted")
+def array(result: Result) -> Parts:
+    """By point and counter: the median of the runs' means, and the highest peak."""
+    rows: list[_ArrayRow] = []
+    for point in result.points:
+        uses = sorted((use for run in point.repeats for use in run.array), key=_counter)
+        rows += [(point, *counter, list(same)) for counter, same in itertools.groupby(uses, _counter)]
+    columns: tuple[Column[_ArrayRow], ...] = (
+        *load_columns(result, lambda row: row[0]),
+        Column("", "point", lambda row: held(named(row[0], result)), text=True),
+        Column("counter", "counter", lambda row: row[1], text=True),
+        Column("unit", "unit", lambda row: row[2], text=True),
+        Column("mean", "mean", lambda row: statistics.median(use.mean for use in row[3]), words.figure),
+        Column("peak", "peak", lambda row: max(use.peak for use in row[3]), words.figure),
+    )
+    said = (
+        "Counted by the filer itself over each run, by its own clock moved to this host's: neither calls nor wire ops."
+    )
+    return tabled("array", columns, rows), note(said)
+
+
+def _counter(use: ArrayUse) -> tuple[str, str]:
+    return use.name, use.unit
 
 
 @section("disclosure", "Full disclosure")

@@ -79,6 +79,16 @@ class Steady:
     steady: bool
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ArrayUse:
+    """What the array itself counted of one quantity over a run."""
+
+    name: str
+    unit: str
+    mean: float
+    peak: float
+
+
 @dataclass(frozen=True, slots=True)
 class At:
     """The load of a point. A workload's own has a field for each thing that it can vary."""
@@ -107,7 +117,7 @@ class Run:
 
     repeat: int  # 0, 1, …
     order: int  # position in the order in which the whole experiment was run, 0, 1, …
-    started_at: float  # wall clock, seconds since the epoch
+    started_at: float  # wall clock, seconds since the epoch; of `elapsed_s`
     elapsed_s: float
     worker_cpu: float  # CPU seconds of those who make the load ÷ (elapsed × CPUs of the host), 0…1
     run_queue_share: float | None  # seconds they waited for a CPU ÷ seconds inside calls; None without call time
@@ -115,6 +125,7 @@ class Run:
     latency: dict[str, Latency]  # over the whole run, by op label: what bounds on p99 are compared with
     call_time: CallTime | None = None  # None: not known, and in results of older versions
     steady: tuple[Steady, ...] = ()  # by interval; empty where none is long enough, and in results of older versions
+    array: tuple[ArrayUse, ...] = ()  # empty where none were given
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

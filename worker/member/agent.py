@@ -66,6 +66,7 @@ from core.residency import drop_pages, regular_files
 from core.services.run_databases import RunMark, run_settings
 from core.settings import Settings
 from monitoring.broker import connect
+from monitoring.control_groups import ControlGroups
 from monitoring.filer.wire import WireSampler
 from monitoring.machine import WorkerMeter, below, host, host_seconds, place, processors, usable_processors
 from monitoring.metrics.endpoint import NOWHERE
@@ -74,10 +75,6 @@ from worker.member.remount import Remounts
 from worker.supervisor import WorkerPlan
 
 _LOOPBACK = "lo"
-_MEMORY = (
-    (Path("/sys/fs/cgroup/memory.current"), Path("/sys/fs/cgroup/memory.stat")),
-    (Path("/sys/fs/cgroup/memory/memory.usage_in_bytes"), Path("/sys/fs/cgroup/memory/memory.stat")),
-)
 
 
 class MemberMeter:
@@ -132,12 +129,8 @@ class MemberMeter:
         return [pid for pid in below(self._crowd) if pid != own]
 
     def _memory(self) -> int:
-        if self._contained:
-            for current, stat in _MEMORY:
-                with contextlib.suppress(OSError, ValueError):
-                    fields = dict(line.split() for line in stat.read_text().splitlines())
-                    cache = int(fields.get("inactive_file") or fields.get("total_inactive_file") or 0)
-                    return max(0, int(current.read_text()) - cache)
+        if self._contained and (used := ControlGroups().memory_used()) is not None:
+            return used
         total = 0
         for pid in self._pids():
             with contextlib.suppress(psutil.Error):

@@ -21,7 +21,7 @@ from experiments.result.codec import decode
 from experiments.result.latency import call_time_of, latency, marked
 from experiments.result.schema import Latency, Steady
 from experiments.result.steady import judged
-from experiments.workloads.discovery.observed import JobTables, Observed, OnNull, uses
+from experiments.workloads.discovery.observed import JobTables, Observed, OnNull
 from experiments.workloads.discovery.result import (
     WORKERS,
     CallSecond,
@@ -391,7 +391,6 @@ def run_of(seen: Observed) -> Run:
         null_elapsed_s=sum(map(_elapsed, seen.null)) if seen.null else None,
         null=_null_use(seen.null),
         containers=tuple(decode(ContainerUse, one, "container") for one in seen.containers),
-        array=uses(seen.array),
         host_cpu=round(busy / passed, 4) if passed else None,
         latency=marked(calls.latency, time),
         call_time=time,

@@ -1,4 +1,4 @@
-"""What is observed of a discovery: the ledger's rows, samples, the array's counters, and what the job's databases counted."""
+"""What is observed of a discovery: the ledger's rows, samples, and what the job's databases counted."""
 
 from __future__ import annotations
 
@@ -7,15 +7,10 @@ from collections import namedtuple
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from pathlib import Path
-from statistics import fmean
 from typing import Any
 
-from controller.arrays.importing import job_time, read_array
-from controller.arrays.mapping import ArrayMap
 from controller.databases import JobHandle
 from experiments.conditions import Drop
-from experiments.workloads.discovery.result import ArrayUse
 from experiments.workloads.discovery.sampler import Samples
 from sql.faces.figures import FIGURES
 from sql.faces.runs import RUNS
@@ -89,46 +84,6 @@ def _plain(value: Any) -> Any:
     return base64.b64encode(value).decode() if isinstance(value, bytes | memoryview) else value
 
 
-Seen = tuple[
-    str, str, tuple[tuple[float, float], ...]
-]  # a column's name and unit; times by the database's clock, values
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Array:
-    """Where the counters are. `file`: None asks Prometheus; `offset_s`: the database's clock less the array's."""
-
-    mapping: ArrayMap
-    file: Path | None
-    offset_s: float
-    env: Mapping[str, str]
-
-    def of(self, handles: Sequence[JobHandle]) -> tuple[Seen, ...]:
-        """Of the time in which these jobs ran. Raises UsageError where there is nothing, SystemFault."""
-        start, finish = job_time(handles)
-        readings = read_array(self.mapping, self.file, (start, finish), self.offset_s, self.env)
-        late = readings.interval_s()  # a value stands for the interval before it
-        return tuple(
-            (
-                f"{self.mapping.name} {column.name}",
-                column.unit,
-                tuple(
-                    (at + self.offset_s, value) for at, value in points if start <= at + self.offset_s <= finish + late
-                ),
-            )
-            for column, points in readings.points.items()
-        )
-
-
-def uses(seen: Sequence[Seen]) -> tuple[ArrayUse, ...]:
-    """Mean and peak of each column that has values."""
-    return tuple(
-        ArrayUse(name=name, unit=unit, mean=round(fmean(values), 4), peak=round(max(values), 4))
-        for name, unit, points in seen
-        if (values := [value for _, value in points])
-    )
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OfHosts:
     """What was observed of the hosts of a run, of an experiment on several."""
@@ -152,7 +107,7 @@ class Observed:
 
     repeat: int
     order: int
-    started_at: float
+    started_at: float  # first claim, by this host's clock
     processors: float  # of the workers' host, or hosts
     result: dict[str, Any]  # as `discover --json` writes it; what follows from the rows is recomputed (`figures`)
     jobs: tuple[JobTables, ...]
@@ -163,5 +118,4 @@ class Observed:
     drops: tuple[Drop, ...]
     databases: tuple[dict[str, Any], ...]  # where each server kept its files
     hosts: OfHosts | None = None  # of an experiment on several
-    array: tuple[tuple[str, str, tuple[tuple[float, float], ...]], ...] = ()  # name, unit, values over time
     null: tuple[OnNull, ...] = ()  # its portions in order; empty: there is no null baseline

@@ -92,16 +92,6 @@ class ContainerUse:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ArrayUse:
-    """What the array itself counted of one quantity over a run."""
-
-    name: str
-    unit: str
-    mean: float
-    peak: float
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class NullUse:
     """The null baseline of a run."""
 
@@ -151,7 +141,6 @@ class Run(schema.Run):
     series: Series
     host_cpu: float | None = None  # share of all the host's CPUs that were busy, with whatever, 0…1; None: remote
     containers: tuple[ContainerUse, ...] = ()  # of the run; empty where the workers ran as processes
-    array: tuple[ArrayUse, ...] = ()  # the array's own counters; empty where none were given
     phases: tuple[PhaseUse, ...] = ()  # of every job in order; empty in results of older versions
     null: NullUse | None = None  # None: no null baseline, or a result of an older version
 

@@ -14,6 +14,7 @@ from functools import partial
 from pathlib import Path
 from typing import cast
 
+from controller.arrays.importing import job_time
 from controller.databases import JobHandle, Jobs
 from controller.filer import filer_choice, watched_filer
 from controller.jobs.create import create_discovery
@@ -69,7 +70,6 @@ def run_point(site: Site, turn: Turn, target: Target, load: Load) -> Iterator[tu
 def _run(turn: Turn, deployment: Deployment, target: Target, load: Load) -> tuple[Sequence[JobHandle], Observed]:
     spec, source = cast("PointSpec", turn.at), target.source
     settings, databases = deployment.settings, deployment.databases
-    started_at = load.clock.now()
     before = {database.name: clock_offset(database) for database in databases}
     jobs = create(spec, settings, databases, source, load)
     handles = jobs.each
@@ -93,7 +93,7 @@ def _run(turn: Turn, deployment: Deployment, target: Target, load: Load) -> tupl
     return handles, Observed(
         repeat=turn.repeat,
         order=turn.order,
-        started_at=started_at,
+        started_at=job_time(handles)[0] - before[databases[0].name],
         processors=deployment.processors,
         result=result.beside(beside).to_json(),
         jobs=read_tables(handles),

@@ -184,11 +184,9 @@ class Site:
                 processors=usable(members, "processors"),
             )
 
-    def no_null(self) -> str | None:
-        """Why the workers cannot have their storage in this host's memory; None when they can."""
-        if {member.host["boot_id"] for member in self._system.admission.admitted} != {boot_id()}:
-            return "the members run on several hosts, which have no memory in common"
-        return None
+    def no_null(self, memory: Path) -> str | None:
+        """Why the workers cannot have their storage in this directory of this host's memory; None when they can."""
+        return self._system.admission.unseen(memory)
 
 
 def _use(left: Mapping[str, Any]) -> dict[str, Any]:

@@ -13,7 +13,7 @@ from controller.jobs.distribution import Distribution
 from controller.jobs.source import PreparedSource, refuse_own_output
 from controller.labels.rules import filer_cache
 from core.crew import roots_of
-from core.errors import RunFailed, StorageFault, SystemFault, UsageError
+from core.errors import RunFailed, StorageFault
 from core.filer import FilerModel, load_filer
 from core.options.choices import DEFAULT_ZONE
 from core.records import JobOptions
@@ -32,7 +32,7 @@ from experiments.workloads.discovery.null import (
     null_storage,
     portions_of,
 )
-from experiments.workloads.discovery.observed import Array, Observed, Seen
+from experiments.workloads.discovery.observed import Observed
 from experiments.workloads.discovery.result import NO_LIMIT, PointSpec
 from experiments.workloads.discovery.run_point import Load, run_on_null, run_point
 from experiments.workloads.discovery.site import Machine, Site, Target
@@ -87,8 +87,7 @@ _WRITES = "in memory until the portion is done, where a task reads it again; ind
 
 class Discovery(Workload):
     """`filer_cache`: bytes that the filer itself can cache, as declared; None: not declared. `null_cap`: bytes of
-    memory that null storage may hold; None: a share of what is free. `baseline`: whether to run on null storage at all.
-    `array`: where the counters of the array are, if any."""
+    memory that null storage may hold; None: a share of what is free. `baseline`: whether to run on null storage at all."""
 
     about = ABOUT
 
@@ -102,12 +101,10 @@ class Discovery(Workload):
         filer_cache: int | None = None,
         null_cap: int | None = None,
         baseline: bool = True,
-        array: Array | None = None,
     ) -> None:
         self.storage, self.clock, self.say = settings.storage, load.clock, load.say
         self._settings, self._source, self._load, self._site = settings, source, load, site
         self._filer_cache, self._null_cap, self._baseline = filer_cache, null_cap, baseline
-        self._array = array
         self._filer = load_filer(settings.filer)  # it is there and makes sense
         self._null: NullStorage | None = None
         self._portions: dict[int, tuple[Portion, ...] | None] = {}  # by databases; None: they cannot be made
@@ -134,13 +131,15 @@ class Discovery(Workload):
     def _null_storage(self) -> Iterator[None]:
         """Provide null storage; where that is not possible, `no_pair` has the reason."""
         place = roots_of(self._settings, self._load.env)["null"]
-        why = self._site.no_null() or no_memory(place) if self._baseline else "left out by --no-baseline"
+        why = no_memory(place) if self._baseline else "left out by --no-baseline"
         with contextlib.ExitStack() as stack:
             try:
                 if why is None:
                     room = may_take(place)
                     cap = room if self._null_cap is None else min(self._null_cap, room)
-                    self._null = stack.enter_context(null_storage(self._source.path, cap, place))
+                    null = stack.enter_context(null_storage(self._source.path, cap, place))
+                    why = self._site.no_null(null.directory)
+                    self._null = null if why is None else None
             except StorageFault as fault:
                 why = str(fault)
             if why is not None:
@@ -164,15 +163,7 @@ class Discovery(Workload):
         if disturbed := seen.result["disturbances"]:
             return Disturbed(disturbed)
         self._cut(jobs, at)
-        return seen if self._array is None else dataclasses.replace(seen, array=self._counted(self._array, jobs))
-
-    def _counted(self, array: Array, jobs: Sequence[JobHandle]) -> tuple[Seen, ...]:
-        """The array's counters of a run; a run without any is one all the same."""
-        try:
-            return array.of(jobs)
-        except (UsageError, SystemFault) as error:
-            self.say(f"no counters of the array for this run: {error}")
-            return ()
+        return seen
 
     def _cut(self, jobs: Sequence[JobHandle], at: PointSpec) -> None:
         """What each file needs is known once the first run with so many databases is over."""

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from cli import options as opt
-from cli.automation import Automation
 from cli.context import CommandContext, shared, with_options
+from cli.experiment import Experiment
 from cli.output import await_answer
 from cli.tree import Commands
 from core.errors import UsageError
@@ -242,10 +242,8 @@ def replay(
         bool, typer.Option("--force", help="Accept a directory that is not empty; its files stay.")
     ] = False,
     keep: Annotated[bool, typer.Option("--keep", help="Keep the files that the replay creates.")] = False,
-    listen: opt.Listen = None,
-    wait: opt.Wait = None,
     storage: opt.StorageRoot = None,
-    automation: Automation,
+    experiment: Experiment,
 ) -> None:
     """Run the storage calls of a trace again.
 
@@ -282,8 +280,9 @@ def replay(
     wish = wish_of(wanted, order, filers)
     check_paths(wanted.paths, force=force)
     workers = order.workers if opt.given(ctx, "workers") else None
-    automation.begin("replay")
-    print_result(context, *_replayed(context, settings, wanted, wish, listen, wait, workers), automation, show_fidelity)
+    experiment.begin("replay")
+    replayed = _replayed(context, settings, wanted, wish, experiment, workers)
+    print_result(context, *replayed, experiment, show_fidelity)
 
 
 def filers_of(text: str | None, settings: Settings) -> tuple[str, ...]:
@@ -365,23 +364,27 @@ def wish_of(order: ReplayOrder, asked: ReplayStudyOrder, filers: tuple[str, ...]
 
 
 def _replayed(
-    context: CommandContext, settings: Settings, order: ReplayOrder, wish: Wish, listen: str | None, wait: float | None,
+    context: CommandContext,
+    settings: Settings,
+    order: ReplayOrder,
+    wish: Wish,
+    experiment: Experiment,
     workers: int | None,
-) -> tuple[Result, Path]:  # fmt: skip
-    from experiments.crew.system import Wanted, Ways, taken_system
+) -> tuple[Result, Path]:
+    from experiments.crew.system import Wanted, taken_system
     from experiments.study import conduct
     from replay.workload import Replays
 
     await_answer(*order.paths)
-    asked, system, many = wish.order, None, 1
+    array, asked, system, many = experiment.counters(context), wish.order, None, 1
     with contextlib.ExitStack() as stack:
-        if listen is not None or not settings.embedded:
-            wanted, ways = Wanted(workers=workers or 1, databases=1, slots=1), Ways(listen=listen, wait=wait)
-            taken = taken_system(settings, context.env, order.paths[0], wanted, context.say, ways)
+        if experiment.listen is not None or not settings.embedded:
+            wanted = Wanted(workers=workers or 1, databases=1, slots=1)
+            taken = taken_system(settings, context.env, order.paths[0], wanted, context.say, experiment.ways)
             system, _ = stack.enter_context(taken)
             many = workers or sum(member.workers for member in system.crew.present())
         replays = Replays(settings, system, many, order, wish.filers, wish.bounds_us or (), context.clock, context.say)
-        return conduct(replays, wish.kind(replays), asked.min_seconds, fail_if=asked.fail_if or ())
+        return conduct(replays, wish.kind(replays), asked.min_seconds, fail_if=asked.fail_if or (), array=array)
 
 
 def show_fidelity(console: Console, result: Result) -> None:

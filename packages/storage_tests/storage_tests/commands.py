@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from cli import options as opt
-from cli.automation import Automation
 from cli.bench import Study, carry_out, print_result
 from cli.context import CommandContext, shared, with_options
+from cli.experiment import Experiment
 from cli.output import await_answer, bytes_text, flush, table
 from cli.tree import Commands
 from controller.jobs.orders import DiscoveryOrder
@@ -83,7 +83,7 @@ Workers = Annotated[
 Resume = Annotated[bool, typer.Option("--resume", help="Continue the same command after an interruption.")]
 
 
-class Test(ProfileOrder, Automation):
+class Test(ProfileOrder, Experiment):
     """What is run, where and how."""
 
     path: Paths = None
@@ -94,8 +94,6 @@ class Test(ProfileOrder, Automation):
     scale: Scale = None
     workers: Workers = None
     resume: Resume = False
-    listen: opt.Listen = None
-    wait: opt.Wait = None
     storage: opt.StorageRoot = None
     serve: opt.Serve = False
     serve_port: opt.ServePort = opt.PORT
@@ -231,7 +229,6 @@ def _carry_out(context: CommandContext, settings: Settings, profile: Profile[Any
 def studied(context: CommandContext, settings: Settings, profile: Profile[Any], test: Test) -> tuple[Result, Path]:
     """Raises what `conduct` does."""
     from cli.progress import live_line
-    from experiments.crew.system import Ways
     from experiments.study import begun, conduct, new_id
     from storage_tests.profile import refuse_filer, refuse_room
     from storage_tests.study import ProfileStudy, Running
@@ -240,7 +237,7 @@ def studied(context: CommandContext, settings: Settings, profile: Profile[Any], 
     profile.check()
     refuse_filer(profile, settings.filer)
     refuse_room(profile, yes=test.yes)
-    ways = Ways(listen=test.listen, wait=test.wait)
+    ways, array = test.ways, test.counters(context)
     here = why_here(profile, settings.filer)
     at_members = here is None and not (settings.embedded and ways.listen is None)
     workers = max(test.numbers("1"))
@@ -275,7 +272,7 @@ def studied(context: CommandContext, settings: Settings, profile: Profile[Any], 
             )  # fmt: skip
             shown = ProfileStudy(profile, settings, run)
             try:
-                return conduct(shown, kind, least, study, fail_if=test.fail_if or ())
+                return conduct(shown, kind, least, study, fail_if=test.fail_if or (), array=array)
             except KeyboardInterrupt as error:
                 raise Interrupted(
                     "the files that it wrote are removed; continue with the same command and --resume"
@@ -505,7 +502,10 @@ def _discovered(context: CommandContext, settings: Settings, path: Path, there: 
         with reporter(context.err, context.clock, "generating") as report:
             generate_corpus(corpus, _CORPUS_PROFILE, scale, _SEED, usable_cores(), report)
         at = dataclasses.replace(settings, storage=own / "storage")
-        study = Study(repeats=test.repeats, min_seconds=test.min_seconds or MIN_SECONDS, wait=test.wait)
+        study = Study(
+            repeats=test.repeats, min_seconds=test.min_seconds or MIN_SECONDS, wait=test.wait,
+            array=test.array, array_map=test.array_map, array_offset=test.array_offset,
+        )  # fmt: skip
         workers = test.numbers("1" if test.small else "1,2,4")
         plan = scale_up(PointSpec(1, 1, at.slots), workers, repeats=study.repeats, seed=test.seed or 0)
         result, directory = carry_out(context, at, corpus, plan, study, DiscoveryOrder())

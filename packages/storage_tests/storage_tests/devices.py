@@ -223,8 +223,7 @@ def _set(queue: Path, wanted: dict[str, str], ledger: Path, back: contextlib.Exi
     before = {name: value for name in wanted if (value := _read(queue, name))}
     file = ledger / f"{queue.parent.name}.json"
     try:
-        if not ledger.is_dir():
-            ledger.mkdir(mode=0o755)
+        ledger.mkdir(mode=0o755, exist_ok=True)  # another command may make it at the same time
         kept = json.dumps({"owner": asdict(this_process()), "queue": str(queue), "values": before})
         with file.open("x", encoding="utf-8") as out:
             out.write(kept + "\n")

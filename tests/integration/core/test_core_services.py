@@ -250,7 +250,7 @@ def test_logs_are_not_for_everybody_and_do_not_grow_without_end(scratch: Path) -
         until(lambda: all(log.stat().st_size < MOST_BYTES for log in logs))
         for log in logs:
             older = log.with_name(f"{log.name}.1")
-            assert older.stat().st_size == MOST_BYTES + 1
+            assert older.stat().st_size > MOST_BYTES  # a server may have written a line meanwhile
             older.unlink()
 
 

@@ -69,10 +69,12 @@ def crew(system: Settings) -> Iterator[Crew]:
 
 
 @contextlib.contextmanager
-def member(system: Settings, name: str, storage: Path | None = None) -> Iterator[subprocess.Popen[bytes]]:
+def member(
+    system: Settings, name: str, storage: Path | None = None, null: Path = NULL_ROOT
+) -> Iterator[subprocess.Popen[bytes]]:
     """`python -m worker` without tasks of its own, as a lease finds it."""
     settings = dataclasses.replace(system.for_role(WORKER), storage=storage or system.storage)
-    env = {"PATH": os.environ["PATH"], "HOME": str(system.scratch), **settings.environment()}
+    env = {"PATH": os.environ["PATH"], "HOME": str(system.scratch), "EDBENCH_NULL": str(null), **settings.environment()}
     words = [sys.executable, "-m", "worker", "--name", name, "--idle"]
     process = subprocess.Popen(words, env=env, cwd=ROOT, start_new_session=True)
     try:
@@ -304,6 +306,22 @@ def _replayed(taken: System, tmp_path: Path) -> None:
 def test_a_member_with_another_storage_is_refused(system: Settings, crew: Crew, tmp_path: Path) -> None:
     with member(system, "far", tmp_path), pytest.raises(UsageError, match="member far has another storage at"):
         admission(crew, system).await_workers(1, PATIENCE)
+
+
+def test_null_storage_is_memory_that_every_member_sees(system: Settings, crew: Crew, tmp_path: Path) -> None:
+    """As it is not on another host, nor in a container with memory of its own: the member is named."""
+    common, other = tmp_path / "memory", tmp_path / "other"
+    (common / "null").mkdir(parents=True)
+    other.mkdir()
+    roots = {"storage": system.storage, "null": common}
+    looked = Admission(crew, roots, system.storage, lambda _line: None)
+    with member(system, "m1", null=common), member(system, "m2", null=common):
+        looked.await_workers(2, PATIENCE)
+        assert looked.unseen(common / "null") is None
+        with member(system, "m3", null=other):
+            looked.await_workers(3, PATIENCE)
+            assert str(looked.unseen(common / "null")).startswith(f"member m3 has not this host's memory at {common}, ")
+    assert list((common / "null").iterdir()) == []
 
 
 def test_too_few_workers_are_said_with_the_command_that_starts_more(system: Settings, crew: Crew) -> None:

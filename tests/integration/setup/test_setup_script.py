@@ -166,7 +166,7 @@ def test_settings_of_pip_reach_uv(tmp_path: Path) -> None:
     program(programs / "uv", f'echo "$2 $UV_DEFAULT_INDEX $UV_FIND_LINKS $*" >>"{tmp_path}/asked"\n')
     env = {"PATH": "/usr/bin:/bin", "PIP_FIND_LINKS": str(tmp_path), "PIP_NO_INDEX": "1"}
     line = ["sh", REPOSITORY / "scripts" / "packages.sh", "venv", "venv", "--no-dev"]
-    subprocess.run(line, cwd=tmp_path, env=env, check=True, timeout=60)
+    subprocess.run(line, cwd=tmp_path, env=env, check=True, timeout=300)
     (asked,) = (line for line in (tmp_path / "asked").read_text().splitlines() if line.startswith("sync"))
     assert asked.startswith(f"sync https://index.example.org/simple {tmp_path} pip sync")
     assert {"--no-index", "--require-hashes"} <= set(asked.split())

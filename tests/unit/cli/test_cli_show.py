@@ -238,7 +238,7 @@ def fifo(tmp_path: Path) -> Path:
 def test_a_silent_storage_is_said_and_waited_for(fifo: Path) -> None:
     command = _command(fifo)
     with fifo.open("w"):  # whoever looks is answered
-        out, err = command.communicate(timeout=60)
+        out, err = command.communicate(timeout=300)
     assert (out, err) == ("went on\n", f"edbench: the storage at {fifo} answers\n")
     assert command.returncode == 0
 
@@ -247,7 +247,7 @@ def test_ctrl_c_ends_the_waiting(fifo: Path) -> None:
     """The command and its pipes, though the look still waits: whoever reads from it comes to the end."""
     command = _command(fifo)
     command.send_signal(signal.SIGINT)
-    out, err = command.communicate(timeout=60)
+    out, err = command.communicate(timeout=300)
     assert out == ""
     assert err.rstrip().endswith("KeyboardInterrupt")
     os.close(os.open(fifo, os.O_WRONLY | os.O_NONBLOCK))  # refused where nobody looks any more; now that goes, too

@@ -130,7 +130,7 @@ def test_7_zip_reads_it(password: str | None, tmp_path: Path) -> None:
     data, files = sample(**options)
     (tmp_path / "x.7z").write_bytes(data)
     command = [str(PROGRAM), "x", f"-p{password or ''}", f"-o{tmp_path / 'out'}", str(tmp_path / "x.7z")]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=60)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=300)
     assert done.returncode == 0, done.stdout + done.stderr
     assert "Warning" not in done.stdout
     for name, content in files.items():
@@ -144,7 +144,7 @@ def test_libarchive_reads_it(tmp_path: Path) -> None:
     data, files = sample()
     (tmp_path / "x.7z").write_bytes(data)
     env = {**os.environ, "LC_ALL": "C.UTF-8"}  # it writes names as the locale has them
-    done = subprocess.run(["bsdtar", "xf", "x.7z"], cwd=tmp_path, env=env, capture_output=True, text=True, timeout=60)
+    done = subprocess.run(["bsdtar", "xf", "x.7z"], cwd=tmp_path, env=env, capture_output=True, text=True, timeout=300)
     assert done.returncode == 0, done.stderr
     assert {name: (tmp_path / name).read_bytes() for name in files} == files
 

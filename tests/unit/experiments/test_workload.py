@@ -2,23 +2,29 @@
 
 from __future__ import annotations
 
+import dataclasses
 import re
 import sys
 from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 import pytest
+from array_counters import MEAN, NAME, UNIT, array_files
 
 import experiments.workloads
+from controller.arrays.mapping import read_map
 from core.clock import SystemClock
 from core.errors import RunFailed, UsageError
+from experiments.arrays import Array
 from experiments.kinds import sweep
 from experiments.package.check import check, finish
 from experiments.result.codec import json_schema, read_result
 from experiments.result.compare import compare
+from experiments.result.schema import ArrayUse
 from experiments.study import ATTEMPTS, Begun, conduct
-from experiments.workload import Disturbed, Turn
+from experiments.workload import Disturbed, HostLost, Turn
 from experiments.workloads import about, names
 
 ROOT = Path(__file__).parents[3]
@@ -71,6 +77,48 @@ def test_the_example_is_studied_reported_and_compared(listing: ModuleType, tree:
     assert [row.at for row in compare(made, force=False).rows] == [{"threads": 1}, {"threads": 2}]
     assert "listing" in names()
     assert len(json_schema()["oneOf"]) == len(names())
+
+
+def test_every_run_has_the_counters_of_the_array(listing: ModuleType, tree: Path, tmp_path: Path) -> None:
+    """Promise: of any workload, from a CSV or Prometheus: in the result, the report and the package, which is checked. A run that
+    the counters do not cover is a run without them."""
+    plan = sweep([listing.Load(1)], "threads", [1, 2], repeats=2, seed=1)
+    file, mapping = array_files(tmp_path)
+    array = Array(mapping=read_map(mapping), file=file, offset_s=0.0, env={})
+    result, directory = conduct(listing.Listing(tree, tmp_path, SystemClock()), plan, array=array)
+    runs = [run for point in result.points for run in point.repeats]
+    assert [run.array for run in runs] == [(ArrayUse(name=NAME, unit=UNIT, mean=MEAN, peak=MEAN),)] * 4
+    page = finish(result, directory).read_text()
+    assert page.index("What the array counted") < page.index("Full disclosure")
+    assert (directory / "series" / "array.csv").read_text().splitlines()[1:] == [
+        f"{threads},{NAME},{UNIT},30.0,30.0" for threads in (1, 2)
+    ]
+    assert check(directory).differences == ()
+    late = dataclasses.replace(array, offset_s=-7_200.0)
+    listed, said = listing.Listing(tree, tmp_path, SystemClock()), list[str]()
+    listed.say = said.append
+    result, _ = conduct(listed, plan, array=late)
+    assert {run.array for point in result.points for run in point.repeats} == {()}
+    assert sum("no counters of the array for this run: no value is within" in line for line in said) == 4
+
+
+def test_a_null_baseline_is_run_again_when_a_member_is_lost(
+    listing: ModuleType, tree: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Promise: an experiment does not end without a result because of it."""
+    lost: list[str] = []
+
+    def on_null(_self: object, turn: Turn) -> dict[str, Any]:
+        if len(lost) < ATTEMPTS - 1:
+            lost.append(turn.name.partition("/")[2])
+            raise HostLost("member m1 was lost")
+        return {"null_elapsed_s": 0.5}
+
+    monkeypatch.setattr(listing.Listing, "on_null", on_null)
+    plan = sweep([listing.Load(1)], "threads", [1], repeats=1, seed=1)
+    result, _ = conduct(listing.Listing(tree, tmp_path, SystemClock()), plan)
+    assert result.points[0].repeats[0].null_elapsed_s == 0.5
+    assert lost == ["000-null", "000-null-1"]
 
 
 def test_bounds_are_judged_stored_checked_and_shown(listing: ModuleType, tree: Path, tmp_path: Path) -> None:

@@ -15,6 +15,7 @@ from core.filer.emulation import open_arbiter
 from core.mounts import parse_mountinfo
 from core.operations import Op
 from core.settings import Settings
+from monitoring.control_groups import ControlGroups
 from monitoring.filer.block import BlockSampler, boot_id, device_under, parse_diskstats, short_boot_id
 from monitoring.filer.wire import (
     LineError,
@@ -230,13 +231,14 @@ def test_a_group_is_found_inside_a_container_and_outside(tmp_path: Path) -> None
     proc, groups = tmp_path / "proc", tmp_path / "groups"
     (proc / "self").mkdir(parents=True)
     (proc / "self" / "cgroup").write_text("0::/docker/abc\n")
-    assert of_group(proc, groups) is None
+    here = ControlGroups(proc, groups)
+    assert of_group(here) is None
     groups.mkdir()
     (groups / "io.stat").write_text("8:0 rbytes=1 wbytes=2\n")
-    assert of_group(proc, groups) == BlockIo(1, 2, "control group")
+    assert of_group(here) == BlockIo(1, 2, "control group")
     (groups / "docker" / "abc").mkdir(parents=True)
     (groups / "docker" / "abc" / "io.stat").write_text("8:0 rbytes=10 wbytes=20\n")
-    assert of_group(proc, groups) == BlockIo(10, 20, "control group")
+    assert of_group(here) == BlockIo(10, 20, "control group")
 
 
 def test_processes_are_added_up(tmp_path: Path) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import uuid
 import zlib
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -20,7 +19,6 @@ from monitoring.aggregate import array
 from monitoring.broker import client_url, connect
 from monitoring.frames import CounterDelta, Frame, FrameMaker, decode_frame, encode_frame, merge_deltas
 from monitoring.host_samplers import HostSampling
-from monitoring.machine import processors, usable_processors
 from monitoring.observations import BLOCK, WORKER, Observation
 
 big = st.integers(0, (1 << 63) - 1)
@@ -196,16 +194,3 @@ def test_array_literals_escape_what_they_must() -> None:
     assert array(['a"b', "c\\d", "{,}", ""]) == '{"a\\"b","c\\\\d","{,}",""}'
     assert array([b"\x00\xff"]) == '{"\\\\x00ff"}'
     assert array([1, 2]) == "{1,2}"
-
-
-def test_a_limit_of_the_control_group_counts(tmp_path: Path) -> None:
-    every = processors()
-    assert usable_processors(tmp_path) == every
-    (tmp_path / "cpu").mkdir()
-    (tmp_path / "cpu" / "cpu.cfs_period_us").write_text("100000\n")
-    for quota, usable in (("-1", every), ("50000", 0.5), (str(100_000 * (every + 1)), every)):
-        (tmp_path / "cpu" / "cpu.cfs_quota_us").write_text(quota)
-        assert usable_processors(tmp_path) == usable
-    for text, usable in (("25000 50000\n", 0.5), ("max 100000\n", every)):
-        (tmp_path / "cpu.max").write_text(text)
-        assert usable_processors(tmp_path) == usable

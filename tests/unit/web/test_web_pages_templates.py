@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from typing import Any
 
 import pytest
+from installation import PATIENCE
 from starlette.types import Receive, Scope, Send
 
 from controller.browse.counted import TextCount
@@ -300,7 +301,7 @@ class Frozen:
     @contextmanager
     def transaction(self, database: Database) -> Iterator[Any]:
         self.asked.set()
-        self.thawed.wait(30)
+        self.thawed.wait(PATIENCE)
         yield self
 
     def exec_driver_sql(self, _: str) -> None:
@@ -317,8 +318,8 @@ def frozen(monkeypatch: pytest.MonkeyPatch) -> Iterator[Frozen]:
     made.thawed.set()
 
 
-def _asked(waits: Callable[[], object]) -> list[Any]:
-    """The messages of the answer to one request, whose route calls `waits` in a thread."""
+def _asked(waits: Callable[[], object], then: Callable[[], object] = lambda: None) -> list[Any]:
+    """The messages of the answer to one request, whose route calls `waits` in a thread; `then` is called with the last one."""
     sent: list[Any] = []
 
     async def route(scope: Scope, receive: Receive, send: Send) -> None:
@@ -328,6 +329,8 @@ def _asked(waits: Callable[[], object]) -> list[Any]:
 
     async def send(message: Any) -> None:
         sent.append(message)
+        if message["type"] == "http.response.body":
+            then()
 
     async def receive() -> Any:
         return {"type": "http.disconnect"}
@@ -340,15 +343,19 @@ def _asked(waits: Callable[[], object]) -> list[Any]:
 
 
 def test_a_frozen_database_is_reported(frozen: Frozen) -> None:
-    threading.Timer(0.5, frozen.thawed.set).start()  # else the loop's threads keep the test from its end
-    start, body = _asked(frozen.thawed.wait)
+    start, body = _asked(
+        frozen.thawed.wait, then=frozen.thawed.set
+    )  # else the loop's threads keep the test from its end
     assert start["status"] == 503
     assert b"the database does not answer; your job waits and resumes when it does" in body["body"]
 
 
-def test_a_slow_request_is_waited_for_while_the_database_answers(frozen: Frozen) -> None:
+def test_a_slow_request_is_waited_for_while_the_database_answers(
+    frozen: Frozen, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(silence, "PATIENCE_SECONDS", 1.0)  # that the database has to answer, on a busy machine too
     frozen.thawed.set()
-    start, body = _asked(lambda: threading.Event().wait(0.2))
+    start, body = _asked(lambda: frozen.asked.wait(PATIENCE))
     assert (start["status"], body["body"]) == (200, b"found")
 
 
@@ -356,7 +363,7 @@ def test_health_reports_it_to_every_other_request(frozen: Frozen) -> None:
     health = DatabaseHealth([Database("db1", "postgresql+psycopg2://u@127.0.0.1:1/db")])
     first = threading.Thread(target=health.states)
     first.start()
-    assert frozen.asked.wait(30)
+    assert frozen.asked.wait(PATIENCE)
     try:
         assert "no answer for" in health.states()["db1"]
     finally:

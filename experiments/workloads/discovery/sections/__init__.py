@@ -7,7 +7,7 @@ from collections.abc import Callable
 from experiments.report.parts import Section
 from experiments.report.sections import disclosure, knee, points, steadiness, tuning
 from experiments.workloads.discovery.result import Result
-from experiments.workloads.discovery.sections.counted import array, containers, exceptions, has_array, ran_in_containers
+from experiments.workloads.discovery.sections.counted import containers, exceptions, ran_in_containers
 from experiments.workloads.discovery.sections.latency import calls_an_item, io_kinds, latency, stages
 from experiments.workloads.discovery.sections.over_time import (
     calls_over_time,
@@ -30,8 +30,6 @@ def sections(result: Result) -> list[Section]:
     """Return every section in order; the knee's only for that kind, right after the points, and the containers' only where there
     were any, after the generator's."""
     order = list(ALWAYS)
-    if has_array(result):
-        order.insert(order.index(calls_over_time) + 1, array)
     if ran_in_containers(result):
         order.insert(order.index(generator) + 1, containers)
     if result.kind == "knee":

@@ -1,8 +1,7 @@
-"""What was counted of a run besides its calls: exceptions, what members of the crew used, the array's own counters."""
+"""What was counted of a run besides its calls: exceptions, and what members of the crew used."""
 
 from __future__ import annotations
 
-from statistics import median
 from typing import Any, NamedTuple
 
 from experiments.report import words
@@ -19,7 +18,7 @@ from experiments.report.parts import (
     tabled,
 )
 from experiments.report.views import held
-from experiments.workloads.discovery.result import ArrayUse, ContainerUse, Point, Result, Run
+from experiments.workloads.discovery.result import ContainerUse, Point, Result, Run
 from experiments.workloads.discovery.views import KEYS, middle_run, point_name, said_of, totals_by_key
 
 
@@ -200,32 +199,3 @@ def _told(result: Result) -> str:
     if "processes" in sources:
         return f"{text} That holds what they read from and wrote to any file system, a network filer's too."
     return f"{text} I/O on a network filer is network, not block I/O."
-
-
-def has_array(result: Result) -> bool:
-    """Whether any run has counters of an array."""
-    return any(run.array for point in result.points for run in point.repeats)
-
-
-@section("array", "What the array counted")
-def array(result: Result) -> Parts:
-    """By point and counter: the median of the runs' means, and the highest peak; every run is in the CSV."""
-    every = [(point, run, use) for point in result.points for run in point.repeats for use in run.array]
-    rows: dict[tuple[str, str, str], list[ArrayUse]] = {}
-    for point, _, use in sorted(every, key=lambda row: (result.points.index(row[0]), row[2].name, row[2].unit)):
-        rows.setdefault((point_name(point, result.points), use.name, use.unit), []).append(use)
-    shown: tuple[Column[tuple[tuple[str, str, str], list[ArrayUse]]], ...] = (
-        Column("", "point", lambda row: held(row[0][0]), text=True),
-        Column("", "counter", lambda row: held(row[0][1]), text=True),
-        Column("", "unit", lambda row: held(row[0][2]), text=True),
-        Column("", "mean", lambda row: median(use.mean for use in row[1]), words.figure),
-        Column("", "peak", lambda row: max(use.peak for use in row[1]), words.figure),
-    )
-    csv: tuple[Column[tuple[Point, Run, ArrayUse]], ...] = (
-        *KEYS,
-        Column("counter", None, lambda row: row[2].name),
-        *map(_field, ("unit", "mean", "peak")),
-    )
-    table = tabled("array", shown, list(rows.items())).table
-    said = "Counted by the filer itself over each run, by its own clock moved to the database's: neither calls nor wire ops."
-    return Tabled(table=table, series=series("array", csv, every)), note(said)

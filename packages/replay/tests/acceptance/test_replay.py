@@ -9,6 +9,8 @@ from typing import Any
 
 import psutil
 import pytest
+from array_counters import NAME
+from array_counters import options as array_options
 from installation import Bench, Running, until
 from replay_traces import reading_trace
 from unpacking import make_zip
@@ -93,6 +95,7 @@ def test_a_job_is_recorded_and_replayed(bench: Bench, target: Path) -> None:
         f"none,{quick}",
         "--pace",
         "max",
+        *array_options(bench.home),
         "-o",
         "json",
         "--output-file",
@@ -118,6 +121,7 @@ def test_a_job_is_recorded_and_replayed(bench: Bench, target: Path) -> None:
         assert run["differences"] == {}
         assert sum(run["per_second"]) == run["calls"]
         assert run["null_calls"] > 0
+        assert [use["name"] for use in run["array"]] == [NAME]
         assert run["latency"].keys() == run["service"].keys() == result["recorded"]["latency"].keys()
     assert list(target.iterdir()) == []
     page = Path(done.stdout.strip().splitlines()[-1])

@@ -10,6 +10,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
+from array_counters import NAME, options
 from installation import COMMAND_SECONDS, EDBENCH, until
 from profile_runs import need_fio
 from result_packages import package
@@ -128,8 +129,11 @@ def test_everything_is_one_page(
 ) -> None:
     under_test, said = tmp_path / "there", tmp_path / "said.json"
     under_test.mkdir()
-    assert all_of(under_test, tmp_path, discovery, monkeypatch, "-o", "json", "--output-file", str(said)) == OK
+    given = ("-o", "json", "--output-file", str(said), *options(tmp_path))
+    assert all_of(under_test, tmp_path, discovery, monkeypatch, *given) == OK
     page = Path(capsys.readouterr().out.splitlines()[-1])
+    runs = [run for point in read_result(page.parent / "packages" / "stream").points for run in point.repeats]
+    assert [use.name for run in runs for use in run.array] == [NAME] * len(runs), "the array's own counters"
     assert {path.name for path in (page.parent / "packages").iterdir()} == {"discovery", "matrix", "stream"}
     assert summary.check(page.parent).differences == ()
     assert [one["name"] for one in json.loads(said.read_text())["tests"]] == ["discovery", "matrix", "stream"]
