@@ -6,6 +6,7 @@ import gc
 import os
 import shutil
 import signal
+import sys
 import tempfile
 import uuid
 from collections.abc import Generator, Iterator
@@ -72,14 +73,15 @@ if PROFILE == "steady":
 
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # a shell that starts the tests with `&` leaves them deaf …
     signal.signal(signal.SIGINT, signal.default_int_handler)  # … and every command that they press Ctrl-C on
-os.environ.pop("PYTHONDONTWRITEBYTECODE", None)  # the commands under test would be compiled at every start
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)  # the commands under test would be compiled at every start …
+sys.dont_write_bytecode = False  # … and test modules, with their assertions rewritten, in each process of each run
 
 
 @pytest.hookimpl(wrapper=True)
 def pytest_collection() -> Generator[None, object, object]:
     """Half a million objects come while tests are collected, and stay to the end: they are not looked through again and again
     while they come, nor at each garbage collection afterwards, nor copied by what is forked. From then on cycles are looked
-    for among new objects as rarely as in every program of ours (core.program.whole)."""
+    for among new objects as rarely as in every program of ours (core.program)."""
     gc.disable()
     try:
         return (yield)

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from dataset_gen.languages.texts import CHARSETS, SHIFTED, TEXTS, UNICODE, fitting, texts
+from dataset_gen.languages import CHARSETS, SHIFTED, TEXTS, UNICODE, fitting, texts
 from readers.charset import Detected, decode
 from readers.charset_labels import by_label
 from readers.mail.headers import decode_text

@@ -21,14 +21,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from core.filer.load import PROFILES, load_filer
-from core.filer.model import FilerModel
+from core.filer.model import PROFILES, FilerModel, load_filer
 from simulate.answer import calibrated
 from simulate.demands import Calibration, Demands, shipped
 from simulate.plan import Plan, contents_of_plain, plan_of
 from simulate.simulation import Case, run_case
 from simulate.site import Host, emulated_site, load_site
 
+_CORES = os.cpu_count() or 1
 _SLOTS = 2  # few, so that a small machine has cores for 8 workers
 _KNOWN = 2  # workers: more are predicted
 _PROFILE, _SCALE, _SEED = "reference", 0.002, 1
@@ -72,7 +72,7 @@ class Model:
 
     def elapsed_s(self, workers: int, *, slots: int = _SLOTS, **changed: Any) -> float:
         """Predicted, with these fields of the site changed."""
-        site = emulated_site(self.filer, cores=os.cpu_count() or 1, slots=slots)
+        site = emulated_site(self.filer, cores=_CORES, slots=slots, others=self.demands.others)
         site = dataclasses.replace(site, **changed)
         case = Case(workers=workers, databases=1)
         return run_case(site, case, self.plan, self.demands, seed=_SEED, chunk=1)[0].elapsed_s
@@ -109,13 +109,12 @@ def sensitivity(runs: Runs, model: Model, result: Mapping[str, Any]) -> None:
     faster = load_filer(f"{twice}")
     assert faster is not None
     more = dataclasses.replace(model, filer=faster)
-    cores = 2 * (os.cpu_count() or 1)
-    host = Host(cores=cores, ghz=1.0, memory_gb=0.0)
+    host = Host(cores=2 * _CORES, ghz=1.0, memory_gb=0.0)
     predicted = {
         "workers": model.elapsed_s(2 * _AT),
         "slots": model.elapsed_s(_AT, slots=2 * _SLOTS),
         "units of the filer": more.elapsed_s(_AT),
-        "cores": model.elapsed_s(_AT, hosts=(host,), worker_cores=cores),
+        "cores": model.elapsed_s(_AT, hosts=(host,), worker_cores=2 * _CORES),
         "network": model.elapsed_s(_AT, bytes_per_s=2 * model.filer.link_bytes_per_s / model.filer.scale),
     }
     real = {

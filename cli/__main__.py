@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NoReturn
 
-from core.program.whole import begin
+from core.program import begin
 
 
 def start() -> NoReturn:

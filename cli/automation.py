@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 
 from cli.tree import writable_file
-from core.bounds import Outcome
+from core.bounds import COLUMNS, Outcome
 from core.document import Order
 from core.errors import BoundsBroken, RunFailed
 
@@ -100,11 +100,8 @@ def markdown(title: str, first: str, outcomes: Sequence[Outcome]) -> str:
     state = f"{broken} of {len(outcomes)} bounds broken" if broken else "passed" if outcomes else "completed"
     lines = [f"### edbench {title}: {state}", "", _plain(first), ""]
     if outcomes:
-        rows = [
-            (outcome.bound, outcome.shown, outcome.at, "failed" if outcome.failed else "passed") for outcome in outcomes
-        ]
-        table = [("fails if", "measured", "at", "outcome"), ("---",) * 4]
-        lines += [f"| {' | '.join(row)} |" for row in (*table, *(tuple(map(_plain, row)) for row in rows))]
+        rows = [COLUMNS, ("---",) * len(COLUMNS), *(tuple(map(_plain, outcome.row)) for outcome in outcomes)]
+        lines += [f"| {' | '.join(row)} |" for row in rows]
         lines.append("")
     return "\n".join(lines) + "\n"
 

@@ -21,6 +21,7 @@ from core.settings import Settings, parse_bytes
 from experiments.orders import (
     ALIKE,
     TUNED_ALIKE,
+    Axes,
     KneePoints,
     R1Points,
     ScaleOutPoints,
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
 
     from experiments.kinds import Kind, Stages
     from experiments.result.schema import Result
+    from experiments.workloads.discovery.result import PointSpec
 
 commands = Commands()
 
@@ -61,7 +63,7 @@ def scale_up(
 ) -> None:
     """Discover a corpus with more and more workers and compare.
 
-    Every run starts with new databases and an empty storage root, and has a null baseline (null storage in memory). Use 5 repeats
+    --axis and --mount-options vary other things as well: every combination is measured with each number of workers. Every run starts with new databases and an empty storage root, and has a null baseline (null storage in memory). Use 5 repeats
     or more; a point whose runs take less than 10 minutes is labelled SHORT. The last line is the path of the report.
     """
     from experiments.kinds import scale_up as kind
@@ -70,10 +72,10 @@ def scale_up(
     settings = _settings(ctx, study, order)
     base = PointSpec(1, 1, settings.slots)
     if points.stages is not None:
-        plan: Kind = given_stages(ctx, "workers", points.stages).on(base)
+        plan: Kind = given_stages(ctx, "workers", points.stages, "axis", "mount_options").on(base)
     else:
         counts, seed = opt.numbers(points.workers, "--workers"), opt.given_seed(points.seed)
-        plan = kind(base, counts, repeats=study.repeats, seed=seed)
+        plan = kind(_varied(base, points), counts, repeats=study.repeats, seed=seed)
     measured(shared(ctx), settings, corpus, plan, study, order)
 
 
@@ -98,7 +100,8 @@ def scale_out(
         raise UsageError("--shard and --source-copies exclude each other: no two jobs of a shard read the same file")
     settings = _settings(ctx, study, order)
     counts, seed = opt.numbers(points.databases, "--databases"), opt.given_seed(points.seed)
-    plan = kind(PointSpec(1, points.workers, settings.slots), counts, repeats=study.repeats, seed=seed)
+    bases = _varied(PointSpec(1, points.workers, settings.slots), points)
+    plan = kind(bases, counts, repeats=study.repeats, seed=seed)
     measured(shared(ctx), settings, corpus, plan, study, order, copies=points.source_copies)
 
 
@@ -216,6 +219,15 @@ def knee(
     measured(shared(ctx), settings, corpus, plan, study, order)
 
 
+def _varied(base: PointSpec, axes: Axes) -> list[PointSpec]:
+    """The load with every combination of the axes, or as it is. Raises UsageError."""
+    from experiments.workloads.discovery.setting import crossed
+
+    if axes.axis is None and axes.mount_options is None:
+        return [base]
+    return [dataclasses.replace(base, setting=setting) for setting in crossed(axes.axis or (), axes.mount_options)]
+
+
 def given_stages(ctx: typer.Context, axis: str, text: str, *others: str) -> Stages:
     """Those of --stages. Raises UsageError for options that it replaces: the axis, repeats, `others`."""
     from experiments.kinds import parse_stages
@@ -290,8 +302,8 @@ def carry_out(
     from cli.progress import progress_display
     from cli.serve import site_page
     from controller.jobs.jobs import prepare_source
+    from core.dates import checked_zone
     from core.operations import NullRecorder
-    from core.options.dates import checked_zone
     from core.passwords import read_bank
     from core.records import JobOptions
     from core.storage.layer import Storage

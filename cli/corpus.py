@@ -14,7 +14,7 @@ from cli.context import shared
 from cli.output import bytes_text, flush, table
 from cli.tree import Commands
 from core.errors import Interrupted, RunFailed, UsageError
-from core.options.tuning import MOST_SCALE
+from core.options import MOST_SCALE
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -184,7 +184,7 @@ def profiles(
         console.print(table(("profile", "raw at scale 1", "about"), rows, right=(1,), whole=(0,)))
         flush()
         return
-    from dataset_gen.describe import outline  # imports the writers of formats, which name the faults
+    from dataset_gen.planning.files import outline  # imports the writers of formats, which name the faults
 
     of = outline(load_profile(profile), scale)
     if context.document(of):

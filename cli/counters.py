@@ -12,7 +12,7 @@ from cli.context import CommandContext, shared
 from cli.installation import installation
 from cli.tree import Commands, writable_file
 from core.errors import UsageError
-from core.options.tuning import MOST_SECONDS
+from core.options import MOST_SECONDS
 
 if TYPE_CHECKING:
     from controller.arrays.importing import Imported

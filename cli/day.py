@@ -140,7 +140,7 @@ def _measured(
 ) -> None:  # fmt: skip
     """Carry the days, write the report and print its tables. `day`: what `Day` takes besides."""
     from cli.progress import progress_display
-    from core.options.dates import checked_zone
+    from core.dates import checked_zone
     from core.records import JobOptions
     from experiments.study import conduct
     from experiments.workloads.day.workload import Day

@@ -16,8 +16,8 @@ from cli import options as opt
 from cli.context import shared
 from cli.output import table
 from cli.tree import Commands
-from core.options.choices import DEFAULT_ZONE
-from core.options.dates import checked_zone
+from core.dates import checked_zone
+from core.options import DEFAULT_ZONE
 from core.passwords import read_bank
 from core.records import JobOptions
 from core.settings import read_settings

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from controller.databases import JobHandle, Jobs
     from core.document import Document
     from core.records import JobState
+    from core.settings import Settings
     from sql.jobs import GroupRow, JobProgress, JobSummary
     from sql.session import Database
 
@@ -130,9 +131,10 @@ def _time(moment: datetime) -> str:
 
 @commands.add("show", "edbench job show last")
 def show(ctx: typer.Context, job: opt.JobArgument) -> None:
-    """Show a job: phases, items, exceptions, children.
+    """Show a job: phases, items, exceptions, children, bounds.
 
-    Items are counted by kind, media type and text state, exceptions by code.
+    Items are counted by kind, media type and text state, exceptions by code. Each bound of --fail-if is shown with the measured value
+    once the job has ended.
 
     For a group, the sum and every job of it are shown.
     """
@@ -143,7 +145,7 @@ def show(ctx: typer.Context, job: opt.JobArgument) -> None:
 
         selected = installed.find(job)
         if context.output != "table":
-            context.document(_document(selected))
+            context.document(_document(selected, installed.settings))
             return
         if selected.group is not None:
             context.out.print(group_line(selected.group), markup=False)
@@ -163,6 +165,11 @@ def show(ctx: typer.Context, job: opt.JobArgument) -> None:
             from cli.summary import show_wire
 
             show_wire(context.out, wire)
+        from controller.jobs.results import BOUND_COLUMNS, bound_rows
+
+        if rows := bound_rows(selected, installed.settings):
+            context.out.print()
+            context.out.print(table(BOUND_COLUMNS, rows))
 
 
 def group_line(group: GroupRow) -> str:
@@ -240,20 +247,21 @@ def show_counts(console: Console, counts: JobCounts) -> None:
         console.print(f"DOES NOT ADD UP: {violation.line()}", markup=False)
 
 
-def _document(selected: Jobs) -> Document:
+def _document(selected: Jobs, settings: Settings) -> Document:
     from controller.browse.counts import count_job
     from controller.jobs.documents import document_of, group_document, holds_of
+    from controller.jobs.results import outcomes_of
     from controller.observe.wire import wire_shares
     from core.job_types import types_of
 
-    wire = wire_shares(selected.each)
+    wire, bounds = wire_shares(selected.each), outcomes_of(selected, settings)
     if selected.group is None:
         (handle,) = selected.each
         with handle.database.transaction() as conn:
             own = types_of(handle.job.options.of_type).figures(conn, handle)
-        return document_of(count_job(handle), wire, own)
+        return document_of(count_job(handle), wire, bounds, own)
     holds = [holds_of(count_job(handle), handle.database.name) for handle in selected.each]
-    return group_document(selected.group, wire, holds)
+    return group_document(selected.group, wire, bounds, holds)
 
 
 @commands.add("pause", "edbench job pause 3f2a")

@@ -18,8 +18,7 @@ from typer.main import get_command
 from cli.tree import Entry, Group
 from core.errors import BoundsBroken, EdbenchError, Interrupted, UsageError
 from core.extensions import extensions
-from core.program.urls import without_logins
-from core.program.whole import missing_extra
+from core.program import missing_extra, without_logins
 
 OK, FAILED, USAGE, BROKEN, INTERRUPTED = 0, 1, 2, 3, 130
 

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from core.options.tuning import MOST_OFFSET, MOST_PASSWORDS, MOST_SECONDS
+from core.options import MOST_OFFSET, MOST_PASSWORDS, MOST_SECONDS
 from core.settings import Settings, numbers, parse_bytes
 
 __all__ = ["numbers"]  # for the commands that know it from here

@@ -140,7 +140,7 @@ def _rates_here(context: CommandContext, settings: Settings, wish: Wish) -> Rate
             generate_corpus(corpus, PROFILE, SCALE, SEED, usable_cores(), report)
     study = Study(repeats=1, filer_cache=f"{wish.filer_cache}B")
     points = sorted({counts[0], counts[-1]})
-    plan = scale_up(PointSpec(1, 1, settings.slots), points, repeats=study.repeats, seed=SEED)
+    plan = scale_up([PointSpec(1, 1, settings.slots)], points, repeats=study.repeats, seed=SEED)
     context.say("measuring for some minutes; these figures are not a result of the storage:")
     result, directory = carry_out(context, settings, corpus, plan, study, DiscoveryOrder())
     context.err.print(result.verdict, markup=False, soft_wrap=True)

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from controller.search.found import FoundItem
     from controller.search.report import CustodianHits, HitReport, Hits
     from core.document import Document
-    from sql.faces.browse import WholeItem
+    from sql.browse import WholeItem
 
 commands = Commands()
 ANY_EXCEPTION = "any"  # in place of an exception's code

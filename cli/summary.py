@@ -86,8 +86,7 @@ def _produced_rows(of: JobFigures, made: ProductionFigures, phases: str) -> list
         *call_time_rows(of.call_time),
         *io_rows(of.io),
         *([("trace", trace_text(of.trace))] if of.trace is not None else []),
-        ("labels", "; ".join(of.labels)),
-        *(("what to do", line) for line in advice_on(of.labels)),
+        *_verdict_rows(of),
     ]
 
 
@@ -122,6 +121,13 @@ def _result_rows(of: Figures) -> list[tuple[str, str]]:
         *([("ocr", f"tesseract, {ocr.languages}, at most {ocr.pages:,} pages an item")] if ocr else []),
         *((str(job.database), _job_text(job)) for job in of.each if job is not of),
         *(("trace", trace_text(job.trace)) for job in of.each if job.trace is not None),
+        *_verdict_rows(of),
+    ]
+
+
+def _verdict_rows(of: Figures) -> list[tuple[str, str]]:
+    """Labels, and what became of the bounds of --fail-if."""
+    return [
         ("labels", "; ".join(of.labels)),
         *(("what to do", line) for line in advice_on(of.labels)),
         *(("bound", outcome.line) for outcome in of.bounds),

@@ -25,7 +25,7 @@ from typer.main import get_command
 from typer.models import OptionInfo
 
 from core.errors import Interrupted, RunFailed, UsageError
-from core.options.tuning import TUNING
+from core.options import TUNING
 
 ADVANCED = "Advanced"
 

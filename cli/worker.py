@@ -14,7 +14,7 @@ from cli import options as opt
 from cli.context import shared
 from cli.tree import Commands
 from core.errors import UsageError, read_problem
-from core.program.urls import shown_url
+from core.program import shown_url
 from core.settings import given_broker
 
 commands = Commands()

@@ -18,11 +18,10 @@ from pathlib import Path
 from controller.databases import open_databases
 from controller.observe.metrics import metrics_served
 from core.errors import DatabaseFault, EdbenchError, StorageFault, UsageError
-from core.program.urls import without_logins
-from core.program.whole import Stop
+from core.program import Stop, without_logins
 from core.services.shared_storage import identify
 from core.settings import Settings, read_settings
-from monitoring.metrics.endpoint import read_endpoint
+from monitoring.metrics import read_endpoint
 from sql import workers
 
 READY = Path("/tmp/ready")

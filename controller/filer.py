@@ -11,7 +11,7 @@ from typing import Any
 from core.errors import UsageError
 from core.filer.arbiter import Arbiter
 from core.filer.emulation import open_arbiter
-from core.filer.load import load_filer
+from core.filer.model import load_filer
 from core.filer.use import no_common_arbiter
 from core.records import FilerChoice
 from core.settings import Settings

@@ -17,7 +17,7 @@ from sqlalchemy import Connection
 from controller.databases import JobHandle
 from core.document import Document
 from core.errors import UsageError
-from sql.faces.review import REVIEW
+from sql.review import REVIEW
 from sql.session import Database
 
 Row = TypeVar("Row")

@@ -62,6 +62,9 @@ class Bound:
         return Outcome(bound=self.text, name=self.name, value=value, shown=shown, at=at, failed=failed)
 
 
+COLUMNS = ("fails if", "measured", "at", "outcome")  # of `Outcome.row`
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outcome:
     """What became of a bound."""
@@ -72,6 +75,11 @@ class Outcome:
     shown: str  # the value in the bound's unit
     at: str  # at which point of an experiment
     failed: bool
+
+    @property
+    def row(self) -> tuple[str, str, str, str]:
+        """As a row of a table."""
+        return self.bound, self.shown, self.at, "failed" if self.failed else "passed"
 
     @property
     def line(self) -> str:

@@ -31,10 +31,10 @@ ORDERS, ANSWERS = "edbench:crew:orders:", "edbench:crew:answers:"
 OF_MEMBER, PROVISIONER = "member:", "provisioner"  # whose orders they are: `member:<id>`, or the provisioner's
 ALIVE_SECONDS = 20.0  # after which a member, or the command that leased it, is lost
 BEAT_SECONDS = 1.0
-OWN = "own"  # the filer that the member was configured with
 MOST_DATABASES, MOST_WORKERS, MOST_SLOTS, MOST_CLIENTS = 64, 1_000, 4_096, 1_000
 REPLAY_MODULE = "replay.local"  # a process of a replay's clients
 CLIENTS_MODULE = "storage_tests.clients"  # a process of a storage test's clients
+OWNER_MODULE = "storage_tests.owner"  # directories that belong to a process
 RUN_DATABASE = re.compile(r"edbench_run_([0-9a-f]{16})_[0-9]{1,2}")
 
 Run = Annotated[str, Meta(pattern=r"\A[0-9a-f]{16}\Z")]
@@ -70,7 +70,7 @@ class Lease(_Order, frozen=True, kw_only=True):
     first: Annotated[int, Meta(ge=1, le=MOST_WORKERS)] = 1  # number of the first of them
     slots: Annotated[int, Meta(ge=1, le=MOST_SLOTS)]
     place: Place  # the run's storage root
-    filer: Place | str = "none"  # emulated: a profile of the product's by name, a file, or OWN
+    filer: Place | str = "none"  # emulated: a profile of the product's by name, or a file
     hosts: Annotated[tuple[Name, ...], Meta(max_length=512)] = ()  # as `Settings.hosts`: this one first
     mount: Annotated[str, Meta(pattern=rf"\A{MOUNT}\Z")] | None = (
         None  # mount the storage as the member's configuration has it (worker.member.remount)

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from core.errors import UsageError, read_problem
-from core.options.tuning import MOST_PASSWORDS
+from core.options import MOST_PASSWORDS
 from core.places import job_location
 from core.records import BankNote
 

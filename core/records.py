@@ -17,10 +17,10 @@ from core.job_types import PRODUCING_PHASES as PRODUCING_PHASES
 from core.job_types import JobType as JobType
 from core.job_types import MissingOptions, TypeOptions, key_of, registered, types_of
 from core.job_types import Phase as Phase
-from core.options.choices import DEFAULT_ZONE as DEFAULT_ZONE
-from core.options.choices import BankNote as BankNote
-from core.options.choices import FilerChoice as FilerChoice
-from core.options.choices import OcrChoice as OcrChoice
+from core.options import DEFAULT_ZONE as DEFAULT_ZONE
+from core.options import BankNote as BankNote
+from core.options import FilerChoice as FilerChoice
+from core.options import OcrChoice as OcrChoice
 from core.plain import surplus
 
 
@@ -287,7 +287,7 @@ class ClaimedTask:
     token: uuid.UUID  # the claim token: random, made by the slot that claimed
     attempt: int  # for people: how often the task was claimed, as far as the database knows; nothing is decided by it
     payload: dict[str, Any]
-    portions: int = 0  # of findings that earlier claims of the task have written (sql.portions)
+    portions: int = 0  # of findings that earlier claims of the task have written (sql.ledger)
 
     @property
     def owner(self) -> str:

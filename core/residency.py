@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import mmap
 import os
@@ -9,6 +10,8 @@ import time
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+
+from core.storage.sync import sync_file_system
 
 _PAGE = mmap.PAGESIZE
 _DROP = Path("/proc/sys/vm/drop_caches")
@@ -47,7 +50,7 @@ def drop_pages(paths: Sequence[Path], *, everything: bool) -> Dropped:
     started = time.monotonic()
     sample = _spread(paths)
     before = residency(sample)
-    os.sync()  # a page that is not written yet cannot go
+    _write_back(paths)  # a page that is not written yet cannot go
     all_gone = everything and _drop_everything()
     refused = 0 if all_gone else _advise_drop(paths)
     after = residency(sample)
@@ -84,6 +87,16 @@ def resident_bytes(path: Path) -> int | None:
             finally:
                 del first  # a mapping with a view cannot be closed
     return None if failed else min(size, sum(page & 1 for page in seen) * _PAGE)
+
+
+def _write_back(paths: Iterable[Path]) -> None:
+    """What the file systems of these files hold; directories that vanish meanwhile, or are not readable, are left out."""
+    done: set[int] = set()
+    for directory in {path.parent for path in paths}:
+        with contextlib.suppress(OSError):
+            if (device := directory.stat().st_dev) not in done:
+                sync_file_system(directory)
+                done.add(device)
 
 
 def _spread(paths: Sequence[Path]) -> Sequence[Path]:

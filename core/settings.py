@@ -9,8 +9,8 @@ from pathlib import Path
 from urllib.parse import parse_qs, urlsplit
 
 from core.errors import UsageError, read_problem
-from core.options.tuning import MOST_BYTES
-from core.program.urls import shown_url
+from core.options import MOST_BYTES
+from core.program import shown_url
 from core.roles import Login, has_login, has_password, with_login
 
 INDEX_ENGINES = ("tantivy", "whoosh")

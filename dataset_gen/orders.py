@@ -8,7 +8,7 @@ from typing import Annotated
 from pydantic import Field
 
 from core.document import TEXT, Order
-from core.options.tuning import MOST_SCALE, MOST_SEED
+from core.options import MOST_SCALE, MOST_SEED
 
 
 class CorpusOrder(Order):

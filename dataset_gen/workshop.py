@@ -6,24 +6,33 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from dataset_gen import faults
-from dataset_gen.formats import media
-from dataset_gen.formats.archives import sevenz, zip_tar
-from dataset_gen.formats.archives import zip_tar as archives
-from dataset_gen.formats.documents import pdf, rtf
-from dataset_gen.formats.images import bmp, gif, jpeg, png, svg, tiff, webp
-from dataset_gen.formats.mail import eml, mbox
-from dataset_gen.formats.office import doc, odf, ooxml, ppt, pptx, xls, xlsx
-from dataset_gen.formats.outlook import msg_letter, pst_store, tnef_letter
-from dataset_gen.formats.text import plain
+from dataset_gen.formats import (
+    archives,
+    doc,
+    eml,
+    images,
+    mbox,
+    media,
+    msg,
+    odf,
+    ooxml,
+    pdf,
+    plain,
+    ppt,
+    rtf,
+    tnef,
+    xls,
+)
+from dataset_gen.formats.pst import store
 from dataset_gen.made import Made, Order
 from dataset_gen.material.text import PHRASES, planted_token
 from dataset_gen.mix import Profile
 from dataset_gen.rng import Dice, derive, running_totals
 
 BUILDERS: dict[str, Callable[[Order], Made]] = {
-    "docx": ooxml.build,
-    "xlsx": xlsx.build,
-    "pptx": pptx.build,
+    "docx": ooxml.build_docx,
+    "xlsx": ooxml.build_xlsx,
+    "pptx": ooxml.build_pptx,
     "doc": doc.build,
     "xls": xls.build,
     "ppt": ppt.build,
@@ -40,28 +49,28 @@ BUILDERS: dict[str, Callable[[Order], Made]] = {
     "ics": mbox.build_ics,
     "log": plain.build_log,
     **{language: plain.builder(language) for language in plain.LANGUAGES},
-    "jpg": jpeg.build,
-    "png": png.build,
-    "gif": gif.build,
-    "svg": svg.build,
-    "tif": tiff.build,
-    "bmp": bmp.build,
-    "webp": webp.build,
+    "jpg": images.build_jpeg,
+    "png": images.build_png,
+    "gif": images.build_gif,
+    "svg": images.build_svg,
+    "tif": images.build_tiff,
+    "bmp": images.build_bmp,
+    "webp": images.build_webp,
     "wav": media.build_wav,
     "mp3": media.build_mp3,
     "mp4": media.build_mp4,
     "m4a": media.build_m4a,
     "eml": eml.build,
-    "msg": msg_letter.build,
-    "tnef": tnef_letter.build,
+    "msg": msg.build,
+    "tnef": tnef.build,
     "mbox": mbox.build,
-    "pst": pst_store.build,
+    "pst": store.build,
     "zip": archives.build_zip,
     "tar": archives.build_tar,
     "tgz": archives.build_tgz,
     "gz": archives.build_gz,
-    "7z": sevenz.build,
-    "zip_mail": zip_tar.build,
+    "7z": archives.build_7z,
+    "zip_mail": archives.build_zip_mail,
     **faults.BUILDERS,
 }
 CONTAINERS = frozenset({"mbox", "pst", "zip", "tar", "tgz", "gz", "7z", "zip_mail"})

@@ -13,15 +13,16 @@ from typing import IO
 import pyarrow as pa
 
 from core.errors import UsageError
-from dataset_gen.formats.mail.eml import Letter, write
-from dataset_gen.formats.mail.mbox import write_store
-from dataset_gen.formats.outlook import msg_letter, pst_store
-from dataset_gen.languages.texts import build_sample
+from dataset_gen.formats import msg
+from dataset_gen.formats.eml import Letter, write
+from dataset_gen.formats.mbox import write_store
+from dataset_gen.formats.pst import store
+from dataset_gen.languages import build_sample
 from dataset_gen.made import Made, Truth
 from dataset_gen.material.blocks import Blocks, plan_series, write_series
 from dataset_gen.material.mail import letters, thread
 from dataset_gen.material.system_files import SYSTEM_FILES
-from dataset_gen.planning.shelf import LANGUAGE, LETTER, MAILDIR, NOTE, PST, SERIES, STORE, SYSTEM_FILE, FileSpec
+from dataset_gen.planning.files import LANGUAGE, LETTER, MAILDIR, NOTE, PST, SERIES, STORE, SYSTEM_FILE, FileSpec
 from dataset_gen.planning.tally import CorpusTotals, tally_of
 from dataset_gen.truth import columns as m
 from dataset_gen.truth.manifest import SCHEMA, Row, batch_of, each_row
@@ -131,11 +132,11 @@ def tally_of_part(part: Path) -> CorpusTotals:
 Store = Callable[[Iterator[Letter], IO[bytes]], Truth]
 Single = Callable[[Letter], Made]
 # How a file is made of the letters in it: a store of many, or one of its own.
-STORES: dict[str, Store] = {STORE: lambda mails, out: write_store(mails, out.write), PST: pst_store.write_store}
+STORES: dict[str, Store] = {STORE: lambda mails, out: write_store(mails, out.write), PST: store.write_store}
 SINGLES: dict[str, Single] = {
     LETTER: lambda letter: write(letter, crlf=True),
     MAILDIR: write,
-    NOTE: msg_letter.write,
+    NOTE: msg.write,
 }
 
 

@@ -12,7 +12,7 @@ from typing import Any, Protocol, TypeVar
 
 from core.errors import UsageError
 from core.operations import Op
-from core.options.tuning import MOST_SECONDS
+from core.options import MOST_SECONDS
 from experiments.orders import LEAST_LEVELS, MOST_LEVELS
 from experiments.result.codec import decode
 from experiments.result.schema import At, Knee, Run, Tuning
@@ -139,23 +139,25 @@ def checked(numbers: Sequence[int], option: str) -> tuple[int, ...]:
     return tuple(sorted(set(numbers)))
 
 
-def scale_up(base: At, workers: Sequence[int], *, repeats: int, seed: int) -> Grid:
-    """More and more workers, everything else stays (report R1, its first table). Raises UsageError."""
-    return Grid("scale-up", "workers", along(base, "workers", workers), repeats=repeats, seed=seed)
+def scale_up(bases: Sequence[At], workers: Sequence[int], *, repeats: int, seed: int) -> Grid:
+    """More and more workers, everything else of a base stays (report R1, its first table). Raises UsageError."""
+    return sweep(bases, "workers", workers, repeats=repeats, seed=seed, name="scale-up")
 
 
-def scale_out(base: At, databases: Sequence[int], *, repeats: int, seed: int) -> Grid:
+def scale_out(bases: Sequence[At], databases: Sequence[int], *, repeats: int, seed: int) -> Grid:
     """More and more database servers under the same workers (report R1, its second table).
 
     R1's way is one job over the same data set on each database, all at once; `--shard` spreads one data set instead. Raises UsageError.
     """
-    return Grid("scale-out", "databases", along(base, "databases", databases), repeats=repeats, seed=seed)
+    return sweep(bases, "databases", databases, repeats=repeats, seed=seed, name="scale-out")
 
 
-def sweep(bases: Sequence[At], axis: str, numbers: Sequence[int], *, repeats: int, seed: int) -> Grid:
+def sweep(
+    bases: Sequence[At], axis: str, numbers: Sequence[int], *, repeats: int, seed: int, name: str = "sweep"
+) -> Grid:
     """All numbers on one axis for the first base, then for the next, such as clients on each of several filers. Raises UsageError."""
     points = [at for base in bases for at in along(base, axis, numbers)]
-    return Grid("sweep", axis, points, repeats=repeats, seed=seed)
+    return Grid(name, axis, points, repeats=repeats, seed=seed)
 
 
 PROFILE = "profile"

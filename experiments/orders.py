@@ -14,8 +14,7 @@ from controller.jobs.distribution import Distribution
 from controller.jobs.orders import FailIf, Metavar
 from core.document import TEXT, Order
 from core.errors import UsageError
-from core.options.choices import DEFAULT_ZONE
-from core.options.tuning import MOST_SECONDS, MOST_SEED
+from core.options import DEFAULT_ZONE, MOST_SECONDS, MOST_SEED
 from core.settings import numbers
 from experiments.result.steady import MIN_SECONDS
 
@@ -95,7 +94,26 @@ StagesText = Annotated[
 ]
 
 
-class ScaleUpPoints(Order):
+class Axes(Order):
+    """What else varies: every combination is measured at each point."""
+
+    axis: Annotated[
+        list[str] | None,
+        Field(description="Vary this option, such as 'fsync=none|task|file'; repeatable."),
+        Metavar("NAME=A|B|…"),
+    ] = None
+    mount_options: Annotated[
+        str | None,
+        Field(
+            max_length=1_000,
+            pattern=TEXT,
+            description="Vary the mount, by names in the workers' EDBENCH_REMOUNT, such as 'nconnect=1|4|8' or 'vers=3|4.2'.",
+        ),
+        Metavar("NAME|NAME|…"),
+    ] = None
+
+
+class ScaleUpPoints(Axes):
     """More and more workers."""
 
     workers: Points = "1,2,4,8"
@@ -118,28 +136,14 @@ class TunePoints(Order):
     seed: Seed = None
 
 
-class SweepPoints(Order):
+class SweepPoints(Axes):
     """Every combination of some axes."""
 
     workers: Workers = 2
-    axis: Annotated[
-        list[str] | None,
-        Field(description="Vary this option, such as 'fsync=none|task|file'; repeatable."),
-        Metavar("NAME=A|B|…"),
-    ] = None
-    mount_options: Annotated[
-        str | None,
-        Field(
-            max_length=1_000,
-            pattern=TEXT,
-            description="Vary the mount, by names in the workers' EDBENCH_REMOUNT, such as 'nconnect=1|4|8'.",
-        ),
-        Metavar("NAME|NAME|…"),
-    ] = None
     seed: Seed = None
 
 
-class ScaleOutPoints(Order):
+class ScaleOutPoints(Axes):
     """The same workers on more and more databases."""
 
     databases: Points = "1,2"

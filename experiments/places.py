@@ -16,6 +16,7 @@ from pathlib import Path
 from core.errors import Interrupted, StorageFault
 from core.services.place import Home, remove_data
 from core.settings import Settings
+from core.storage.sync import sync_file_system
 from experiments.workload import HostLost
 
 FOLDER = "experiments"
@@ -27,10 +28,9 @@ def scratch_place(settings: Settings, name: str) -> Iterator[Settings]:
     at. Raises StorageFault when it cannot be made."""
     scratch = settings.scratch / FOLDER / name
     try:
-        for directory in (settings.scratch, settings.scratch / FOLDER, scratch):
-            directory.mkdir(parents=True, exist_ok=True)
-            if directory != settings.scratch:
-                directory.chmod(0o711)  # PostgreSQL's user has to pass through under root
+        _make(scratch)
+        for directory in (scratch.parent, scratch):
+            directory.chmod(0o711)  # PostgreSQL's user has to pass through under root
     except OSError as error:
         raise StorageFault(f"no place for an experiment in {scratch}: {error}", errno=error.errno or 0) from error
     with _removed(scratch, home=True):
@@ -43,12 +43,22 @@ def fresh_place(settings: Settings, storage: Path, name: str) -> Iterator[Settin
     cannot be made."""
     root = storage / FOLDER / name
     try:
-        root.mkdir(parents=True)
+        _make(root)
+        for directory in (root, settings.scratch):
+            sync_file_system(directory)  # a run does not pay for what was written before it
     except OSError as error:
         raise StorageFault(f"no place for a run in {root}: {error}", errno=error.errno or 0) from error
-    os.sync()
     with _removed(root):
         yield dataclasses.replace(settings, storage=root)
+
+
+def _make(directory: Path) -> None:
+    """A new one, and what is missing above it, which another experiment removes at its end where it is empty. Raises OSError."""
+    for _ in range(9):
+        with contextlib.suppress(FileNotFoundError):
+            os.makedirs(directory)
+            return
+    os.makedirs(directory)
 
 
 @contextlib.contextmanager

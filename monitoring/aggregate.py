@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from core.histogram import Histogram
 from core.operations import Op
 from monitoring.frames import CounterDelta
-from sql.faces.calls import CALLS, OpCalls
+from sql.timeline import CALLS, OpCalls
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection

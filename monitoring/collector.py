@@ -21,11 +21,10 @@ from sqlalchemy.exc import IntegrityError, SQLAlchemyError
 
 from core.errors import DatabaseFault
 from monitoring.aggregate import add_to_steps, columns
-from monitoring.broker import connect
+from monitoring.broker import FIELD, connect, stream_of
 from monitoring.frames import CounterDelta, Frame, decode_frame
-from monitoring.sender import FIELD, stream_of
-from sql.faces.calls import CALLS, OBSERVING
 from sql.session import Database
+from sql.timeline import CALLS, OBSERVING
 
 _SLACK_SECONDS = 5  # that clocks of hosts and databases may differ by where it is asked whether a job runs
 _CALLS = (

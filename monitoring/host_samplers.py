@@ -13,13 +13,13 @@ from typing import Protocol
 
 from core.filer.arbiter import Arbiter
 from core.filer.emulation import open_arbiter
-from core.filer.load import load_filer
+from core.filer.model import load_filer
 from core.mounts import MOUNTINFO, holding, read_mountinfo
 from core.names import display_name
 from core.settings import Settings
-from monitoring.filer.block import BlockSampler, short_boot_id
-from monitoring.filer.wire import WireSampler
+from monitoring.block import BlockSampler, short_boot_id
 from monitoring.observations import EMULATED, SPACE, Observation
+from monitoring.wire import WireSampler
 
 FRESH_SECONDS = 5.0
 

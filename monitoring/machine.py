@@ -20,6 +20,7 @@ _PROC = "/proc"
 _GROUPS = ControlGroups()
 _QUOTA = (("cpu.max",), ("cpu.cfs_quota_us", "cpu.cfs_period_us"))  # of versions 2 and 1; no limit: "max", -1
 _NS = 1e9
+_TICKS = os.sysconf("SC_CLK_TCK")
 _TELLS = os.path.exists(f"{_PROC}/self/task/{os.getpid()}/children")  # the kernel, of children (CONFIG_PROC_CHILDREN)
 
 
@@ -64,7 +65,7 @@ def host_seconds() -> tuple[float, float]:
 class WorkerMeter:
     """Adds up what all worker processes below one process have used, those included that have ended since.
 
-    The kernel counts for each thread; what a thread used after the last look before its end is missed.
+    What a process used after the last look before its end is missed, and so is what a thread waited after that.
     """
 
     def __init__(self, parent: int, but: Collection[int] = ()) -> None:
@@ -72,13 +73,18 @@ class WorkerMeter:
         self._parent, self._but = parent, frozenset(but)
         self._known: set[int] = set()
         self._seen: dict[tuple[int, str], tuple[int, int]] = {}  # (process, thread) → on a CPU, waiting, ns
+        self._used: dict[int, float] = {}  # by process: seconds on a CPU, with those of threads that have ended
 
     def read(self) -> tuple[float, float]:
         """Seconds on a CPU and seconds waiting for one, since the processes began."""
         for pid in self._workers():
+            exact = 0
             for thread, used in _threads(pid):
                 self._seen[pid, thread] = used
-        return sum(u[0] for u in self._seen.values()) / _NS, sum(u[1] for u in self._seen.values()) / _NS
+                exact += used[0]
+            # An index writer's threads last less long than the time between looks; the process counts them in steps of 10 ms.
+            self._used[pid] = max(self._used.get(pid, 0.0), exact / _NS, _process_s(pid))
+        return sum(self._used.values()), sum(waited for _, waited in self._seen.values()) / _NS
 
     def _workers(self) -> Iterator[int]:
         for pid in below(self._parent):
@@ -157,6 +163,15 @@ def _threads(pid: int) -> Iterator[tuple[str, tuple[int, int]]]:
             continue
         if len(fields) >= 2:
             yield name, (int(fields[0]), int(fields[1]))
+
+
+def _process_s(pid: int) -> float:
+    """CPU seconds of a process with its threads, those included that have ended (proc_pid_stat(5)); 0 where it is gone."""
+    try:
+        fields = _read(f"{_PROC}/{pid}/stat").rpartition(")")[2].split()
+    except OSError:
+        return 0.0
+    return sum(map(int, fields[11:13])) / _TICKS
 
 
 _CPUINFO = Path("/proc/cpuinfo")

@@ -20,11 +20,10 @@ import redis
 from sqlalchemy.exc import IntegrityError
 
 from core.errors import DatabaseFault, EdbenchError, UsageError
-from core.program.urls import without_logins
-from core.program.whole import Stop
+from core.program import Stop, without_logins
 from core.settings import Settings, read_settings
 from monitoring.collector import Collector
-from monitoring.metrics.endpoint import NOWHERE, Endpoint, read_endpoint
+from monitoring.metrics import NOWHERE, Endpoint, read_endpoint
 from queue_manager.dispatcher import Commons
 from queue_manager.manager import Manager, Runs, forget_messages
 from queue_manager.metrics import DatabaseNumbers, QueueMetrics, collectors

@@ -14,21 +14,67 @@ from sqlalchemy import Connection
 
 from core.celery_app import queues_of
 from core.errors import DatabaseFault, EdbenchError
-from core.program.whole import Stop
+from core.program import Stop
 from core.records import Phase, TaskState
-from core.services.run_databases import RunMark, run_settings
 from core.settings import Settings
-from monitoring.broker import connect
-from monitoring.sender import stream_of
+from monitoring.broker import connect, stream_of
 from queue_manager.dispatcher import Commons, Dispatcher, Look, Outage, Sender
 from queue_manager.metrics import DatabaseNumbers, QueueSample
-from queue_manager.pulse import measuring
-from sql.faces.calls import OBSERVING
+from sql import workers
 from sql.held import HeldConnection, driver_errors
 from sql.ledger import CHANNEL
 from sql.migrate import migrate
-from sql.runs import marked_runs
+from sql.runs import RunMark, marked_runs, run_settings
 from sql.session import Database
+from sql.timeline import OBSERVING
+
+EVERY_SECONDS = 1.0
+SLOW_SECONDS = 5.0  # an answer that takes less may come from a busy host
+_LAST_SECONDS = 3.0  # that the end waits for a statement
+
+
+class Pulse:
+    """The silences of one database."""
+
+    def __init__(self, database: Database, monotonic: Callable[[], float] = time.monotonic) -> None:
+        self._database = database
+        self._monotonic = monotonic
+        self._failing_since: float | None = None  # start of the first attempt that failed
+
+    def beat(self) -> None:
+        """One statement; an attempt that fails is part of the silence, which the next answer ends."""
+        began = self._monotonic()
+        try:
+            with self._database.transaction(durable=True) as conn:
+                conn.exec_driver_sql("SELECT 1")
+                silent = self._monotonic() - (began if self._failing_since is None else self._failing_since)
+                if self._failing_since is not None or silent >= SLOW_SECONDS:
+                    workers.note_outage(conn, silent)
+        except DatabaseFault:  # the manager logs it
+            self._failing_since = began if self._failing_since is None else self._failing_since
+        else:
+            self._failing_since = None
+
+
+@contextmanager
+def measuring(database: Database) -> Iterator[None]:
+    """Measure in a thread while the block lasts."""
+    own = Database(database.name, database.url, application="edbench pulse", pool_size=1)
+    stop, pulse = threading.Event(), Pulse(own)
+
+    def run() -> None:
+        while not stop.wait(EVERY_SECONDS):
+            pulse.beat()
+        own.dispose()
+
+    thread = threading.Thread(target=run, name=f"pulse {database.name}", daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        stop.set()
+        thread.join(_LAST_SECONDS)
+
 
 LOOK_SECONDS = 0.5
 APPLICATION = "edbench queue_manager runs"
@@ -91,12 +137,10 @@ def forget_messages(settings: Settings) -> None:
         log.warning("the messages of run %s stay at the broker: %s", settings.run, error)
 
 
-EVERY_SECONDS = 1.0
 COUNTED_A_SECOND = 60_000  # rows, at 0.3 to 0.5 µs each: a kind of look may take a thirtieth of a CPU
 WAITS = 3  # times as long as the last look took, at least: where the server itself is slow
 _SIZE_SECONDS = 30.0  # how often the database is asked for its size
 _TIMEOUT_MS = 20_000
-_LAST_SECONDS = 3.0  # that the end waits for the last look
 
 
 def _faults() -> tuple[type[Exception], ...]:

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 
 from core.records import Phase, TaskState
 from monitoring.collector import Collector as FrameCollector
-from monitoring.metrics.catalogue import SPECS, Collector, Metric, Reading, Readings, Timers, transactions
+from monitoring.metrics import SPECS, Collector, Metric, Reading, Readings, Timers, transactions
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

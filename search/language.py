@@ -22,9 +22,9 @@ from contextlib import contextmanager
 from itertools import product
 from typing import NoReturn
 
+from core.dates import asked_in_utc
 from core.errors import UsageError
 from core.names import LOAD_KEY
-from core.options.dates import asked_in_utc
 from core.settings import parse_bytes
 from readers.errors import ExceptionCode
 from readers.keys import DATE, KEYS, LIST, NUMBER, TEXT, YES

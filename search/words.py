@@ -14,6 +14,7 @@ import tantivy
 
 from search.query import Fuzzy, Pattern, Wild, Word
 
+_ASCII = bytes(range(0x80))
 AROUND = 100  # characters on each side of such a place: a phrase as long is found across it
 _HIDDEN = "\xad\u061c\u180e\ufeff" + "".join(
     map(chr, (*range(0x200B, 0x2010), *range(0x202A, 0x202F), *range(0x2060, 0x2065), *range(0x2066, 0x206A)))
@@ -65,6 +66,8 @@ def usual(text: str) -> str:
 
 def readings(text: str) -> list[str]:
     """The text itself, and every part of it that can be read otherwise, as it is read then."""
+    if text.isascii() and "-" not in text:  # as most fields that are short
+        return [text]
     return [text, *(_read(text[start:end]) for start, end in _parts(text))]
 
 
@@ -76,9 +79,15 @@ def _read(part: str) -> str:
     return usual("".join([*out, part[done:]]))
 
 
+def _beyond_ascii(text: str) -> str:
+    """The other characters of a text in their order: by its bytes, which takes a sixth of the time of a set of them all."""
+    return text.encode("utf-8", "surrogatepass").translate(None, _ASCII).decode("utf-8", "surrogatepass")
+
+
 def cuts(text: str, letters: Set[str] | None = None) -> Iterator[tuple[int, int]]:
-    """Start and end of each separator between halves of a word. `letters`: the set of the text's, where known."""
-    special = not text.isascii() and not _SPECIAL.isdisjoint(set(text) if letters is None else letters)
+    """Start and end of each separator between halves of a word. `letters`: the set of the text's that are not ASCII, where
+    known."""
+    special = not text.isascii() and not _SPECIAL.isdisjoint(_beyond_ascii(text) if letters is None else letters)
     for found in (_CUT if special else _PLAIN_CUT).finditer(text):
         start, end = found.span()
         if not start or not _ENDS_IN_LETTER.search(text[start - 1 : start]):
@@ -113,7 +122,7 @@ def _whole(text: str, begin: int, finish: int) -> tuple[int, int]:
 
 
 def _places(text: str) -> Iterator[tuple[int, int]]:
-    letters = set() if text.isascii() else set(text)
+    letters = set() if text.isascii() else set(_beyond_ascii(text))
     odd = "".join(sorted(c for c in letters if _is_odd(c)))
     if not odd:
         return cuts(text, letters)
@@ -122,7 +131,7 @@ def _places(text: str) -> Iterator[tuple[int, int]]:
 
 
 def _is_odd(c: str) -> bool:
-    return c > "\x7f" and (_USUAL[ord(c)] != c or c in COMPOSING or c == "\u03a3" or ord(c) in _COMMAS)
+    return _USUAL[ord(c)] != c or c in COMPOSING or c == "\u03a3" or ord(c) in _COMMAS
 
 
 TOO_LONG = 40  # bytes of a word that no index has
@@ -140,7 +149,7 @@ WORD = re.compile(r"[^\W_]+")
 # Scripts without blanks between words (Thai, Lao, Burmese, Khmer, Japanese, Chinese): each letter is a word, so that a word
 # of several is found as a phrase wherever it is.
 _ALONE = re.compile(
-    "[\u0e01-\u0e5b\u0e81-\u0edf\u1000-\u109f\u1780-\u17ff\u3041-\u30ff\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003134f]"
+    "([\u0e01-\u0e5b\u0e81-\u0edf\u1000-\u109f\u1780-\u17ff\u3041-\u30ff\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003134f])"
 )
 _APART = "\ufdd0"  # between them; Unicode keeps it for such uses, and no text has it
 # Letters that stand for `*` and `?` while a pattern is cut into words: of dead scripts, with no other case.
@@ -149,13 +158,9 @@ _STANDINS = ("\u16a0\u16a1", "\U00012000\U00012001", "\U00010380\U00010381")
 
 def apart(text: str) -> str:
     """The text with a mark around each letter that is a word; the same text where there is none."""
-    if text.isascii():
+    if text.isascii() or not _ALONE.search(_beyond_ascii(text)):
         return text
-    try:
-        text.encode("latin-1")  # as most that is not ASCII; five times as fast as looking for letters
-    except UnicodeEncodeError:
-        return _ALONE.sub(f"{_APART}\\g<0>{_APART}", text)
-    return text
+    return _APART.join(_ALONE.split(text))
 
 
 def together(text: str) -> str:

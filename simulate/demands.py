@@ -26,6 +26,7 @@ FILE = Path(__file__).parent / "calibration.json.gz"
 PHASES = (Phase.WALK.value, Phase.EXPAND.value, Phase.INDEX.value, Phase.FINALISE.value)
 OPS = tuple(op.label for op in Op)
 CPU, WAIT, DATABASE_CPU, TRANSACTIONS, ROWS = "cpu_s", "wait_s", "database_cpu_s", "transactions", "rows"
+OTHERS = "others_cpu_s"  # of database servers, queue manager, broker and command
 READ_BYTES, WRITTEN_BYTES = "read_bytes", "written_bytes"
 QUANTITIES = (CPU, WAIT, DATABASE_CPU, ROWS, *OPS, READ_BYTES, WRITTEN_BYTES)
 
@@ -110,7 +111,7 @@ def phases_of(run: Mapping[str, Any]) -> dict[str, dict[str, float]]:
         took = {op: float(calls.get(op, {}).get("calls", 0)) for op in OPS}
         took |= {CPU: phase["cpu_s"].get("workers", 0.0), DATABASE_CPU: phase["cpu_s"].get("databases", 0.0)}
         took |= {TRANSACTIONS: commits, ROWS: rows, "tasks": float(phase["tasks"]), "elapsed_s": phase["elapsed_s"]}
-        took |= {"queue_manager_cpu_s": phase["cpu_s"].get("queue manager", 0.0), "broker_cpu_s": phase["cpu_s"].get("broker", 0.0)}  # fmt: skip
+        took[OTHERS] = sum(phase["cpu_s"].values()) - took[CPU]
         took[READ_BYTES] = float(calls.get("read", {}).get("bytes", 0))
         took[WRITTEN_BYTES] = float(calls.get("write", {}).get("bytes", 0))
         out[phase["phase"]] = took
@@ -138,6 +139,7 @@ class Demands:
     each_task: Mapping[str, Mapping[str, float]]
     each_slot: Mapping[str, Mapping[str, float]]
     source: str
+    others: float = 0.0  # CPU seconds of all other processes for each of the workers'; of a result
 
 
 def solve(jobs: Sequence[Mapping[str, Any]], source: str) -> Demands:
@@ -287,4 +289,6 @@ def of_result(calibration: Calibration, result: Mapping[str, Any], items: Array,
             factor = took / expected if expected and name not in _OF_DATABASE and name != WAIT else 1.0
             phases[phase][name] = each * factor
             each_task[phase][name], each_slot[phase][name] = task * factor, slot * factor
-    return Demands(phases=phases, each_task=each_task, each_slot=each_slot, source=source)
+    workers, others = (sum(took[name] for run, _ in runs for took in run.values()) for name in (CPU, OTHERS))
+    share = others / workers if workers else 0.0
+    return Demands(phases=phases, each_task=each_task, each_slot=each_slot, source=source, others=share)

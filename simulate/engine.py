@@ -39,11 +39,10 @@ from simulate.tasks import (
     JobLoad,
     Task,
 )
-from sql.recut import TASKS_A_SLOT, cut_into
-from sql.states import Demand
+from sql.states import TASKS_A_SLOT, Demand, cut_into
 
 MINUTE = 60.0
-_LEAST = {Phase.WALK: 1 << 60, Phase.FINALISE: 1}  # entries of a part, as sql.recut has them; others 16
+_LEAST = {Phase.WALK: 1 << 60, Phase.FINALISE: 1}  # entries of a part, as sql.states has them; others 16
 
 
 class Bins:
@@ -97,7 +96,7 @@ class _Host:
 
     __slots__ = ("at", "busy", "cores", "ghz", "running", "served", "version")
 
-    def __init__(self, cores: int, ghz: float) -> None:
+    def __init__(self, cores: float, ghz: float) -> None:
         self.cores, self.ghz = cores, ghz
         self.running: list[tuple[float, int, _Slot]] = []  # by what was served to each when it is over
         self.served = 0.0  # GHz seconds, to each that runs all the time
@@ -289,7 +288,7 @@ class Engine:
         self._enter(job, now)
 
     def _enter(self, job: _Job, now: float) -> None:
-        """Begin the phase; as in `sql.recut`, its tasks are cut finer where there are too few for the slots."""
+        """Begin the phase; as in `sql.states`, its tasks are cut finer where there are too few for the slots."""
         job.now, tasks = job.load.phases[job.phase]
         most = job.load.options.at_a_time(job.now)
         wanted = TASKS_A_SLOT * (self._slots if most is None else min(self._slots, most))

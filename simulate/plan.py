@@ -19,8 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from core.errors import UsageError
-from dataset_gen.planning.files import Planner
-from dataset_gen.planning.shelf import FileSpec
+from dataset_gen.planning.files import FileSpec, Planner
 from dataset_gen.planning.tally import CorpusTotals, Sums, tally_of
 from dataset_gen.profile import load_profile
 from simulate.demands import CONTAINERS, TYPES, kind_of, type_of

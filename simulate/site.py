@@ -25,7 +25,7 @@ MB = 1_000_000
 class Host:
     """A machine that workers run on."""
 
-    cores: int
+    cores: float
     ghz: float
     memory_gb: float  # bounds the workers on it; 0: not known
 
@@ -93,14 +93,17 @@ class Site:
     emulated: FilerModel | None = None  # its costs are those of this emulated filer, whose protocol counts
 
 
-def emulated_site(model: FilerModel, *, cores: int, slots: int) -> Site:
-    """A job on this filer with its workers on one host, as edbench runs it with `--filer`: for comparison with real runs."""
+def emulated_site(model: FilerModel, *, cores: int, slots: int, others: float = 0.0) -> Site:
+    """A job on this filer with its workers on one host, as edbench runs it with `--filer`: for comparison with real runs.
+
+    `others`: CPU seconds of databases, queue manager, broker and command for each of the workers', on the same cores.
+    """
     at = load_site("cluster")
     units = {
         name: dataclasses.replace(getattr(at, name), servers=station.servers)
         for name, station in (("fsa", model.metadata), ("fsb", model.data))
     }
-    host = Host(cores=cores, ghz=1.0, memory_gb=0.0)
+    host = Host(cores=cores / (1.0 + others), ghz=1.0, memory_gb=0.0)
     return dataclasses.replace(
         at, name=model.name, description=model.description, emulated=model, hosts=(host,), worker_cores=cores, slots=slots,
         databases=(DatabaseServer(cores=cores, ghz=1.0),), job_per_custodian=False, dispatched_per_s=0.0,

@@ -155,8 +155,6 @@ def _columns(of: Mapping[str, Floats], site: Site, phase: Phase) -> Floats:
         ask = _ask_emulated if site.emulated else _ask
         ask(out, site, phase, name, of[name], moved)
     out[:, :, CPU] = of["cpu_s"] * site.ghz_seconds[phase.value]
-    if site.emulated:  # its databases are on the same host
-        out[:, :, CPU] += of["database_cpu_s"]
     out[:, :, WAIT_S] += of["wait_s"]
     out[:, :, NET_BYTES] = of["read_bytes"] + of["written_bytes"]
     stripe = site.disks.stripe_bytes

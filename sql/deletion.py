@@ -13,9 +13,9 @@ from core.errors import UsageError
 from core.job_types import registered
 from core.records import JobState
 from sql import models
-from sql.afterwards import production_file, production_item
+from sql.custody import CUSTODY
 from sql.face import QUERIES
-from sql.faces.custody import CUSTODY
+from sql.models import production_file, production_item
 from sql.session import Database
 
 if TYPE_CHECKING:

@@ -1,19 +1,66 @@
-"""The databases of runs on a server, as its catalogue has them (`core.services.run_databases`)."""
+"""The databases of an experiment's runs: names, marks, addresses, and what the experiment reads of its runs.
+
+A mark shows the queue manager that it may dispatch. It is the database's comment, which every session of the server can read;
+only the owner, the controller, sets it.
+"""
 
 from __future__ import annotations
 
+import dataclasses
+import re
 import uuid
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple, Protocol
+from urllib.parse import urlsplit, urlunsplit
 
 from core.crew import RUN_DATABASE, database_name
 from core.records import JobState
-from core.services.run_databases import RunMark, read_mark
-from sql.face import QUERIES
+from core.settings import DatabaseAddress, Settings
+from sql.face import QUERIES, face
+from sql.timeline import OpCalls
 from sql.workers import LIVE_SECONDS
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
+
+
+_MARK = re.compile(r"run on ([0-9]{1,3}) databases(?:, hosts ([A-Za-z0-9._,-]+))?")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunMark:
+    """What the queue manager has to know of a run."""
+
+    run: str
+    databases: int
+    hosts: Sequence[str] = ()  # as `Settings.hosts`, in any order
+
+    def __str__(self) -> str:
+        """The comment."""
+        return f"run on {self.databases} databases" + (f", hosts {','.join(self.hosts)}" if self.hosts else "")
+
+
+def read_mark(database: str, comment: str) -> RunMark | None:
+    """The mark of a database by its name and comment; None where it has none."""
+    name, mark = RUN_DATABASE.fullmatch(database), _MARK.fullmatch(comment)
+    if name is None or mark is None:
+        return None
+    return RunMark(run=name[1], databases=int(mark[1]), hosts=tuple(mark[2].split(",")) if mark[2] else ())
+
+
+def run_settings(settings: Settings, mark: RunMark) -> Settings:
+    """The settings of a process of the system for a run: on the first servers, in the run's databases, whose names in this
+    installation stay those of the servers."""
+    there = tuple(
+        DatabaseAddress(name=address.name, url=_in_database(address.url, database_name(mark.run, number)))
+        for number, address in enumerate(settings.databases[: mark.databases], start=1)
+    )
+    return dataclasses.replace(settings, databases=there, run=mark.run, hosts=tuple(mark.hosts))
+
+
+def _in_database(url: str, database: str) -> str:
+    return urlunsplit(urlsplit(url)._replace(path=f"/{database}"))
 
 
 def over_among(conn: Connection, jobs: Sequence[uuid.UUID]) -> dict[uuid.UUID, float]:
@@ -27,10 +74,6 @@ def recorders(conn: Connection, job: uuid.UUID) -> dict[uuid.UUID, float]:
     """Incarnations of live workers that have done tasks of the job, each with when its last one was done."""
     rows = QUERIES["recorders_of_job"].run(conn, job=job, seconds=LIVE_SECONDS)
     return {row.incarnation: row.last for row in rows}
-
-
-if TYPE_CHECKING:
-    from sqlalchemy import Connection
 
 
 def marked_runs(conn: Connection) -> list[RunMark]:
@@ -56,3 +99,104 @@ def set_mark(conn: Connection, run: str, mark: RunMark | None) -> None:
 def managed(conn: Connection, run: str) -> bool:
     """Whether a queue manager is connected to the run's database on the first server."""
     return bool(QUERIES["run_managed"].run(conn, database=database_name(run, 1)).scalar_one())
+
+
+class QueueDepth(NamedTuple):
+    """Tasks at a moment."""
+
+    phase: str
+    pending: int
+    dispatched: int
+    running: int
+
+
+class Activity(NamedTuple):
+    """Of a database since its server started."""
+
+    at: float
+    commits: int
+    rows: int
+
+
+class Effort(NamedTuple):
+    """All workers' CPU seconds and seconds waited for a CPU, the mean time of their last reports, and the clock now."""
+
+    cpu: float
+    waited: float
+    seen: float
+    now: float
+
+
+class PhaseSpan(NamedTuple):
+    """Of a phase that has ended; seconds since the epoch, and seconds stopped in between."""
+
+    phase: str
+    started: float
+    finished: float
+    stopped: float
+
+
+class TaskSpan(NamedTuple):
+    """Of a task that is done."""
+
+    worker: str
+    slot: int
+    phase: str
+    claimed: float
+    finished: float
+
+
+class IndexHosts(NamedTuple):
+    """Index tasks that this worker did of items that this host had written or read before."""
+
+    worker: str
+    written_on: str
+    tasks: int
+
+
+class Heavy(NamedTuple):
+    """Items inside a loose file, and their bytes."""
+
+    items: int
+    bytes: int
+
+
+class Need(NamedTuple):
+    """A loose file, by its path relative to the source: bytes of room for itself, and for what was taken out of it."""
+
+    path: memoryview
+    itself: int
+    inside: int
+
+
+class JobTimes(NamedTuple):
+    """Of a job that has ended; seconds since the epoch, and seconds between that are taken off its elapsed."""
+
+    first_claim: float
+    finished: float
+    stopped: float
+
+
+@dataclass(frozen=True, slots=True)
+class CallSecond(OpCalls):
+    """And which."""
+
+    second: int
+    phase: str
+
+
+class _Runs(Protocol):
+    def queue_now(self, conn: Connection, *, job: uuid.UUID) -> QueueDepth: ...
+    def activity_now(self, conn: Connection) -> Activity: ...
+    def clock_now(self, conn: Connection) -> float: ...
+    def workers_effort(self, conn: Connection, *, seconds: float) -> Effort: ...
+    def phase_spans(self, conn: Connection, *, job: uuid.UUID) -> list[PhaseSpan]: ...
+    def task_spans(self, conn: Connection, *, job: uuid.UUID) -> list[TaskSpan]: ...
+    def index_hosts(self, conn: Connection, *, job: uuid.UUID) -> list[IndexHosts]: ...
+    def heaviest_files(self, conn: Connection, *, job: uuid.UUID, most: int) -> list[Heavy]: ...
+    def loose_needs(self, conn: Connection, *, job: uuid.UUID) -> Iterator[Need]: ...
+    def job_times(self, conn: Connection, *, job: uuid.UUID) -> JobTimes: ...
+    def call_seconds(self, conn: Connection, *, job: uuid.UUID) -> list[CallSecond]: ...
+
+
+RUNS: _Runs = face(_Runs)

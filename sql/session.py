@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection, Engine
 
 CONNECT_SECONDS = 5
+_LOCAL_SECONDS = 30  # by a socket file: a server that is gone refuses at once, one that is slow has a busy machine
 # A peer that vanished without a word is noticed after about 3 + 3 × 2 seconds, on either side.
 _KEEPALIVES = {"keepalives": 1, "keepalives_idle": 3, "keepalives_interval": 2, "keepalives_count": 3}
 _SERVER_OPTIONS = (
@@ -150,7 +151,8 @@ class Database:
             pool_size=self._pool_size,
             max_overflow=self._pool_size,
             pool_timeout=CONNECT_SECONDS,
-            connect_args=self._arguments(own if isinstance(own, str) else " ".join(own)),
+            connect_args=self._arguments(own if isinstance(own, str) else " ".join(own))
+            | ({"connect_timeout": _LOCAL_SECONDS} if str(url.query.get("host")).startswith("/") else {}),
         )
 
     def _arguments(self, own: str) -> dict[str, Any]:

@@ -16,8 +16,12 @@ from struct import Struct
 from typing import Final
 
 from core.operations import Op
-from core.zstandard import zstd
 from traces.model import Call, Node, NodeKind
+
+if sys.version_info >= (3, 14):
+    from compression import zstd as zstd
+else:
+    from backports import zstd as zstd
 
 MAGIC: Final = b"edbench-trace/1\n"
 MAGIC_ANY: Final = b"edbench-trace/"

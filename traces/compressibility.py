@@ -9,7 +9,7 @@ from array import array
 
 from core.errors import SourceFileError, StorageFault
 from core.storage.layer import Storage
-from core.zstandard import zstd
+from traces.blocks import zstd
 from traces.model import UNKNOWN_RATIO
 from traces.nodes import NodeTree
 

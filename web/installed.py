@@ -12,7 +12,7 @@ from controller.observe.metrics import metrics_served
 from core.clock import Clock, SystemClock
 from core.settings import Settings
 from experiments.workloads.discovery.site import Site
-from monitoring.metrics.endpoint import read_endpoint
+from monitoring.metrics import read_endpoint
 from web import HOST
 from web.app import create_app
 from web.context import Runner, Shown, WebContext

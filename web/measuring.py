@@ -126,6 +126,8 @@ def _numbers(*fields: str) -> Callable[[Any], None]:
     def check(order: Any) -> None:
         for field in fields:
             at(field, partial(_points, getattr(order, field), f"--{field}"))
+        if getattr(order, "axis", None) or getattr(order, "mount_options", None):
+            _crossed(order)
         check_sizes(order)
 
     return check

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from core.program.whole import begin
+from core.program import begin
 
 if __name__ == "__main__":
     begin("worker.main")

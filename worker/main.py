@@ -14,9 +14,9 @@ from dataclasses import dataclass
 from multiprocessing.connection import Connection
 
 from core.errors import EdbenchError, UsageError
-from core.program.urls import without_logins
+from core.program import without_logins
 from core.settings import read_settings
-from monitoring.metrics.endpoint import NOWHERE, read_endpoint
+from monitoring.metrics import NOWHERE, read_endpoint
 from worker.crowd import Crowd
 from worker.host.registration import refuse_strange_host
 from worker.member.agent import Agent

@@ -23,7 +23,7 @@ from core.job_types import registered, types_of
 from core.moments import reached
 from core.places import job_location
 from core.records import ClaimedTask, Phase
-from monitoring.metrics.tally import Outcome
+from monitoring.tally import Outcome
 from sql import costs, jobs, ledger, states
 from sql.findings import TaskResult
 from sql.session import Database

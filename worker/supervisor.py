@@ -21,7 +21,7 @@ from types import FrameType
 from core.errors import UsageError
 from core.moments import reached
 from core.settings import Settings
-from monitoring.metrics.endpoint import NOWHERE, Endpoint
+from monitoring.metrics import NOWHERE, Endpoint
 from traces.parts import deliver_left_behind, worker_parts
 from worker.box.lockdown import lacking
 from worker.box.nursery import NurseryAddress, start_nursery

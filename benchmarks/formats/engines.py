@@ -26,7 +26,7 @@ from core.names import display_name
 from core.operations import NullRecorder
 from core.records import JobOptions
 from core.storage.layer import Storage
-from dataset_gen.formats.mail.eml import write
+from dataset_gen.formats.eml import write
 from dataset_gen.material.mail import letters, thread
 from dataset_gen.profile import load_profile
 from dataset_gen.workshop import Workshop

@@ -30,9 +30,9 @@ from controller.arrays.mapping import (
 )
 from controller.databases import JobHandle
 from core.errors import SystemFault, UsageError, read_problem
-from core.program.urls import shown_url
+from core.program import shown_url
 from monitoring.observations import ARRAY, SOURCE_CHARACTERS, Observation
-from sql.faces.timeline import TIMELINE
+from sql.timeline import TIMELINE
 
 ROWS = 2_000_000
 

@@ -15,8 +15,8 @@ from statistics import median
 from typing import IO, Any
 
 from controller.arrays.collectors import BYTES, COLLECTORS, Collector
+from core.dates import zone_named
 from core.errors import RunFailed, UsageError, read_problem
-from core.options.dates import zone_named
 from core.toml_table import TomlTable
 
 SEPARATOR = " · "  # between the parts of a stored source's name

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 from controller.databases import JobHandle
 from sql import jobs as ledger_jobs
-from sql.faces.browse import BROWSE
-from sql.faces.figures import FIGURES, Children, ExceptionCount, ItemCount, TextCount
+from sql.browse import BROWSE
+from sql.figures import FIGURES, Children, ExceptionCount, ItemCount, TextCount
 from sql.jobs import JobProgress, JobSummary
 
 _EXCEPTIONS_AT_ONCE = 2_000

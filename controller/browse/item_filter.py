@@ -9,9 +9,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from core.dates import asked_in_utc
 from core.errors import UsageError
 from core.names import LOAD_KEY
-from core.options.dates import asked_in_utc
 from readers.keys import DATE, KEYS, LIST, NUMBER, TEXT, YES, Key
 from readers.records import Kind, TextState
 

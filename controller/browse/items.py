@@ -9,7 +9,7 @@ from typing import Any
 from controller.browse.item_filter import ALL_ITEMS, ItemFilter
 from controller.databases import JobHandle
 from core.names import display_name, json_name
-from sql.faces.browse import BROWSE, ItemRow
+from sql.browse import BROWSE, ItemRow
 
 FIELDS = [
     "id",

@@ -14,9 +14,8 @@ from controller.search.opened import opened_shards
 from core.errors import UsageError
 from core.names import display_name
 from core.settings import Settings
-from sql.faces.browse import BROWSE, Member, WholeItem
-from sql.faces.figures import FIGURES
-from sql.faces.search import SEARCH
+from sql.browse import BROWSE, SEARCH, Member, WholeItem
+from sql.figures import FIGURES
 
 FAMILY_SHOWN = 2_000
 _ID_DIGITS = 32

@@ -19,8 +19,8 @@ from pydantic import Field
 
 from controller.databases import JobHandle
 from core.document import Document
-from sql.faces.custody import CUSTODY
-from sql.faces.figures import FIGURES
+from sql.custody import CUSTODY
+from sql.figures import FIGURES
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection

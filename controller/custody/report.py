@@ -11,7 +11,7 @@ from controller.custody.actions import actions_of
 from controller.databases import JobHandle
 from core.records import Phase
 from readers.parsers import parser_of
-from sql.faces.custody import CUSTODY, CustodyRow, TaskRow
+from sql.custody import CUSTODY, CustodyRow, TaskRow
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection

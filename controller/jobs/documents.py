@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import datetime
+import operator
 import uuid
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Any
 
-from pydantic import PlainSerializer
+from pydantic import Field, PlainSerializer
 
 from controller.browse.counted import Children, ExceptionCount, PhaseCounts, children_of, exceptions_of, phases_of
 from controller.browse.counts import JobCounts
@@ -15,11 +16,16 @@ from controller.jobs.figures import ProductionFigures
 from controller.jobs.rates import gb_per_hour
 from controller.labels.surroundings import storage_text
 from controller.observe.wire import WireShares
+from core.bounds import Outcome
 from core.document import Document, Milli, NotNone
 from core.names import display_name
 from core.records import GroupKind, JobState, Phase
 from sql.jobs import GroupRow, JobProgress, JobSummary
 
+Bounds = Annotated[
+    list[Outcome],
+    Field(exclude_if=operator.not_, description="Outcomes of the bounds of --fail-if, once the job has ended."),
+]
 Moment = Annotated[datetime.datetime, PlainSerializer(lambda moment: moment.isoformat())]
 
 
@@ -81,6 +87,7 @@ class JobDocument(JobHolds):
     """The same with what was read over the wire."""
 
     wire: WireShares | None
+    bounds: Bounds = []  # noqa: RUF012  # pydantic copies it
     production: Annotated[ProductionFigures | None, NotNone] = None  # of a job that takes the items of others
 
 
@@ -110,6 +117,7 @@ class GroupDocument(Document):
     source_copies: int
     created_at: Moment
     wire: WireShares | None
+    bounds: Bounds = []  # noqa: RUF012  # pydantic copies it
     sum: GroupSum
     jobs: list[JobHolds]
 
@@ -131,12 +139,16 @@ def holds_of(counts: JobCounts, database: str) -> JobHolds:
     return JobHolds(**_line(counts.summary), **_holds(counts), database=database)
 
 
-def document_of(counts: JobCounts, wire: WireShares | None, own: Mapping[str, Any]) -> JobDocument:
+def document_of(
+    counts: JobCounts, wire: WireShares | None, bounds: list[Outcome], own: Mapping[str, Any]
+) -> JobDocument:
     """A job's; `own`: the fields of its type (core.job_types)."""
-    return JobDocument(**_line(counts.summary), **_holds(counts), wire=wire, **own)
+    return JobDocument(**_line(counts.summary), **_holds(counts), wire=wire, bounds=bounds, **own)
 
 
-def group_document(row: GroupRow, wire: WireShares | None, jobs: list[JobHolds]) -> GroupDocument:
+def group_document(
+    row: GroupRow, wire: WireShares | None, bounds: list[Outcome], jobs: list[JobHolds]
+) -> GroupDocument:
     """A group's."""
     return GroupDocument(
         group_id=row.id,
@@ -147,6 +159,7 @@ def group_document(row: GroupRow, wire: WireShares | None, jobs: list[JobHolds])
         source_copies=row.source_copies,
         created_at=row.created_at,
         wire=wire,
+        bounds=bounds,
         sum=sum_of(jobs),
         jobs=jobs,
     )

@@ -45,7 +45,7 @@ from core.storage.layer import Storage
 from sql import deletion, states, workers
 from sql import jobs as ledger_jobs
 from sql.deletion import ended, kin_of, refuse_taken
-from sql.faces.figures import FIGURES
+from sql.figures import FIGURES
 from sql.jobs import NewJob, get_job, set_options
 from sql.requeue import TAKEN, requeue
 from sql.session import Database

@@ -16,8 +16,8 @@ from core.operations import NullRecorder
 from core.places import copies_location, job_location
 from core.storage.layer import Storage
 from sql import jobs
-from sql.faces.calls import CALLS
 from sql.session import Database
+from sql.timeline import CALLS
 
 REST_SECONDS = 3_600.0  # a directory that changed since may belong to a job that runs in another installation
 _MOST_GROUPS = 1_000_000

@@ -17,11 +17,11 @@ from controller.filer import filer_choice
 from controller.jobs.bounds import checked_bounds
 from controller.jobs.distribution import Distribution
 from controller.jobs.distribution import Metavar as Metavar
+from core.dates import checked_zone
 from core.document import TEXT
 from core.errors import UsageError
-from core.filer.load import profile_names
-from core.options.dates import checked_zone
-from core.options.tuning import DAY_SECONDS
+from core.filer.model import profile_names
+from core.options import DAY_SECONDS
 from core.passwords import PasswordBank
 from core.records import DEFAULT_ZONE, FsyncPolicy, JobOptions, Layout, Limits, Priority
 from core.settings import INDEX_ENGINES, Settings

@@ -29,6 +29,7 @@ from controller.labels.surroundings import storage_text
 from controller.observe.call_time import CallTime, CallTimeFigures, call_time
 from controller.observe.io_kinds import io_of
 from controller.observe.wire import wire_shares
+from core.bounds import COLUMNS, Outcome
 from core.clock import Clock
 from core.extensions import installed_version
 from core.job_types import types_of
@@ -36,10 +37,11 @@ from core.names import display_name
 from core.records import FilerChoice
 from core.settings import Settings
 from monitoring.aggregate import CallTotals, calls_by_op, calls_by_op_of_jobs
-from sql.faces.figures import FIGURES, Worker
+from sql.figures import FIGURES, Worker
 from sql.jobs import phase_elapsed
 from sql.workers import LIVE_SECONDS
 
+BOUND_COLUMNS = tuple(name for name in COLUMNS if name != "at")  # a job is one point
 FRAMES_SECONDS = 30.0  # frames come once a second, where a CPU is free to send and store them
 _POLL_SECONDS = 0.1
 
@@ -178,8 +180,26 @@ def figures_of(selected: Jobs, settings: Settings, *, calls_complete: bool | Non
     Raises DatabaseFault, UsageError when a job is gone.
     """
     found = _figures(selected, settings, calls_complete)
-    bounds = selected.each[0].job.options.fail_if
+    bounds = _bounds(selected)
     return found.beside({"bounds": judged(found, bounds)}) if bounds else found
+
+
+def outcomes_of(selected: Jobs, settings: Settings) -> list[Outcome]:
+    """Outcomes of the bounds (--fail-if) of a job or group that has ended; empty before. Raises as `figures_of` does."""
+    ended = all(handle.job.state.over for handle in selected.each)
+    return figures_of(selected, settings).bounds if ended and _bounds(selected) else []
+
+
+def bound_rows(selected: Jobs, settings: Settings) -> list[tuple[str, ...]]:
+    """A row of `BOUND_COLUMNS` for each bound of a job or group; before it has ended nothing is measured."""
+    outcomes = outcomes_of(selected, settings)
+    if not outcomes:
+        return [(text, "when the job ends", "open") for text in _bounds(selected)]
+    return [(bound, measured, outcome) for bound, measured, _, outcome in (one.row for one in outcomes)]
+
+
+def _bounds(selected: Jobs) -> tuple[str, ...]:
+    return selected.each[0].job.options.fail_if if selected.each else ()
 
 
 def _figures(selected: Jobs, settings: Settings, calls_complete: bool | None) -> JobFigures | GroupFigures:

@@ -29,6 +29,7 @@ from sql.session import Database
 
 LONELY_SECONDS = 15.0
 _ALL_UP_SECONDS, _LOOK_SECONDS = 60.0, 0.1
+_MANY = 3  # workers; two are up before the queue manager is
 _LAST_SETTLE_SECONDS = 3.0  # the workers are gone by then and have given their tasks back
 
 
@@ -148,7 +149,8 @@ def _processes(crew: Crew) -> Iterator[Tended]:
     together = best_together(crew.workers, crew.env)
     with EmbeddedCluster(crew.settings, crew.workers, crew.slots, env=crew.env, together=together) as cluster:
         if together:
-            _wait_for_all(crew, cluster)
+            if crew.workers >= _MANY:
+                _wait_for_all(crew, cluster)
             cluster.manage()
         yield cluster
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from controller.labels.rules import LOWERED, NO_BASELINE, UNDECLARED
 from controller.labels.surroundings import ELSEWHERE
 from controller.timeline.thresholds import CACHE_FACTOR, LIMITED
-from core.options.choices import FILER
+from core.options import FILER
 
 _ADVICE = {
     FILER: "its delays are modelled; measure the filer itself, without --filer",

@@ -25,10 +25,10 @@ from core.records import GroupKind, JobState
 from core.settings import Settings
 from monitoring.machine import capacities
 from sql import jobs as ledger_jobs
-from sql.faces.figures import FIGURES, Stop
-from sql.faces.timeline import TIMELINE, Values
+from sql.figures import FIGURES, Stop
 from sql.jobs import JobProgress
 from sql.requeue import requeued_files
+from sql.timeline import TIMELINE, Values
 from sql.workers import LIVE_SECONDS
 
 if TYPE_CHECKING:

@@ -19,7 +19,7 @@ from controller.timeline.thresholds import (
     UNSTEADY,
 )
 from core.mounts import read_mounts
-from core.options.choices import FILER
+from core.options import FILER
 from core.records import GroupKind
 
 NO_BASELINE = "NO BASELINE"  # no run of a point has a null baseline

@@ -22,7 +22,7 @@ from core.histogram import bucket_bounds
 from core.operations import Op
 from monitoring.aggregate import CallSum, step_for
 from monitoring.observations import WORKER
-from sql.faces.timeline import TIMELINE, Values
+from sql.timeline import TIMELINE, Values
 
 DOMINATED = 0.5  # of the time in calls, from where on a percentile is the CPU's
 PERCENTS = (50, 95, 99)

@@ -21,7 +21,7 @@ from core.job_types import JobType
 from core.operations import Op
 from monitoring.aggregate import CallTotals, step_for
 from monitoring.observations import BLOCK, DATABASE, WIRE
-from sql.faces.timeline import TIMELINE, Values
+from sql.timeline import TIMELINE, Values
 
 _POINTS = 600
 _BESIDE_SECONDS = 5  # before and after a job: readings to grow from

@@ -18,11 +18,9 @@ from core.errors import DatabaseFault
 from core.job_types import JobType
 from core.records import JobState
 from core.settings import Settings
-from monitoring.broker import connect
-from monitoring.metrics.catalogue import SPECS, Collector, Metric
-from monitoring.metrics.endpoint import Endpoint
-from monitoring.sender import STREAM
-from sql.faces.figures import FIGURES
+from monitoring.broker import STREAM, connect
+from monitoring.metrics import SPECS, Collector, Endpoint, Metric
+from sql.figures import FIGURES
 from sql.session import Database
 
 

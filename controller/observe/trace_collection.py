@@ -25,8 +25,7 @@ from core.settings import Settings
 from core.storage.layer import Storage
 from monitoring.aggregate import calls_by_op
 from sql import jobs
-from sql.faces.runs import RUNS
-from sql.runs import recorders
+from sql.runs import RUNS, recorders
 from traces.gather import Gathered, Gathering, gather_trace
 from traces.parts import deliver_left_behind, done_until, parts_directory
 from traces.spool import SUFFIX

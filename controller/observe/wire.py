@@ -20,7 +20,7 @@ from controller.timeline.counters import Counter
 from core.document import Document, Milli, NotNone
 from core.operations import Op
 from core.records import PHASES, Phase
-from sql.faces.figures import FIGURES, WireReading
+from sql.figures import FIGURES, WireReading
 
 SHORTEST_SECONDS = 2.0
 

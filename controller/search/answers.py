@@ -14,7 +14,7 @@ from controller.search.opened import Opened, OpenIndex
 from search.found import Ids, uuids
 from search.query import Node, asks_ledger, sought
 from search.snippets import snippet
-from sql.faces.search import SEARCH, FoundRow
+from sql.browse import SEARCH, FoundRow
 
 _Part = tuple[JobHandle, list[FoundItem], Ids]  # the first items, and all
 

@@ -18,7 +18,7 @@ from search.engine import owner_mark
 from search.found import Found, Ids, item_ids
 from search.language import CUSTODIAN_IS, EXCEPTION, SIZE, TAG, TEXT_STATE, TYPE_IS, ledger_kind
 from search.query import All, Asked, Either, Node, asks_ledger
-from sql.faces.search import SEARCH
+from sql.browse import SEARCH
 
 _FOREVER = 1 << 62  # bytes
 

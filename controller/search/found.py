@@ -16,7 +16,7 @@ from core.settings import Settings
 from search.engine import Best, Hit, IndexReader, in_order
 from search.language import parse
 from search.query import Node
-from sql.faces.browse import BROWSE, TrueOwner
+from sql.browse import BROWSE, TrueOwner
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection

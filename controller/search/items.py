@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from controller.databases import JobHandle
 from search.found import Ids, item_ids
-from sql.faces.search import SEARCH
+from sql.browse import SEARCH
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection

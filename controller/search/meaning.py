@@ -12,8 +12,8 @@ from core.names import LOAD_KEY
 from readers.modules import MEDIA_TYPES
 from search.language import CUSTODIAN_IS, SAVED, TAG, TYPE_IS, parse
 from search.query import All, Asked, Either, Node, asked_in, values_of
-from sql.faces.review import REVIEW
-from sql.faces.search import SEARCH
+from sql.browse import SEARCH
+from sql.review import REVIEW
 
 _DEEPEST = 10  # searches that are kept inside each other
 _MOST = 1_000  # that one query comes to, each as often as it is named

@@ -18,7 +18,7 @@ from core.errors import UsageError
 from core.job_types import registered
 from search.language import checked_name, parse
 from search.query import Node
-from sql.faces.search import SEARCH
+from sql.browse import SEARCH
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection

@@ -19,8 +19,7 @@ from core.errors import RunFailed, UsageError
 from core.records import JobState, Shard
 from core.settings import Settings
 from search.engine import SHAREABLE, IndexReader, open_reader
-from sql.faces.browse import BROWSE
-from sql.faces.search import SEARCH, IndexState
+from sql.browse import BROWSE, SEARCH, IndexState
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection

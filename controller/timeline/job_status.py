@@ -12,9 +12,9 @@ from controller.timeline.model import PhaseSpan
 from core.records import Job, JobState, Phase
 from monitoring.aggregate import STEPS
 from sql import jobs as ledger_jobs
-from sql.faces.figures import FIGURES
-from sql.faces.timeline import TIMELINE, Pause, PhaseClock, Values
+from sql.figures import FIGURES
 from sql.jobs import JobProgress, PhaseProgress
+from sql.timeline import TIMELINE, Pause, PhaseClock, Values
 
 RUNNING = frozenset((JobState.RUNNING, JobState.PAUSING, JobState.CANCELLING))
 

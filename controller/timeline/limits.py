@@ -20,7 +20,7 @@ from controller.timeline.thresholds import (
 )
 from monitoring.machine import capacities
 from monitoring.observations import WORKER
-from sql.faces.timeline import TIMELINE, Values
+from sql.timeline import TIMELINE, Values
 
 _MARGIN_SECONDS = 3  # a reading before the window, to grow from
 

@@ -13,7 +13,7 @@ from controller.timeline.counters import Counter, added, ratio
 from controller.timeline.model import Panel, Series, device_names, worker_names
 from controller.timeline.readings import Readings, counter, number
 from core.operations import Op
-from sql.faces.timeline import StepPercentiles, Tasks, Values
+from sql.timeline import StepPercentiles, Tasks, Values
 
 
 class Work:

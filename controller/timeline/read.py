@@ -35,8 +35,8 @@ from core.records import JobState
 from monitoring.aggregate import STEPS, totals_by_op
 from monitoring.observations import ARRAY, BLOCK, DATABASE, EMULATED, SPACE, WIRE, WORKER
 from sql import jobs as ledger_jobs
-from sql.faces.timeline import TIMELINE, Pause
 from sql.jobs import JobProgress
+from sql.timeline import TIMELINE, Pause
 
 _Spans = tuple[Sequence[PhaseSpan], Sequence[PauseSpan]]
 

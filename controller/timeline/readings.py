@@ -12,8 +12,7 @@ from controller.timeline.axis import Axis
 from controller.timeline.counters import Counter
 from monitoring.aggregate import CallSum
 from monitoring.observations import ARRAY, BLOCK, DATABASE, EMULATED, SPACE, WIRE, WORKER
-from sql.faces.calls import StepHistogram
-from sql.faces.timeline import TIMELINE, StepPercentiles, Tasks, Values
+from sql.timeline import TIMELINE, StepHistogram, StepPercentiles, Tasks, Values
 
 _OF_HOSTS = (WORKER, WIRE, BLOCK, SPACE)  # every database has them: one is asked
 _GAUGES = (EMULATED,)  # no counters: every reading is needed

@@ -29,8 +29,8 @@ from dataset_gen.truth import manifest as m
 from dataset_gen.truth.manifest import read_manifest
 from readers.records import Kind
 from search.engine import IndexReader
-from sql.faces.custody import VERIFY, run_check
-from sql.faces.figures import FIGURES
+from sql.custody import VERIFY, run_check
+from sql.figures import FIGURES
 
 Progress = Callable[[str], None]
 _AGAINST_TRUTH = ["missing", "extra", "fields", "exceptions", "containers", "duplicates"]

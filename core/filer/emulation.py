@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from core.filer.arbiter import Arbiter
-from core.filer.load import load_filer
+from core.filer.model import load_filer
 from core.filer.use import arbiter_path
 from core.histogram import FIRST_BITS
 from core.operations import Op
@@ -124,4 +124,4 @@ def open_arbiter(settings: Settings) -> Arbiter | None:
     if model is None:
         return None
     directory = Path(os.path.abspath(settings.filer_arbiter)) if settings.filer_arbiter else None
-    return Arbiter(arbiter_path(model.digest, settings.scratch, directory), model)
+    return Arbiter(arbiter_path(model.digest, settings.run or settings.scratch, directory), model)

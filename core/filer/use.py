@@ -30,10 +30,10 @@ _open_here: dict[_File, int] = {}
 _turn = threading.Lock()  # of this process's threads, which no record lock parts
 
 
-def arbiter_path(digest: str, scratch: Path, directory: Path | None = None) -> Path:
-    """One file for each emulated filer and installation; `directory` belongs to one installation, whose processes share it."""
-    home = "" if directory is not None else scratch
-    key = hashlib.sha256(f"{os.geteuid()} {home} {digest}".encode()).hexdigest()[:24]
+def arbiter_path(digest: str, home: Path | str, directory: Path | None = None) -> Path:
+    """One file for each emulated filer and `home`: a run, whose members may have scratch of their own, or an installation's scratch.
+    `directory` belongs to one installation, whose processes share it."""
+    key = hashlib.sha256(f"{os.geteuid()} {'' if directory else home} {digest}".encode()).hexdigest()[:24]
     return (directory or SHARED_MEMORY) / f"{PREFIX}{key}"
 
 

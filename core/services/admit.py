@@ -18,7 +18,7 @@ from urllib.parse import urlsplit
 import psycopg2
 
 from core.errors import DatabaseFault, EdbenchError, UsageError, read_problem
-from core.program.urls import without_logins
+from core.program import without_logins
 from core.roles import has_login
 from core.services.address import SUPERUSER
 from core.services.database_logins import prepare_server

@@ -17,8 +17,7 @@ import core
 from core import errors
 from core.errors import BrokerFault, DatabaseFault, EdbenchError, SystemFault, UsageError
 from core.roles import WORKER
-from core.services.address import SUPERUSER, Addresses, ServerAddress, read_addresses
-from core.services.locks import FileLock, is_held, open_lock
+from core.services.address import SUPERUSER, Addresses, FileLock, ServerAddress, is_held, open_lock, read_addresses
 from core.services.place import Home, natural, postgres_place, scratch_error
 from core.services.postgres import connections_for
 from core.services.process import last_line, open_log, rotate
@@ -237,7 +236,7 @@ def _check_answers(server: ServerAddress) -> None:
 
     url = server.url(server.name).replace("+psycopg2", "")
     try:
-        psycopg2.connect(url, connect_timeout=5).close()
+        psycopg2.connect(url, connect_timeout=30).close()
     except psycopg2.OperationalError as error:
         raise DatabaseFault(f"the embedded database does not answer: {str(error).strip()}; see {server.log}") from error
 

@@ -25,12 +25,11 @@ from pathlib import Path
 from types import FrameType
 
 from core.errors import BrokerFault, EdbenchError, StorageFault, SystemFault
-from core.program.whole import Stop
+from core.program import Stop
 from core.roles import CONTROLLER, PROVISIONER, ROLES, Login, login_name
-from core.services.address import Addresses, BrokerAddress, read_addresses, write_addresses, write_private
+from core.services.address import Addresses, BrokerAddress, FileLock, read_addresses, write_addresses, write_private
 from core.services.binaries import valkey_server
 from core.services.keyring import digest, user_lines
-from core.services.locks import FileLock
 from core.services.place import Home, remove_socket_dir, scratch_error
 from core.services.postgres import LOOPBACK, PostgresServer, connections_for, free_port
 from core.services.process import last_line, rotate, spawn, stop, trim

@@ -25,7 +25,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from core.errors import EdbenchError, StorageFault, UsageError, read_problem
-from core.program.urls import without_logins
+from core.program import without_logins
 from core.roles import CONTROLLER, PROVISIONER, QUEUE_MANAGER, ROLES, WORKER, Login, login_name
 from core.services.address import write_private
 from core.settings import read_login
@@ -33,7 +33,7 @@ from core.settings import read_login
 # Commands that a client library sends before anything else; they name no key.
 _HELLO = "+ping +hello +auth +select +client|setinfo +client|setname"
 # Celery's queues, one a database (core.celery_app.queue_name), each with its priorities; where Celery notes them; and
-# the frames of the call record (monitoring.sender.STREAM).
+# the frames of the call record (monitoring.broker.STREAM).
 _QUEUES, _BINDINGS, _FRAMES = "~edbench.*", "~_kombu.binding*", "~edbench:frames*"
 _DECLARE = f"+multi +exec +discard ({_QUEUES} +llen) ({_BINDINGS} +sadd +smembers)"
 _ANSWERED = "+client|id +client|unblock"  # a slot that is to stop waits for no message any more (worker.app)

@@ -86,7 +86,7 @@ class Home:
         return self.logs / "keeper.log"
 
     def lock(self, name: str) -> Path:
-        """The lock file of that name (core.services.locks)."""
+        """The lock file of that name (core.services.address)."""
         return self.directory / f"{name}.lock"
 
     def prepare(self) -> None:

@@ -341,7 +341,7 @@ class PostgresServer:
         """How psycopg2 connects as the superuser; the database is to be added."""
         password = self._password
         place = {"host": str(self._socket_dir), "port": self._port}
-        return {**place, "user": SUPERUSER, "password": password, "connect_timeout": 5}
+        return {**place, "user": SUPERUSER, "password": password, "connect_timeout": 30}
 
     def _let_in(self) -> None:
         """The database and the logins of the roles, with the passwords of this keeper's life."""

@@ -34,8 +34,7 @@ from core.crew import (
     database_name,
 )
 from core.errors import EdbenchError, UsageError, read_problem
-from core.program.urls import without_logins
-from core.program.whole import Stop
+from core.program import Stop, without_logins
 from core.roles import has_login
 from core.services.address import SUPERUSER
 from core.services.database_logins import give_database

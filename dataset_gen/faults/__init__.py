@@ -10,8 +10,8 @@ from collections.abc import Callable
 
 from dataset_gen.faults import documents, mail
 from dataset_gen.faults.mail import HOSTILE_NAMES
-from dataset_gen.formats.documents import pdf
-from dataset_gen.formats.office import encrypted as encrypted_office
+from dataset_gen.formats import encrypted as encrypted_office
+from dataset_gen.formats import pdf
 from dataset_gen.made import Made, Order, leaf
 
 __all__ = ["ATTACHABLE", "BUILDERS", "FILES", "HOSTILE_NAMES"]

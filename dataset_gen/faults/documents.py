@@ -7,14 +7,11 @@ import struct
 from collections.abc import Callable
 from dataclasses import replace
 
-from dataset_gen.formats.documents import pdf
-from dataset_gen.formats.images import jpeg
-from dataset_gen.formats.mail import eml
-from dataset_gen.formats.office import ooxml, xlsx
-from dataset_gen.formats.office.ooxml import MAIN, OFFICE, PACKAGE
+from dataset_gen.formats import eml, images, ooxml, pdf
+from dataset_gen.formats.ooxml import MAIN, OFFICE, PACKAGE
 from dataset_gen.made import Made, Order, Placed, branch, leaf
 from dataset_gen.material.text import planted_token, prose
-from dataset_gen.packing.zip import ZipWriter, crc32, deflated, deflated_zeros
+from dataset_gen.packing import ZipWriter, crc32, deflated, deflated_zeros
 from readers.errors import ExceptionCode
 from readers.records import Kind
 
@@ -183,7 +180,7 @@ def entity_xlsx(order: Order) -> Made:
     out = ZipWriter()
     for name, content in parts.items():
         out.add(name.encode(), b'<?xml version="1.0" encoding="UTF-8"?>\n' + content.encode())
-    made = branch(out.finish(), xlsx.MEDIA_TYPE, own=[content.encode() for content in parts.values()])
+    made = branch(out.finish(), ooxml.XLSX, own=[content.encode() for content in parts.values()])
     return made.spoiled("entity_xlsx", ExceptionCode.CORRUPT.value)
 
 
@@ -237,11 +234,11 @@ def _spoiled(data: bytes, media_type: str, fault: str, code: ExceptionCode) -> M
 
 def corrupt_docx(order: Order) -> Made:
     """A document whose text part is damaged in the middle; the package's directory is whole."""
-    good = _small(ooxml.build, order, 5000).data
+    good = _small(ooxml.build_docx, order, 5000).data
     start, packed = _part(good, b"word/document.xml")
     middle = start + packed // 2
     data = good[:middle] + b"\xff" * 64 + good[middle + 64 :]
-    return _spoiled(data, ooxml.MEDIA_TYPE, "corrupt_docx", ExceptionCode.CORRUPT)
+    return _spoiled(data, ooxml.DOCX, "corrupt_docx", ExceptionCode.CORRUPT)
 
 
 def _part(package: bytes, name: bytes) -> tuple[int, int]:
@@ -252,22 +249,22 @@ def _part(package: bytes, name: bytes) -> tuple[int, int]:
 
 def truncated_docx(order: Order) -> Made:
     """Cut in the middle of its text part: no directory, no main part."""
-    good = _small(ooxml.build, order, 5000).data
+    good = _small(ooxml.build_docx, order, 5000).data
     start, packed = _part(good, b"word/document.xml")
-    return _spoiled(good[: start + packed // 2], ooxml.MEDIA_TYPE, "truncated_docx", ExceptionCode.TRUNCATED)
+    return _spoiled(good[: start + packed // 2], ooxml.DOCX, "truncated_docx", ExceptionCode.TRUNCATED)
 
 
 def flipped_xlsx(order: Order) -> Made:
     """One bit of a sheet is another: its CRC does not match."""
-    data = bytearray(_small(xlsx.build, order, 6000).data)
+    data = bytearray(_small(ooxml.build_xlsx, order, 6000).data)
     start, packed = _part(bytes(data), b"xl/worksheets/sheet1.xml")
     data[start + packed // 2 + order.dice.below(packed // 3)] ^= 1 << order.dice.below(8)
-    return _spoiled(bytes(data), xlsx.MEDIA_TYPE, "flipped_xlsx", ExceptionCode.CORRUPT)
+    return _spoiled(bytes(data), ooxml.XLSX, "flipped_xlsx", ExceptionCode.CORRUPT)
 
 
 def docx_without_text(order: Order) -> Made:
     """A package whose content types name a main part that is not in it."""
-    good = _small(ooxml.build, order, 4000).data
+    good = _small(ooxml.build_docx, order, 4000).data
     out = ZipWriter()
     at = 0
     while good.startswith(b"PK\3\4", at):
@@ -277,7 +274,7 @@ def docx_without_text(order: Order) -> Made:
         if name != b"word/document.xml":
             out.put(name, good[start : start + packed], size, crc, store=method == 0)
         at = start + packed
-    return _spoiled(out.finish(), ooxml.MEDIA_TYPE, "docx_without_text", ExceptionCode.CORRUPT)
+    return _spoiled(out.finish(), ooxml.DOCX, "docx_without_text", ExceptionCode.CORRUPT)
 
 
 def truncated_pdf(order: Order) -> Made:
@@ -299,18 +296,18 @@ def flipped_pdf(order: Order) -> Made:
 
 def truncated_jpg(order: Order) -> Made:
     """The upper half of a picture."""
-    good = _small(jpeg.build, order, 24_000).data
+    good = _small(images.build_jpeg, order, 24_000).data
     return leaf(good[: len(good) // 2], "image/jpeg").spoiled("truncated_jpg", ExceptionCode.TRUNCATED.value)
 
 
 def docx_as_pdf(order: Order) -> Made:
     """A sound Word document named .pdf: its bytes decide."""
-    return ooxml.build(order).spoiled("docx_as_pdf")
+    return ooxml.build_docx(order).spoiled("docx_as_pdf")
 
 
 def jpg_as_txt(order: Order) -> Made:
     """A sound picture named .txt: its bytes decide."""
-    return jpeg.build(order).spoiled("jpg_as_txt")
+    return images.build_jpeg(order).spoiled("jpg_as_txt")
 
 
 def exe_as_doc(order: Order) -> Made:

@@ -6,15 +6,12 @@ import struct
 from dataclasses import replace
 
 from dataset_gen.faults.documents import ZIP, container_fault, member, text
-from dataset_gen.formats.archives.sevenz import MEDIA_TYPE as SEVENZ
-from dataset_gen.formats.archives.zip_tar import stored_already
-from dataset_gen.formats.images import jpeg
-from dataset_gen.formats.mail import eml
-from dataset_gen.formats.outlook import pst_store
+from dataset_gen.formats import eml, images
+from dataset_gen.formats.archives import SEVENZ, stored_already
+from dataset_gen.formats.pst import store
 from dataset_gen.made import Made, Order, Placed, branch, leaf
 from dataset_gen.material.text import planted_token
-from dataset_gen.packing.sevenz import SevenZipWriter
-from dataset_gen.packing.zip import ZipWriter
+from dataset_gen.packing import SevenZipWriter, ZipWriter
 from readers.errors import ExceptionCode
 from readers.mail_form import base64_lines
 from readers.records import Kind
@@ -190,7 +187,7 @@ def open_multipart(order: Order) -> Made:
 
 def truncated_eml(order: Order) -> Made:
     """Cut in the second attachment's base64, between two lines: what is there of it stays."""
-    attached = (("notes.txt", text(order, 900)), ("scan.jpg", jpeg.build(replace(order, size=9000))))
+    attached = (("notes.txt", text(order, 900)), ("scan.jpg", images.build_jpeg(replace(order, size=9000))))
     whole = eml.write(_letter(order, attached)).data
     kept = len(attached[1][1].data) // _LINE // 2
     half = attached[1][1].data[: kept * _LINE]
@@ -248,7 +245,7 @@ def headless_eml(order: Order) -> Made:
 def password_pst(order: Order) -> Made:
     """A store that Outlook demands a password for. Other programs need none: everything is to be found, no
     exception."""
-    return pst_store.build(replace(order, size=30_000), "edbench").spoiled("password_pst")
+    return store.build(replace(order, size=30_000), "edbench").spoiled("password_pst")
 
 
 def padded_base64(order: Order) -> Made:

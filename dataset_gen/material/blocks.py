@@ -15,7 +15,7 @@ from typing import Any
 from dataset_gen.made import Truth
 from dataset_gen.material.text import prose
 from dataset_gen.mix import Series
-from dataset_gen.packing.zip import crc32, deflated
+from dataset_gen.packing import crc32, deflated
 from dataset_gen.rng import Dice, derive
 
 BLOCK = 65_536  # bytes

@@ -6,8 +6,8 @@ import functools
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from dataset_gen.formats.mail.eml import EPOCH, YEARS, Letter, mail_date
-from dataset_gen.formats.outlook.tnef_letter import FILE_NAME as WINMAIL
+from dataset_gen.formats.eml import EPOCH, YEARS, Letter, mail_date
+from dataset_gen.formats.tnef import FILE_NAME as WINMAIL
 from dataset_gen.made import Made
 from dataset_gen.material.people import Someone, everyone, file_stem
 from dataset_gen.material.text import prose

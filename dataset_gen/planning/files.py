@@ -8,22 +8,213 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any
 
 from core.errors import UsageError
 from dataset_gen import faults
-from dataset_gen.languages.texts import SIZES, Manner, pairs, sample_key, sample_size
+from dataset_gen.formats.eml import EPOCH
+from dataset_gen.languages import SIZES, Manner, pairs, sample_key, sample_size
 from dataset_gen.material.blocks import plan_series
-from dataset_gen.material.people import custodian_names, file_stem
+from dataset_gen.material.mail import Thread, thread
+from dataset_gen.material.people import custodian_names, file_stem, folder
 from dataset_gen.material.system_files import SYSTEM_FILES
 from dataset_gen.material.text import prose
-from dataset_gen.mix import Profile
+from dataset_gen.mix import LOOSE, Profile, Tree
 from dataset_gen.planning.level import archive_bytes, archive_counts, counts, fitted, goal_of, stretches
-from dataset_gen.planning.mail import plan_mail
-from dataset_gen.planning.shelf import ITEM_BYTES, LANGUAGE, SERIES, SYSTEM_FILE, FileSpec, Shelf
 from dataset_gen.planning.tally import CorpusTotals
 from dataset_gen.rng import Dice, Even, at_share, derive, size_at
 from dataset_gen.workshop import FIRST, NEAR, WITH_TEXT, Workshop, extension
+
+STORE = "store"  # an mbox of threads
+LETTER = "letter"  # one message of a thread as an eml file
+MAILDIR = "maildir"  # one message of a thread as a file of a Maildir
+PST = "pst-store"  # a PST of threads
+NOTE = "msg-letter"  # one message of a thread as a msg file
+SYSTEM_FILE = "system"
+SERIES = "series"
+LANGUAGE = "language"  # a piece of real text in some charset
+ITEM_BYTES = 60_000  # raw bytes for each loose file, about, for the numbers of rare things
+_YEAR = 365 * 86_400
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FileSpec:
+    """One loose file to be written; its bytes follow from the corpus's seed and these."""
+
+    path: bytes  # relative to DIR/data, custodian first
+    fmt: str
+    key: str
+    size: int  # bytes, about
+    mtime_ns: int
+    letters: tuple[tuple[int, int, tuple[int, ...]], ...] = ()  # owner, thread number, positions
+    largest: int = 0  # largest attachment, as the threads were drawn with
+
+
+@dataclass(slots=True)
+class Shelf:
+    """A custodian's part."""
+
+    number: int
+    name: str
+    target: int  # raw bytes
+    style: str
+    dice: Dice
+    tree: Tree
+    paths: set[bytes] = field(default_factory=set)
+    folders: list[str] = field(default_factory=lambda: [""])
+    planned: int = 0  # bytes, about
+
+    def place(self, name: str, ext: str, where: str | None = None) -> bytes:
+        """A path that is not taken yet, in the folder `where`; by default in a folder of the tree."""
+        if where is None:
+            where = self._folder()
+        stem = name.replace("/", "-")
+        for number in range(1, 100_000):
+            shown = stem if number == 1 else f"{stem} ({number})"
+            full = f"{shown}.{ext}" if ext else shown
+            path = "/".join(filter(None, (self.name, where, full))).encode("utf-8", "surrogateescape")
+            if path not in self.paths:
+                self.paths.add(path)
+                return path
+        raise AssertionError(f"too many files named {stem}")
+
+    def _folder(self) -> str:
+        """One of the folders; now and then a new one."""
+        if self.dice.chance(1 / self.tree.files_a_folder):
+            parent = self.dice.pick(self.folders)
+            if parent.count("/") < self.tree.deepest:
+                new = f"{parent}/{folder(self.dice)}".lstrip("/")
+                if new not in self.folders[-50:]:
+                    self.folders.append(new)
+        return self.dice.pick(self.folders)
+
+    def time(self) -> int:
+        """A time in nanoseconds; recent years have more files than early ones."""
+        back = self.dice.random() * self.dice.random()
+        seconds = int(self.tree.years * _YEAR * (1 - back))
+        return (EPOCH + seconds) * 1_000_000_000 + self.dice.below(1_000_000_000)
+
+
+_LETTERS_A_FOLDER = 250
+_KEPT = 0.85  # of a thread's messages are also with custodians who do not own it
+_SINGLE = {"files": (LETTER, "eml"), "msg": (NOTE, "msg"), "maildir": (MAILDIR, "")}
+
+
+@dataclass(slots=True)
+class _Box:
+    """One mailbox while it is filled."""
+
+    shelf: Shelf
+    wanted: float
+    left: float
+    letters: list[tuple[Thread, int, int]]  # thread, number, position
+
+
+def plan_mail(
+    shop: Workshop, shelves: list[Shelf], shares: Sequence[float], largest: int, lengths: Counter[int]
+) -> list[FileSpec]:
+    """All files that hold mail, of each custodian's bytes the given share; none when all are 0. Threads are counted by
+    their messages in `lengths`."""
+    if not any(shares):
+        return []
+    boxes = [_Box(s, s.target * share, s.target * share, []) for s, share in zip(shelves, shares, strict=True)]
+    counts = [0] * len(boxes)
+    while boxes:
+        owner = max(boxes, key=lambda b: b.left / max(1.0, b.wanted))
+        if owner.left <= 0:
+            break
+        at = owner.shelf.number
+        talk = thread(shop, at, counts[at], largest)
+        lengths[len(talk.sketches)] += 1
+        _keep(shop, boxes, talk, counts[at])
+        counts[at] += 1
+    out: list[FileSpec] = []
+    for box in boxes:
+        out += _single_files(box, largest) if box.shelf.style in _SINGLE else _stores(box, largest)
+    return out
+
+
+def _keep(shop: Workshop, boxes: list[_Box], talk: Thread, number: int) -> None:
+    for rank, holder in enumerate(talk.holders):
+        dice = Dice(derive(shop.seed, talk.key, "holder", holder))
+        for position, sketch in enumerate(talk.sketches):
+            if rank == 0 or dice.chance(_KEPT):
+                boxes[holder].letters.append((talk, number, position))
+                boxes[holder].left -= sketch.estimate
+
+
+def _single_files(box: _Box, largest: int) -> list[FileSpec]:
+    fmt, ext = _SINGLE[box.shelf.style]
+    out = []
+    for count, (talk, number, position) in enumerate(box.letters):
+        sketch = talk.sketches[position]
+        if fmt == MAILDIR:
+            where, name = _maildir_name(talk, position)
+        else:
+            where, name = f"Mail/{count // _LETTERS_A_FOLDER:03d}", f"{count:06d}"
+        out.append(
+            FileSpec(
+                path=box.shelf.place(name, ext, where),
+                fmt=fmt,
+                key=f"{talk.key}/{position}",
+                size=sketch.estimate,
+                mtime_ns=sketch.when * 1_000_000_000,
+                letters=((talk.holders[0], number, (position,)),),
+                largest=largest,
+            )
+        )
+    return out
+
+
+def _maildir_name(talk: Thread, position: int) -> tuple[str, str]:
+    """Directory and name as in a Maildir: unread messages are in `new`, the others in `cur` with their flags."""
+    draw = derive(0, talk.key, position, "flags")
+    name = f"{talk.sketches[position].when}.M{draw % 1_000_000:06d}P{draw // 7 % 30_000}.mail"
+    folder = ("", "", ".Sent/", ".Archive/")[derive(0, talk.key) % 4]
+    if draw % 12 == 0:
+        return f"Maildir/{folder}new", name
+    flags = "".join(flag for bit, flag in ((3, "F"), (2, "R")) if draw >> bit & 3 == 0)
+    return f"Maildir/{folder}cur", f"{name}:2,{flags}S"
+
+
+def _stores(box: _Box, largest: int) -> list[FileSpec]:
+    """One store, or a store a folder and year."""
+    groups: dict[str, list[tuple[Thread, int, int]]] = {}
+    for talk, number, position in box.letters:
+        year = 2015 + (talk.sketches[0].when - EPOCH) // _YEAR
+        part = ("Inbox", "Inbox", "Sent", "Archive")[derive(0, talk.key) % 4]
+        name = {"store": "All mail", "folders": f"{part} {year}"}.get(box.shelf.style, _pst_name(box.shelf, year))
+        groups.setdefault(name, []).append((talk, number, position))
+    pst = box.shelf.style == "pst"
+    return [
+        _store(box.shelf, name, letters, PST if pst else STORE, "pst" if pst else "mbox", largest)
+        for name, letters in groups.items()
+    ]
+
+
+def _pst_name(shelf: Shelf, year: int) -> str:
+    """Some keep all in one file, some archive by years."""
+    return "Outlook" if shelf.number % 2 else f"Archive {year - year % 3}"
+
+
+def _store(
+    shelf: Shelf, name: str, letters: list[tuple[Thread, int, int]], fmt: str, ext: str, largest: int
+) -> FileSpec:
+    together: dict[tuple[int, int], set[int]] = {}
+    for talk, number, position in letters:
+        together.setdefault((talk.holders[0], number), set()).add(position)
+    return FileSpec(
+        path=shelf.place(name, ext, "Mail"),
+        fmt=fmt,
+        key=f"{shelf.name}/{name}",
+        size=sum(talk.sketches[position].estimate for talk, _, position in letters),
+        mtime_ns=max(talk.sketches[position].when for talk, _, position in letters) * 1_000_000_000,
+        letters=tuple((owner, number, tuple(sorted(at))) for (owner, number), at in together.items()),
+        largest=largest,
+    )
+
 
 SMALLEST_RAW = 2_000_000  # bytes; below this the parts of a corpus no longer fit in
 _FIRST_BYTES = 60_000  # of the one of each format, at most
@@ -300,3 +491,44 @@ class Planner:
             out[fmt].append(size)
             budget -= size
         return out
+
+
+def outline(profile: Profile, scale: float) -> dict[str, Any]:
+    """Totals and shares; a total is 0 where the profile leaves it to chance."""
+    goal = goal_of(profile, scale)
+    weight = sum(c.weight for c in profile.custodians)
+    names = custodian_names(len(profile.custodians))
+    mail = {"mail": profile.mail_share()} if profile.mail_share() else {}
+    shares = {**profile.shares, **mail, **{f"series {s.kind}": s.share for s in profile.series}}
+    if profile.language_files:
+        shares["language files"] = profile.language_files
+    rest = 1 - sum(shares.values())
+    if rest > 1e-6:
+        shares["loose documents"] = rest
+    loose = {name: mix for name, mix in profile.formats.items() if mix.loose}
+    total = sum(mix.loose for mix in loose.values())
+    return {
+        "name": profile.name,
+        "version": profile.version,
+        "about": profile.about,
+        "scale": scale,
+        "raw_bytes": int(goal.raw),
+        "items": round(goal.items),
+        "pages": round(goal.pages),
+        "discovered_bytes": int(goal.raw + goal.extracted) if goal.extracted else 0,
+        "custodians": [
+            {
+                "name": name,
+                "raw_bytes": int(goal.raw * c.weight / weight),
+                "mail": c.mail if share else "-",
+                "mail_bytes": int(goal.raw * c.weight / weight * share),
+            }
+            for name, c, share in zip(names, profile.custodians, profile.mail_shares(), strict=True)
+        ],
+        "shares": {name: {"share": share, "raw_bytes": int(goal.raw * share)} for name, share in shares.items()},
+        "types": {name: {"share": share, "items": round(goal.items * share)} for name, share in profile.types.items()},
+        LOOSE: {name: {"share": mix.loose / total, "median": int(mix.median)} for name, mix in loose.items()},
+        "faults": {
+            name: max(1, round(goal.raw / ITEM_BYTES * share)) for name, share in profile.faults.items() if share
+        },
+    }

@@ -12,10 +12,10 @@ from controller.databases import EXPERIMENT_KEY, newest_jobs, open_databases
 from core.crew import Make, Remove
 from core.errors import UsageError
 from core.records import JobState
-from core.services.run_databases import RunMark, run_settings
 from core.settings import Settings
 from experiments.crew.orders import Crew
 from sql import runs
+from sql.runs import RunMark, run_settings
 from sql.session import Database
 
 _LOOK_SECONDS = 1.0

@@ -14,10 +14,10 @@ import msgspec
 from controller.jobs.run import slots_of
 from core.crew import BEAT_SECONDS, Hello, Lease, Meters, Place, Return
 from core.errors import DatabaseFault, SystemFault
-from core.services.run_databases import RunMark
 from experiments.crew.admission import Admission, Seat
 from experiments.workload import HostLost
 from sql import runs
+from sql.runs import RunMark
 from sql.session import Database
 
 _ALL_UP_SECONDS, _LOOK_SECONDS = 180.0, 0.1

@@ -13,9 +13,9 @@ from pathlib import Path
 
 from controller.cluster.embedded import EmbeddedCluster, module_commands
 from controller.databases import open_databases
-from core.crew import OWN, Place, place_at, roots_of
+from core.crew import Place, place_at, roots_of
 from core.errors import StorageFault, UsageError
-from core.filer.load import copied_filer
+from core.filer.model import copied_filer, profile_names
 from core.filer.use import no_common_arbiter
 from core.services import embedded_services, from_afar
 from core.services.address import write_private
@@ -100,9 +100,7 @@ class System:
 
     def named_filer(self, filer: str, storage: Path) -> Place | str:
         """The emulated filer as an order names it; a file that the members do not see is copied into the run's storage root."""
-        if self.ours and filer == self.settings.filer:
-            return OWN
-        if not filer.startswith("/"):
+        if filer in profile_names():
             return filer
         copied = place_at(Path(filer), self.roots) or place_at(copied_filer(Path(filer), storage), self.roots)
         assert copied is not None  # the members see the storage root

@@ -64,7 +64,7 @@ SELECT kind, source, token FROM storage_root WHERE path = %(path)s;
 INSERT INTO outage (ended_at, seconds) VALUES (clock_timestamp(), %(seconds)s);
 
 -- name: run_databases
--- The databases of runs on this server, with their comments (core.services.run_databases).
+-- The databases of runs on this server, with their comments (sql.runs).
 SELECT datname AS name, coalesce(shobj_description(oid, 'pg_database'), '') AS comment
 FROM pg_database WHERE starts_with(datname, 'edbench_run_') ORDER BY datname;
 

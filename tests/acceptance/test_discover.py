@@ -45,7 +45,7 @@ def _discovered(bench: Bench, *options: str) -> str:
 )
 def test_a_job_finds_exactly_what_the_manifest_says(bench: Bench, options: tuple[str, ...]) -> None:
     """Every mode gives zero differences, the numbers of --json, and the job id as the last line; two passes with two
-    workers below. Three workers are forked from one process."""
+    workers below. Several workers are forked from one process."""
     _discovered(bench, *options)
 
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from monitoring.filer.wire import NfsMount, parse_mountstats
+from monitoring.wire import NfsMount, parse_mountstats
 
 # Names of the numbers of /proc/net/rpc/nfsd, in its order (RFC 1813; RFC 8881 by op number).
 _V3 = (

@@ -7,11 +7,11 @@ from importlib.util import find_spec
 from pkgutil import iter_modules
 from typing import Any
 
-import sql.faces
+import sql
 from sql.face import QUERIES, Query
 
 _MODULES = [
-    *(f"sql.faces.{module.name}" for module in iter_modules(sql.faces.__path__)),
+    *(f"sql.{module.name}" for module in iter_modules(sql.__path__)),
     *(["production.statements"] if find_spec("production") else []),  # an optional package
 ]
 FACES: dict[str, Any] = {

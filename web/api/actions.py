@@ -25,7 +25,7 @@ from controller.jobs.jobs import (
 from controller.jobs.run import crew_of
 from core.clock import Clock
 from core.errors import EdbenchError, UsageError
-from core.filer.load import profile_names
+from core.filer.model import profile_names
 from core.operations import NullRecorder
 from core.passwords import bank_of
 from core.records import JobState

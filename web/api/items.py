@@ -25,7 +25,7 @@ from readers.errors import ExceptionCode
 from readers.records import Kind, TextState
 from search.query import Pattern, sought
 from search.snippets import marks
-from sql.faces.browse import WholeItem
+from sql.browse import WholeItem
 from web.api.exceptions import CSV, csv_answer
 from web.api.models.common import CountByName, Filter, responses
 from web.api.models.items import (

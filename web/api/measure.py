@@ -12,7 +12,7 @@ from fastapi.responses import PlainTextResponse
 from controller.databases import newest_jobs
 from core.document import Document
 from core.errors import UsageError
-from core.filer.load import profile_names
+from core.filer.model import profile_names
 from core.records import JobState
 from web.api.actions import at_field
 from web.api.models.common import responses

@@ -9,7 +9,7 @@ from fastapi import APIRouter, Request, Response
 from controller.jobs.run import crew_of
 from core.errors import UsageError
 from core.extensions import installed_version
-from core.filer.load import profile_names
+from core.filer.model import profile_names
 from core.records import FsyncPolicy, Layout
 from core.settings import INDEX_ENGINES
 from web.api.models.common import responses

@@ -17,7 +17,7 @@ from pydantic.fields import FieldInfo
 
 from controller.jobs.orders import DiscoveryOrder
 from core.document import Document, bounds
-from core.options.tuning import TUNING
+from core.options import TUNING
 from core.records import FsyncPolicy, Layout
 from web.api import measure as api
 from web.api import system

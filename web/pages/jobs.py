@@ -11,6 +11,7 @@ from fastapi.responses import RedirectResponse
 
 from controller.databases import Jobs
 from controller.jobs.figures import ProductionFigures, production_lines, production_warnings
+from controller.jobs.results import BOUND_COLUMNS, bound_rows
 from core.job_types import types_of
 from core.records import JobState
 from web.api import jobs as api
@@ -68,6 +69,8 @@ def run(request: Request, context: Context, rows: Rows, jobs: Found) -> Response
         job=api.one_job(context, rows, jobs),
         production=production_lines(made) if made else [],
         warned=bool(made and production_warnings(made)),
+        bounds=bound_rows(jobs, context.settings),
+        bound_columns=BOUND_COLUMNS,
     )
 
 

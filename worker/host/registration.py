@@ -19,11 +19,11 @@ from core.filer.emulation import mostly_over
 from core.filer.use import no_common_arbiter
 from core.services.shared_storage import Identity, identify
 from core.settings import Settings
-from monitoring.filer.block import boot_id, short_boot_id
+from monitoring.block import boot_id, short_boot_id
 from monitoring.machine import client_memory, machine_memory, processors, usable_processors
-from monitoring.metrics.catalogue import WORDS
-from monitoring.metrics.tally import BUSY, SERVED, added, transactions_at
+from monitoring.metrics import WORDS
 from monitoring.observations import WORKER, Observation
+from monitoring.tally import BUSY, SERVED, added, transactions_at
 from sql import workers
 from sql.session import Database
 from worker.processes import RunQueueMeter, children_of, cpu_time, process_use

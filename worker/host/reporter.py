@@ -22,14 +22,13 @@ from typing import Any
 from core.errors import DatabaseFault, UsageError
 from core.records import JobOptions
 from core.settings import DatabaseAddress, Settings
+from monitoring.broker import FrameSender
 from monitoring.frames import CounterDelta, FrameMaker, merge_deltas
 from monitoring.host_samplers import HostSampler, HostSampling, host_samplers
 from monitoring.live import RegionReader
-from monitoring.metrics.catalogue import Reading, Readings
-from monitoring.metrics.endpoint import Endpoint
-from monitoring.metrics.worker import CallMetrics, ObservedMetrics, TallyMetrics
+from monitoring.metrics import Endpoint, Reading, Readings
 from monitoring.observations import Observation
-from monitoring.sender import FrameSender
+from monitoring.worker_metrics import CallMetrics, ObservedMetrics, TallyMetrics
 from sql import ledger, workers
 from sql.held import driver_errors
 from sql.jobs import get_job

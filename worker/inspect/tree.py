@@ -24,10 +24,10 @@ from itertools import chain
 from pathlib import Path
 from typing import Any, BinaryIO
 
+from core.dates import zone_named
 from core.errors import RunFailed, SourceFileError, UsageError
 from core.operations import NullRecorder
-from core.options.choices import DEFAULT_ZONE
-from core.options.dates import zone_named
+from core.options import DEFAULT_ZONE
 from core.records import JobOptions
 from core.storage.layer import EntryKind, Listing, Storage
 from readers import charset_guess

@@ -13,7 +13,7 @@ from core.clock import Clock
 from core.errors import DatabaseFault
 from core.moments import reached
 from core.records import ClaimedTask
-from sql import portions
+from sql import ledger
 from sql.findings import TaskResult
 from sql.session import Database
 
@@ -48,13 +48,13 @@ class Portions:
         more = self.any
         while more:
             # Where the answer was lost, it is asked again.
-            more = self._transact(lambda conn: portions.take_out(conn, self.claimed, self.written + 1)) is not False
+            more = self._transact(lambda conn: ledger.take_out(conn, self.claimed, self.written + 1)) is not False
             alive()
 
     def write(self, task_result: TaskResult) -> None:
         """Write one portion. Raises TaskLost, DatabaseFault."""
         reached("portion")
-        self._transact(lambda conn: portions.write(conn, self.claimed, self.written + 1, task_result))
+        self._transact(lambda conn: ledger.write_portion(conn, self.claimed, self.written + 1, task_result))
         reached("portioned")
 
     def _transact(self, work: Callable[[Connection], _T]) -> _T | None:
@@ -64,7 +64,7 @@ class Portions:
         while True:
             try:
                 with self.database.transaction() as conn:
-                    known = unsure and portions.is_written(conn, self.claimed, self.written + 1)
+                    known = unsure and ledger.portion_is_written(conn, self.claimed, self.written + 1)
                     result = None if known else work(conn)
                 self.written += 1
                 return result

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
+from core.dates import in_utc, is_date, zone_named
 from core.errors import SystemFault
-from core.options.dates import in_utc, is_date, zone_named
 from core.records import DEFAULT_ZONE, NewTask, Shard
 from readers.base import TEXT_STATE, Handler, Source, Text
 from readers.errors import DocumentError, ExceptionCode, FieldUnread, PagesWithoutText

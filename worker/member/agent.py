@@ -12,10 +12,10 @@ import dataclasses
 import logging
 import os
 import secrets
-import shutil
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
+from importlib import import_module
 from importlib.util import find_spec
 from multiprocessing.connection import Connection
 from pathlib import Path
@@ -35,7 +35,7 @@ from core.crew import (
     MEMBERS,
     OF_MEMBER,
     ORDERS,
-    OWN,
+    OWNER_MODULE,
     REPLAY_MODULE,
     Act,
     Answer,
@@ -60,17 +60,17 @@ from core.crew import Clients as ClientsOrder
 from core.crew import Replay as ReplayOrder
 from core.errors import EdbenchError, RunFailed, StorageFault, SystemFault, UsageError
 from core.extensions import installed_version
-from core.filer.load import profile_names
-from core.program.lines import LineProcess, heard
+from core.filer.model import profile_names
 from core.residency import drop_pages, regular_files
-from core.services.run_databases import RunMark, run_settings
+from core.services.process import LineProcess, heard
 from core.settings import Settings
 from monitoring.broker import connect
 from monitoring.control_groups import ControlGroups
-from monitoring.filer.wire import WireSampler
 from monitoring.machine import WorkerMeter, below, host, host_seconds, place, processors, usable_processors
-from monitoring.metrics.endpoint import NOWHERE
+from monitoring.metrics import NOWHERE
 from monitoring.observations import BlockIo, of_group, of_processes
+from monitoring.wire import WireSampler
+from sql.runs import RunMark, run_settings
 from worker.member.remount import Remounts
 from worker.supervisor import WorkerPlan
 
@@ -332,8 +332,6 @@ class Agent:
     def _filer(self, filer: Place | str) -> str:
         if isinstance(filer, Place):
             return str(resolved(filer, self._roots))
-        if filer == OWN:
-            return self._settings.filer
         if filer not in profile_names():
             raise UsageError(f"{filer!r} is no profile of an emulated filer")
         return filer
@@ -513,24 +511,15 @@ class Clients:
 
     def __init__(self, order: ClientsOrder, roots: Mapping[str, Path]) -> None:
         module = _module(CLIENTS_MODULE, "storage tests")
-        self._own: list[Path] = []  # in the memory of this host
+        self._own = contextlib.ExitStack()  # in the memory of this host
         self._processes: list[LineProcess] = []
-        paths = []
-        for each in order.places:
-            path = _written_to(each, roots)
-            if each.root == "null":
-                with contextlib.suppress(FileExistsError):  # another member of this host may make it at the same time
-                    path.mkdir(parents=True)
-                    self._own.append(path)
-            wait_for(path)
-            paths.append(str(path))
         numbers = range(order.first, order.first + order.step * order.count, order.step)
         parts = min(order.count, processors())
-        spec = {
-            "roots": paths, "s3": None, "seed": order.seed, "fsync": order.fsync, "io_bytes": order.io_bytes,
-            "part_bytes": 0, "emulated": False,
-        }  # fmt: skip
         try:
+            spec = {
+                "roots": [str(self._place(each, roots)) for each in order.places], "s3": None, "seed": order.seed,
+                "fsync": order.fsync, "io_bytes": order.io_bytes, "part_bytes": 0, "emulated": False,
+            }  # fmt: skip
             for part in range(parts):
                 self._processes.append(LineProcess(module, "clients"))
                 self._processes[-1].tell(spec | {"clients": tuple(numbers[part::parts])})
@@ -539,6 +528,14 @@ class Clients:
             self.end()
             raise
         self.of_each = [len(numbers[part::parts]) for part in range(parts)]
+
+    def _place(self, each: Place, roots: Mapping[str, Path]) -> Path:
+        path = _written_to(each, roots)
+        if each.root == "null":  # clients read only what they wrote: each member has null storage of its own
+            owner = import_module(OWNER_MODULE)
+            path = self._own.enter_context(owner.place_of_own(roots["null"], "edbench-clients"))
+        wait_for(path)
+        return path
 
     def act(self, order: Act) -> dict[str, Any]:
         """Returns when all have done it. Raises UsageError, SystemFault."""
@@ -559,8 +556,7 @@ class Clients:
         """By force; what they wrote in the memory of this host goes."""
         for process in self._processes:
             process.end()
-        for path in self._own:
-            shutil.rmtree(path, ignore_errors=True)
+        self._own.close()
 
 
 _Clients = TypeVar("_Clients", Clients, Replay)

@@ -23,8 +23,8 @@ from core.records import PHASES, Job, Phase
 from core.settings import Settings
 from core.storage.files import Station
 from core.storage.layer import Storage
-from monitoring.filer.block import boot_id
-from monitoring.metrics.tally import CallCounters, own_tally
+from monitoring.block import boot_id
+from monitoring.tally import CallCounters, own_tally
 from readers.parsers import ParserSet
 from readers.passwords import NO_PASSWORDS, Passwords
 from sql import ledger

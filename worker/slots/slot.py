@@ -15,10 +15,10 @@ from pathlib import Path
 from types import FrameType
 
 from core.celery_app import goes_round, own_first, queues_of
+from core.dates import zone_named
 from core.errors import DatabaseFault
 from core.filer.emulation import emulated_filer
-from core.options.choices import DEFAULT_ZONE
-from core.options.dates import zone_named
+from core.options import DEFAULT_ZONE
 from core.settings import Settings
 from core.storage.layer import Storage
 from monitoring.live import LiveRecorder
@@ -67,7 +67,7 @@ def preload(settings: Settings) -> None:
     """Import what every slot needs, so that slots share its memory and a new one is up in milliseconds; and keep the
     garbage collector away from pages that they share. Where there are sandboxes, the fork server loads the parsers."""
     load_engine(settings.index_engine)
-    app.preload()
+    app.preload(settings.broker)
     zone_named(DEFAULT_ZONE)  # what knows zones comes when the first is asked for
     if not settings.box:
         own_set()

@@ -1,4 +1,4 @@
-"""Messages: properties, recipients, attachments, messages inside them ([MS-PST] 2.4.5, 2.4.6)."""
+"""Messages: properties by their tags, recipients, attachments, messages inside them ([MS-PST] 2.4.5, 2.4.6, [MS-OXPROPS])."""
 
 from __future__ import annotations
 
@@ -9,10 +9,108 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
-from dataset_gen.formats.pst import tags
-from dataset_gen.formats.pst.heap import Blocks, Nested, Properties, Stored, SubNode, Value, write_properties
-from dataset_gen.formats.pst.table import ATTACHMENTS, RECIPIENTS, TableContext
+from dataset_gen.formats.pst.heap import (
+    ATTACHMENTS,
+    RECIPIENTS,
+    Blocks,
+    Nested,
+    Properties,
+    Stored,
+    SubNode,
+    TableContext,
+    Value,
+    write_properties,
+)
 from readers.mail_form import Address, MailAttachment, MailForm
+
+# The store
+RECORD_KEY = 0x0FF90102
+REPLICA_VERSIONS = 0x0E340102
+REPLICA_FLAGS = 0x0E380003
+DISPLAY_NAME = 0x3001001F
+VALID_FOLDERS = 0x35DF0003
+IPM_SUBTREE = 0x35E00102
+WASTEBASKET = 0x35E30102
+FINDER = 0x35E70102
+NO_RESTRICTIONS = 0x6633000B
+PASSWORD = 0x67FF0003
+
+# Folders
+CONTENT_COUNT = 0x36020003
+UNREAD_COUNT = 0x36030003
+SUBFOLDERS = 0x360A000B
+CONTAINER_CLASS = 0x3613001F
+HIDDEN_COUNT = 0x66350003
+HIDDEN_UNREAD = 0x66360003
+SEARCH_FLAGS = 0x660B0003
+
+# Messages
+IMPORTANCE = 0x00170003
+MESSAGE_CLASS = 0x001A001F
+PRIORITY = 0x00260003
+SENSITIVITY = 0x00360003
+SUBJECT = 0x0037001F
+SUBMIT_TIME = 0x00390040
+SENT_KEY = 0x003B0102
+SENT_ENTRY = 0x00410102
+SENT_NAME = 0x0042001F
+SENT_TYPE = 0x0064001F
+SENT_ADDRESS = 0x0065001F
+TOPIC = 0x0070001F
+CONVERSATION = 0x00710102
+HEADERS = 0x007D001F
+SENDER_ENTRY = 0x0C190102
+SENDER_NAME = 0x0C1A001F
+SENDER_KEY = 0x0C1D0102
+SENDER_TYPE = 0x0C1E001F
+SENDER_ADDRESS = 0x0C1F001F
+DISPLAY_BCC = 0x0E02001F
+DISPLAY_CC = 0x0E03001F
+DISPLAY_TO = 0x0E04001F
+DELIVERY_TIME = 0x0E060040
+MESSAGE_FLAGS = 0x0E070003
+MESSAGE_SIZE = 0x0E080003
+MESSAGE_STATUS = 0x0E170003
+BODY = 0x1000001F
+HTML = 0x10130102
+NATIVE_BODY = 0x10160003
+MESSAGE_ID = 0x1035001F
+REFERENCES = 0x1039001F
+IN_REPLY_TO = 0x1042001F
+CREATED = 0x30070040
+MODIFIED = 0x30080040
+SEARCH_KEY = 0x300B0102
+CODEPAGE = 0x3FDE0003
+LOCALE = 0x3FF10003
+SENDER_SMTP = 0x5D01001F
+SENT_SMTP = 0x5D02001F
+
+# Recipients
+RECIPIENT_TYPE = 0x0C150003
+RESPONSIBLE = 0x0E0F000B
+OBJECT_TYPE = 0x0FFE0003
+ENTRY_ID = 0x0FFF0102
+ADDRESS_TYPE = 0x3002001F
+ADDRESS = 0x3003001F
+DISPLAY_TYPE = 0x39000003
+PLAIN_NAME = 0x39FF001F
+RICH = 0x3A40000B
+
+# Attachments
+ATTACH_SIZE = 0x0E200003
+ATTACH_NUMBER = 0x0E210003
+ATTACH_DATA = 0x37010102
+ATTACH_OBJECT = 0x3701000D
+ATTACH_EXTENSION = 0x3703001F
+ATTACH_SHORT = 0x3704001F
+ATTACH_METHOD = 0x37050003
+ATTACH_LONG = 0x3707001F
+RENDERING = 0x370B0003
+ATTACH_MIME = 0x370E001F
+CONTENT_ID = 0x3712001F
+ATTACH_FLAGS = 0x37140003
+HIDDEN = 0x7FFE000B
+
 
 ATTACHMENT_TABLE = 0x671  # its number inside a message, and of its template in the store
 _FIRST, _STEP = 0x401 << 5 | 5, 1 << 5
@@ -51,16 +149,16 @@ def attach(
         nid = _FIRST + number * _STEP
         values, inside, size = _content(blocks, one, message)
         values |= {
-            tags.ATTACH_SIZE: min(size, 0x7FFF_FFFF),
-            tags.ATTACH_NUMBER: number,
-            tags.RENDERING: _NOT_IN_TEXT,
-            tags.ATTACH_FLAGS: _SHOWN_IN_HTML if one.content_id else 0,
-            tags.HIDDEN: bool(one.content_id),
-            tags.CREATED: modified,
-            tags.MODIFIED: modified,
+            ATTACH_SIZE: min(size, 0x7FFF_FFFF),
+            ATTACH_NUMBER: number,
+            RENDERING: _NOT_IN_TEXT,
+            ATTACH_FLAGS: _SHOWN_IN_HTML if one.content_id else 0,
+            HIDDEN: bool(one.content_id),
+            CREATED: modified,
+            MODIFIED: modified,
         }
         if one.content_id:
-            values[tags.CONTENT_ID] = one.content_id
+            values[CONTENT_ID] = one.content_id
         nodes.append(SubNode(nid, *write_properties(blocks, values, inside)))
         table.row(nid, values)
         total += size
@@ -77,10 +175,10 @@ def _content(
         inner = message(blocks, one.message)
         subject = one.message.subject
         values: dict[int, Value] = {
-            tags.ATTACH_METHOD: _EMBEDDED,
-            tags.ATTACH_OBJECT: Nested(_MESSAGE, min(inner.size, 0x7FFF_FFFF)),
-            tags.DISPLAY_NAME: subject,
-            tags.ATTACH_SHORT: subject,
+            ATTACH_METHOD: _EMBEDDED,
+            ATTACH_OBJECT: Nested(_MESSAGE, min(inner.size, 0x7FFF_FFFF)),
+            DISPLAY_NAME: subject,
+            ATTACH_SHORT: subject,
         }
         return values, [SubNode(_MESSAGE, inner.data, inner.sub)], inner.size
     stored: bytes | Stored
@@ -91,11 +189,11 @@ def _content(
         stored = one.data or b""
         size = len(stored)
     stem, dot, extension = one.name.rpartition(".")
-    values = {tags.ATTACH_METHOD: _BY_VALUE, tags.ATTACH_DATA: stored, tags.ATTACH_MIME: one.media_type}
+    values = {ATTACH_METHOD: _BY_VALUE, ATTACH_DATA: stored, ATTACH_MIME: one.media_type}
     if one.name:
-        values |= {tags.ATTACH_LONG: one.name, tags.DISPLAY_NAME: one.name, tags.ATTACH_SHORT: _short(one.name)}
+        values |= {ATTACH_LONG: one.name, DISPLAY_NAME: one.name, ATTACH_SHORT: _short(one.name)}
     if dot and stem:
-        values[tags.ATTACH_EXTENSION] = dot + extension
+        values[ATTACH_EXTENSION] = dot + extension
     return values, [], size
 
 
@@ -134,20 +232,20 @@ def search_key(person: Address) -> bytes:
 def sender(person: Address) -> dict[int, Value]:
     """Who sent it and on whose behalf: the same."""
     name = shown_name(person)
-    out: dict[int, Value] = {tags.SENDER_NAME: name, tags.SENT_NAME: name}
+    out: dict[int, Value] = {SENDER_NAME: name, SENT_NAME: name}
     if person[1]:
         entry, key = entry_id(person), search_key(person)
         out |= {
-            tags.SENDER_TYPE: "SMTP",
-            tags.SENDER_ADDRESS: person[1],
-            tags.SENDER_SMTP: person[1],
-            tags.SENDER_ENTRY: entry,
-            tags.SENDER_KEY: key,
-            tags.SENT_TYPE: "SMTP",
-            tags.SENT_ADDRESS: person[1],
-            tags.SENT_SMTP: person[1],
-            tags.SENT_ENTRY: entry,
-            tags.SENT_KEY: key,
+            SENDER_TYPE: "SMTP",
+            SENDER_ADDRESS: person[1],
+            SENDER_SMTP: person[1],
+            SENDER_ENTRY: entry,
+            SENDER_KEY: key,
+            SENT_TYPE: "SMTP",
+            SENT_ADDRESS: person[1],
+            SENT_SMTP: person[1],
+            SENT_ENTRY: entry,
+            SENT_KEY: key,
         }
     return out
 
@@ -158,22 +256,22 @@ def write_recipients(blocks: Blocks, people: Iterable[tuple[int, Address]]) -> t
     for number, (kind, person) in enumerate(people):
         name = shown_name(person)
         row: dict[int, Value] = {
-            tags.RECIPIENT_TYPE: kind,
-            tags.RESPONSIBLE: True,
-            tags.OBJECT_TYPE: _MAIL_USER,
-            tags.DISPLAY_NAME: name,
-            tags.PLAIN_NAME: name,
-            tags.DISPLAY_TYPE: 0,
-            tags.RICH: False,
+            RECIPIENT_TYPE: kind,
+            RESPONSIBLE: True,
+            OBJECT_TYPE: _MAIL_USER,
+            DISPLAY_NAME: name,
+            PLAIN_NAME: name,
+            DISPLAY_TYPE: 0,
+            RICH: False,
         }
         if person[1]:
             entry = entry_id(person)
             row |= {
-                tags.ADDRESS_TYPE: "SMTP",
-                tags.ADDRESS: person[1],
-                tags.ENTRY_ID: entry,
-                tags.RECORD_KEY: entry,
-                tags.SEARCH_KEY: search_key(person),
+                ADDRESS_TYPE: "SMTP",
+                ADDRESS: person[1],
+                ENTRY_ID: entry,
+                RECORD_KEY: entry,
+                SEARCH_KEY: search_key(person),
             }
         table.row(number, row)
     return table.finish()
@@ -232,7 +330,7 @@ def write_message(
     shown = _shown(form, extras, modified, has_attachments=bool(attached.nodes))
     values = {**shown, **_more(form, extras)}
     size = attached.size + sum([len(v) for v in values.values() if isinstance(v, str | bytes)])
-    shown[tags.MESSAGE_SIZE] = values[tags.MESSAGE_SIZE] = min(size, 0x7FFF_FFFF)
+    shown[MESSAGE_SIZE] = values[MESSAGE_SIZE] = min(size, 0x7FFF_FFFF)
     values |= extras.properties
     data, sub = write_properties(blocks, values, nodes)
     return Written(
@@ -244,22 +342,22 @@ def _shown(form: MailForm, extras: Extras, modified: int, *, has_attachments: bo
     """The properties that a table of contents has too."""
     subject, topic = _subject(form.subject)
     out: dict[int, Value] = {
-        tags.IMPORTANCE: extras.importance,
-        tags.MESSAGE_CLASS: extras.message_class,
-        tags.SENSITIVITY: 0,
-        tags.SUBJECT: subject,
-        tags.TOPIC: topic,
-        tags.CONVERSATION: _conversation(form, modified),
-        tags.DISPLAY_TO: "; ".join(map(shown_name, form.to)),
-        tags.DISPLAY_CC: "; ".join(map(shown_name, form.cc)),
-        tags.MESSAGE_FLAGS: (_READ if extras.read else 0) | (_WITH_ATTACHMENTS if has_attachments else 0),
-        tags.MESSAGE_STATUS: 0,
-        tags.MODIFIED: modified,
+        IMPORTANCE: extras.importance,
+        MESSAGE_CLASS: extras.message_class,
+        SENSITIVITY: 0,
+        SUBJECT: subject,
+        TOPIC: topic,
+        CONVERSATION: _conversation(form, modified),
+        DISPLAY_TO: "; ".join(map(shown_name, form.to)),
+        DISPLAY_CC: "; ".join(map(shown_name, form.cc)),
+        MESSAGE_FLAGS: (_READ if extras.read else 0) | (_WITH_ATTACHMENTS if has_attachments else 0),
+        MESSAGE_STATUS: 0,
+        MODIFIED: modified,
     }
     if form.sent is not None:
-        out[tags.SUBMIT_TIME] = out[tags.DELIVERY_TIME] = modified
+        out[SUBMIT_TIME] = out[DELIVERY_TIME] = modified
     if form.sender is not None:
-        out[tags.SENT_NAME] = shown_name(form.sender)
+        out[SENT_NAME] = shown_name(form.sender)
     return out
 
 
@@ -268,29 +366,29 @@ def _more(form: MailForm, extras: Extras) -> dict[int, Value]:
     modified = UNDATED if form.sent is None else file_time(form.sent)
     key = f"{form.message_id}\0{form.subject}\0{form.sent}".encode("utf-8", "replace")
     out: dict[int, Value] = {
-        tags.PRIORITY: extras.importance - 1,
-        tags.DISPLAY_BCC: "; ".join(map(shown_name, form.bcc)),
-        tags.CREATED: modified,
-        tags.SEARCH_KEY: hashlib.sha256(key).digest()[:16],
-        tags.CODEPAGE: _UTF8,
-        tags.LOCALE: _ENGLISH,
+        PRIORITY: extras.importance - 1,
+        DISPLAY_BCC: "; ".join(map(shown_name, form.bcc)),
+        CREATED: modified,
+        SEARCH_KEY: hashlib.sha256(key).digest()[:16],
+        CODEPAGE: _UTF8,
+        LOCALE: _ENGLISH,
     }
     if form.sender is not None:
         out |= sender(form.sender)
     if form.message_id:
-        out[tags.MESSAGE_ID] = f"<{form.message_id}>"
+        out[MESSAGE_ID] = f"<{form.message_id}>"
     if form.in_reply_to:
-        out[tags.IN_REPLY_TO] = f"<{form.in_reply_to}>"
+        out[IN_REPLY_TO] = f"<{form.in_reply_to}>"
     if form.references:
-        out[tags.REFERENCES] = " ".join(f"<{reference}>" for reference in form.references)
+        out[REFERENCES] = " ".join(f"<{reference}>" for reference in form.references)
     if extras.headers is not None:
-        out[tags.HEADERS] = extras.headers.replace("\n", "\r\n")
+        out[HEADERS] = extras.headers.replace("\n", "\r\n")
     if form.plain is not None:
-        out[tags.BODY] = form.plain.replace("\n", "\r\n")
-        out[tags.NATIVE_BODY] = _PLAIN
+        out[BODY] = form.plain.replace("\n", "\r\n")
+        out[NATIVE_BODY] = _PLAIN
     if form.html is not None:
-        out[tags.HTML] = form.html.replace("\n", "\r\n").encode("utf-8", "replace")
-        out[tags.NATIVE_BODY] = _HTML
+        out[HTML] = form.html.replace("\n", "\r\n").encode("utf-8", "replace")
+        out[NATIVE_BODY] = _HTML
     return out
 
 

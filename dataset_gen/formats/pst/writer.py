@@ -6,20 +6,25 @@ import struct
 from collections.abc import Iterable, Iterator, Sequence
 from typing import IO
 
-from dataset_gen.formats.pst import tags
-from dataset_gen.formats.pst.heap import Blocks, Crypt, Properties, SubNode, Value, write_properties
-from dataset_gen.formats.pst.message import ATTACHMENT_TABLE, RECIPIENT_TABLE, Attached, Extras, write_message
-from dataset_gen.formats.pst.space import BBT, DLIST, NBT, Space, checksum, page, write_tree
-from dataset_gen.formats.pst.table import (
+from dataset_gen.formats.pst import message
+from dataset_gen.formats.pst.heap import (
     ASSOCIATED,
     ATTACHMENTS,
     CONTENTS,
     HIERARCHY,
     RECIPIENTS,
     SEARCH,
+    Blocks,
     Columns,
+    Crypt,
+    Properties,
+    SubNode,
     TableContext,
+    Value,
+    write_properties,
 )
+from dataset_gen.formats.pst.message import ATTACHMENT_TABLE, RECIPIENT_TABLE, Attached, Extras, write_message
+from dataset_gen.formats.pst.space import BBT, DLIST, NBT, Space, checksum, page, write_tree
 from readers.mail_form import MailAttachment, MailForm
 
 FOLDER, SEARCH_FOLDER, MESSAGE = 0x02, 0x03, 0x04  # types of nodes: the lower five bits of their numbers
@@ -89,18 +94,18 @@ class Folder:
         for folder in sorted(self.folders.values(), key=lambda f: f.nid):
             below.row(folder.nid, folder.finish(nodes))
         values: dict[int, Value] = {
-            tags.DISPLAY_NAME: self.name,
-            tags.CONTENT_COUNT: self.contents.count if self.contents else 0,
-            tags.UNREAD_COUNT: self.unread,
-            tags.SUBFOLDERS: bool(self.folders),
+            message.DISPLAY_NAME: self.name,
+            message.CONTENT_COUNT: self.contents.count if self.contents else 0,
+            message.UNREAD_COUNT: self.unread,
+            message.SUBFOLDERS: bool(self.folders),
         }
         if self.container_class is not None:
-            values[tags.CONTAINER_CLASS] = self.container_class
+            values[message.CONTAINER_CLASS] = self.container_class
         nodes.properties(self.nid, values, self.parent)
         kinds = (_HIERARCHY, below), (_CONTENTS, self.contents), (_ASSOCIATED, None)
         for kind, table in kinds:
             nodes.table(self.nid & ~0x1F | kind, _TEMPLATE_OF[kind], table)
-        return values | {tags.HIDDEN_COUNT: 0, tags.HIDDEN_UNREAD: 0}
+        return values | {message.HIDDEN_COUNT: 0, message.HIDDEN_UNREAD: 0}
 
 
 class SearchFolder(Folder):
@@ -109,15 +114,15 @@ class SearchFolder(Folder):
     def finish(self, nodes: Nodes) -> dict[int, Value]:
         """Write it with the nodes that belong to it."""
         values: dict[int, Value] = {
-            tags.DISPLAY_NAME: self.name,
-            tags.CONTENT_COUNT: 0,
-            tags.UNREAD_COUNT: 0,
-            tags.SUBFOLDERS: False,
+            message.DISPLAY_NAME: self.name,
+            message.CONTENT_COUNT: 0,
+            message.UNREAD_COUNT: 0,
+            message.SUBFOLDERS: False,
         }
         nodes.properties(self.nid, values, self.parent)
         base = self.nid & ~0x1F
         nodes.add(base | 0x06, 0)  # queue of updates
-        nodes.properties(base | 0x07, {tags.SEARCH_FLAGS: 0})  # criteria: none
+        nodes.properties(base | 0x07, {message.SEARCH_FLAGS: 0})  # criteria: none
         nodes.table(base | 0x10, 0x610, None)
         return values
 
@@ -354,14 +359,14 @@ class PstWriter:
     def _store(self) -> dict[int, Value]:
         """The properties of the store (2.4.3)."""
         out: dict[int, Value] = {
-            tags.RECORD_KEY: self._key,
-            tags.REPLICA_VERSIONS: b"\1\0\0\0" + self._key + b"\1\0\0\0",
-            tags.REPLICA_FLAGS: 0,
-            tags.DISPLAY_NAME: self._display_name,
-            tags.VALID_FOLDERS: _VALID_FOLDERS,
-            tags.NO_RESTRICTIONS: True,
-            tags.PASSWORD: checksum(self._password.encode("cp1252", "replace")) if self._password else 0,
+            message.RECORD_KEY: self._key,
+            message.REPLICA_VERSIONS: b"\1\0\0\0" + self._key + b"\1\0\0\0",
+            message.REPLICA_FLAGS: 0,
+            message.DISPLAY_NAME: self._display_name,
+            message.VALID_FOLDERS: _VALID_FOLDERS,
+            message.NO_RESTRICTIONS: True,
+            message.PASSWORD: checksum(self._password.encode("cp1252", "replace")) if self._password else 0,
         }
-        for tag, nid in ((tags.IPM_SUBTREE, _IPM), (tags.WASTEBASKET, _DELETED), (tags.FINDER, _FINDER)):
+        for tag, nid in ((message.IPM_SUBTREE, _IPM), (message.WASTEBASKET, _DELETED), (message.FINDER, _FINDER)):
             out[tag] = bytes(4) + self._key + nid.to_bytes(4, "little")
         return out

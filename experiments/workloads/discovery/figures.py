@@ -38,8 +38,8 @@ from experiments.workloads.discovery.result import (
 )
 from experiments.workloads.discovery.sampler import Samples
 from monitoring.aggregate import CallSum, sums_of, totals_by_op
-from sql.faces.runs import CallSecond as CallRow
-from sql.faces.runs import PhaseSpan
+from sql.runs import CallSecond as CallRow
+from sql.runs import PhaseSpan
 
 _CALLS = "call_seconds"
 # Of a group: what does not follow from its jobs.

@@ -27,7 +27,7 @@ from core.names import display_name
 from core.operations import NullRecorder
 from core.storage.layer import Storage
 from monitoring.machine import free_memory
-from sql.faces.runs import RUNS
+from sql.runs import RUNS
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,8 +12,8 @@ from typing import Any
 from controller.databases import JobHandle
 from experiments.conditions import Drop
 from experiments.workloads.discovery.sampler import Samples
-from sql.faces.figures import FIGURES
-from sql.faces.runs import RUNS
+from sql.figures import FIGURES
+from sql.runs import RUNS
 
 MOST_FILES = 100  # heaviest loose files that are kept
 # Every statement whose rows are kept of a job.

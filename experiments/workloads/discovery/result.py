@@ -177,7 +177,7 @@ def in_calls(run: Run) -> float | None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Point(schema.Point):
-    """All repeats of one (workers, slots, databases)."""
+    """All repeats of one (workers, slots, databases, setting)."""
 
     at: PointSpec
     repeats: tuple[Run, ...]
@@ -196,6 +196,11 @@ class Point(schema.Point):
     def slots(self) -> int:
         """Of each worker."""
         return self.at.slots
+
+    @property
+    def setting(self) -> str:
+        """What it sets; empty: as in the whole experiment."""
+        return self.at.setting or ""
 
     @property
     def elapsed_s(self) -> Estimate:

@@ -20,8 +20,8 @@ from core.records import JobState
 from core.services.address import Addresses
 from experiments.workloads.discovery.result import SERVERS
 from monitoring.machine import below, command_line
-from sql.faces.runs import RUNS
 from sql.jobs import get_job, request_resume
+from sql.runs import RUNS
 from sql.session import Database
 from worker.processes import process_use
 

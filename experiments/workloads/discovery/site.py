@@ -26,9 +26,9 @@ from experiments.workloads.discovery.observed import OfHosts
 from experiments.workloads.discovery.result import PointSpec
 from experiments.workloads.discovery.sampler import ServingMeter
 from experiments.workloads.discovery.setting import parse_setting
-from monitoring.filer.block import boot_id
+from monitoring.block import boot_id
 from monitoring.machine import host_seconds
-from sql.faces.runs import RUNS
+from sql.runs import RUNS
 from sql.session import Database
 
 

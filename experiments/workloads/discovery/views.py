@@ -16,17 +16,20 @@ KEYS: tuple[Column[Any], ...] = (  # of rows that begin with a point and a run, 
     Column("workers", None, lambda row: row[0].workers),
     Column("slots", None, lambda row: row[0].slots),
     Column("databases", None, lambda row: row[0].databases),
+    Column("setting", None, lambda row: row[0].setting),
     Column("repeat", None, lambda row: row[1].repeat),
 )
 
 
 def point_name(point: Point, points: Sequence[Point]) -> str:
-    """A point by its workers, and by slots and databases where these differ among the points."""
+    """A point by its workers, and by slots, databases and settings where these differ among the points."""
     name = words.many(point.workers, "worker")
     if len({other.slots for other in points}) > 1:
         name += f" × {words.many(point.slots, 'slot')}"
     if len({other.databases for other in points}) > 1:
         name += f", {words.many(point.databases, 'database')}"
+    if len({other.setting for other in points}) > 1:
+        name += f", {point.setting}"
     return name
 
 

@@ -15,7 +15,7 @@ from controller.labels.rules import filer_cache
 from core.crew import roots_of
 from core.errors import RunFailed, StorageFault
 from core.filer import FilerModel, load_filer
-from core.options.choices import DEFAULT_ZONE
+from core.options import DEFAULT_ZONE
 from core.records import JobOptions
 from core.settings import Settings
 from experiments import conditions as said

@@ -27,7 +27,7 @@ from production.statements import PRODUCTION, Called
 from readers.records import NO_FIELDS
 from search.language import TAG
 from search.query import All, Asked, Node, excluded_by
-from sql.faces.figures import FIGURES
+from sql.figures import FIGURES
 from sql.jobs import get_job
 from sql.session import Database
 

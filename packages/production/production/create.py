@@ -46,7 +46,7 @@ from production.rows import NumberedItem, add_production_items, given_twice, num
 from production.statements import PRODUCTION, Chosen
 from sql import bulk
 from sql import jobs as ledger_jobs
-from sql.faces.review import REVIEW
+from sql.review import REVIEW
 from sql.session import Database
 
 _ROWS_AT_ONCE = 10_000

@@ -19,7 +19,7 @@ from PIL import Image, ImageDraw
 
 from core.errors import SourceFileError, StorageFault
 from core.names import display_name
-from core.options.choices import OcrChoice
+from core.options import OcrChoice
 from core.places import rendered_location
 from core.records import JobOptions, Limits
 from production.options import DPI, IMAGE_FORMAT, ProductionChoice

@@ -16,7 +16,7 @@ import pytest
 
 from benchmarks.charsets import samples
 from core.records import Limits
-from dataset_gen.languages.texts import texts
+from dataset_gen.languages import texts
 from readers import charset, charset_models
 from readers.base import MemorySource, Text
 from readers.charset import CHUNK, CharsetSource, Decoder, code_page, decode
@@ -315,7 +315,7 @@ def test_everything_is_loaded_before_a_box_is_locked() -> None:
 _AFTER_PRELOAD = """
 import sys
 from benchmarks.charsets import samples
-from dataset_gen.languages.texts import texts
+from dataset_gen.languages import texts
 from worker.box.main import load_everything
 from readers.charset import decode
 load_everything(())

@@ -21,7 +21,6 @@ from PIL import Image
 from reportlab.pdfgen import canvas
 
 from core.records import Limits
-from core.zstandard import zstd
 from readers.base import Handler, MemorySource
 from readers.documents.pdf import handler as pdf
 from readers.documents.rtf import handler as rtf
@@ -36,6 +35,7 @@ from readers.registry import handler_for
 from readers.tables import csv
 from readers.text import plain as text
 from readers.text.html import handler as html
+from traces.blocks import zstd
 
 LIMITS = Limits(expansion_floor=1_000_000, parse_bytes=2_000_000)
 OWN = (

@@ -17,7 +17,7 @@ import pytest
 from encrypted import OFFICE_PASSWORD, agile, archive, odt, old_office, pdf
 
 from core.records import Limits
-from dataset_gen.formats.office import encrypted as encrypted_office
+from dataset_gen.formats import encrypted as encrypted_office
 from dataset_gen.made import Made, Order
 from dataset_gen.profile import load_profile
 from dataset_gen.rng import Dice, derive

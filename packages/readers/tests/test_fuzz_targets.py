@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import importlib.util
 from pathlib import Path
 from types import ModuleType
@@ -26,9 +25,9 @@ def runner(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
     return module
 
 
-@pytest.mark.parametrize("name", ["pst", "rar", "sevenz"])
+@pytest.mark.parametrize("name", ["pst", "rar", "sevenz", "xls_old"])
 def test_mail_stores_and_archives_are_among_the_targets(runner: ModuleType, name: str) -> None:
-    target = importlib.import_module(runner.targets()[name])
+    target = runner.load(name)
     assert target.SEEDS
     try:
         target.read(min(target.SEEDS, key=len))

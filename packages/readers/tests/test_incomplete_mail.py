@@ -12,11 +12,11 @@ import pytest
 from unpacking import unpack
 
 from core.records import Limits
-from dataset_gen.formats.outlook import msg, tnef
-from dataset_gen.formats.outlook.mapi_mail import RTF_COMPRESSED, Details, compress, message_of
+from dataset_gen.formats import msg, tnef
+from dataset_gen.formats.mapi_mail import RTF_COMPRESSED, Details, compress, message_of
 from dataset_gen.formats.pst.message import Extras
 from dataset_gen.formats.pst.writer import PstWriter
-from dataset_gen.languages.texts import fitting, own_texts
+from dataset_gen.languages import fitting, own_texts
 from readers import cfb
 from readers.base import MemorySource
 from readers.charset import decode
@@ -112,10 +112,10 @@ INCOMPLETE = [
     ("cut.eml", _cut("text/plain", "The first half of the statem"), "truncated"),
     ("cut.mht", _page(b"1.0\r\nContent-Type: text/html\r\n\r\n<p>The first half"), "truncated"),
     ("winmail.dat", tnef.write(message_of(NONE, _rtf(_plain_rtf(300)))), "truncated"),
-    ("cut.msg", msg.write(message_of(NONE, _rtf(PACKED[:-60]))), "truncated"),
-    ("group.msg", msg.write(message_of(NONE, _rtf(compress(RTF[:-1])))), "truncated"),
-    ("page.msg", msg.write(message_of(NONE, _rtf(compress(b"{\\rtf1\\ansi\\ansicpg9999 \\'cf\\'f0}")))), "unsupported"),
-    ("kind.msg", msg.write(message_of(MailForm(plain="see"), _rtf(_kind(PACKED)))), "corrupt"),
+    ("cut.msg", msg.write_item(message_of(NONE, _rtf(PACKED[:-60]))), "truncated"),
+    ("group.msg", msg.write_item(message_of(NONE, _rtf(compress(RTF[:-1])))), "truncated"),
+    ("page.msg", msg.write_item(message_of(NONE, _rtf(compress(b"{\\rtf1\\ansi\\ansicpg9999 \\'cf\\'f0}")))), "unsupported"),
+    ("kind.msg", msg.write_item(message_of(MailForm(plain="see"), _rtf(_kind(PACKED)))), "corrupt"),
 ]  # fmt: skip
 
 
@@ -129,7 +129,7 @@ def test_a_text_that_is_not_all_there_is_partial(name: str, data: bytes, code: s
 
 @pytest.mark.parametrize("rtf", [_kind(PACKED), PACKED[:10]])
 def test_a_body_of_which_nothing_can_be_read_has_failed(rtf: bytes) -> None:
-    for write in (msg.write, tnef.write):
+    for write in (msg.write_item, tnef.write):
         (one,) = told("winmail.dat", write(message_of(NONE, _rtf(rtf))))
         assert (one.state, one.codes, one.text.strip()) == (TextState.FAILED, ["corrupt"], "")
     one = told("a.pst", _pst(NONE, rtf))[1]
@@ -144,7 +144,7 @@ def test_messages_of_a_store_and_in_messages_say_it_too() -> None:
     inner = message_of(NONE, _rtf(_plain_rtf(300)))
     outer = message_of(MailForm(plain="see", attachments=(MailAttachment(name="", message=NONE),)))
     outer.attachments[0].message = inner
-    for name, data in (("a.msg", msg.write(outer)), ("winmail.dat", tnef.write(outer))):
+    for name, data in (("a.msg", msg.write_item(outer)), ("winmail.dat", tnef.write(outer))):
         around, inside = told(name, data)
         assert (around.state, around.codes) == (TextState.OK, [])
         assert (inside.state, inside.codes) == (TextState.PARTIAL, ["truncated"])
@@ -154,9 +154,9 @@ WHOLE = [
     ("body.eml", _base64_mail(LINES, LINES[0])),
     ("footer.eml", _base64_mail(LINES, b"") + b"\r\n-- \r\nyour mailing list\r\n"),
     ("closed.eml", _cut("text/plain", "All of the statement.\r\n--X--\r\n")),
-    ("a.msg", msg.write(message_of(NONE, _rtf(PACKED)))),
-    ("plain.msg", msg.write(message_of(NONE, _rtf(_plain_rtf(len(RTF)))))),
-    ("nul.msg", msg.write(message_of(NONE, _rtf(compress(RTF + b"\r\n\0"))))),
+    ("a.msg", msg.write_item(message_of(NONE, _rtf(PACKED)))),
+    ("plain.msg", msg.write_item(message_of(NONE, _rtf(_plain_rtf(len(RTF)))))),
+    ("nul.msg", msg.write_item(message_of(NONE, _rtf(compress(RTF + b"\r\n\0"))))),
     ("winmail.dat", tnef.write(message_of(NONE, _rtf(PACKED)))),
 ]
 

@@ -287,7 +287,7 @@ def replay(
 
 def filers_of(text: str | None, settings: Settings) -> tuple[str, ...]:
     """Each filer once, in the order asked for; raises UsageError."""
-    from core.filer.load import load_filer
+    from core.filer.model import load_filer
 
     if text is None:
         return (settings.filer,)

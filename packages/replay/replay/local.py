@@ -1,6 +1,6 @@
 """Clients of a replay on this host: forked processes that prepare their files, start together, and report what they found.
 
-They are forked from a process without threads, `python -m replay.local` (`core.program.lines`): it reads an `Order`, has its clients
+They are forked from a process without threads, `python -m replay.local` (`core.services.process`): it reads an `Order`, has its clients
 prepare their files, answers with `Ready`, reads the start, and answers with `Played`, or with `Trouble` in place of both. On null
 storage it measures the ceiling of this host: there are names in memory and no data, reads are zeros that the system generates and
 writes are discarded (decision 49), so that a trace of any size has a ceiling.
@@ -11,6 +11,7 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import dataclasses
+import functools
 import multiprocessing
 import os
 import shutil
@@ -32,12 +33,12 @@ from core.errors import EdbenchError, Interrupted, RunFailed, StorageFault, Usag
 from core.filer.emulation import EmulatedFiler, emulated_filer, mostly_over
 from core.filer.use import SHARED_MEMORY
 from core.mounts import in_memory, read_mounts
-from core.program.lines import LineProcess, heard
 from core.services.launch import PR_SET_PDEATHSIG
+from core.services.process import LineProcess, heard
 from core.settings import read_settings
 from core.storage.files import Station
-from monitoring.filer.wire import WireSampler
 from monitoring.machine import free_memory
+from monitoring.wire import WireSampler
 from replay.client import run_client
 from replay.plan import ReplayChoice
 from replay.program import Program, compile_replay, open_program
@@ -350,7 +351,7 @@ def _obey(order: Order) -> None:
         target = Target(paths=paths, replay_id=order.replay_id or uuid.uuid4().hex, null=null)
         play = stack.enter_context(
             waiting_clients(program, target, order.numbers, keep=bool(order.replay_id), cold=order.cold,
-                            station=_station if order.emulated else None)
+                            station=functools.partial(_station, order.replay_id) if order.emulated else None)
         )  # fmt: skip
         touched = sum(room.bytes for room in program.rooms)
         _say(Ready(data_sets=len(program.plan.clones), touched=touched, adapted=program.adapted))
@@ -371,8 +372,9 @@ def _read_over(paths: Sequence[Path]) -> int | None:
     return sum(seen.values()) if seen else None
 
 
-def _station() -> Station | None:
-    return emulated_filer(read_settings(os.environ))
+def _station(run: str) -> Station | None:
+    """One filer for the clients of a replay on all members of this host."""
+    return emulated_filer(dataclasses.replace(read_settings(os.environ), run=run))
 
 
 def _say(what: object) -> None:

@@ -12,8 +12,8 @@ from pydantic import Field
 from controller.jobs.orders import FailIf, Metavar
 from core.document import TEXT, Order
 from core.errors import UsageError
-from core.filer.load import profile_names
-from core.options.tuning import MOST_SEED
+from core.filer.model import profile_names
+from core.options import MOST_SEED
 from experiments.orders import DEFAULT_REPEATS, LEAST_LEVELS, MOST_LEVELS, FilerCache, MinSeconds, Repeats, StagesText
 from experiments.result.steady import MIN_SECONDS
 from replay.plan import LEAST_SPEED, MAX_CLIENTS, MOST_SPEED, ReplayChoice

@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from core.errors import UsageError, read_problem
 from core.operations import Op
-from core.zstandard import zstd
+from traces.blocks import zstd
 
 BLOCK_STEPS: Final = 512  # unpacking a block takes some tens of microseconds, between two calls
 STEP: Final = struct.Struct("<BBBHiIIIQQ")  # the fields of `Step`

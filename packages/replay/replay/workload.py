@@ -37,7 +37,7 @@ from experiments.crew.admission import BACK_SECONDS, described, usable
 from experiments.crew.lease import clock_between
 from experiments.crew.system import System
 from experiments.result.schema import At
-from experiments.workload import Observe, Turn, Workload
+from experiments.workload import HostLost, Observe, Turn, Workload
 from monitoring.aggregate import CallSum
 from monitoring.machine import client_memory, host, place, usable_processors
 from replay.about import ABOUT
@@ -52,6 +52,7 @@ from traces.read import FileTrace, open_trace
 
 _AHEAD_SECONDS = 0.5  # that an order to play is on its way to a member
 _RUN_DIGITS = 16
+_COPY = "trace"
 
 
 def numbers_by_member(plan: ReplayPlan, members: int) -> list[list[int]]:
@@ -99,7 +100,7 @@ class Replays(Workload):
         self._discarded: dict[int, int] = {}  # bytes written on null storage, by clients
         self._no_pair: str | None = None  # why no run has a null baseline
         self._trace: FileTrace
-        self._shown: Place  # the trace, where members see it
+        self._shown: Path  # a directory that members see, with a copy of the trace
         self._recorded: RecordedFigures
 
     def loads(self, clients: int = 1) -> list[Load]:
@@ -114,8 +115,7 @@ class Replays(Workload):
             self._recorded = recorded_figures(str(self._order.trace), self._trace)
             refuse_bounds_on_nothing(self._bounded, self._recorded)
             if self._system is not None:
-                there = stack.enter_context(_shown(self._order.trace, self.storage))
-                self._shown = Place(root="storage", path=there.name)
+                self._shown = stack.enter_context(_shown(self._order.trace, self.storage))
             yield
 
     @contextmanager
@@ -128,8 +128,8 @@ class Replays(Workload):
         at, order = cast(Load, turn.at), self._order
         choice = replace(order, speed=self._speed(at)).choice(at.clients)
         self._levels |= at.percent is not None
-        settings = replace(self._settings, filer=self._sources[at.storage])
         target = Target(paths=order.paths, replay_id=uuid.uuid4().hex[:_RUN_DIGITS])
+        settings = replace(self._settings, filer=self._sources[at.storage], run=target.replay_id)
         with self._program(choice) as program:
             check_room(program, order.paths, force=order.force)
             try:
@@ -239,12 +239,13 @@ class Replays(Workload):
         numbers = numbers_by_member(choice.plan(self._trace.header), len(seats))
         members = [seat.member for seat in seats[: len(numbers)]]
         how = {name: getattr(choice, name) for name in ("clients", "speed", "closed", "shared", "seed")}
-        named = system.named_filer(filer, self.storage) if choice.paths else "none"
+        named = system.named_filer(filer, self._shown) if choice.paths else "none"
+        trace = Place(root="storage", path=f"{self._shown.name}/{_COPY}")
         counted: list[dict[str, Any]] = []
         with crew.working(replay, members):
             offsets = admission.offsets(members)
             orders = (
-                ReplayOrderAt(run=replay, trace=self._shown, paths=tuple(filter(None, places)), filer=named,
+                ReplayOrderAt(run=replay, trace=trace, paths=tuple(filter(None, places)), filer=named,
                               numbers=tuple(its), **how)
                 for its in numbers
             )  # fmt: skip
@@ -280,6 +281,8 @@ class Replays(Workload):
         if clients not in self._ceilings:
             try:
                 found = self._ceiling(clients)
+            except HostLost:
+                raise  # it is made again
             except (RunFailed, SystemFault) as fault:
                 self._no_pair, self._ceilings[clients] = str(fault), {}
             else:
@@ -337,16 +340,17 @@ class Replays(Workload):
 
 @contextlib.contextmanager
 def _shown(trace: Path, storage: Path) -> Iterator[Path]:
-    """A copy where the members see it, for as long as the block lasts. Raises StorageFault."""
-    there = storage / f".edbench-trace-{secrets.token_hex(8)}"
+    """A directory below the storage root with a copy of the trace, for as long as the block lasts. Raises StorageFault."""
+    there = storage / f".edbench-replay-{secrets.token_hex(8)}"
     try:
-        shutil.copyfile(trace, there)
+        there.mkdir()
+        shutil.copyfile(trace, there / _COPY)
     except OSError as error:
         raise StorageFault(f"the trace cannot be copied to {storage}: {error.strerror}") from error
     try:
         yield there
     finally:
-        there.unlink(missing_ok=True)
+        shutil.rmtree(there, ignore_errors=True)
 
 
 def _call_time(clients: Sequence[ReplayClient], merged: ClientResult) -> dict[str, Any] | None:

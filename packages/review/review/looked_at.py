@@ -20,7 +20,7 @@ from controller.findings import ReviewKind
 from core.errors import UsageError
 from core.job_types import JobType
 from core.records import GroupKind
-from sql.faces.review import REVIEW
+from sql.review import REVIEW
 from sql.session import Database
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from controller.databases import JobHandle
 from controller.search.opened import opened_shards, shards_of
 from core.settings import Settings
-from sql.faces.search import SEARCH
+from sql.browse import SEARCH
 
 
 def texts_of(handle: JobHandle, settings: Settings) -> Iterator[tuple[uuid.UUID, str]]:

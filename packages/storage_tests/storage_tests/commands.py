@@ -20,7 +20,7 @@ from cli.output import await_answer, bytes_text, flush, table
 from cli.tree import Commands
 from controller.jobs.orders import DiscoveryOrder
 from core.errors import Interrupted, RunFailed, StorageFault, UsageError
-from core.options.tuning import MOST_SCALE
+from core.options import MOST_SCALE
 from experiments.result.steady import MIN_SECONDS
 from storage_tests.orders import ProfileOrder
 
@@ -507,7 +507,7 @@ def _discovered(context: CommandContext, settings: Settings, path: Path, there: 
             array=test.array, array_map=test.array_map, array_offset=test.array_offset,
         )  # fmt: skip
         workers = test.numbers("1" if test.small else "1,2,4")
-        plan = scale_up(PointSpec(1, 1, at.slots), workers, repeats=study.repeats, seed=test.seed or 0)
+        plan = scale_up([PointSpec(1, 1, at.slots)], workers, repeats=study.repeats, seed=test.seed or 0)
         result, directory = carry_out(context, at, corpus, plan, study, DiscoveryOrder())
         context.people.print(result.verdict, markup=False, soft_wrap=True)
         finish(result, directory)

@@ -21,7 +21,7 @@ import msgspec
 
 from core.crew import CLIENTS_MODULE, MOST_CLIENTS
 from core.errors import RunFailed, StorageFault, UsageError
-from core.program.lines import LineProcess, heard
+from core.services.process import LineProcess, heard
 from core.settings import Settings
 from monitoring.machine import processors
 from storage_tests.about import ProfileTelling

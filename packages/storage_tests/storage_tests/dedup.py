@@ -44,7 +44,17 @@ from storage_tests.dedup_data import (
     write_all,
 )
 from storage_tests.devices import Usage, synced, usage_at_rest
-from storage_tests.profile import Arena, Observed, Profile, ProfileRun, ProfileSettings, Room, common, noted
+from storage_tests.profile import (
+    COMMAND_ONLY,
+    Arena,
+    Observed,
+    Profile,
+    ProfileRun,
+    ProfileSettings,
+    Room,
+    common,
+    noted,
+)
 from storage_tests.tally import Counted, latencies
 
 if TYPE_CHECKING:
@@ -301,17 +311,27 @@ class DedupSettings(ProfileSettings):
     size: Annotated[ByteSize, Field(ge=1 << 20, description="bytes of each type; report R5 had 0.8 to 4 TB")] = (
         ByteSize(1_000_000_000)
     )
-    source: Annotated[str, Field(description="directory with your own data, for data=own")] = ""
+    source: Annotated[
+        str, Field(description="directory with your own data, for data=own", json_schema_extra=COMMAND_ONLY)
+    ] = ""
     writers: Annotated[int, Field(ge=1, le=256, description="processes that generate and write the files")] = 2
     block: Annotated[ByteSize, Field(ge=4096, description="size of each write; report R5 had 512 KB for dd")] = (
         ByteSize(1 << 20)
     )
     fsync: Annotated[Literal["none", "file"], Field(description="sync each file to stable storage")] = "file"
     reduce: Annotated[
-        str, Field(description="command that deduplicates, run on the directory after writing, such as duperemove -dr")
+        str,
+        Field(
+            description="command that deduplicates, run on the directory after writing, such as duperemove -dr",
+            json_schema_extra=COMMAND_ONLY,
+        ),
     ] = ""
     used: Annotated[
-        str, Field(description="command that prints the bytes in use (first number), instead of statvfs")
+        str,
+        Field(
+            description="command that prints the bytes in use (first number), instead of statvfs",
+            json_schema_extra=COMMAND_ONLY,
+        ),
     ] = ""
     settle: Annotated[
         float, Field(ge=0, le=30, description="seconds during which the space in use must not change before it is read")

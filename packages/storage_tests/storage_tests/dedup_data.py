@@ -32,8 +32,8 @@ import msgspec
 
 from core.errors import EdbenchError, RunFailed, StorageFault, read_problem
 from core.operations import Op
-from core.program.lines import LineProcess, heard
 from core.records import FsyncPolicy
+from core.services.process import LineProcess, heard
 from core.storage.layer import Storage
 from experiments.report import words
 from monitoring.machine import processors

@@ -252,11 +252,11 @@ def mean_us(jobs: Sequence[Done]) -> float | None:
 
 
 def latencies(jobs: Sequence[Done]) -> dict[str, Latency]:
-    """By op, over all jobs; fio's bins are 1.6 % wide at most and fall into ours of 6.4 %."""
+    """By op, over all jobs that have them (a tar has none); fio's bins are 1.6 % wide at most and fall into ours of 6.4 %."""
     out = {}
     for name in WAYS:
         ways: list[Way] = [getattr(job, name) for job in jobs]
-        if any(way.ios for way in ways):
+        if any(way.bins for way in ways):
             longest = max(way.max_ns for way in ways)
             out[name] = latency(sum(w.ios for w in ways), sum(w.bytes for w in ways), 0, _histogram(ways), longest)
     return out

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import functools
 import itertools
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal, cast
 
 from pydantic import ByteSize, Field
@@ -42,13 +44,15 @@ from storage_tests.fio import (
     FioTest,
     Job,
     as_sentence,
+    elapsed_s,
     rate_by,
     run_of,
     settings_in,
     settled,
 )
 from storage_tests.owner import place_of_own
-from storage_tests.profile import MEMORY, Arena, ProfileSettings, Room
+from storage_tests.profile import COMMAND_ONLY, MEMORY, Arena, ProfileSettings, Room, noted
+from storage_tests.tar import contents, planted, refuse_without_tar, tarred
 
 # block-8k
 
@@ -85,6 +89,7 @@ _CASES = {
 }  # volumes, outstanding; case 6 is searched for
 ALL_MEMBERS = (3, 4, 5)  # cases over one member to all of them
 _LONG, _SEARCHED = 2, 6
+_CORPUS_FILE = 100_000  # bytes of a loose file of the reference corpus, about
 
 
 class BlockTelling(ProfileTelling):
@@ -387,7 +392,7 @@ class StreamLoad(schema.At):
     tier: int  # number of the path, 1 …; 0: several of them
     streams: int
     disks: int | None = None  # the first so many paths at the same time
-    does: str | None = None  # "read" or "write"; None: read, as all of the experiment
+    does: str | None = None  # "read", "write" or "tar"; None: read, as all of the experiment
     scheduler: str | None = None  # of the devices; None: unchanged
     read_ahead: str | None = None  # "128 KiB", likewise
 
@@ -494,8 +499,16 @@ class StreamSettings(ProfileSettings):
     block: Annotated[ByteSize, Field(ge=512, description="size of each read")] = ByteSize(1 << 20)
     direct: Annotated[bool, Field(description="bypass the page cache (O_DIRECT)")] = False
     does: Annotated[
-        tuple[Literal["read", "write"], ...], Field(min_length=1, description="read files, write new ones, or both")
+        tuple[Literal["read", "write", "tar"], ...],
+        Field(min_length=1, description="read files, write new ones, or read a tree of files with tar; one point each"),
     ] = ("read",)
+    tree: Annotated[
+        Path | None,
+        Field(
+            description="the tree that tar reads, copied for each stream; empty: a corpus of about `file_size`",
+            json_schema_extra=COMMAND_ONLY,
+        ),
+    ] = None
     disks: Annotated[
         tuple[Annotated[int, Field(ge=1)], ...],
         Field(description="use the first so many paths at once, one point each, such as 1,2,4; empty: each path alone"),
@@ -517,11 +530,11 @@ class Stream(FioTest[StreamSettings]):
     name = "stream"
     report = "R4"
     does = (
-        "Reads or writes files from end to end, with one to many streams at once, each path a tier, or over one to all disks with"
-        " each scheduler and read-ahead (R5); shows totals over time, and whether N TB fit into H hours."
+        "Reads or writes files from end to end, or reads a real tree with tar, with one to many streams at once, each path a tier, or"
+        " over one to all disks with each scheduler and read-ahead (R5); shows totals over time, and whether N TB fit into H hours."
     )
-    writes = "As many files of `file_size` on each path as there are streams at most, once; removed at the end."
-    needs = "fio. Empty directories; two paths for a fast and a slow tier."
+    writes = "As many files of `file_size`, or copies of `tree`, on each path as there are streams at most, once; removed at the end."
+    needs = "fio; for does=tar also tar. Empty directories; two paths for a fast and a slow tier."
     settings_type = StreamSettings
     small: ClassVar[dict[str, Any]] = {"streams": (1, 2), "file_size": "64MB"}
     axis = "streams"
@@ -547,14 +560,46 @@ class Stream(FioTest[StreamSettings]):
     def room(self) -> Room:
         """The files of the most streams; each point reads its own, at 50 MB/s as reckoned."""
         most, size = max(self.settings.streams), int(self.settings.file_size)
-        s, many = self.settings, most * (1 + ("write" in self.settings.does))
-        points = len(s.schedulers or (0,)) * len(s.read_ahead_kb or (0,)) * len(s.does)
-        moved = sum(set(s.streams)) * size * (sum(set(s.disks)) or len(self.targets.paths)) * points
-        return Room(bytes=many * size, files=many, seconds=moved / 50e6)
+        s, held = self.settings, {"read": (size, 1), "write": (size, 1), "tar": self._tree}
+        kept = [held[does] for does in {"read", *s.does}] if self._fio else [self._tree]
+        points = len(s.schedulers or (0,)) * len(s.read_ahead_kb or (0,))
+        moved = sum(held[does][0] for does in s.does) * sum(set(s.streams)) * points
+        disks = sum(set(s.disks)) or len(self.targets.paths)
+        return Room(bytes=most * sum(one for one, _ in kept), files=most * sum(files for _, files in kept),
+                    seconds=moved * disks / 50e6)  # fmt: skip
+
+    @property
+    def _fio(self) -> bool:
+        """Whether fio reads or writes anything."""
+        return set(self.settings.does) != {"tar"}
+
+    @functools.cached_property
+    def _tree(self) -> tuple[int, int]:
+        """Bytes and files of the tree that tar reads; of a corpus about."""
+        size, tree = int(self.settings.file_size), self.settings.tree
+        return (size, size // _CORPUS_FILE) if tree is None else contents(tree)
+
+    def check(self) -> None:
+        """Raises UsageError without the programs."""
+        if self._fio:
+            super().check()
+        if "tar" in self.settings.does:
+            refuse_without_tar()
 
     def touched(self) -> int:
         """By the fewest streams, on one path."""
-        return min(self.settings.streams) * int(self.settings.file_size)
+        sizes = [self._tree[0]] * ("tar" in self.settings.does) + [int(self.settings.file_size)] * self._fio
+        return min(self.settings.streams) * min(sizes)
+
+    @contextlib.contextmanager
+    def prepared(self, arena: Arena) -> Iterator[None]:
+        """Every path has its files, and a tree for each stream."""
+        s, streams = self.settings, range(max(self.settings.streams))
+        if "tar" in s.does:
+            trees = [path / f"tree{number}" for path in arena.paths for number in streams]
+            planted(s.tree, int(s.file_size), trees, arena)
+        with super().prepared(arena) if self._fio else contextlib.nullcontext():
+            yield
 
     def files(self) -> tuple[int, int, int]:
         """Whole blocks."""
@@ -581,12 +626,19 @@ class Stream(FioTest[StreamSettings]):
         scheduler = "" if at.scheduler is None or arena.null else at.scheduler
         ahead = None if at.read_ahead is None or arena.null else int(at.read_ahead.split()[0])
         with tuned([arena.paths[path] for path in _paths_of(at)], scheduler, ahead) as queues:
-            seen = super().observe(turn, arena)
+            seen = self._tarred(turn, arena, at) if at.does == "tar" else super().observe(turn, arena)
         if at.does == "write":
             for path, _, name in (file.partition("/") for file in self._files_of(at)):
                 (arena.paths[int(path)] / name).unlink()
             settled(arena)
         return StreamSeen(**{field.name: getattr(seen, field.name) for field in dataclasses.fields(seen)}, tuned=queues)
+
+    def _tarred(self, turn: Turn, arena: Arena, at: StreamLoad) -> FioSeen:
+        ran = tarred(
+            [arena.paths[p] / f"tree{number}" for p in _paths_of(at) for number in range(at.streams)], arena.tell
+        )
+        cpu = sum(job.cpu for job in ran.jobs)
+        return FioSeen(**noted(turn, ran.began, elapsed_s(ran.jobs), cpu, processors()), fio=ran)
 
 
 def _paths_of(at: StreamLoad) -> Sequence[int]:

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from monitoring.filer.block import BlockSampler
+from monitoring.block import BlockSampler
 from monitoring.machine import host_seconds
 from storage_tests.crowd import MOST
 from storage_tests.tally import Counters

@@ -8,7 +8,7 @@ from pydantic import Field
 
 from controller.jobs.orders import FailIf, Metavar
 from core.document import TEXT, Order
-from core.options.tuning import MOST_SECONDS
+from core.options import MOST_SECONDS
 from experiments.orders import DEFAULT_REPEATS, FilerCache, Repeats, Seed
 
 

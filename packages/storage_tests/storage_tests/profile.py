@@ -68,6 +68,10 @@ def common(seen: Observed, facts: type[Any] | None = None) -> dict[str, Any]:
     return {name: getattr(seen, name) for name in same} | {"run_queue_share": None}
 
 
+# Of a setting that names a program or a directory of the host: the command takes it, the API and the web UI do not.
+COMMAND_ONLY = {"command_only": True}
+
+
 class ProfileSettings(Order):
     """Settings of a profile, except where it runs. A profile's own class has fields with defaults and descriptions."""
 
@@ -265,6 +269,12 @@ def settings_of(kind: type[Profile[Any]], given: Sequence[str], *, small: bool) 
             raise UsageError(f"--set {one}: {kind.name} has the settings {known}; write NAME=VALUE")
         values[setting] = _parsed(value, kind.settings_type.model_fields[setting].annotation)
     return _validated(kind, values)
+
+
+def command_only(kind: type[Profile[Any]]) -> set[str]:
+    """The settings that only the command takes."""
+    fields = kind.settings_type.model_fields
+    return {name for name, field in fields.items() if field.json_schema_extra == COMMAND_ONLY}
 
 
 def plain(value: Any) -> str:

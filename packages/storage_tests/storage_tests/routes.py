@@ -11,10 +11,11 @@ from fastapi import APIRouter, Request, Response
 from pydantic import Field
 
 from core.document import TEXT, Document
+from core.errors import UsageError
 from core.settings import Settings
 from storage_tests.orders import ProfileOrder
 from storage_tests.profile import Targets as Places
-from storage_tests.profile import made, plain, profiles, refuse_filer, refuse_room, settings_of
+from storage_tests.profile import command_only, made, plain, profiles, refuse_filer, refuse_room, settings_of
 from web.api.actions import at_field
 from web.api.models.common import responses
 from web.api.needs import Context
@@ -96,8 +97,19 @@ def _profile(name: str) -> ProfileRow:
         settings=[
             SettingRow(name=key, value=plain(usual[key]), small=plain(small[key]), about=field.description or "")
             for key, field in kind.settings_type.model_fields.items()
+            if key not in command_only(kind)
         ],
     )
+
+
+def _check(order: Any) -> None:
+    """Raises UsageError for sizes that are none, and for settings that name programs or other directories of the server."""
+    check_sizes(order)
+    kind = profiles().get(order.profile)
+    refused = command_only(kind) & {one.partition("=")[0].strip() for one in order.setting} if kind else set()
+    if refused:
+        why = "it names a program or a directory of the server; use `edbench bench storage` there"
+        raise UsageError(f"setting {', '.join(sorted(refused))}: {why}", field="setting")
 
 
 def _arguments(context: WebContext, order: Any) -> list[str]:
@@ -133,7 +145,7 @@ kinds = (
         does="run a storage test of reports R2 to R5",
         model=model("ProfileRun", ProfileOrder, Targets),
         words=("bench", "storage"),
-        check=check_sizes,
+        check=_check,
         arguments=_arguments,
         template="measure_profile.html",
         shown=_shown,

@@ -31,7 +31,7 @@ from experiments.crew.admission import BACK_SECONDS, described, usable
 from experiments.crew.orders import LONG_SECONDS
 from experiments.crew.system import System, Wanted, Ways, taken_system
 from experiments.result.schema import At
-from experiments.workload import HostLost, Observe, Turn, Workload
+from experiments.workload import Observe, Turn, Workload
 from monitoring.machine import client_memory, free_memory, host, place
 from storage_tests.clients import Order, ProcessDone
 from storage_tests.crowd import Crowd, Elsewhere, Place
@@ -222,7 +222,7 @@ class ProfileStudy(Workload):
             self._null = self._null or self._null_arena()
             profile, arena = self._null
             run = self.about.run_of(profile.observe(turn, arena))
-        except (RunFailed, StorageFault, HostLost) as error:
+        except (RunFailed, StorageFault) as error:
             self._no_pair = str(error)
             return {}
         known = ((figure.name, figure.of(run)) for figure in self.about.figures)

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 from chaos import faulty_os, hook
 from controller.cluster.embedded import EmbeddedCluster, module_commands
-from core.program.whole import begin
+from core.program import begin
 
 
 def armed(command: Sequence[str], socket: str) -> Sequence[str]:

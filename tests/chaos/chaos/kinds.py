@@ -11,7 +11,7 @@ from chaos.plan import Course
 from core.errors import UsageError
 from core.job_types import JobType
 from core.records import JobOptions, OcrChoice
-from dataset_gen.formats.office.encrypted import PASSWORD
+from dataset_gen.formats.encrypted import PASSWORD
 
 LEASE_SECONDS = 2.0
 DISPATCH_SECONDS = 3.0

@@ -12,7 +12,7 @@ from controller.databases import open_databases
 from controller.filer import filer_choice, refuse_no_common_arbiter, watched_filer
 from core.errors import UsageError
 from core.filer.emulation import emulated_filer
-from core.filer.load import load_filer
+from core.filer.model import load_filer
 from core.filer.use import arbiter_path
 from core.operations import Op
 from core.settings import Settings

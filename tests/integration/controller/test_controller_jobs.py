@@ -40,7 +40,7 @@ from controller.jobs.run import LOST_SECONDS, wait
 from controller.labels.jobs import KEEP_SECONDS
 from core.errors import DatabaseFault, StorageFault, SystemFault, UsageError
 from core.operations import NullRecorder
-from core.program.whole import Stop
+from core.program import Stop
 from core.records import JobOptions, JobState, Phase
 from core.services.shared_storage import TOKEN
 from core.settings import DatabaseAddress, Settings

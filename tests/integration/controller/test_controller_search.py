@@ -30,7 +30,7 @@ from readers.modules import MEDIA_TYPES
 from readers.parsers import ParserSet, parser_of
 from readers.records import TextState
 from search.engine import IndexDocument, new_writer
-from sql.faces.custody import CUSTODY
+from sql.custody import CUSTODY
 from sql.session import Database
 from worker.parsers import own_set
 

@@ -16,7 +16,7 @@ from core.roles import CONTROLLER, QUEUE_MANAGER, ROLES, WORKER, Login, login_na
 from core.services import broker_keeper_url, superuser_url
 from core.services.place import Home
 from core.settings import Settings
-from monitoring.sender import stream_of
+from monitoring.broker import stream_of
 from queue_manager.manager import forget_messages
 from sql.session import Database
 

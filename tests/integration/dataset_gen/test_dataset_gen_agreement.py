@@ -6,26 +6,29 @@ import hashlib
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
-from agreement import EXPECTED, differences
+from agreement import EXPECTED, differences, discover
 
+from controller.verify.job import as_phrase
 from core.records import Limits
 from dataset_gen import faults
-from dataset_gen.formats.mail import eml
-from dataset_gen.formats.mail.eml import Letter
-from dataset_gen.formats.outlook import msg_letter
+from dataset_gen.formats import eml, msg
+from dataset_gen.formats.eml import Letter
+from dataset_gen.languages import build_sample, pairs, sample_key, sample_size
 from dataset_gen.made import Made, Placed, Truth, branch
 from dataset_gen.material.mail import letters, thread
-from dataset_gen.packing.zip import ZipWriter
+from dataset_gen.packing import ZipWriter
 from dataset_gen.profile import load_profile
 from dataset_gen.truth.manifest import EXCEPTIONS, rows_of
 from dataset_gen.workshop import BUILDERS, Workshop, extension
 from readers.base import MemorySource
 from readers.errors import ExceptionCode
 from readers.identification.identify import identify
-from readers.records import Kind
+from readers.records import Kind, TextState
 from readers.registry import handler_for
+from search.engine import IndexDocument, new_writer, open_reader
 
 SOUND = sorted(set(BUILDERS) - set(faults.FILES))
 
@@ -53,6 +56,31 @@ def test_a_sound_document_is_found_as_it_was_made(shop: Workshop, fmt: str) -> N
     for size in (8_000, 60_000):
         made = shop.document(fmt, f"agreement/{size}", size)
         assert differences(name_of(fmt), made.data, made.truth) == []
+
+
+def test_every_language_is_found_in_every_charset(tmp_path: Path) -> None:
+    """Real text of the profile `languages`, each language in each charset once, in one manner after another: the index finds the
+    planted words, or the text says that it may be wrong. That the engines answer alike: tests/unit/search/test_same_answers.py."""
+    planted, wrong = {}, []
+    writer = new_writer("tantivy", tmp_path / "shard")
+    for number in range(len(pairs())):
+        made = build_sample(1, key := sample_key(number), sample_size(number))
+        found = discover(f"{number}.{key.split('/')[2].partition('-')[0]}".encode(), made.data)
+        (ident,) = found.items
+        text, read = found.texts[ident]
+        if read.state not in made.truth.states or found.codes(ident):
+            wrong.append((key, read.state, found.codes(ident)))
+        if read.state is TextState.OK:
+            planted[ident] = (key, made.truth.terms)
+        writer.add(IndexDocument(item=ident, owner="1", body=text))
+    writer.finish()
+    writer.close()
+    reader = open_reader("tantivy", tmp_path / "shard", tmp_path / "view")
+    for ident, (key, terms) in planted.items():
+        hits = [{hit.item for hit in reader.search(as_phrase(term), 1_000, snippets=False)} for term in terms]
+        wrong += [(key, term) for term, those in zip(terms, hits, strict=True) if ident not in those]
+    assert wrong == []
+    assert len(planted) > 0.9 * len(pairs())
 
 
 @pytest.mark.parametrize("kind", sorted(faults.FILES))
@@ -162,7 +190,7 @@ def _check(name: bytes, data: bytes, truth: Truth, seen: Counter[str], declared:
 def test_letters_as_loose_files(shop_of_dataset_gen_outlook: Workshop) -> None:
     seen: Counter[str] = Counter()
     for letter in _letters(shop_of_dataset_gen_outlook, 30):
-        made = msg_letter.write(letter)
+        made = msg.write(letter)
         _check(b"a.msg", made.data, made.truth, seen)
         canonical = eml.formed(letter).message()
         assert canonical.truth.children == made.truth.children

@@ -10,8 +10,8 @@ import pytest
 from pst_seen import Strict, by_libpff, canonical
 from unpacking import unpack
 
-from dataset_gen.formats.mail.eml import EPOCH, Letter
-from dataset_gen.formats.outlook.pst_store import folder_of, write_store
+from dataset_gen.formats.eml import EPOCH, Letter
+from dataset_gen.formats.pst.store import folder_of, write_store
 from dataset_gen.made import Made, leaf
 from dataset_gen.material.people import everyone
 from dataset_gen.profile import load_profile

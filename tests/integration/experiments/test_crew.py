@@ -31,7 +31,6 @@ from core.records import JobOptions, JobState
 from core.roles import QUEUE_MANAGER, WORKER
 from core.services import embedded_services, superuser_url
 from core.services.place import Home
-from core.services.run_databases import RunMark
 from core.settings import Settings
 from core.storage.layer import Storage
 from experiments.crew.admission import Admission
@@ -41,6 +40,7 @@ from experiments.crew.orders import Crew
 from experiments.crew.system import System
 from experiments.workload import HostLost, Turn
 from sql import runs, workers
+from sql.runs import RunMark
 from sql.session import Database
 from traces.write import write_trace
 
@@ -233,17 +233,19 @@ def test_a_member_obeys_no_order_that_leads_elsewhere(system: Settings, crew: Cr
 
 
 def test_clients_run_at_all_members(system: Settings, crew: Crew, tmp_path: Path) -> None:
-    """Those of a storage test and of a replay. Five at two members, on the storage and in the memory of each: every file once, begun together by the clock of this host,
-    nothing left. A member that is killed is named, and orders that lead elsewhere are refused."""
+    """Those of a storage test and of a replay. Five at two members, on the storage and in the memory of each: every file once,
+    begun together by the clock of this host, nothing left. A member that is killed is named, and orders that lead elsewhere are refused."""
     crowd_at = pytest.importorskip("storage_tests.study").crowd_at
     from storage_tests.crowd import Place as ClientsPlace
 
     place = system.storage / "clients"
     place.mkdir()
-    with member(system, "m1"), member(system, "m2") as killed:
+    memory = tmp_path / "memory"
+    memory.mkdir()
+    with member(system, "m1", null=memory), member(system, "m2", null=memory) as killed:
         looked = admission(crew, system)
         looked.await_workers(2, PATIENCE)
-        roots = {"storage": system.storage, "null": NULL_ROOT}
+        roots = {"storage": system.storage, "null": memory}
         taken = System(settings=system, crew=crew, admission=looked, roots=roots, ours=False)
         with crowd_at(taken, ClientsPlace(roots=(place,)), 5) as people:
             written = people.do("write", range(12), 10_000, together=True)
@@ -254,10 +256,11 @@ def test_clients_run_at_all_members(system: Settings, crew: Crew, tmp_path: Path
         assert [one.client for one in written.clients] == [0, 1, 2, 3, 4]
         assert (written.files, sum(one.bytes for one in written.clients)) == (12, 120_000)
         assert all(one.ended_ns >= one.began_ns >= written.start_ns - 1_000_000_000 for one in written.clients)
-        own = NULL_ROOT / f"edbench-test-{os.getpid()}"
-        with crowd_at(taken, ClientsPlace(roots=(own,)), 2) as people:
+        with crowd_at(taken, ClientsPlace(roots=(memory / "run",)), 2) as people:
             assert people.do("write", range(1), 10).files == 2
-        assert not own.exists()
+            own = sorted(path.parent for path in memory.rglob("client-*"))
+            assert len(set(own)) == 2, "each member's clients have a directory that it alone removes"
+        assert list(memory.iterdir()) == []
         good = {
             "run": RUN,
             "first": 0,
@@ -300,7 +303,7 @@ def _replayed(taken: System, tmp_path: Path) -> None:
     assert all(host["workers_cpu_s"] >= 0 and host["seconds"] > 0 for host in seen.hosts)
     assert ceiling["null_calls"] == 64
     assert list(target.iterdir()) == []
-    assert not list(taken.settings.storage.glob(".edbench-trace-*"))
+    assert not list(taken.settings.storage.glob(".edbench-replay-*"))
 
 
 def test_a_member_with_another_storage_is_refused(system: Settings, crew: Crew, tmp_path: Path) -> None:

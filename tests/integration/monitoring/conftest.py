@@ -25,7 +25,7 @@ from core.operations import NullRecorder
 from core.records import JobOptions
 from core.settings import DatabaseAddress, Settings
 from core.storage.layer import Storage
-from monitoring.metrics.endpoint import Endpoint
+from monitoring.metrics import Endpoint
 from sql.jobs import get_job
 from sql.session import Database
 

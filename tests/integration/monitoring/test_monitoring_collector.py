@@ -32,11 +32,10 @@ from core.services.binaries import valkey_server
 from core.settings import Settings
 from core.storage.layer import Storage
 from monitoring.aggregate import calls_by_op, calls_per_second, rate_now
-from monitoring.broker import TIMEOUT_SECONDS, connect
+from monitoring.broker import FIELD, STREAM, TIMEOUT_SECONDS, FrameSender, connect
 from monitoring.collector import Collector
 from monitoring.frames import CounterDelta, FrameMaker, decode_frame
 from monitoring.live import REGION_BYTES, LiveRecorder, RegionReader
-from monitoring.sender import FIELD, STREAM, FrameSender
 from sql import models
 from sql.migrate import migrate
 from sql.session import Database

@@ -15,10 +15,10 @@ from core.histogram import Histogram, merged
 from core.operations import Op
 from core.records import JobOptions, Phase
 from monitoring.aggregate import STEPS
+from monitoring.broker import STREAM, FrameSender
 from monitoring.collector import Collector
 from monitoring.frames import CounterDelta, FrameMaker
 from monitoring.observations import BLOCK, WORKER, Observation
-from monitoring.sender import STREAM, FrameSender
 from sql import deletion, models
 from sql.session import Database
 

@@ -19,7 +19,7 @@ from installation import PATIENCE, until
 from prometheus_binary import as_asked, ask, find_binary, query
 from prometheus_client.parser import text_string_to_metric_families
 
-from monitoring.metrics.catalogue import SPECS
+from monitoring.metrics import SPECS
 
 REPOSITORY = Path(__file__).parents[3]
 RULES = REPOSITORY / "monitoring/prometheus/rules/edbench.rules.yml"

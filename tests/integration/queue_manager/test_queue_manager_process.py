@@ -22,7 +22,7 @@ from core.records import JobState
 from core.roles import QUEUE_MANAGER
 from core.settings import DatabaseAddress, Settings
 from queue_manager.health import APPLICATION, ailing, main
-from queue_manager.pulse import SLOW_SECONDS, Pulse
+from queue_manager.manager import SLOW_SECONDS, Pulse
 from sql import jobs, ledger
 from sql.findings import TaskResult
 from sql.session import Database

@@ -19,10 +19,10 @@ from core.records import ExceptionLevel, Shard
 from readers.errors import ExceptionCode
 from readers.records import Kind
 from sql.face import Query, hints_of, parameters
-from sql.faces.runs import RUNS
 from sql.findings import IndexOwner, Item, ItemException, TaskResult
 from sql.items import custodian_names, item_codes, load_items, locations, shard_ids
 from sql.light import LightDatabase
+from sql.runs import RUNS
 from sql.session import Database
 
 

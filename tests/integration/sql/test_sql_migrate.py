@@ -16,8 +16,7 @@ from core.errors import DatabaseFault, UsageError
 from core.roles import QUEUE_MANAGER, WORKER
 from core.services import superuser_url
 from core.settings import Settings
-from sql.migrate import GRANTS, VERSION_TABLE, migrate, revisions
-from sql.migrations.upgrade import alembic_config
+from sql.migrate import GRANTS, VERSION_TABLE, alembic_config, migrate, revisions, upgrade
 from sql.models import metadata
 from sql.session import Database
 
@@ -28,9 +27,15 @@ def _empty(database: Database) -> None:
         conn.exec_driver_sql("CREATE SCHEMA public")
 
 
-def test_migrations_make_exactly_the_models(database: Database) -> None:
-    """Promise: what the code believes of the schema and what a fresh database has are the same."""
+@pytest.mark.parametrize("migrated", [False, True], ids=["fresh", "migrated"])
+def test_migrations_make_exactly_the_models(database: Database, migrated: bool) -> None:
+    """What the code expects of the schema is what a fresh database has, and what all migrations in turn make."""
+    if migrated:
+        _empty(database)
+        with database.transaction() as conn:
+            upgrade(conn)
     with database.transaction() as conn:
+        assert conn.exec_driver_sql(f"SELECT version_num FROM {VERSION_TABLE}").scalars().all() == [revisions()[-1]]
         context = MigrationContext.configure(conn, opts={"compare_type": True, "compare_server_default": True})
         assert compare_metadata(context, metadata) == []
         checks = conn.exec_driver_sql("SELECT count(*) FROM pg_constraint WHERE contype = 'c'").scalar_one()
@@ -71,7 +76,7 @@ def test_a_newer_schema_is_refused(database: Database) -> None:
 
 def test_the_location_may_hold_a_percent_sign(monkeypatch: pytest.MonkeyPatch) -> None:
     """Promise: the checkout may lie at a path with spaces and percent signs."""
-    monkeypatch.setattr("sql.migrations.upgrade.MIGRATIONS", "/a b/100%/migrations")
+    monkeypatch.setattr("sql.migrate.MIGRATIONS", "/a b/100%/migrations")
     assert alembic_config().get_main_option("script_location") == "/a b/100%/migrations"
 
 

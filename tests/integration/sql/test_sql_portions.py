@@ -13,7 +13,7 @@ from core.errors import TaskLost
 from core.records import ClaimedTask, ExceptionLevel, NewTask, Phase
 from readers.errors import ExceptionCode
 from readers.records import TextState
-from sql import ledger, portions, states
+from sql import ledger, states
 from sql.findings import ContainerCount, IndexOwner, ItemException, ItemText, TaskResult
 from sql.models import metadata
 
@@ -36,7 +36,7 @@ def _found(hands: Any, claimed: ClaimedTask, number: int, *, indexed: bool = Fal
 
 def _write(hands: Any, claimed: ClaimedTask, number: int, **kind: bool) -> None:
     with hands.database.transaction() as conn:
-        portions.write(conn, claimed, number, _found(hands, claimed, number, **kind))
+        ledger.write_portion(conn, claimed, number, _found(hands, claimed, number, **kind))
 
 
 def _finish(hands: Any, claimed: ClaimedTask, written: int) -> None:
@@ -72,9 +72,9 @@ def test_a_portion_is_written_once_and_in_order(hands: Any) -> None:
         with pytest.raises(TaskLost):
             _write(hands, claimed, number)
     with hands.database.transaction() as conn:
-        assert portions.is_written(conn, claimed, 1)
-        assert not portions.is_written(conn, claimed, 2)
-        assert not portions.is_written(conn, dataclasses.replace(claimed, token=uuid.uuid4()), 1)
+        assert ledger.portion_is_written(conn, claimed, 1)
+        assert not ledger.portion_is_written(conn, claimed, 2)
+        assert not ledger.portion_is_written(conn, dataclasses.replace(claimed, token=uuid.uuid4()), 1)
     with pytest.raises(TaskLost):
         _finish(hands, claimed, 2)
     _finish(hands, claimed, 1)
@@ -95,12 +95,12 @@ def test_what_a_claim_wrote_and_did_not_finish_is_taken_out(
 ) -> None:
     """Promise: after two claims that were lost half-way, the third leaves exactly what it found itself, and what other
     tasks wrote stays; the taking out is done in bounded steps."""
-    monkeypatch.setattr(portions, "TASKS_AT_ONCE", 2)
-    monkeypatch.setattr(portions, "ITEMS_AT_ONCE", 2)
+    monkeypatch.setattr(ledger, "TASKS_AT_ONCE", 2)
+    monkeypatch.setattr(ledger, "ITEMS_AT_ONCE", 2)
     job = hands.create(2)
     other = hands.take(job)
     with hands.database.transaction() as conn:
-        portions.write(conn, other, 1, _found(hands, other, 100, indexed=indexed))
+        ledger.write_portion(conn, other, 1, _found(hands, other, 100, indexed=indexed))
     claimed = hands.take(job)
     for count in (5, 4):
         assert claimed.portions in (0, 5)
@@ -114,7 +114,7 @@ def test_what_a_claim_wrote_and_did_not_finish_is_taken_out(
     written, more = claimed.portions, True
     while more:
         with hands.database.transaction() as conn:
-            more = portions.take_out(conn, claimed, written + 1)
+            more = ledger.take_out(conn, claimed, written + 1)
         written += 1
     assert written > claimed.portions + 1
     for _ in range(again):
@@ -156,7 +156,7 @@ def test_a_portion_that_a_crash_takes_back_takes_its_claim_along(hands: Any, kep
         written, more = second.portions, there > 0
         while more:
             with hands.database.transaction() as conn:
-                more = portions.take_out(conn, second, written + 1)
+                more = ledger.take_out(conn, second, written + 1)
             written += 1
         for _ in range(5):
             written += 1

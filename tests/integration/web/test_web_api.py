@@ -23,9 +23,10 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
 from cli.main import OK, USAGE, main
-from controller.databases import JobHandle
+from controller.databases import JobHandle, Jobs
 from controller.jobs.groups import find
-from core.records import GroupKind
+from controller.jobs.results import bound_rows
+from core.records import GroupKind, JobState
 from sql.jobs import GroupMember, create_group
 from sql.session import Database
 from web.context import WebContext
@@ -82,6 +83,27 @@ def test_counts_and_result_add_up(site: Any, truth: list[dict[str, Any]]) -> Non
     result = _get(site, f"{site.job}/result")
     assert result["items"] == len(truth)
     assert sum(result["exceptions"].values()) == sum(row["exceptions"] for row in job["exceptions"])
+
+
+def test_the_bounds_of_a_job_are_the_same_on_its_page_and_in_the_command(
+    site: Any, truth: list[dict[str, Any]], capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Promise: each bound of --fail-if with the measured value and whether it held; nothing is measured before the job has ended."""
+    kept, broken = _get(site, f"{site.job}/result")["bounds"]
+    assert (kept["shown"], kept["failed"], broken["failed"]) == (f"{len(truth)}", False, True)
+    job, env = site.copy.handle, site.copy.settings.environment()
+    rows = [[kept["bound"], kept["shown"], "passed"], [broken["bound"], broken["shown"], "failed"]]
+    assert main(["job", "show", str(job.id), "-o", "json"], env) == OK
+    assert json.loads(capsys.readouterr().out)["bounds"] == [kept, broken]
+    assert main(["job", "show", str(job.id)], env) == OK
+    assert [re.split(r"\s{2,}", line.strip()) for line in capsys.readouterr().out.splitlines()][-2:] == rows
+    cells = re.findall(
+        r"<td[^>]*>(.*?)</td>", site.page(f"/jobs/{job.id}").partition('id="bounds"')[2].partition("</table>")[0]
+    )
+    assert [html.unescape(re.sub(r"<[^>]*>", "", cell)) for cell in cells] == [cell for row in rows for cell in row]
+    running = dataclasses.replace(job, job=dataclasses.replace(job.job, state=JobState.RUNNING))
+    open_rows = bound_rows(Jobs((running,), job.database), site.copy.settings)
+    assert open_rows == [(bound, "when the job ends", "open") for bound, *_ in rows]
 
 
 def test_pages_of_items_are_all_items_once(site: Any, truth: list[dict[str, Any]]) -> None:

@@ -21,7 +21,7 @@ from core.celery_app import TASK_NAME, make_app, queue_name
 from core.records import ROOT_CUSTODIAN, Custodian, JobOptions, NewTask, Phase
 from core.roles import WORKER, Login
 from core.settings import DatabaseAddress, Settings
-from monitoring.metrics.endpoint import NOWHERE, Endpoint
+from monitoring.metrics import NOWHERE, Endpoint
 from sql import jobs, ledger
 from sql.session import Database
 

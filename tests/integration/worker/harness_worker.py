@@ -19,8 +19,8 @@ from forked import serve
 from core.errors import TaskLost
 from core.operations import Op
 from core.settings import read_settings
-from monitoring.metrics.endpoint import read_endpoint
-from monitoring.metrics.tally import Outcome
+from monitoring.metrics import read_endpoint
+from monitoring.tally import Outcome
 from sql import ledger
 from sql.findings import TaskResult
 from worker.slots.breadcrumb import Activity

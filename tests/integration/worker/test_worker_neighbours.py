@@ -10,7 +10,7 @@ import pytest
 
 from core.services.shared_storage import TOKEN, identify
 from core.settings import DatabaseAddress, Settings
-from monitoring.filer.block import boot_id
+from monitoring.block import boot_id
 from sql import workers
 from sql.session import Database
 from worker.host.registration import refuse_strange_host

@@ -20,9 +20,8 @@ from core.roles import WORKER, Login, login_name
 from core.services.binaries import valkey_server
 from core.services.keyring import user_lines
 from core.settings import Settings
-from monitoring.broker import connect
+from monitoring.broker import FIELD, STREAM, connect
 from monitoring.frames import decode_frame
-from monitoring.sender import FIELD, STREAM
 from worker import app
 
 

@@ -17,9 +17,9 @@ from zipped import zip_of
 from core.errors import DatabaseFault, TaskLost
 from core.records import JobOptions, Phase
 from core.storage import layer as storage_listing
-from monitoring.metrics.tally import KINDS, summed
+from monitoring.tally import KINDS, summed
 from readers.records import TextState
-from sql import portions as ledger_portions
+from sql import ledger as ledger_portions
 from sql.findings import ItemText, TaskResult
 from worker import run_task
 from worker.items import portions
@@ -100,7 +100,7 @@ class _Cut:
     def __init__(self, patch: pytest.MonkeyPatch, every: int) -> None:
         self.cuts = 0
         self.written = 0
-        write = ledger_portions.write
+        write = ledger_portions.write_portion
 
         def cutting(conn: Any, claimed: Any, number: int, found: TaskResult) -> None:
             if self.cuts < 6 and number - claimed.portions == every:
@@ -160,7 +160,7 @@ def test_a_portion_whose_answer_was_lost_is_not_written_twice(
     monkeypatch.setattr(portions, "_RETRY_SECONDS", 0.0)
     transaction = task_bench.slots.transaction
     broken: list[int] = []
-    write = ledger_portions.write
+    write = ledger_portions.write_portion
     writing: list[bool] = []
 
     def noting(conn: Any, claimed: Any, number: int, found: TaskResult) -> None:

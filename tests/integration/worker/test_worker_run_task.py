@@ -20,7 +20,7 @@ from core.operations import NullRecorder
 from core.records import JobOptions, NewTask, Phase
 from core.storage.errors import opening_error
 from core.storage.layer import ReadFile, Storage
-from monitoring.metrics.tally import BUSY, TASKS, Outcome
+from monitoring.tally import BUSY, TASKS, Outcome
 from readers.records import Kind
 from search.engine import open_reader
 from sql import ledger, states

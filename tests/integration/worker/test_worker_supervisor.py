@@ -20,7 +20,7 @@ from controller.jobs.overview import Overview
 from controller.jobs.progress import Pace, one_line
 from core.places import job_location
 from core.records import JobOptions
-from monitoring.metrics.endpoint import Endpoint
+from monitoring.metrics import Endpoint
 from readers.errors import ExceptionCode
 from sql import jobs, states, workers
 from traces.parts import parts_directory

@@ -105,7 +105,8 @@ def _discovered(corpus: Path, place: Path) -> None:
     settings = Settings(storage=place / "storage", scratch=place / "scratch", slots=_SLOTS)
     with embedded_services(settings, slots=_SLOTS) as attached:
         (database,) = open_databases(attached)
-        plan = DiscoveryPlan(options=JobOptions(), name="verified", workers=1, slots=_SLOTS)
+        options = JobOptions(fail_if=("items<1", "p99.read>1us"))
+        plan = DiscoveryPlan(options=options, name="verified", workers=1, slots=_SLOTS)
         job = create_discovery_job(database, filer, settings.storage, prepare_source(filer, corpus), plan)
         with database.transaction() as conn:
             handle = JobHandle(database, get_job(conn, job))

@@ -23,7 +23,7 @@ from forked import Forker, appear_as, become, spawner
 import worker.crowd
 import worker.supervisor
 from controller.cluster import embedded
-from core.program.whole import begin
+from core.program import begin
 from experiments.workloads.discovery import sampler as serving
 from worker import app
 from worker.box import main as nursery_main
@@ -39,7 +39,7 @@ def load() -> None:
     """Everything that they load, before anybody is forked."""
     for module in ("queue_manager.main", "worker.main", "search.tantivy_engine"):
         import_module(module)
-    app.preload()
+    app.preload(None)
     nursery_main.load_everything(())
 
 

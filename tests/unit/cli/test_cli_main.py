@@ -285,7 +285,7 @@ def test_a_command_brings_what_it_works_with_when_it_works() -> None:
         ("import cli.review, controller.browse.items, controller.browse.item_filter", {*DATABASE, "pydantic"}),
         ("import cli.job, controller.browse.counts", {*DATABASE, "pydantic"}),
         (
-            "from dataset_gen.describe import outline; from dataset_gen.profile import load_profile; "
+            "from dataset_gen.planning.files import outline; from dataset_gen.profile import load_profile; "
             "outline(load_profile('reference'), 0.01)",
             {"numpy", "pyarrow", "reportlab"},
         ),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import secrets
 import signal
 import time
 from collections.abc import Iterator
@@ -14,9 +15,10 @@ from installation import until
 from core.errors import StorageFault
 from core.filer import FilerModel, load_filer
 from core.filer.arbiter import Arbiter
-from core.filer.emulation import OCTAVES, EmulatedFiler, Pacer, octave
+from core.filer.emulation import OCTAVES, EmulatedFiler, Pacer, octave, open_arbiter
 from core.filer.use import SHARED_MEMORY, arbiter_path
 from core.operations import MemoryRecorder, Op
+from core.settings import Settings
 from core.storage.layer import Storage
 
 _TEXT = """
@@ -156,6 +158,21 @@ def test_installations_do_not_share_a_filer(tmp_path: Path) -> None:
         arbiter_path(one.digest, tmp_path / "a")
     }
     assert len(paths) == 4
+
+
+def test_members_of_a_run_share_a_filer_whatever_their_scratch(tmp_path: Path) -> None:
+    """Promise: two members of one host do not give an experiment two filers."""
+    run, opened = secrets.token_hex(8), list[Arbiter]()
+    try:
+        for scratch, of in (("a", run), ("b", run), ("a", "")):
+            settings = Settings(scratch=tmp_path / scratch, filer="nas-1g", run=of)
+            arbiter = open_arbiter(settings)
+            assert arbiter is not None
+            opened.append(arbiter)
+        assert opened[0].path == opened[1].path != opened[2].path
+    finally:
+        for one in opened:
+            one.close_and_remove()
 
 
 def test_the_delay_is_part_of_the_recorded_call(tmp_path: Path, path: Path) -> None:

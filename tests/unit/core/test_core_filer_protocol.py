@@ -16,8 +16,7 @@ from core.errors import UsageError
 from core.filer import FilerModel, emulation, load_filer
 from core.filer.arbiter import MOST, Arbiter
 from core.filer.emulation import EmulatedFiler, Pacer
-from core.filer.load import PROFILES, copied_filer, profile_names
-from core.filer.model import load_protocol, protocol_names, protocol_of
+from core.filer.model import PROFILES, copied_filer, load_protocol, profile_names, protocol_names, protocol_of
 from core.filer.use import SHARED_MEMORY
 from core.operations import MemoryRecorder, Op
 from core.records import Phase

@@ -21,7 +21,7 @@ from controller.browse.items import FIELDS
 from core.csv_cells import csv_cells, defused
 from core.errors import UsageError
 from core.names import unsafe_name
-from core.options.tuning import MOST_PASSWORDS
+from core.options import MOST_PASSWORDS
 from core.passwords import MOST_BYTES, PasswordBank, bank_of, parse_bank, read_bank
 from core.records import BankNote, JobOptions, Limits
 from readers.base import MemorySource

@@ -17,10 +17,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tzlocal.windows_tz import win_tz
 
+from core.dates import asked_in_utc, checked_zone, in_utc, zone_named
 from core.errors import UsageError
 from core.names import MAX_NAME_BYTES, display_name, is_lossy, json_name, unsafe_name
 from core.operations import MemoryRecorder, Op
-from core.options.dates import asked_in_utc, checked_zone, in_utc, zone_named
 from core.places import NO_PARENT, index_location, item_id, item_location, job_location, number
 from core.records import FsyncPolicy, JobOptions, JobState, Layout, Limits, OcrChoice
 from readers.records import Kind

@@ -33,9 +33,9 @@ from PIL import Image
 from tinytag import TinyTag
 
 from core.records import Limits
-from dataset_gen.formats.mail.eml import Letter, formed
-from dataset_gen.formats.office import doc, ole_package, ppt, xls
-from dataset_gen.formats.office import encrypted as encrypted_office
+from dataset_gen.formats import doc, ole_package, ppt, xls
+from dataset_gen.formats import encrypted as encrypted_office
+from dataset_gen.formats.eml import Letter, formed
 from dataset_gen.made import Made, Order, Placed, leaf
 from dataset_gen.material.people import Someone
 from dataset_gen.material.text import prose

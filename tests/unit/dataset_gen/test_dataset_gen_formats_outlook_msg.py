@@ -16,8 +16,8 @@ import pytest
 from hypothesis import given, settings
 from outlook_forms import SAMPLE, forms, program
 
-from dataset_gen.formats.outlook import mapi_mail
-from dataset_gen.formats.outlook.mapi_mail import (
+from dataset_gen.formats import mapi_mail
+from dataset_gen.formats.mapi_mail import (
     BINARY,
     LONG,
     MANY_LONG,
@@ -32,12 +32,12 @@ from dataset_gen.formats.outlook.mapi_mail import (
     message_of,
     short,
 )
-from dataset_gen.formats.outlook.msg import write
+from dataset_gen.formats.msg import write_item
 from readers.mail_form import MailForm
 
 
 def _read(form: MailForm) -> oxmsg.Message:
-    return oxmsg.Message.load(io.BytesIO(write(message_of(form))))
+    return oxmsg.Message.load(io.BytesIO(write_item(message_of(form))))
 
 
 def _lf(text: str | None) -> str | None:
@@ -113,7 +113,7 @@ def _compare(found: EmailMessage, form: MailForm) -> None:
 
 def test_msgconvert_reads_every_field_of_messages_in_messages(tmp_path: Path) -> None:
     convert = program("msgconvert", "libemail-outlook-message-perl")
-    (tmp_path / "a.msg").write_bytes(write(message_of(SAMPLE)))
+    (tmp_path / "a.msg").write_bytes(write_item(message_of(SAMPLE)))
     done = subprocess.run(
         [convert, "--outfile", "a.eml", "a.msg"], cwd=tmp_path, capture_output=True, text=True, timeout=120
     )
@@ -136,7 +136,7 @@ _NAMES: dict[Named, mapi_mail.Value] = {
 
 def test_named_properties_are_found_by_name_and_by_hash() -> None:
     """As [MS-OXMSG] 2.2.3 has readers do it, in both directions."""
-    data = write(message_of(SAMPLE, Details(named=_NAMES)))
+    data = write_item(message_of(SAMPLE, Details(named=_NAMES)))
     with olefile.OleFileIO(data) as ole:
 
         def stream(name: str) -> bytes:
@@ -175,7 +175,7 @@ def test_the_hash_of_a_name_is_the_one_microsoft_gives() -> None:
 
 def test_an_item_says_what_it_is() -> None:
     details = Details(message_class="IPM.Appointment", properties={0x00170003: 2})
-    data = write(message_of(SAMPLE, details))
+    data = write_item(message_of(SAMPLE, details))
     found = oxmsg.Message.load(io.BytesIO(data))
     assert found.message_class == "IPM.Appointment"
     assert found.properties.int_prop_value(0x0017) == 2
@@ -186,7 +186,7 @@ def test_an_item_says_what_it_is() -> None:
 def test_an_item_of_properties_alone() -> None:
     room = Named(mapi_mail.PSETID_APPOINTMENT, 0x8208, STRING)
     message = Message(properties={0x001A001F: "IPM.Appointment", 0x0037001F: "Budget"}, named={room: "Room 2.07"})
-    found = oxmsg.Message.load(io.BytesIO(write(message)))
+    found = oxmsg.Message.load(io.BytesIO(write_item(message)))
     assert (found.message_class, found.subject) == ("IPM.Appointment", "Budget")
     assert found.properties.str_prop_value(0x8000) == "Room 2.07"
     assert list(found.attachments) == []
@@ -194,9 +194,9 @@ def test_an_item_of_properties_alone() -> None:
 
 def test_what_cannot_be_stored_is_refused() -> None:
     with pytest.raises(ValueError, match="0x0037001f"):
-        write(Message({0x0037001F: b"bytes"}))
+        write_item(Message({0x0037001F: b"bytes"}))
     with pytest.raises(ValueError, match="0x00370005"):
-        write(Message({0x00370005: 1}))
+        write_item(Message({0x00370005: 1}))
 
 
 @pytest.mark.parametrize(

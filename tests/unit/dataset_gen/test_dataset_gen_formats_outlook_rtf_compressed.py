@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dataset_gen.formats.outlook.mapi_mail import compress, from_plain
+from dataset_gen.formats.mapi_mail import compress, from_plain
 from readers.documents.rtf.handler import read_rtf
 
 

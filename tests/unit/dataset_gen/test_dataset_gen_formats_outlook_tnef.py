@@ -13,8 +13,8 @@ from outlook_forms import SAMPLE, forms, program
 from tnefparse import TNEF
 from tnefparse.mapi import TNEFMAPI_Attribute
 
-from dataset_gen.formats.outlook import mapi_mail
-from dataset_gen.formats.outlook.mapi_mail import (
+from dataset_gen.formats import mapi_mail
+from dataset_gen.formats.mapi_mail import (
     LONG,
     MANY_STRING,
     RTF_COMPRESSED,
@@ -28,7 +28,7 @@ from dataset_gen.formats.outlook.mapi_mail import (
     from_plain,
     message_of,
 )
-from dataset_gen.formats.outlook.tnef import checksum, write
+from dataset_gen.formats.tnef import checksum, write
 from readers.mail_form import MailForm
 
 

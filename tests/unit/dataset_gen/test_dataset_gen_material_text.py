@@ -16,12 +16,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dataset_gen.formats.images import jpeg, svg, tiff
-from dataset_gen.formats.mail.eml import Letter, write
-from dataset_gen.formats.office import odf
-from dataset_gen.formats.text import plain
-from dataset_gen.formats.text.plain import RecordPool, make_pool
-from dataset_gen.languages.texts import (
+from dataset_gen.formats import images, odf, plain
+from dataset_gen.formats.eml import Letter, write
+from dataset_gen.formats.plain import RecordPool, make_pool
+from dataset_gen.languages import (
     CONTRADICTED,
     Manner,
     _label,
@@ -38,7 +36,7 @@ from dataset_gen.material.mail import letters, thread
 from dataset_gen.material.people import custodian_names, everyone
 from dataset_gen.material.text import LANGUAGES, PHRASES, VOCABULARY, foreign, prose, vocabulary
 from dataset_gen.mix import Series
-from dataset_gen.packing.zip import deflated
+from dataset_gen.packing import deflated
 from dataset_gen.profile import load_profile
 from dataset_gen.rng import Dice
 from dataset_gen.workshop import Workshop
@@ -242,7 +240,16 @@ def test_all_pools_are_there_once_it_is_imported() -> None:
     """Nothing is left for a process to make on its own, and Ctrl-C works as before."""
     from dataset_gen import pools  # it fills them, and whoever collects tests imports all of these files
 
-    caches = (prose, foreign, jpeg._pool, tiff._pool, svg._pool, odf._pool, plain._source_pool, plain._log_pool)
+    caches = (
+        prose,
+        foreign,
+        images._jpeg_rows,
+        images._fax_rows,
+        images._svg_boxes,
+        odf._pool,
+        plain._source_pool,
+        plain._log_pool,
+    )
     before = [cached.cache_info().misses for cached in caches]
     assert foreign.cache_info().currsize == len(LANGUAGES) - 1
     assert plain._source_pool.cache_info().currsize == len(plain.LANGUAGES)

@@ -16,8 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from py7zr.io import BytesIOFactory
 
-from dataset_gen.packing.sevenz import SevenZipWriter, number
-from dataset_gen.packing.zip import LEVEL, ZipWriter, deflated, deflated_zeros
+from dataset_gen.packing import LEVEL, SevenZipWriter, ZipWriter, deflated, deflated_zeros, number
 from dataset_gen.rng import Dice
 
 names = st.text(st.characters(codec="utf-8", exclude_characters="\0/\\"), min_size=1, max_size=30)
@@ -40,7 +39,7 @@ def test_members_come_back(members: dict[str, bytes], encrypted: bool) -> None:
 
 
 def test_compression_is_pinned() -> None:
-    """The bytes that libdeflate gives for this input at this level; see `dataset_gen.packing.zip`."""
+    """The bytes that libdeflate gives for this input at this level; see `dataset_gen.packing`."""
     text = b"".join(b"line %d of %d\n" % (i, i * i) for i in range(2000))
     assert LEVEL == 1
     assert (len(deflated(text)), deflated(text)[:8].hex()) == PINNED

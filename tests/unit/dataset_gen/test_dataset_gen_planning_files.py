@@ -12,9 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core.errors import UsageError
-from dataset_gen.planning.files import Planner
+from dataset_gen.planning.files import LETTER, MAILDIR, NOTE, PST, STORE, SYSTEM_FILE, FileSpec, Planner
 from dataset_gen.planning.level import Goal, archive_bytes, counts, fitted, stretches
-from dataset_gen.planning.shelf import LETTER, MAILDIR, NOTE, PST, STORE, SYSTEM_FILE, FileSpec
 from dataset_gen.planning.tally import CorpusTotals, Sums, tally_of
 from dataset_gen.profile import load_profile
 from dataset_gen.rng import Dice, derive, power_of_two, running_totals

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from core.errors import UsageError
-from dataset_gen.describe import outline
+from dataset_gen.planning.files import outline
 from dataset_gen.profile import load_profile, profile_names, read_profile
 
 SMALL = """

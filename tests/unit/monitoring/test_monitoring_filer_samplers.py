@@ -15,17 +15,8 @@ from core.filer.emulation import open_arbiter
 from core.mounts import parse_mountinfo
 from core.operations import Op
 from core.settings import Settings
+from monitoring.block import BlockSampler, boot_id, device_under, parse_diskstats, short_boot_id
 from monitoring.control_groups import ControlGroups
-from monitoring.filer.block import BlockSampler, boot_id, device_under, parse_diskstats, short_boot_id
-from monitoring.filer.wire import (
-    LineError,
-    Mountstats,
-    NfsMount,
-    OpCounts,
-    WireSampler,
-    parse_mountstats,
-    transport_line,
-)
 from monitoring.host_samplers import (
     HostSampling,
     HostTurn,
@@ -36,6 +27,7 @@ from monitoring.host_samplers import (
     space_of,
 )
 from monitoring.observations import BlockIo, EmulatedSampler, of_group, of_processes, parse_cgroup
+from monitoring.wire import LineError, Mountstats, NfsMount, OpCounts, WireSampler, parse_mountstats, transport_line
 
 RECORDINGS = Path(__file__).parent / "recordings"
 

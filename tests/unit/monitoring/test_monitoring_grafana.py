@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from dashboards import DASHBOARDS, Dashboard
 
-from monitoring.metrics.catalogue import SPECS
+from monitoring.metrics import SPECS
 
 _SUFFIX = re.compile(r"_(bucket|sum|count)$")
 REPOSITORY = Path(__file__).parents[3]

@@ -18,14 +18,13 @@ from core.histogram import Histogram, bucket_of
 from core.job_types import FileKind
 from core.operations import Op
 from core.records import ExceptionLevel, Phase
-from monitoring.filer.wire import WireSampler
+from monitoring import metrics
 from monitoring.frames import CounterDelta
-from monitoring.metrics import catalogue
-from monitoring.metrics.catalogue import SPECS
-from monitoring.metrics.endpoint import Endpoint, make_registry, read_endpoint
-from monitoring.metrics.tally import CallCounters, Outcome, tally_bytes
-from monitoring.metrics.worker import CallMetrics, ObservedMetrics, TallyMetrics
+from monitoring.metrics import SPECS, Endpoint, make_registry, read_endpoint
 from monitoring.observations import BLOCK, SPACE, WIRE, WORKER, Observation
+from monitoring.tally import CallCounters, Outcome, tally_bytes
+from monitoring.wire import WireSampler
+from monitoring.worker_metrics import CallMetrics, ObservedMetrics, TallyMetrics
 from readers.errors import ExceptionCode
 from readers.records import Kind, TextState
 from sql.findings import Item, ItemException, ItemText, TaskResult
@@ -79,11 +78,11 @@ def test_calls_and_latencies_add_up() -> None:
 
 @pytest.mark.parametrize("ns", [0, 1, 4095, 4096, 4097, 8192, 8193, 300_000, (1 << 34) - 1, 1 << 34, (1 << 34) + 1])
 def test_a_duration_is_in_the_first_bucket_that_is_not_below_it(ns: int) -> None:
-    wanted = next((n for n, bound in enumerate(catalogue.BOUNDS_NS) if ns <= bound), len(catalogue.BOUNDS_NS))
-    assert catalogue.bucket_of(ns) == wanted
-    coarse = catalogue.coarsened(Histogram({bucket_of(ns): 1}), ns)
+    wanted = next((n for n, bound in enumerate(metrics.BOUNDS_NS) if ns <= bound), len(metrics.BOUNDS_NS))
+    assert metrics.bucket_of(ns) == wanted
+    coarse = metrics.coarsened(Histogram({bucket_of(ns): 1}), ns)
     # A fine bucket does not hold its upper bound, so what lies on a bound of ours goes one further.
-    assert coarse.index(1) in (wanted, wanted + (ns in catalogue.BOUNDS_NS))
+    assert coarse.index(1) in (wanted, wanted + (ns in metrics.BOUNDS_NS))
     assert coarse[-1] == ns
 
 

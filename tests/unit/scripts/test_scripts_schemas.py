@@ -31,7 +31,7 @@ from core.settings import read_settings
 from core.variables import VARIABLES
 from experiments.result.codec import to_json
 from experiments.result.schema import Result
-from monitoring.metrics.endpoint import read_endpoint
+from monitoring.metrics import read_endpoint
 
 REPOSITORY = Path(__file__).parents[3]
 

@@ -104,3 +104,17 @@ def test_workers_are_placed_by_load_within_memory() -> None:
     assert at.count(1) <= 12
     with pytest.raises(Exception, match="memory for"):
         placed(site, 200)
+
+
+def test_parts_beyond_the_limit_stand_for_several() -> None:
+    """Promise: of a job with fewer tasks than its slots need, no more parts are simulated than the limit; they take the dispatcher as
+    long as all of them."""
+    site = dataclasses.replace(_site(cores=8, servers=8, slots=8), dispatched_per_s=2.0)
+    load, traces = _load(2, 12.0, 0.0, items=1_000), []
+    for most in (1_000, 16):
+        engine = Engine(site, [load], workers=1, databases=1, chunk=1_000.0, note_order=True, most_tasks=most)
+        traces.append(engine.run())
+    assert [len(trace.dispatched) for trace in traces] == [24, 16]
+    busy = [sum(trace.dispatcher_busy[0]) for trace in traces]
+    assert busy == pytest.approx([12.0, 12.0])
+    assert traces[1].elapsed_s == pytest.approx(traces[0].elapsed_s, rel=0.1)

@@ -121,7 +121,7 @@ def test_statements_are_given_the_parameters_that_they_have() -> None:
 @pytest.mark.parametrize("room", ROOMS)
 def test_no_room_names_statements(room: str) -> None:
     named = [path for path in (ROOT / room).rglob("*.py") if "QUERIES" in path.read_text(encoding="utf-8")]
-    assert not named, "declare them in a face (sql/faces)"
+    assert not named, "declare them in a class of `sql`"
 
 
 class _Coded(psycopg2.OperationalError):

@@ -218,15 +218,20 @@ def test_no_value_is_taken_for_an_option() -> None:
         ("knee", {"max_p99": "read"}, "max_p99"),
         ("scale-up", {"filer_cache": "much"}, "filer_cache"),
         ("scale-up", {"workers": "0"}, "workers"),
+        ("scale-up", {"axis": ["fsync=none"]}, "axis"),
+        ("scale-out", {"axis": ["protocol=3|4.2"]}, "axis"),
         ("r1", {"workers": "30,10"}, "workers"),
         ("generate", {"profile": "/etc/passwd"}, "profile"),
+        ("profile", {"profile": "dedup", "setting": ["reduce=touch /tmp/x"]}, "setting"),
+        ("profile", {"profile": "dedup", "setting": ["seed=1", " used =id"]}, "setting"),
+        ("profile", {"profile": "stream", "setting": ["tree=/etc"]}, "setting"),
         ("replay", {"pace": "fast"}, "pace"),
         ("replay", {"scaling": "mixed"}, "scaling"),
         ("replay", {"clients": "many"}, "clients"),
         ("replay", {"max_p99": "read"}, "max_p99"),
     ],
 )
-def test_what_a_command_would_refuse_is_refused_at_its_field(kind: str, given: dict[str, str], field: str) -> None:
+def test_what_a_command_would_refuse_is_refused_at_its_field(kind: str, given: dict[str, Any], field: str) -> None:
     where: dict[str, Any] = {"replay": {"job": uuid.uuid4(), "paths": ["/t"]}, "generate": {"name": "c"}}.get(kind, {})
     with pytest.raises(UsageError) as refused:
         kinds()[kind].check(kinds()[kind].model(**given, **where))

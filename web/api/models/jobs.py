@@ -11,7 +11,7 @@ from controller.browse.counted import Children, Counted, ExceptionCount, PhaseCo
 from controller.jobs.orders import DiscoveryOrder
 from controller.jobs.overview import JobRow
 from core.document import TEXT, Document
-from core.options.tuning import MOST_PASSWORDS
+from core.options import MOST_PASSWORDS
 from core.passwords import MOST_BYTES
 from core.records import JobState, Phase
 from web.background import BackgroundTask

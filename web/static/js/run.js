@@ -32,8 +32,9 @@ async function start() {
     return;
   }
   say("");
-  if (over(job.state)) showWire();
-  else follow();
+  if (!over(job.state)) return follow();
+  showWire();
+  showBounds();
 }
 
 function follow() {
@@ -89,6 +90,18 @@ async function showWire() {
   if (!timeline.data.panels.some((panel) => /^wire_\d/.test(panel.id))) return;
   const table = await wireTable(id).catch(() => null);
   if (table) document.querySelector("#exception-codes").before(table);
+}
+
+/** What became of the bounds of a job that ended while this page was open. */
+async function showBounds() {
+  const rows = [...document.querySelectorAll("#bounds tbody tr")];
+  if (!rows.some((row) => row.querySelector(".open"))) return;
+  const { bounds } = await call("GET", `/jobs/${id}/result`).catch(() => ({}));
+  (bounds ?? []).forEach(({ shown, failed }, at) => {
+    const outcome = failed ? "failed" : "passed";
+    rows[at].children[1].textContent = shown;
+    Object.assign(rows[at].querySelector(".state"), { className: `state ${outcome}`, textContent: outcome });
+  });
 }
 
 function say(line) {

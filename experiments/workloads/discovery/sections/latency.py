@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from operator import itemgetter
 from typing import Any
@@ -138,7 +139,8 @@ _COLUMNS: tuple[Column[_Row], ...] = (
 
 def _line(result: Result, point: Point) -> list[Point]:
     """The points that differ from this one in workers only."""
-    same = [p for p in result.points if (p.databases, p.slots) == (point.databases, point.slots)]
+    alike = dataclasses.replace(point.at, workers=0)
+    same = [p for p in result.points if dataclasses.replace(p.at, workers=0) == alike]
     return sorted((p for p in same if middle_run(p).latency), key=lambda p: p.workers)
 
 

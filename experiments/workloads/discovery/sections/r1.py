@@ -119,10 +119,10 @@ def beside_r1(result: Result) -> Parts:
 
 
 def same_workers(points: Sequence[Point]) -> list[Point]:
-    """The points of that (workers, slots) which was run with the most different numbers of databases; else none."""
-    groups: dict[tuple[int, int], list[Point]] = {}
+    """The points of that (workers, slots, setting) which was run with the most different numbers of databases; else none."""
+    groups: dict[tuple[int, int, str], list[Point]] = {}
     for point in points:
-        groups.setdefault((point.workers, point.slots), []).append(point)
+        groups.setdefault((point.workers, point.slots, point.setting), []).append(point)
     best = max(groups.values(), key=lambda group: (len(group), group[0].workers))
     return sorted(best, key=lambda point: point.databases) if len(best) > 1 else []
 

@@ -95,7 +95,7 @@ def fit_usl(observations: Sequence[tuple[float, float]]) -> UslFit | None:
 
 @section("scaling", "Speed-up and efficiency against workers")
 def scaling(result: Result) -> Parts:
-    """One curve for each number of databases (and slots) that was run with two worker counts or more."""
+    """One curve for each number of databases, slots and setting that was run with two worker counts or more."""
     groups = _groups(result)
     if not groups:
         return "every point has the same number of workers, so there is nothing to scale against."
@@ -114,13 +114,13 @@ def scaling(result: Result) -> Parts:
     return tuple(parts)
 
 
-_Key = tuple[int, int]
+_Key = tuple[int, int, str]
 
 
 def _groups(result: Result) -> dict[_Key, list[Point]]:
     groups: dict[_Key, list[Point]] = {}
     for point in result.points:
-        groups.setdefault((point.databases, point.slots), []).append(point)
+        groups.setdefault((point.databases, point.slots, point.setting), []).append(point)
     return {
         key: sorted(points, key=lambda point: point.workers)
         for key, points in groups.items()
@@ -129,11 +129,13 @@ def _groups(result: Result) -> dict[_Key, list[Point]]:
 
 
 def _name(key: _Key, result: Result) -> str:
-    databases, slots = key
-    name = words.many(databases, "database") if len({p.databases for p in result.points}) > 1 else ""
-    if len({p.slots for p in result.points}) > 1:
-        name = f"{name}, {words.many(slots, 'slot')}".lstrip(", ")
-    return name
+    databases, slots, setting = key
+    parts = (
+        (words.many(databases, "database"), "databases"),
+        (words.many(slots, "slot"), "slots"),
+        (setting, "setting"),
+    )
+    return ", ".join(said for said, name in parts if len({getattr(point, name) for point in result.points}) > 1)
 
 
 def _speed_ups(points: list[Point]) -> list[tuple[int, float, float | None, float | None]]:
@@ -174,7 +176,7 @@ def _plot(groups: dict[_Key, list[Point]], fits: dict[_Key, UslFit | None], resu
         from_zero(left)
         from_zero(right)
         left.legend(loc="upper left")
-    header = ("databases", "slots", "workers", "speed_up", "speed_up_low", "speed_up_high", "efficiency")
+    header = ("databases", "slots", "setting", "workers", "speed_up", "speed_up_low", "speed_up_high", "efficiency")
     series = Series(name="scaling", header=header, rows=tuple(rows))
     return Plot(name="scaling", figure=figure, sentence=_sentence(groups, result), series=series)
 

@@ -15,8 +15,8 @@ from production.options import ProductionChoice
 from production.statements import STATEMENTS
 from sql import states, workers
 from sql.findings import TaskResult
-from sql.recut import TASKS_A_SLOT
 from sql.session import Database
+from sql.states import TASKS_A_SLOT
 
 _ITEMS, _TAKEN = 20_000, 200
 _SHARD = uuid.UUID(int=7)

@@ -31,7 +31,7 @@ from production.options import DPI, MARKER, ProductionChoice
 from production.reports import Record, records
 from production.verify import verify_production
 from sql import bulk, states
-from sql.faces.custody import CUSTODY, ActionRow
+from sql.custody import CUSTODY, ActionRow
 from sql.jobs import get_job
 from worker.phases.task import TaskWork
 

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from PIL import Image
 
 from core.errors import SystemFault
-from core.options.choices import OcrChoice
+from core.options import OcrChoice
 from core.records import JobOptions, Limits
 from production import typesetting
 from production.pages import encoded, picture, stamped, text_of

@@ -18,8 +18,8 @@ from old_office import begin, biff, word, workbook
 from unpacking import unpack
 
 from core.records import Limits
-from dataset_gen.formats.outlook import msg, tnef
-from dataset_gen.formats.outlook.mapi_mail import message_of
+from dataset_gen.formats import msg, tnef
+from dataset_gen.formats.mapi_mail import message_of
 from readers.base import MemorySource
 from readers.errors import DocumentError
 from readers.identification.identify import identify
@@ -146,7 +146,7 @@ DOCUMENTS: dict[bytes, bytes] = {
     ),
     b"x.doc": word("words\r"),
     b"x.xls": workbook(biff(begin(), (0x0A, b""))),
-    b"x.msg": msg.write(message_of(MailForm(subject="s", plain="words"))),
+    b"x.msg": msg.write_item(message_of(MailForm(subject="s", plain="words"))),
     b"x.dbf": b"\x03\x7c\x01\x01" + struct.pack("<IHH", 1, 65, 6) + bytes(20)
     + b"NAME".ljust(11, b"\0") + b"C" + bytes(4) + b"\5" + bytes(15) + b"\r alpha\x1a",
 }  # fmt: skip

@@ -12,12 +12,12 @@ from collections.abc import Callable
 import pytest
 
 from core.records import Limits
-from core.zstandard import zstd
 from readers.archives.compressed import StreamReader, bare_name
 from readers.base import MemorySource
 from readers.errors import DocumentError, ExceptionCode
 from readers.identification.identify import identify
 from readers.registry import handler_for
+from traces.blocks import zstd
 
 NOISE = random.Random(3).randbytes(60_000)
 LARGE = random.Random(4).randbytes(1_300_000)

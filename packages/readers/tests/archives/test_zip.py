@@ -19,7 +19,6 @@ from hypothesis import strategies as st
 from unpacking import make_zip, unpack
 
 from core.records import JobOptions, Limits
-from core.zstandard import zstd
 from readers.archives.zip.directory import LOCAL
 from readers.archives.zip.handler import ZipHandler
 from readers.archives.zip.ranges import RANGES_A_TARGET
@@ -28,6 +27,7 @@ from readers.errors import DocumentError, ExceptionCode
 from readers.identification.identify import identify
 from readers.records import TextState
 from readers.registry import handler_for
+from traces.blocks import zstd
 
 HANDLER = ZipHandler()
 LIMITS = Limits()

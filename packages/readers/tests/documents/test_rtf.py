@@ -12,8 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from core.records import Limits
-from dataset_gen.formats.office import ole_package
-from dataset_gen.formats.outlook.mapi_mail import compress
+from dataset_gen.formats import ole_package
+from dataset_gen.formats.mapi_mail import compress
 from readers.base import Child, MemorySource
 from readers.documents.rtf.compressed import decompress
 from readers.documents.rtf.groups import group_end

@@ -1,7 +1,7 @@
 """`make fuzz`: each of our own parsers under libFuzzer (atheris), a process for each target.
 
-A target is a module below `targets` with `read(data)`, which may raise DocumentError and nothing else, and `SEEDS`, bytes
-to begin with. What libFuzzer finds worth keeping stays below the directory given, so that a later run goes on from it.
+A target is a row of `FORMATS`, whose handler reads the input, or a module below `targets` with `read(data)`, which may raise
+DocumentError and nothing else, and `SEEDS`, bytes to begin with. What libFuzzer finds worth keeping stays below the directory given, so that a later run goes on from it.
 """
 
 from __future__ import annotations
@@ -14,17 +14,54 @@ import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 HERE = Path(__file__).parent
 _LONGEST = 65_536  # bytes of an input
 _ONE_INPUT_S = 20
 _MEMORY_MB = 2_048  # libFuzzer's own needs included
+# By target: the media type of its handler, and how the names of files end that it begins with.
+FORMATS = {
+    "csv": ("text/csv", (".csv",)),
+    "doc": ("application/msword", (".doc",)),
+    "eml": ("message/rfc822", (".eml",)),
+    "emlx": ("message/x-emlx", (".emlx",)),
+    "gzip": ("application/gzip", (".tgz", ".gz")),
+    "html": ("text/html", (".html", ".htm")),
+    "ics": ("text/calendar", (".ics", ".ical")),
+    "mbox": ("application/mbox", (".mbox",)),
+    "mhtml": ("multipart/related", (".mht", ".eml")),
+    "msg": ("application/vnd.ms-outlook", (".msg",)),
+    "ole_storage": ("application/x-ole-storage", (".doc", ".msg", ".xls")),
+    "ppt": ("application/vnd.ms-powerpoint", (".ppt",)),
+    "pst": ("application/vnd.ms-outlook-pst", (".pst",)),
+    "rar": ("application/vnd.rar", (".rar",)),
+    "rtf": ("application/rtf", (".rtf",)),
+    "sevenz": ("application/x-7z-compressed", (".7z",)),
+    "tar": ("application/x-tar", (".tar",)),
+    "tnef": ("application/vnd.ms-tnef", (".tnef", ".dat")),
+    "vcf": ("text/vcard", (".vcf",)),
+    "xls": ("application/vnd.ms-excel", (".xls",)),
+    "xml": ("text/xml", (".xml", ".svg", ".xhtml")),
+    "zip_archive": ("application/zip", (".zip",)),
+}
 
 
 def targets() -> dict[str, str]:
-    """All targets by their names: what each is imported as."""
-    found = sorted((HERE / "targets").glob("*/*.py"), key=lambda path: path.stem)
-    return {path.stem: f"targets.{path.parent.name}.{path.stem}" for path in found}
+    """All targets by their names: the module of each, "" for a format."""
+    own = {path.stem: f"targets.{path.parent.name}.{path.stem}" for path in (HERE / "targets").glob("*/*.py")}
+    return dict(sorted((dict.fromkeys(FORMATS, "") | own).items()))
+
+
+def load(name: str) -> Any:
+    """`read` and `SEEDS` of a target."""
+    if module := targets()[name]:
+        return importlib.import_module(module)
+    from reading import files, handler  # not before imports are instrumented
+
+    media_type, endings = FORMATS[name]
+    return SimpleNamespace(read=handler(media_type), SEEDS=files(*endings))
 
 
 def fuzz(name: str, corpus: Path, arguments: list[str]) -> None:
@@ -32,7 +69,7 @@ def fuzz(name: str, corpus: Path, arguments: list[str]) -> None:
     import atheris  # only here: the other uses of this folder do without
 
     with atheris.instrument_imports(include=["readers"]):
-        target = importlib.import_module(targets()[name])
+        target = load(name)
     from readers.errors import DocumentError
 
     def one(data: bytes) -> None:

@@ -3,13 +3,11 @@ read as a tree and where it is read in pieces."""
 
 from __future__ import annotations
 
-import io
 import struct
-import zipfile
-from io import BytesIO
 from xml.sax.saxutils import escape, quoteattr
 
 import pytest
+from office_xml import S, package, read
 from old_office import END, begin, biff
 from old_office import workbook as compound
 
@@ -18,7 +16,6 @@ from readers.base import MemorySource, Text
 from readers.errors import ExceptionCode
 from readers.office.odf import beside as odf_beside
 from readers.office.odf.handler import OdfHandler
-from readers.office.ooxml.handler import OoxmlHandler
 from readers.office.xls.handler import XlsHandler
 
 W = 'xmlns:w="http://schemas.openxmlformats.org/wordprocessingml/2006/main" xmlns:p="urn:p" xmlns:a="urn:a"'
@@ -26,23 +23,10 @@ PADDING = "<!--" + "x" * 3_000_000 + "-->"
 PADDINGS = pytest.mark.parametrize("padding", ["", PADDING], ids=("tree", "stream"))
 
 
-def package(**parts: str) -> bytes:
-    out = io.BytesIO()
-    with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
-        archive.writestr("[Content_Types].xml", '<Types xmlns="t"/>')
-        for name, content in parts.items():
-            archive.writestr(name, content)
-    return out.getvalue()
-
-
-def read(data: bytes) -> Text:
-    return OoxmlHandler().text(MemorySource(b"x", data), Limits())
-
-
 def lines(body: str, padding: str = "") -> list[str]:
     """Of a Word document."""
     document = f"<w:document {W}>{padding}<w:body>{body}</w:body></w:document>"
-    return read(package(**{"word/document.xml": document})).text.splitlines()
+    return read(package({"word/document.xml": document}, {})).text.splitlines()
 
 
 def code(*pieces: str, result: str = "") -> str:
@@ -100,7 +84,7 @@ def test_slides_tell_what_shapes_show(padding: str) -> None:
     picture = '<p:pic><p:nvPicPr><p:cNvPr id="2" name="n" descr="Two ships"/></p:nvPicPr></p:pic>'
     said = "<p:sp><p:txBody><a:p><a:r><a:t>Slide_x000B_two _x005F_x0041_ _xD83D__xDE00_</a:t></a:r></a:p></p:txBody></p:sp>"
     slide = f"<p:sld {W}>{padding}<p:cSld><p:spTree>{picture}{said}</p:spTree></p:cSld></p:sld>"
-    found = read(package(**{"ppt/presentation.xml": f"<p:presentation {W}/>", "ppt/slides/slide1.xml": slide}))
+    found = read(package({"ppt/presentation.xml": f"<p:presentation {W}/>", "ppt/slides/slide1.xml": slide}, {}))
     assert sorted(found.text.split("\n")) == ["", "Slide", "Two ships", "two _x0041_ 😀"]
 
 
@@ -116,7 +100,7 @@ NAMES += f'xmlns:draw="{ODF}drawing:1.0" xmlns:dc="http://purl.org/dc/elements/1
 def opendocument(body: str, padding: str = "") -> Text:
     content = f"<office:document-content {NAMES}>{padding}<office:body>{body}</office:body></office:document-content>"
     parts = {"mimetype": "application/vnd.oasis.opendocument.text", "content.xml": content}
-    return OdfHandler().text(MemorySource(b"x", package(**parts)), Limits())
+    return OdfHandler().text(MemorySource(b"x", package(parts, {})), Limits())
 
 
 def link(address: str, tag: str = "text:a") -> str:
@@ -165,8 +149,6 @@ def test_an_address_is_whole_wherever_its_code_is_cut(padding: str, pieces: tupl
     assert sorted(lines(body, padding)) == sorted([address, "herethere", "http://other"])
 
 
-S = "http://schemas.openxmlformats.org/spreadsheetml/2006/main"
-OFFICE = "application/vnd.openxmlformats-officedocument.spreadsheetml."
 URL = bytes.fromhex("e0c9ea79f9bace118c8200aa004ba90b")
 FILE = bytes.fromhex("0303000000000000c000000000000046")
 CODES = ("General", '"INV"0000', "#,##0.00", '"Ref-"@')
@@ -188,15 +170,7 @@ def xlsx(rows: str, behind: str = "", book: str = "", *, tree: bool = False, **m
         "xl/sharedStrings.xml": f'<sst xmlns="{S}"><si><t>42 x</t></si></sst>',
         **{f"xl/{name}.xml": content for name, content in more.items()},
     }
-    kinds = {"workbook": "sheet.main", "worksheets/sheet1": "worksheet", "comments1": "comments"}
-    named = {name: kinds.get(name[3:-4], name[3:-4]) for name in parts}
-    overrides = "".join(f'<Override PartName="/{n}" ContentType="{OFFICE}{k}+xml"/>' for n, k in named.items())
-    out = BytesIO()
-    with zipfile.ZipFile(out, "w") as archive:
-        archive.writestr("[Content_Types].xml", f'<Types xmlns="t">{overrides}</Types>')
-        for name, content in parts.items():
-            archive.writestr(name, content)
-    return OoxmlHandler().text(MemorySource(b"x", out.getvalue()), Limits())
+    return read(package(parts))
 
 
 def xls(*records: tuple[int, bytes]) -> Text:

@@ -7,15 +7,14 @@ import base64
 import io
 import struct
 import zipfile
-from collections.abc import Mapping
 from contextlib import suppress
 from datetime import datetime
 
 import pytest
+from office_xml import LIMITS, OFFICE, R, S, W, package, para, word
 from old_office import END, begin, biff
 from unpacking import PNG, make_zip
 
-from core.records import Limits
 from readers.base import Child, MemorySource, Text
 from readers.cfb import Storage, write
 from readers.errors import DocumentError, ExceptionCode
@@ -26,13 +25,6 @@ from readers.office.ooxml import kinds, xml
 from readers.office.ooxml.handler import OoxmlHandler
 from readers.registry import handler_for
 
-LIMITS = Limits()
-W = "http://schemas.openxmlformats.org/wordprocessingml/2006/main"
-A = "http://schemas.openxmlformats.org/drawingml/2006/main"
-S = "http://schemas.openxmlformats.org/spreadsheetml/2006/main"
-R = "http://schemas.openxmlformats.org/officeDocument/2006/relationships"
-MC = "http://schemas.openxmlformats.org/markup-compatibility/2006"
-OFFICE = "application/vnd.openxmlformats-officedocument."
 XLSB = "application/vnd.ms-excel.sheet.binary.macroenabled.12"
 ODF = "application/vnd.oasis.opendocument."
 CONTENT = (
@@ -44,27 +36,6 @@ MANIFEST = (
     '<m:manifest xmlns:m="urn:oasis:names:tc:opendocument:xmlns:manifest:1.0"><m:file-entry m:full-path="/" m:media-type="%s"/>'
     '<m:file-entry m:full-path="content.xml" m:media-type="text/xml"/></m:manifest>'
 )
-
-
-def package(parts: Mapping[str, str | bytes], types: Mapping[str, str]) -> bytes:
-    """A zip archive of these parts with their content types."""
-    overrides = "".join(f'<Override PartName="/{n}" ContentType="{OFFICE}{t}+xml"/>' for n, t in types.items())
-    return make_zip(
-        {
-            "[Content_Types].xml": f'<Types xmlns="t">{overrides}</Types>'.encode(),
-            **{name: part.encode() if isinstance(part, str) else part for name, part in parts.items()},
-        }
-    )
-
-
-def word(body: str) -> str:
-    """The main part of a Word document."""
-    return f'<w:document xmlns:w="{W}" xmlns:mc="{MC}" xmlns:a="{A}"><w:body>{body}</w:body></w:document>'
-
-
-def para(text: str) -> str:
-    """A paragraph of one run."""
-    return f"<w:p><w:r><w:t>{text}</w:t></w:r></w:p>"
 
 
 def rec(kind: int, data: bytes = b"") -> bytes:

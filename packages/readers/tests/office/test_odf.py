@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from unpacking import PNG, make_zip
 
 from core.records import Limits
-from dataset_gen.formats.office import ole_package
+from dataset_gen.formats import ole_package
 from readers.base import MemorySource, Text
 from readers.clean import Collector
 from readers.errors import DocumentError, ExceptionCode

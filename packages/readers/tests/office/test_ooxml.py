@@ -14,7 +14,7 @@ from datetime import datetime
 from xml.sax.saxutils import quoteattr
 
 import pytest
-from office_xml import HANDLER, LIMITS, A, R, S, docx, package, para, read, word
+from office_xml import HANDLER, LIMITS, A, R, S, W, docx, package, para, read, word
 
 from core.records import Limits
 from readers.base import MemorySource
@@ -22,7 +22,6 @@ from readers.errors import DocumentError, ExceptionCode
 from readers.office import numerals
 from readers.office.cell_formats import SAID, date_text, style_of
 from readers.office.ooxml import plain
-from readers.office.ooxml.handler import OoxmlHandler
 from readers.records import Kind, TextState
 
 
@@ -36,12 +35,7 @@ def test_docx_reads_every_place_with_text() -> None:
     )
     kinds = ("header", "footer", "footnotes", "endnotes", "comments")
     parts = {f"word/{kind}1.xml": word(para(f"in {kind}")) for kind in kinds}
-    types = {f"word/{kind}1.xml": f"wordprocessingml.{kind}" for kind in kinds}
-    data = package(
-        {**parts, "word/document2.xml": word(body)},
-        {**types, "word/document2.xml": "wordprocessingml.document.main"},
-    )
-    lines = read(data).text.splitlines()
+    lines = read(package({**parts, "word/document2.xml": word(body)})).text.splitlines()
     assert lines[:2] == ["word\tafter", "broken"]
     assert lines.count("boxed") == 1
     assert "anchor" in lines
@@ -108,9 +102,7 @@ def workbook(rows: str, **more: str) -> bytes:
         "xl/worksheets/sheet1.xml": f'<worksheet xmlns="{S}"><sheetData>{rows}</sheetData></worksheet>',
         **more,
     }
-    names = {"workbook": "sheet.main", "styles": "styles", "sharedStrings": "sharedStrings", "comments1": "comments"}
-    types = {f"xl/{name}.xml": f"spreadsheetml.{kind}" for name, kind in names.items()}
-    return package(parts, {**types, "xl/worksheets/sheet1.xml": "spreadsheetml.worksheet"})
+    return package(parts)
 
 
 def test_xlsx_shows_cells_as_people_see_them() -> None:
@@ -156,8 +148,7 @@ def test_xlsx_sheets_without_cells_have_headers(kind: str) -> None:
     rels = f'<Relationships><Relationship Id="r1" Target="{kind}s/sheet1.xml"/></Relationships>'
     book = f'<workbook xmlns="{S}" xmlns:r="{R}"><sheets><sheet name="Sales" r:id="r1"/></sheets></workbook>'
     parts = {"xl/workbook.xml": book, "xl/_rels/workbook.xml.rels": rels, target: sheet}
-    types = {"xl/workbook.xml": "spreadsheetml.sheet.main", target: f"spreadsheetml.{kind}"}
-    assert read(package(parts, types)).text.splitlines() == ["Sales", "R&D"]
+    assert read(package(parts)).text.splitlines() == ["Sales", "R&D"]
 
 
 def test_xlsx_large_sheet_is_streamed() -> None:
@@ -185,14 +176,7 @@ def test_pptx_follows_the_order_of_slides() -> None:
         "ppt/notesSlides/notesSlide1.xml": slide("notes"),
         "ppt/comments/comment1.xml": comment,
     }
-    types = {
-        "ppt/presentation.xml": "presentationml.presentation.main",
-        "ppt/slides/slide1.xml": "presentationml.slide",
-        "ppt/slides/slide2.xml": "presentationml.slide",
-        "ppt/notesSlides/notesSlide1.xml": "presentationml.notesSlide",
-        "ppt/comments/comment1.xml": "presentationml.comments",
-    }
-    out = read(package(parts, types))
+    out = read(package(parts))
     assert out.text.splitlines() == ["second file", "notes", "first file", "a comment"]
     assert out.pages == 2
 
@@ -213,18 +197,12 @@ def test_charts_say_what_their_series_are(folder: str) -> None:
     chart = f'<c:chartSpace xmlns:c="c" xmlns:a="{A}">{title}{(names + numbers) * 2}</c:chartSpace>'
     newer = '<cx:chartSpace xmlns:cx="cx"><cx:strDim><cx:lvl><cx:pt>Region</cx:pt></cx:lvl></cx:strDim></cx:chartSpace>'
     main = {"ppt": "presentation", "word": "document", "xl": "workbook"}[folder]
-    kinds = {"ppt": "presentationml.presentation", "word": "wordprocessingml.document", "xl": "spreadsheetml.sheet"}
     parts: dict[str, str | bytes] = {
         f"{folder}/{main}.xml": word(""),
         f"{folder}/charts/chart1.xml": chart,
         f"{folder}/charts/chartEx1.xml": newer,
     }
-    types = {
-        f"{folder}/{main}.xml": f"{kinds[folder]}.main",
-        f"{folder}/charts/chart1.xml": "drawingml.chart",
-        f"{folder}/charts/chartEx1.xml": "chartex",
-    }
-    assert read(package(parts, types)).text.splitlines() == ["Sales", "Typed", "January", "May", "Region"]
+    assert read(package(parts)).text.splitlines() == ["Sales", "Typed", "January", "May", "Region"]
 
 
 def test_pptx_says_what_masters_add() -> None:
@@ -249,10 +227,7 @@ def test_pptx_says_what_masters_add() -> None:
         ),
         "ppt/handoutMasters/handoutMaster1.xml": sheet("handoutMaster", prompt, shape("Printed", tag="graphicFrame")),
     }
-    roles = {"presentation.xml": "presentation.main", "slides/slide1.xml": "slide"}
-    roles |= {f"{r}s/{r}1.xml": r for r in ("slideMaster", "slideLayout", "handoutMaster")}
-    out = read(package(parts, {f"ppt/{name}": f"presentationml.{role}" for name, role in roles.items()}))
-    assert out.text.splitlines() == ["a slide", "Confidential", "Division", "Printed"]
+    assert read(package(parts)).text.splitlines() == ["a slide", "Confidential", "Division", "Printed"]
 
 
 def test_children_are_embeddings_and_media_only() -> None:
@@ -420,8 +395,7 @@ def test_addresses_behind_links_and_who_commented() -> None:
     assert out.error is None
     named = f'<cmAuthorLst xmlns="{S}"><cmAuthor id="0" name="Ben Roe" initials="BR"/></cmAuthorLst>'
     parts = {"ppt/slides/slide1.xml": slide("shown"), "ppt/commentAuthors.xml": named}
-    kinds = {"ppt/slides/slide1.xml": "presentationml.slide", "ppt/commentAuthors.xml": "presentationml.commentAuthors"}
-    assert read(package(dict(parts), kinds)).text.split() == ["shown", "Ben", "Roe", "BR"]
+    assert read(package(parts)).text.split() == ["shown", "Ben", "Roe", "BR"]
 
 
 @pytest.mark.parametrize(
@@ -463,8 +437,7 @@ def test_words_that_a_cell_shows_with_its_number_are_found(code: str, value: str
         "xl/worksheets/sheet1.xml": f'<worksheet xmlns="{S}"><row><c s="0"><v>{value}</v></c></row></worksheet>',
         "xl/styles.xml": f'<styleSheet xmlns="{S}">{form}<cellXfs><xf numFmtId="164"/></cellXfs></styleSheet>',
     }
-    types = {"xl/worksheets/sheet1.xml": "spreadsheetml.worksheet", "xl/styles.xml": "spreadsheetml.styles"}
-    assert read(package(parts, types)).text == text + "\n"
+    assert read(package(parts)).text == text + "\n"
 
 
 def test_how_a_cell_is_read_is_found() -> None:
@@ -474,19 +447,12 @@ def test_how_a_cell_is_read_is_found() -> None:
         "xl/worksheets/sheet1.xml": f'<worksheet xmlns="{S}"><sheetData>{rows}</sheetData></worksheet>',
         "xl/sharedStrings.xml": f'<sst xmlns="{S}">{item}</sst>',
     }
-    types = {
-        "xl/worksheets/sheet1.xml": "spreadsheetml.worksheet",
-        "xl/sharedStrings.xml": "spreadsheetml.sharedStrings",
-    }
-    assert read(package(parts, types)).text == "東京タワー トウキョウ\n"
+    assert read(package(parts)).text == "東京タワー トウキョウ\n"
 
 
 def test_an_optional_hyphen_stays_where_a_word_may_be_cut() -> None:
     """The index has such a word whole and in its parts."""
     assert read(docx("<w:p><w:r><w:t>con</w:t><w:softHyphen/><w:t>tract</w:t></w:r></w:p>")).text == "con\xadtract\n"
-
-
-W = "http://schemas.openxmlformats.org/wordprocessingml/2006/main"
 
 
 def level(at: int, text: str, form: str = "decimal", start: int = 1, more: str = "") -> str:
@@ -656,9 +622,7 @@ def test_numerals(
     assert place is None or numerals.ordinal_words(number) == place
 
 
-S_of_ooxml_plain = "http://schemas.openxmlformats.org/spreadsheetml/2006/main"
-OFFICE = "application/vnd.openxmlformats-officedocument.spreadsheetml."
-HEAD = f'<?xml version="1.0" encoding="UTF-8"?>\r\n<worksheet xmlns="{S_of_ooxml_plain}" xmlns:x14ac="y"><cols/>'
+HEAD = f'<?xml version="1.0" encoding="UTF-8"?>\r\n<worksheet xmlns="{S}" xmlns:x14ac="y"><cols/>'
 # Sheets as Excel, LibreOffice and others write them.
 EXCEL = '<row r="1" spans="1:3" x14ac:dyDescent="0.25"><c r="A1" t="s"><v>0</v></c><c r="B1" s="2"><v>40000</v></c><c r="C1"/></row>'
 OFFICE_ROW = (
@@ -671,25 +635,16 @@ RICH = '<row r="4"><c r="A4" t="inlineStr"><is><r><t>rich</t></r></is></c><c r="
 def text_of(sheet: str | bytes, strings: str | bytes = "") -> tuple[str, str]:
     """The text of a workbook of this sheet, and what is wrong with it."""
     parts = {
-        "xl/workbook.xml": f'<workbook xmlns="{S_of_ooxml_plain}"/>',
+        "xl/workbook.xml": f'<workbook xmlns="{S}"/>',
         "xl/worksheets/sheet1.xml": sheet,
-        "xl/sharedStrings.xml": strings
-        or f'<sst xmlns="{S_of_ooxml_plain}" count="1"><si><t>shared &#233; é</t></si></sst>',
-        "xl/styles.xml": f'<s xmlns="{S_of_ooxml_plain}"><cellXfs><xf numFmtId="0"/><xf numFmtId="10"/><xf numFmtId="14"/></cellXfs></s>',
+        "xl/sharedStrings.xml": strings or f'<sst xmlns="{S}" count="1"><si><t>shared &#233; é</t></si></sst>',
+        "xl/styles.xml": f'<s xmlns="{S}"><cellXfs><xf numFmtId="0"/><xf numFmtId="10"/><xf numFmtId="14"/></cellXfs></s>',
     }
-    kinds = {"xl/workbook.xml": "sheet.main", "xl/worksheets/sheet1.xml": "worksheet"}
-    kinds |= {"xl/sharedStrings.xml": "sharedStrings", "xl/styles.xml": "styles"}
-    overrides = "".join(f'<Override PartName="/{n}" ContentType="{OFFICE}{k}+xml"/>' for n, k in kinds.items())
-    out = io.BytesIO()
-    with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
-        archive.writestr("[Content_Types].xml", f'<Types xmlns="t">{overrides}</Types>')
-        for name, content in parts.items():
-            archive.writestr(name, content)
     try:
-        read = OoxmlHandler().text(MemorySource(b"x", out.getvalue()), Limits())
+        out = read(package(parts))
     except DocumentError as error:
         return "", error.code
-    return read.text, "" if read.error is None else read.error.code
+    return out.text, "" if out.error is None else out.error.code
 
 
 def sheet_of(rows: str, *, told: bool = True) -> str:
@@ -765,7 +720,7 @@ def test_strings_keep_their_numbers(rich: str) -> None:
     """Empty ones, rich ones and those that are read otherwise are counted like all others."""
     runs = '<si><r><rPr><b/><sz val="9"/></rPr><t>ri</t></r><r><t xml:space="preserve">ch </t></r></si>'
     items = f"<si><t>zero</t></si><si/><si><t/></si>{runs}<si><t>four</t><phoneticPr fontId='1'/></si>{rich}<si><t>last &amp; least</t></si>"
-    strings = f'<sst xmlns="{S_of_ooxml_plain}" uniqueCount="9">{items}</sst>'
+    strings = f'<sst xmlns="{S}" uniqueCount="9">{items}</sst>'
     number = 6 if rich else 5
     rows = "".join(f'<row><c t="s"><v>{n}</v></c></row>' for n in (0, 3, 4, number))
     lines = text_of(sheet_of(rows), strings)[0].splitlines()

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from core.records import Limits
-from dataset_gen.formats.outlook import msg, tnef
-from dataset_gen.formats.outlook.mapi_mail import (
+from dataset_gen.formats import msg, tnef
+from dataset_gen.formats.mapi_mail import (
     LONG,
     PSETID_APPOINTMENT,
     PSETID_MEETING,
@@ -73,7 +73,7 @@ def read(kind: str, form: MailForm, details: Details) -> tuple[str, dict[str, An
         (child,) = pst.PstHandler().children(MemorySource(b"m.pst", file.getvalue()), Limits())
         assert child.data is not None
         return EmlHandler().text(MemorySource(b"m", child.data), Limits()).text, child.notes
-    write, handler = {"msg": (msg.write, MsgHandler()), "tnef": (tnef.write, TnefHandler())}[kind]
+    write, handler = {"msg": (msg.write_item, MsgHandler()), "tnef": (tnef.write, TnefHandler())}[kind]
     out = handler.text(MemorySource(b"m", write(message_of(form, details))), Limits())
     return out.text, out.metadata
 
@@ -132,7 +132,7 @@ def test_a_mail_message_tells_none_of_it(kind: str) -> None:
 def test_the_hash_of_an_appointment_is_that_of_its_message() -> None:
     form = MailForm(subject="Budget", plain="Agenda follows.\n")
     fields: dict[Named, Value] = {Named(PSETID_APPOINTMENT, 0x8208, STRING): "Room"}
-    data = msg.write(message_of(form, Details(message_class="IPM.Appointment", named=fields)))
+    data = msg.write_item(message_of(form, Details(message_class="IPM.Appointment", named=fields)))
     canonical = MemorySource(b"m", write_message(form))
     assert MsgHandler().message_hashes(MemorySource(b"m", data), Limits()) == EmlHandler().message_hashes(
         canonical, Limits()
@@ -154,6 +154,6 @@ def test_names_are_read_once_for_all_messages_in_a_file(monkeypatch: pytest.Monk
         return named.our_ids(guids, names)
 
     monkeypatch.setattr(msg_reader, "our_ids", our_ids)
-    found = list(MsgHandler().children(MemorySource(b"m", msg.write(around)), Limits()))
+    found = list(MsgHandler().children(MemorySource(b"m", msg.write_item(around)), Limits()))
     assert [child.notes.get("location") for child in found] == ["Room"] * 3
     assert len(asked) == 1

@@ -12,8 +12,8 @@ from hypothesis import HealthCheck, given, settings
 from outlook_forms import SAMPLE, forms
 
 from core.records import Limits
-from dataset_gen.formats.outlook.mapi_mail import RTF_COMPRESSED, Details, compress, message_of
-from dataset_gen.formats.outlook.msg import write
+from dataset_gen.formats.mapi_mail import RTF_COMPRESSED, Details, compress, message_of
+from dataset_gen.formats.msg import write_item
 from readers import cfb
 from readers.base import Child, MemorySource
 from readers.errors import DocumentError, ExceptionCode
@@ -27,7 +27,7 @@ REAL = Path(__file__).parents[4].parent / "shared/data/real-files/ingest-file/pi
 
 
 def source(form: MailForm, details: Details | None = None) -> MemorySource:
-    return MemorySource(b"m.msg", write(message_of(form, details) if details else message_of(form)))
+    return MemorySource(b"m.msg", write_item(message_of(form, details) if details else message_of(form)))
 
 
 def canonical(form: MailForm) -> MemorySource:
@@ -170,7 +170,7 @@ def test_nesting_has_an_end() -> None:
 
 def test_damaged_files() -> None:
     """Nothing but document errors comes out of damaged files, and the hashes never raise."""
-    data = write(message_of(SAMPLE))
+    data = write_item(message_of(SAMPLE))
     dice = random.Random(4)
     for number in range(80):
         broken = bytearray(data[: dice.randrange(len(data))] if number % 4 == 0 else data)

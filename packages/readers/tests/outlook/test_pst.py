@@ -17,9 +17,9 @@ from hypothesis import HealthCheck, given, settings
 from outlook_forms import SAMPLE, forms
 
 from core.records import Limits
-from dataset_gen.formats.outlook import msg, tnef
-from dataset_gen.formats.outlook.mapi_mail import ATTACH_DATA, message_of
-from dataset_gen.formats.outlook.msg import write
+from dataset_gen.formats import msg, tnef
+from dataset_gen.formats.mapi_mail import ATTACH_DATA, message_of
+from dataset_gen.formats.msg import write_item
 from dataset_gen.formats.pst.heap import Crypt
 from dataset_gen.formats.pst.message import Extras
 from dataset_gen.formats.pst.writer import PstWriter
@@ -106,7 +106,7 @@ def test_the_same_message_is_equal_wherever_it_lies(form: MailForm) -> None:
     assert child.data == write_message(form)
     eml = EmlHandler().message_hashes(MemorySource(b"m", child.data), Limits())
     assert eml is not None
-    assert MsgHandler().message_hashes(MemorySource(b"m", write(message_of(form))), Limits()) == eml
+    assert MsgHandler().message_hashes(MemorySource(b"m", write_item(message_of(form))), Limits()) == eml
 
 
 @pytest.mark.parametrize(("version", "at", "width"), [(14, 168, 4), (15, 168, 4), (23, 184, 8), (36, 184, 8)])
@@ -406,7 +406,7 @@ def test_an_attachment_without_data_is_reported(method: int | None) -> None:
     lost.pop(METHOD, None)
     if method is not None:
         lost[METHOD] = method
-    found, error = until_error_of_missing_data(MsgHandler(), msg.write(message))
+    found, error = until_error_of_missing_data(MsgHandler(), msg.write_item(message))
     assert [child.name for child in found] == [b"kept.txt"]
     assert (error is not None) == (method != 2)
     found, _ = until_error_of_missing_data(TnefHandler(), tnef.write(message))
@@ -421,10 +421,10 @@ def test_the_header_has_the_addresses_of_people_of_exchange() -> None:
         del person[tag]
     person |= {0x3002001F: "EX", 0x3003001F: "/o=Org/cn=Recipients/cn=kris"}
     del message.properties[HEADERS]
-    text = MsgHandler().text(MemorySource(b"m.msg", msg.write(message)), Limits())
+    text = MsgHandler().text(MemorySource(b"m.msg", msg.write_item(message)), Limits())
     assert text.metadata["to"] == '"Kris", "Ann" <ann@x.example>'
     message.properties[HEADERS] = 'To: "kris" <kris@x.example>, other@x.example\r\n\r\n'
-    text = MsgHandler().text(MemorySource(b"m.msg", msg.write(message)), Limits())
+    text = MsgHandler().text(MemorySource(b"m.msg", msg.write_item(message)), Limits())
     assert text.metadata["to"] == '"Kris" <kris@x.example>, "Ann" <ann@x.example>'
 
 

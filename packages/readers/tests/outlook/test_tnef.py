@@ -10,8 +10,8 @@ import pytest
 from outlook_forms import SAMPLE
 
 from core.records import Limits
-from dataset_gen.formats.outlook.mapi_mail import message_of
-from dataset_gen.formats.outlook.tnef import write
+from dataset_gen.formats.mapi_mail import message_of
+from dataset_gen.formats.tnef import write
 from readers.base import Child, MemorySource
 from readers.errors import DocumentError, ExceptionCode
 from readers.identification.identify import identify

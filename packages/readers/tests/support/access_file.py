@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from dataset_gen.formats.office import ole_package
+from dataset_gen.formats import ole_package
 from readers.ciphers import rc4
 
 BYTE, SHORT, LONG, MONEY, SINGLE, DOUBLE, DATE, TEXT, OBJECT, MEMO, NUMERIC = 2, 3, 4, 5, 6, 7, 8, 10, 11, 12, 16

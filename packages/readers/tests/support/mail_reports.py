@@ -9,8 +9,8 @@ import struct
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from dataset_gen.formats.outlook import msg, tnef
-from dataset_gen.formats.outlook.mapi_mail import compress, message_of
+from dataset_gen.formats import msg, tnef
+from dataset_gen.formats.mapi_mail import compress, message_of
 from dataset_gen.formats.pst.message import Extras
 from dataset_gen.formats.pst.writer import PstWriter
 from readers import cfb
@@ -387,18 +387,18 @@ outlook(
     "TeamMsgExtractor/msg-extractor#210",
     "an attached message with an RTF body alone",
     "m.msg",
-    msg.write(m),
+    msg.write_item(m),
     ["rtfword only"],
 )
 m = message_of(_form(plain=None))
 m.properties[0x10130102] = "<html><body>Sm\u00f8rrebr\u00f8d</body></html>".encode("cp1252")
 m.properties[0x3FDE0003] = 1252
-outlook("hrbrmstr/msgxtractr#4", "an HTML body in code page 1252", "m.msg", msg.write(m), ["Smørrebrød"])
+outlook("hrbrmstr/msgxtractr#4", "an HTML body in code page 1252", "m.msg", msg.write_item(m), ["Smørrebrød"])
 outlook(
     "TeamMsgExtractor/msg-extractor#57",
     "attachments and no body",
     "m.msg",
-    msg.write(message_of(_form(plain=None, attachments=(_file("only.txt"),)))),
+    msg.write_item(message_of(_form(plain=None, attachments=(_file("only.txt"),)))),
     ["attword"],
     ["only.txt"],
 )
@@ -419,7 +419,7 @@ outlook(
     "HiraokaHyperTools/msgreader#7",
     "recipients by kind",
     "m.msg",
-    msg.write(message_of(_form(to=(("To", "to@x.org"),), cc=(("Cc", "cc@x.org"),), bcc=(("Bcc", "bcc@x.org"),)))),
+    msg.write_item(message_of(_form(to=(("To", "to@x.org"),), cc=(("Cc", "cc@x.org"),), bcc=(("Bcc", "bcc@x.org"),)))),
     ["meta:to=to@x.org", "meta:cc=cc@x.org", "meta:bcc=bcc@x.org"],
 )
 m = message_of(_form(to=(("Kris", "kris@x.org"),)))
@@ -431,7 +431,11 @@ r[0x3002001F] = "EX"
 r[0x3003001F] = "/o=Org/ou=Site/cn=Recipients/cn=kris"
 r[0x39FE001F] = "kris@x.org"
 outlook(
-    "Sicos1977/MSGReader#525", "an Exchange address beside the SMTP one", "m.msg", msg.write(m), ["meta:to=kris@x.org"]
+    "Sicos1977/MSGReader#525",
+    "an Exchange address beside the SMTP one",
+    "m.msg",
+    msg.write_item(m),
+    ["meta:to=kris@x.org"],
 )
 m = message_of(_form(to=(("Kris", "kris@x.org"),)))
 r = m.recipients[0]
@@ -445,21 +449,27 @@ outlook(
     "Sicos1977/MSGReader#525 (2)",
     "an Exchange address alone, the SMTP one in the header",
     "m.msg",
-    msg.write(m),
+    msg.write_item(m),
     ["meta:to=kris@x.org"],
 )
 outlook(
     "bbottema/outlook-message-parser#31",
     "a bracket in an attachment's name",
     "m.msg",
-    msg.write(message_of(_form(attachments=(_file("Attachment[1.txt"),)))),
+    msg.write_item(message_of(_form(attachments=(_file("Attachment[1.txt"),)))),
     ["attword"],
     ["Attachment[1.txt"],
 )
 m = message_of(_form(subject="nulsubject"))
 m.properties[0x0037001F] = "nulsubject\0\0"
 outlook(
-    "HiraokaHyperTools/msgreader#56", "NULs at the end of strings", "m.msg", msg.write(m), ["nulsubject"], [], ["\0"]
+    "HiraokaHyperTools/msgreader#56",
+    "NULs at the end of strings",
+    "m.msg",
+    msg.write_item(m),
+    ["nulsubject"],
+    [],
+    ["\0"],
 )
 m = message_of(
     _form(
@@ -472,7 +482,7 @@ m = message_of(
     )
 )
 m.properties[0x001A001F] = "IPM.Note.SMIME.MultipartSigned"
-outlook("own ([MS-OXOSMIME], MSG)", "a clear-signed entity", "m.msg", msg.write(m), ["signedword"])
+outlook("own ([MS-OXOSMIME], MSG)", "a clear-signed entity", "m.msg", msg.write_item(m), ["signedword"])
 outlook(
     "pst-format/libpst#14, libyal/libpff#128",
     "a file in a message in a message",
@@ -554,7 +564,7 @@ outlook(
     "libyal/libpff#51, MSG",
     "an attachment by value without its data (reported)",
     "m.msg",
-    msg.write(m),
+    msg.write_item(m),
     ["keptword", "reported"],
     ["kept.txt"],
 )
@@ -579,4 +589,4 @@ m = message_of(_form(plain=None, html=None))
 m.properties[0x10090102] = compress(
     rb"{\rtf1\ansi\ansicpg1251\deff0{\fonttbl{\f0\fcharset204 A;}}\f0 \'cf\'f0\'e8\'e2\'e5\'f2}"
 )
-outlook("own ([MS-OXRTFCP])", "an RTF body in code page 1251", "m.msg", msg.write(m), ["Привет"])
+outlook("own ([MS-OXRTFCP])", "an RTF body in code page 1251", "m.msg", msg.write_item(m), ["Привет"])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import zipfile
+from collections.abc import Mapping
 
 from core.records import Limits
 from readers.base import MemorySource, Text
@@ -19,8 +20,29 @@ MC = "http://schemas.openxmlformats.org/markup-compatibility/2006"
 OFFICE = "application/vnd.openxmlformats-officedocument."
 
 
-def package(parts: dict[str, str | bytes], types: dict[str, str], method: int = zipfile.ZIP_DEFLATED) -> bytes:
-    """A zip with these parts and their content types."""
+MAIN = {
+    "word/document": "wordprocessingml.document.main",
+    "xl/workbook": "spreadsheetml.sheet.main",
+    "ppt/presentation": "presentationml.presentation.main",
+}
+_FAMILIES = {"word": "wordprocessingml", "xl": "spreadsheetml", "ppt": "presentationml"}
+_KINDS = {"ppt/comment": "presentationml.comments", "chart": "drawingml.chart", "chartEx": "chartex"}
+
+
+def kind_of(name: str) -> str:
+    """The content type of a part with its usual name."""
+    family, *folders, base = name.removesuffix(".xml").rstrip("0123456789").split("/")
+    known = (MAIN.get(f"{family}/{base}"), _KINDS.get(f"{family}/{base}"), _KINDS.get(base))
+    kind = folders[-1].removesuffix("s") if base == "sheet" else base
+    return next(filter(None, known), f"{_FAMILIES[family]}.{kind}")
+
+
+def package(
+    parts: Mapping[str, str | bytes], types: Mapping[str, str] | None = None, method: int = zipfile.ZIP_DEFLATED
+) -> bytes:
+    """A zip with these parts and their content types; None: of the XML parts those that their names say."""
+    if types is None:
+        types = {name: kind_of(name) for name in parts if name.endswith(".xml") and not name.startswith("docProps/")}
     overrides = "".join(f'<Override PartName="/{n}" ContentType="{OFFICE}{t}+xml"/>' for n, t in types.items())
     out = io.BytesIO()
     with zipfile.ZipFile(out, "w", method) as archive:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
+from collections.abc import Iterator
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -11,7 +13,7 @@ import psutil
 import pytest
 from array_counters import NAME
 from array_counters import options as array_options
-from installation import Bench, Running, until
+from installation import COMMAND_SECONDS, Bench, Running, until
 from replay_traces import reading_trace
 from unpacking import make_zip
 
@@ -47,23 +49,50 @@ def _source(bench: Bench) -> Path:
     return bench.home / "source"
 
 
-def _levels(bench: Bench, trace: dict[str, Any], target: Path) -> None:
-    """Parts of the peak are offered as asked, whatever is achieved; the package tells it again from the clients' own words."""
+def _levels(bench: Bench, trace: dict[str, Any], filer: Path) -> None:
+    """Parts of the peak are offered as asked, whatever is achieved, by members that join with the file that the command writes, each
+    with a clone of the trace, through the one emulated filer of this host; the package tells it again from the clients' own words."""
     found = bench.home / "levels.json"
-    options = ("--clients", "1", "--levels", "2", "-o", "json", "--output-file", str(found))
-    done = bench.edbench("trace", "replay", "--repeats", "1", trace["path"], "--path", str(target), *options)
+    target = bench.storage / "target"  # what members of other hosts see
+    target.mkdir()
+    options = ("--clients", "4", "--levels", "2", "--filer", str(filer), "-o", "json", "--output-file", str(found))
+    crew = ("--listen", "127.0.0.1", "--workers", "2")
+    command = bench.start("trace", "replay", "--repeats", "1", trace["path"], "--path", str(target), *options, *crew)
+    with _members(bench, command):
+        page = bench.end(command).splitlines()[-1]
     result = json.loads(found.read_text())
+    assert [host["name"] for host in result["conditions"]["hosts"]] == ["m1", "m2"]
+    for run in (run for point in result["points"] for run in point["repeats"]):
+        assert run["null_calls"] == run["calls"]
+        assert run["job"]["filer"]["stations"], "the members' calls went through it"
+    assert list(target.iterdir()) == []
     top, half, whole = (point["repeats"][0] for point in result["points"])
     levels = result["levels"]
     assert (result["kind"], levels["found"], levels["peak"]) == ("load", True, round(top["calls_per_second"]))
     assert [point["at"]["percent"] for point in result["points"]] == [0, 50, 100]
     assert (top["offered_per_second"], top["due_per_second"]) == (None, [])
     assert whole["offered_per_second"] == pytest.approx(2 * half["offered_per_second"], rel=1e-3)
-    assert sum(whole["due_per_second"]) == whole["calls"] == trace["calls"]
+    assert sum(whole["due_per_second"]) == whole["calls"] == 2 * trace["calls"]
     assert [level["offered"] for level in levels["levels"]] == [run["offered_per_second"] for run in (half, whole)]
     assert "SHORT: not a storage result" in result["labels"]
     assert result["fidelity"] is None
-    bench.ask("result", "check", str(Path(done.stdout.strip().splitlines()[-1]).parent))
+    bench.ask("result", "check", str(Path(page).parent))
+
+
+@contextlib.contextmanager
+def _members(bench: Bench, command: Running) -> Iterator[None]:
+    """Two workers, as on hosts of their own."""
+    join = bench.scratch / "join"
+    until(lambda: join.exists() or command.poll() is not None, "the command waits for members", COMMAND_SECONDS)
+    line = ("worker", "--storage", str(bench.storage), "--join", str(join), "--name")
+    members = [bench.start_afresh(*line, name) for name in ("m1", "m2")]
+    try:
+        yield
+    finally:
+        for member in members:
+            member.terminate()
+        for member in members:
+            member.communicate()
 
 
 @pytest.mark.usefixtures("attached")
@@ -130,7 +159,7 @@ def test_a_job_is_recorded_and_replayed(bench: Bench, target: Path) -> None:
     compared = bench.ask("result", "compare", str(page.parent), str(page.parent / "result.json")).stdout
     assert "response p99" in compared
     assert "fewer" in compared  # than five repeats: no statement, folded in its cell
-    _levels(bench, trace, target)
+    _levels(bench, trace, quick)
 
 
 @pytest.mark.usefixtures("attached")

@@ -21,8 +21,7 @@ from strace_counts import SYSCALLS, kernel_counts, need_strace
 from core.errors import Interrupted, RunFailed, StorageFault
 from core.filer.arbiter import Arbiter
 from core.filer.emulation import EmulatedFiler, Pacer
-from core.filer.load import load_filer
-from core.filer.model import FilerModel
+from core.filer.model import FilerModel, load_filer
 from core.operations import CallRecord, MemoryRecorder, Op
 from core.records import Phase
 from core.storage.layer import Storage

@@ -9,7 +9,7 @@ from controller.databases import JobHandle
 from controller.findings import ReviewKind, latest
 from review.dedupe.run import Duplicates
 from review.kinds import By
-from sql.faces.review import REVIEW, DuplicateRow
+from sql.review import REVIEW, DuplicateRow
 from sql.session import Database
 
 FIELDS = [

@@ -23,7 +23,7 @@ from review.kinds import By, Scope
 from review.looked_at import Site, looked_at, note, transactions
 from sql.carry import carry
 from sql.deletion import users_of
-from sql.faces.review import REVIEW
+from sql.review import REVIEW
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection

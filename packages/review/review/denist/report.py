@@ -8,7 +8,7 @@ from typing import Any
 from controller.databases import JobHandle
 from controller.findings import ReviewKind, latest
 from review.denist.run import SystemFiles
-from sql.faces.review import REVIEW
+from sql.review import REVIEW
 from sql.session import Database
 
 FIELDS = ["job", "item", "custodian", "container_path", "media_type", "bytes", "sha256", "list"]

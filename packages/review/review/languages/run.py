@@ -21,7 +21,7 @@ from core.settings import Settings
 from review.languages.identify import UNKNOWN, language_of
 from review.looked_at import looked_at, note, transactions
 from review.texts import texts_of
-from sql.faces.review import REVIEW
+from sql.review import REVIEW
 
 _ROWS_AT_ONCE = 5_000
 

@@ -30,7 +30,7 @@ from review.near.collected import Collected, Numbers, collecting
 from review.near.grouping import NOBODY, Grouped, grouped
 from review.near.shingles import LEAST, shingles
 from review.texts import texts_of
-from sql.faces.review import REVIEW
+from sql.review import REVIEW
 
 _ROWS_AT_ONCE = 10_000
 _CUSTODIANS = 1 << 32

@@ -8,7 +8,7 @@ from typing import Any
 from controller.databases import JobHandle
 from controller.findings import ReviewKind, latest
 from review.threads.run import ThreadsFound
-from sql.faces.review import REVIEW
+from sql.review import REVIEW
 from sql.session import Database
 
 FIELDS = [

@@ -20,7 +20,7 @@ from core.document import Document
 from readers.records import NO_FIELDS
 from review.looked_at import LookedAt, Site, looked_at, note, transactions
 from review.threads.linking import NO_ID, By, Mail, Place, Threads
-from sql.faces.review import REVIEW, MailRow
+from sql.review import REVIEW, MailRow
 
 ROWS_AT_ONCE = 10_000
 _Message = tuple[Site, LookedAt, MailRow]

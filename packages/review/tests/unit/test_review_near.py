@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from benchmarks.review import languages_told
 from core.errors import StorageFault, UsageError
-from dataset_gen.languages.texts import own_texts
+from dataset_gen.languages import own_texts
 from review.dedupe.report import last_dedupe
 from review.denist.report import last_denist
 from review.languages.identify import NO_LANGUAGE, UNKNOWN, language_of

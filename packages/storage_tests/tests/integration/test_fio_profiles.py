@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -16,7 +18,7 @@ from experiments.summary import Entry, Summary, package_of
 from storage_tests.fio import Done, FioRun, Job, fio, ios, written
 from storage_tests.fio_tests import StreamRun
 from storage_tests.matrix import OPS, cache_ratio
-from storage_tests.profile import Arena, Targets
+from storage_tests.profile import Arena, Targets, made
 
 KIB, MIB = 1 << 10, 1 << 20
 
@@ -204,3 +206,33 @@ def test_o_direct_is_refused_where_it_is_not_taken(tmp_path: Path, monkeypatch: 
     with pytest.raises(UsageError, match="takes no O_DIRECT: --set direct=false"):
         carried_out("stream", Targets(paths=(under_test,)), ["direct=true"], tmp_path)
     assert list(under_test.iterdir()) == []
+
+
+@pytest.mark.parametrize("named", [True, False], ids=["tree", "corpus"])
+def test_tar_reads_a_real_tree(named: bool, tmp_path: Path) -> None:
+    """Promise: as many bytes as tar makes of it, by each stream; links, FIFOs and odd names included, and nothing is left behind."""
+    tree, under_test = tmp_path / "tree", tmp_path / "there"
+    (tree / "a" / "b").mkdir(parents=True)
+    under_test.mkdir()
+    for number in range(30):
+        (tree / "a" / f"{number}").write_bytes(bytes(range(256)) * 4 * number)
+    (tree / "a" / "link").symlink_to("/nowhere")
+    os.mkfifo(tree / "pipe")
+    Path(os.fsdecode(os.fsencode(tree) + b"/a/b/odd\xff\n")).write_bytes(b"x" * 5)
+    given = ["does=read,tar", "streams=1,2", "file_size=1MiB", *([f"tree={tree}"] if named else [])]
+    result, directory = carried_out("stream", Targets(paths=(under_test,)), given, tmp_path)
+    assert check(directory).differences == ()
+    assert list(under_test.iterdir()) == []
+    read = {point.at.streams: point.repeats[0] for point in result.points if point.at.does == "tar"}
+    assert len(result.points) == 4
+    assert read[2].bytes == 2 * read[1].bytes
+    assert (read[1].latency, read[1].bytes % 10_240) == ({}, 0)
+    if named:
+        made = subprocess.run(["tar", "-C", tree, "-cf", "-", "."], stdout=subprocess.PIPE, check=True).stdout
+        assert read[1].bytes == len(made)
+    assert "tar, tier 1" in result.verdict
+
+
+def test_a_tree_that_is_none_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match=r"tree=.*is not a directory"):
+        made("stream", Targets(paths=(tmp_path,)), ["does=tar", f"tree={tmp_path / 'none'}"], small=True).room()

@@ -11,8 +11,7 @@ from pathlib import Path
 import pytest
 
 from core.filer.arbiter import Arbiter
-from core.filer.load import load_filer
-from core.filer.model import FilerModel
+from core.filer.model import FilerModel, load_filer
 from core.operations import Op
 
 _TEXT = """

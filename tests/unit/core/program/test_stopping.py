@@ -1,4 +1,4 @@
-"""core.program.whole: a flag for signal handlers."""
+"""core.program: a flag for signal handlers."""
 
 from __future__ import annotations
 
@@ -13,8 +13,7 @@ from typing import Any
 
 import pytest
 
-from core.program.urls import shown_url, without_logins
-from core.program.whole import Stop
+from core.program import Stop, shown_url, without_logins
 
 
 def _opcodes_of_a_wait(stop: Stop, set_at: int) -> int:
@@ -134,16 +133,14 @@ def _python(code: str, path: Path = REPOSITORY) -> subprocess.CompletedProcess[s
 
 def test_a_program_loads_in_peace_and_ends_where_its_work_does(tmp_path: Path) -> None:
     (tmp_path / "program.py").write_text(_PROGRAM)
-    code = (
-        "import atexit; atexit.register(print, 'taken apart'); from core.program.whole import begin; begin('program')"
-    )
+    code = "import atexit; atexit.register(print, 'taken apart'); from core.program import begin; begin('program')"
     ended = _python(code, tmp_path)
     assert (ended.returncode, ended.stdout) == (3, "collects after 100000\ntidied up\n")
 
 
 def test_a_program_that_fails_says_where(tmp_path: Path) -> None:
     (tmp_path / "program.py").write_text("def run():\n    raise ValueError('so')\n")
-    ended = _python("from core.program.whole import begin; begin('program')", tmp_path)
+    ended = _python("from core.program import begin; begin('program')", tmp_path)
     assert ended.returncode == 1
     assert ended.stderr.endswith("ValueError: so\n")
 
@@ -151,4 +148,4 @@ def test_a_program_that_fails_says_where(tmp_path: Path) -> None:
 @pytest.mark.parametrize("package", ["cli", "worker", "worker.box", "queue_manager"])
 def test_every_program_of_a_job_begins_so(package: str) -> None:
     code = f"import sys, {package}.__main__ as first; print(first.begin.__module__, '{package}.main' in sys.modules)"
-    assert _python(code).stdout.split() == ["core.program.whole", "False"]
+    assert _python(code).stdout.split() == ["core.program", "False"]

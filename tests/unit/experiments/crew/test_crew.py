@@ -13,10 +13,10 @@ import pytest
 from core.celery_app import queues_of
 from core.crew import Envelope, Hello, Lease, MemberOrder, Place, ProvisionerOrder, Sight, place_at, resolved
 from core.errors import UsageError
-from core.services.run_databases import RunMark, read_mark, run_settings
 from core.settings import DatabaseAddress, Settings
 from experiments.crew.admission import seats, usable
 from experiments.crew.sight import refuse_other_mount, refuse_other_storage, sign_of, token_in
+from sql.runs import RunMark, read_mark, run_settings
 
 RUN = "0123456789abcdef"
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import pytest
 from experiment_runs import a_run, latency
 from hypothesis import given, settings
@@ -27,10 +29,14 @@ def test_every_repeat_is_a_round_of_all_points_in_its_own_order() -> None:
 
 
 def test_the_points_are_what_was_asked_for() -> None:
-    up = scale_up(PointSpec(1, 1, 2), [4, 1, 4], repeats=1, seed=1)
+    up = scale_up([PointSpec(1, 1, 2)], [4, 1, 4], repeats=1, seed=1)
     assert up.points() == (PointSpec(1, 1, 2), PointSpec(1, 4, 2))
-    out = scale_out(PointSpec(1, 3, 4), [2, 1], repeats=1, seed=1)
+    out = scale_out([PointSpec(1, 3, 4)], [2, 1], repeats=1, seed=1)
     assert out.points() == (PointSpec(1, 3, 4), PointSpec(2, 3, 4))
+    both = [PointSpec(1, 1, 2, setting=setting) for setting in ("fsync=none", "fsync=file")]
+    varied = scale_up(both, [1, 4], repeats=1, seed=1)
+    assert varied.points() == tuple(dataclasses.replace(base, workers=n) for base in both for n in (1, 4))
+    assert (varied.name, varied.axis) == ("scale-up", "workers")
     Load = pytest.importorskip("replay.runs").Load
     clients = sweep([Load("b", 1), Load("a", 1)], "clients", [4, 1], repeats=1, seed=1)
     assert clients.points() == (Load("b", 1), Load("b", 4), Load("a", 1), Load("a", 4))

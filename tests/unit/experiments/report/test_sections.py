@@ -31,7 +31,7 @@ from experiments.workloads.discovery.sections.over_time import (
 )
 from experiments.workloads.discovery.sections.r1 import beside_r1, one_or_two, sizes
 from experiments.workloads.discovery.sections.scaling import scaling
-from experiments.workloads.discovery.views import busiest, middle_run
+from experiments.workloads.discovery.views import busiest, middle_run, point_name
 
 
 def said(section: Section) -> str:
@@ -75,6 +75,20 @@ def test_points_tell_limited_ones_and_why() -> None:
     assert [row[-1] for row in rows] == ["", "GENERATOR-LIMITED"]
     assert "2 workers: elapsed is 1.10 times that on null storage" in said(section)
     assert "probability of 75 %" in said(section)
+
+
+def test_each_setting_is_a_curve_of_its_own() -> None:
+    """Promise: points that differ in a setting are not joined to one curve, and are named by it."""
+    varied = [
+        dataclasses.replace(point, at=dataclasses.replace(point.at, setting=setting))
+        for setting in ("fsync=none", "fsync=file")
+        for point in (made.point(1), made.point(2))
+    ]
+    text = said(scaling(made.result(*varied)))
+    assert "2 workers on fsync=none reach" in text
+    assert "2 workers on fsync=file reach" in text
+    assert point_name(varied[0], varied) == "1 worker, fsync=none"
+    assert point_name(varied[0], varied[:2]) == "1 worker"
 
 
 def test_single_repeats_are_said_to_prove_nothing() -> None:

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from core.settings import Settings
-from monitoring.metrics.endpoint import NOWHERE
+from monitoring.metrics import NOWHERE
 from sql.session import Database
 from traces.parts import WorkerParts
 from worker.host.registration import Effort, WorkerIdentity

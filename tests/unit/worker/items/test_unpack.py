@@ -28,8 +28,8 @@ from unpacking import JOB, PNG, Unpacked, make_docx, make_mail, make_mbox, make_
 from core.names import sibling_name
 from core.places import item_id, number
 from core.records import JobOptions, Limits
-from dataset_gen.formats.outlook.mapi_mail import message_of
-from dataset_gen.formats.outlook.msg import write as write_msg
+from dataset_gen.formats.mapi_mail import message_of
+from dataset_gen.formats.msg import write_item as write_msg
 from dataset_gen.profile import load_profile
 from dataset_gen.workshop import Workshop
 from readers import cfb, registry

@@ -1,1 +1,1 @@
-"""One module for each of our own parsers; see `fuzz/__main__.py`."""
+"""Modules of the parsers that are not asked as a format's handler is; see `fuzz/__main__.py`."""

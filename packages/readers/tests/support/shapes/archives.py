@@ -11,8 +11,8 @@ import zlib
 
 import pycdlib
 
-from core.zstandard import zstd
 from shapes.shape import shapes
+from traces.blocks import zstd
 
 # tar ---------------------------------------------------------------------------------------------------------------
 

@@ -6,8 +6,8 @@ import functools
 import io
 import struct
 
-from dataset_gen.formats.outlook import msg, tnef
-from dataset_gen.formats.outlook.mapi_mail import message_of
+from dataset_gen.formats import msg, tnef
+from dataset_gen.formats.mapi_mail import message_of
 from dataset_gen.formats.pst.writer import PstWriter
 from readers.mail_form import MailAttachment, MailForm
 from shapes.shape import shapes
@@ -35,7 +35,7 @@ def _stored(**fields: object) -> bytes:
 
 
 def _msg(**fields: object) -> bytes:
-    return msg.write(message_of(MailForm(subject="s", **fields)))  # type: ignore[arg-type]
+    return msg.write_item(message_of(MailForm(subject="s", **fields)))  # type: ignore[arg-type]
 
 
 def _tnef(**fields: object) -> bytes:

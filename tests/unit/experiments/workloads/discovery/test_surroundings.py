@@ -72,6 +72,25 @@ def test_the_time_of_workers_is_counted_after_their_end(tmp_path: Path) -> None:
     assert meter.read()[0] - before == used
 
 
+def test_the_time_of_threads_that_have_ended_is_counted() -> None:
+    """Promise: an index writer's threads live shorter than the time between two looks, and count."""
+    spin = (
+        "import sys, threading, time\n"
+        "def work():\n    while time.thread_time() < 0.3: pass\n"
+        "thread = threading.Thread(target=work); thread.start(); thread.join(); print(flush=True); sys.stdin.read()"
+    )
+    meter = WorkerMeter(os.getpid())
+    before = meter.read()[0]
+    with subprocess.Popen(
+        [sys.executable, "-c", spin, "-m", "worker"], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    ) as child:
+        assert child.stdout is not None
+        child.stdout.readline()
+        used = meter.read()[0] - before
+        child.communicate()
+    assert used > 0.28
+
+
 def test_the_host_is_never_busier_than_time_allows() -> None:
     """Busy seconds never fall, and grow no faster than all seconds (Linux may take back a little of its iowait)."""
     first = host_seconds()

@@ -7,8 +7,8 @@ import zlib
 
 from reading import LIMITS, files
 
-from core.zstandard import zstd
 from readers.inflate import BZIP2, DECODE_ERRORS, DEFLATED, DEFLATED64, LZMA, XZ, ZSTD, Inflater
+from traces.blocks import zstd
 
 _METHODS = (DEFLATED, BZIP2, DEFLATED64, ZSTD, XZ, LZMA)
 _AT_ONCE = 4_096

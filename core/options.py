@@ -1,0 +1,85 @@
+"""Choices for a job in addition to the plain options (core.records.JobOptions), and the tuning options, which help and forms list apart."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+DEFAULT_ZONE = "UTC"
+FILER = "EMULATED FILER"  # how its label begins
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FilerChoice:
+    """The emulated filer a job runs on (core.filer); the default is none."""
+
+    source: str = "none"  # a profile's name or the path of a file
+    name: str = "none"
+    scale: float = 1.0
+    digest: str = ""  # filers with different numbers differ in it
+
+    @property
+    def label(self) -> str:
+        """The first words of a result; empty when nothing is emulated."""
+        return f"{FILER} {self.name}, scale 1/{self.scale:g}" if self.digest else ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BankNote:
+    """What may be known of a job's password bank (core.passwords); the default is none."""
+
+    count: int = 0  # passwords
+    digest: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OcrChoice:
+    """What is to be read out of pictures, and under which limits (worker.ocr); the default is nothing."""
+
+    languages: str = ""  # tesseract's names, joined by "+"; empty: there is no phase ocr
+    pages: int = 200  # of one item; the others are left out, and its text is truncated by limit
+    dpi: int = 300  # that a PDF's pages are rendered at …
+    rendered_pixels: int = 18_000_000  # … or fewer, so that no page has more than this (A3 has 17.4 million)
+    pixels: int = 40_000_000  # a picture with more is too large (A4 at 600 dpi has 34.8 million)
+    page_seconds: float = 120.0  # for one page
+    item_seconds: float = 1_800.0  # for all pages of one item
+    memory_mb: int = 1_000  # private memory of the process that reads a page
+    page_bytes: int = 16_000_000  # of what tesseract writes about one page: some 60 for each word
+    page_confidence: float = 50.0  # that tesseract must have in a page's letters on average, of 100, …
+    word_confidence: float = 30.0  # … and in each word that is kept of such a page
+    drawn: bool = False  # pictures are wanted as pages, too, and not read as they are (jobs that process)
+    colour: bool = False  # pages in colour …
+    bilevel: bool = False  # … or in black and white
+
+    @property
+    def asked(self) -> bool:
+        """Whether the job has a phase ocr."""
+        return bool(self.languages)
+
+
+MOST_SEED = 10**15  # below 2**53: whole in whatever reads JSON
+MOST_SECONDS = 366 * 86_400.0  # a year, of whatever is waited for or measured
+DAY_SECONDS = 86_400.0
+MOST_SCALE = 1e6  # of a corpus: 45 PB of the reference profile
+MOST_BYTES = (1 << 63) - 1  # what a file, a database's column and a C program count to
+MOST_PASSWORDS = 10_000  # in a bank: each is tried on every encrypted item
+MOST_OFFSET = 1e10  # seconds, of a clock that began in another century
+
+
+TUNING = frozenset(
+    (
+        *("batch_files", "batch_mb", "fail_if", "most_tasks", "phase_slots", "reserve_slots", "split_mb", "task_order"),
+        "window_factor",
+        *("charset", "cold", "csv_raw", "dispatch_seconds", "expansion_ratio", "filer_cache", "folder_files", "force"),
+        *("fsync", "index_streams", "item_seconds", "layout", "lease_seconds", "max_depth", "max_slots"),
+        *(
+            "min_seconds",
+            "no_baseline",
+            "null_memory",
+            "parse_mb",
+            "priority",
+            "processes",
+            "serve_port",
+            "single_pass",
+        ),
+    )
+)

@@ -1,0 +1,106 @@
+"""A process of ours: how it begins, how it is asked to stop, how it ends, and the URLs that it may show."""
+
+from __future__ import annotations
+
+import atexit
+import gc
+import os
+import queue
+import re
+import sys
+from contextlib import suppress
+from importlib import import_module
+from typing import NoReturn
+
+_HIDDEN = "…"
+# A login ends at the last @ of what has no space in it: a password that was not encoded may hold anything else. Without a password
+# it ends before the path, where an @ is only a character.
+_LOGIN = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*://)(?:[^\s:/?#@]*:\S*|[^\s/?#]*)@")
+_PARAMETER = re.compile(r"([?&](?:password|sslpassword|secret|token)=)[^&\s'\"]+", re.IGNORECASE)
+
+
+def shown_url(url: str) -> str:
+    """A URL, valid or not, with all that precedes its last @ hidden, except the scheme."""
+    login, at, place = url.rpartition("@")
+    if not at:
+        return without_logins(url)
+    scheme, stands, _ = login.partition("://")
+    return without_logins(f"{scheme}://{_HIDDEN}@{place}" if stands else f"{_HIDDEN}@{place}")
+
+
+def without_logins(text: str) -> str:
+    """A message, with the logins of all URLs in it hidden, and passwords that are parameters of one."""
+    return _PARAMETER.sub(rf"\1{_HIDDEN}", _LOGIN.sub(rf"\1{_HIDDEN}@", text))
+
+
+class Stop:
+    """What `threading.Event` is, for processes that signals end.
+
+    A handler runs in the main thread between two of its instructions. Where that thread is inside `Event.wait` it may
+    hold the event's lock, and `Event.set` would wait for it for ever: a process that does not end when it is asked to.
+    `SimpleQueue.put` may be called at any point (Python's documentation of `queue`), so what ends a wait is an entry.
+    """
+
+    def __init__(self) -> None:
+        self._entries: queue.SimpleQueue[None] = queue.SimpleQueue()
+        self._set = False
+
+    def set(self) -> None:
+        """Request the stop; every wait ends, now and from now on."""
+        self._set = True
+        self._entries.put(None)
+
+    def is_set(self) -> bool:
+        """Whether a stop was requested."""
+        return self._set
+
+    def wait(self, seconds: float | None = None) -> bool:
+        """Wait until a stop is requested, or for so many seconds; return whether it was requested."""
+        if not self._set:
+            try:
+                self._entries.get(timeout=None if seconds is None else max(0.0, seconds))
+            except queue.Empty:
+                return self._set
+            self._entries.put(None)  # for other waiting threads
+        return True
+
+
+_REQUIRED = re.compile(r"([\w.-]+).*\bextra == ['\"]([\w-]+)")
+
+
+def missing_extra(error: ModuleNotFoundError) -> str | None:
+    """What to install, when the missing module is of an extra; else None."""
+    from importlib.metadata import distributions  # it imports a mail parser, which few commands need
+
+    module = (error.name or "").partition(".")[0]
+    ours = (
+        (one.name, line) for one in distributions() if one.name.startswith("edbench") for line in one.requires or ()
+    )
+    for name, line in ours:
+        found = _REQUIRED.match(line)
+        if found and found[1].replace("-", "_") == module:
+            return f"this needs {found[1]}, which is not installed; run: pip install '{name}[{found[2]}]'"
+    return None
+
+
+# New objects after which the collector looks for cycles among them. A start makes tens of thousands, nearly all of which
+# stay: to look at them after every 20,000 took a tenth of the start of `inspect`, and by default it is after every 700.
+_NEW_OBJECTS = 100_000
+
+
+def begin(module: str) -> NoReturn:
+    """Load that module, do what its `run` does, and end with the exit status that it gives."""
+    gc.set_threshold(_NEW_OBJECTS, *gc.get_threshold()[1:])  # before there is anything to collect
+    status: list[int] = []
+    atexit.register(_leave, status)  # the first that is registered runs last, behind threads, loggers, temporary files
+    status.append(import_module(module).run())
+    sys.exit(status[0])
+
+
+def _leave(status: list[int]) -> None:
+    """End here: the interpreter would take every module apart for the kernel, which takes all of it anyway."""
+    if status:
+        for stream in (sys.stdout, sys.stderr):
+            with suppress(OSError, ValueError, AttributeError):  # the reader went away; closed; never there
+                stream.flush()
+        os._exit(status[0])

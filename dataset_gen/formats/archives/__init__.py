@@ -1,1 +1,0 @@
-"""Archives: zip, tar, 7z, and mail that a person packed."""

@@ -1,1 +1,0 @@
-"""Documents made to be read or printed: PDF and RTF."""

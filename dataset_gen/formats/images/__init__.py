@@ -1,1 +1,0 @@
-"""Pictures, and what cameras write into them."""

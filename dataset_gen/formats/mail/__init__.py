@@ -1,1 +1,0 @@
-"""Internet mail, its stores, and contacts."""

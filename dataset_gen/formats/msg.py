@@ -1,0 +1,292 @@
+"""Outlook items as files: .msg ([MS-OXMSG]), a compound file with a storage an object and a stream a property.
+
+    write_item(Message(properties={SUBJECT: "…"}, recipients=[…], attachments=[…]))
+
+`mapi_mail.message_of` makes such a message from the fields of a mail. Loose files are letters of threads, and items on their
+own: notes, read receipts, appointments, meetings.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import struct
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+
+from dataset_gen.formats.eml import Formed, Letter, formed, mail_date, single
+from dataset_gen.formats.mapi_mail import (
+    BINARY,
+    BOOLEAN,
+    GUID,
+    INTEGER64,
+    LONG,
+    MANY_LONG,
+    MANY_STRING,
+    NOTE,
+    PS_MAPI,
+    PS_PUBLIC_STRINGS,
+    PSETID_APPOINTMENT,
+    PSETID_COMMON,
+    PSETID_MEETING,
+    RTF_COMPRESSED,
+    RTF_IN_SYNC,
+    STRING,
+    TIME,
+    Attachment,
+    Details,
+    Message,
+    Named,
+    Properties,
+    Value,
+    compress,
+    crc,
+    filetime,
+    from_plain,
+    guid,
+    message_of,
+)
+from dataset_gen.made import Made, Order, branch
+from dataset_gen.rng import Dice
+from readers import cfb
+from readers.cfb import Storage
+from readers.mail_form import MailForm
+
+MEDIA_TYPE = "application/vnd.ms-outlook"
+_CLASS = guid("00020D0B-0000-0000-C000-000000000046")
+_PROPERTIES = "__properties_version1.0"
+_READ_WRITE = 6  # flags of a property: it may be read and changed (2.4.2.1)
+_FIXED = {
+    LONG: struct.Struct("<IIi4x"),
+    BOOLEAN: struct.Struct("<II?7x"),
+    TIME: struct.Struct("<IIQ"),
+    INTEGER64: struct.Struct("<IIq"),
+}
+_SIZED = struct.Struct("<IIII")
+_ATTACH_DATA_OBJECT = 0x3701000D
+_FIRST_NAMED = 0x8000
+_NAME_STREAMS = 0x1F
+
+
+def write_item(message: Message) -> bytes:
+    """The file. Raises ValueError for a property type that is not known here."""
+    names = _Names()
+    root = Storage(clsid=_CLASS)
+    _fill(root, message, names, top=True)
+    root.storages.append(names.storage())
+    return cfb.write(root)
+
+
+@dataclass(slots=True)
+class _Names:
+    """The identifiers that a file gives to named properties (2.2.3), in order of their first use."""
+
+    indexes: dict[tuple[bytes, int | str], int] = field(default_factory=dict)
+
+    def tag(self, named: Named) -> int:
+        """The tag under which the property's value is stored."""
+        index = self.indexes.setdefault((named.set, named.name), len(self.indexes))
+        return _FIRST_NAMED + index << 16 | named.type
+
+    def storage(self) -> Storage:
+        """The named property mapping storage: property sets, entries, strings, and entries by hash."""
+        sets = [PS_MAPI, PS_PUBLIC_STRINGS]
+        entries, strings = bytearray(), bytearray()
+        hashed: dict[int, bytearray] = {}
+        for (owner, name), index in self.indexes.items():
+            if owner not in sets:
+                sets.append(owner)
+            where = sets.index(owner) + 1
+            if isinstance(name, str):
+                raw = name.encode("utf-16-le")
+                kind, offset, key = where << 1 | 1, len(strings), crc(raw)
+                strings += struct.pack("<I", len(raw)) + raw + bytes(-len(raw) % 4)
+            else:
+                kind, offset, key = where << 1, name, name
+            entries += struct.pack("<IHH", offset, kind, index)
+            stream = hashed.setdefault(0x1000 + (key ^ kind) % _NAME_STREAMS, bytearray())
+            stream += struct.pack("<IHH", key, kind, index)
+        streams = {"00020102": b"".join(sets[2:]), "00030102": bytes(entries), "00040102": bytes(strings)}
+        streams |= {f"{number:04X}0102": bytes(data) for number, data in hashed.items()}
+        return Storage("__nameid_version1.0", streams={f"__substg1.0_{n}": data for n, data in streams.items()})
+
+
+def _fill(storage: Storage, message: Message, names: _Names, *, top: bool) -> None:
+    """A message's properties, recipients and attachments (2.2, 2.4.1.1, 2.4.1.2)."""
+    recipients, attachments = len(message.recipients), len(message.attachments)
+    head = struct.pack("<8xIIII", recipients, attachments, recipients, attachments) + (bytes(8) if top else b"")
+    named = {names.tag(name): value for name, value in message.named.items()}
+    _put(storage, head, {**message.properties, **named} if named else message.properties)
+    for number, properties in enumerate(message.recipients):
+        inner = Storage(f"__recip_version1.0_#{number:08X}")
+        _put(inner, bytes(8), properties)
+        storage.storages.append(inner)
+    for number, attachment in enumerate(message.attachments):
+        inner = Storage(f"__attach_version1.0_#{number:08X}")
+        _attach(inner, attachment, names)
+        storage.storages.append(inner)
+
+
+def _attach(storage: Storage, attachment: Attachment, names: _Names) -> None:
+    if attachment.message is None:
+        _put(storage, bytes(8), attachment.properties)
+        return
+    entry = _SIZED.pack(_ATTACH_DATA_OBJECT, _READ_WRITE, 0xFFFFFFFF, 1)
+    _put(storage, bytes(8) + entry, attachment.properties)
+    inner = Storage(f"__substg1.0_{_ATTACH_DATA_OBJECT:08X}")
+    _fill(inner, attachment.message, names, top=False)
+    storage.storages.append(inner)
+
+
+def _put(storage: Storage, head: bytes, properties: Properties) -> None:
+    """The property stream, and a stream for each value that has not its place in it (2.4.2)."""
+    out = [head]
+    streams = storage.streams
+    for tag, value in properties.items():
+        layout = _FIXED.get(tag & 0xFFFF)
+        if layout is not None:
+            out.append(layout.pack(tag, _READ_WRITE, value))
+            continue
+        data, size = _variable(tag, value, streams)
+        streams[f"__substg1.0_{tag:08X}"] = data
+        out.append(_SIZED.pack(tag, _READ_WRITE, size, 0))
+    streams[_PROPERTIES] = b"".join(out)
+
+
+def _variable(tag: int, value: Value, streams: dict[str, bytes]) -> tuple[bytes, int]:
+    """A value's stream and the size stated of it: a string's has its terminator counted, which is not stored. The
+    strings of a multiple one go into streams of their own (2.1.4.2)."""
+    kind = tag & 0xFFFF
+    if kind == STRING and isinstance(value, str):
+        data = value.encode("utf-16-le", "replace")
+        return data, len(data) + 2
+    if kind in (BINARY, GUID) and isinstance(value, bytes):
+        return value, len(value)
+    if kind == MANY_STRING and isinstance(value, Sequence):
+        texts = [f"{text}\0".encode("utf-16-le", "replace") for text in value]
+        streams |= {f"__substg1.0_{tag:08X}-{number:08X}": text for number, text in enumerate(texts)}
+        lengths = struct.pack(f"<{len(texts)}I", *map(len, texts))
+        return lengths, len(lengths)
+    if kind == MANY_LONG and isinstance(value, Sequence):
+        data = struct.pack(f"<{len(value)}i", *value)
+        return data, len(data)
+    raise ValueError(f"a property {tag:#010x} cannot have {type(value).__name__} as its value")
+
+
+RECEIPT = "REPORT.IPM.Note.IPNRN"
+FIXED_BYTES = 17_000  # of a note without text and attachments: streams are small and many
+_RICH = 24  # of 256 letters in plain text, so many have their text as RTF too
+_LONGEST_RICH = 6000  # characters
+_CATEGORIES = Named(PS_PUBLIC_STRINGS, "Keywords", MANY_STRING)
+_ROOMS = ("Room 1.12", "Room 2.07", "Board room", "Canteen", "Conference call", "")
+_LABELS = ("Follow up", "Client matter", "Internal", "Budget")
+
+
+def write(letter: Letter) -> Made:
+    """A letter as a file of its own; the forwarded message is an item in the item."""
+    mail = formed(letter)
+    return _made(mail, Details(message_class=RECEIPT, properties=_report(mail.form)) if letter.receipt else NOTE)
+
+
+def _made(mail: Formed, details: Details = NOTE) -> Made:
+    data = write_item(message_of(mail.form, _with_rich_text(mail.form, details)))
+    return branch(
+        data,
+        MEDIA_TYPE,
+        own=(*mail.own(), details.message_class.encode()),
+        children=mail.children,
+        characters=mail.characters,
+        terms=mail.terms,
+    )
+
+
+def _with_rich_text(form: MailForm, details: Details) -> Details:
+    """Some letters in plain text also have an RTF rendition, as Outlook writes it."""
+    if form.html is not None or form.plain is None or len(form.plain) > _LONGEST_RICH:
+        return details
+    if hashlib.sha256(form.message_id.encode()).digest()[1] >= _RICH:
+        return details
+    rich: dict[int, Value] = {RTF_COMPRESSED: compress(from_plain(form.plain)), RTF_IN_SYNC: True}
+    return replace(details, properties={**details.properties, **rich})
+
+
+def build(order: Order) -> Made:
+    """An item on its own: mostly a note, with attachments for what is left of the size or a message in it."""
+    dice = order.dice
+    draw = dice.random()
+    if draw < 0.2 and order.size < 4 * FIXED_BYTES:
+        kind = _receipt if draw < 0.06 else _meeting if draw < 0.15 else _appointment
+        return _other(order, kind)
+    wanted = 1500 if order.size < FIXED_BYTES + 5000 else int((order.size - FIXED_BYTES - 5000) * 1.37) + 2600
+    if draw > 0.85:
+        inner = single(order.part(1, wanted // 2))
+        letter = replace(single(replace(order, size=wanted // 2)), forwarded=inner, references=(inner.message_id,))
+    else:
+        letter = single(replace(order, size=wanted))
+    named: dict[Named, Value] = {_CATEGORIES: (dice.pick(_LABELS),)} if dice.chance(0.3) else {}
+    return _made(formed(letter), Details(named=named))
+
+
+def _other(order: Order, kind: Callable[[Formed, Dice], tuple[MailForm, Details]]) -> Made:
+    """A small item of another class than a note, in plain text."""
+    letter = replace(single(replace(order, size=1200)), html=False)
+    mail = formed(letter)
+    form, details = kind(mail, order.dice)
+    return _made(replace(mail, form=form, characters=len(form.plain or "")), details)
+
+
+def _receipt(mail: Formed, dice: Dice) -> tuple[MailForm, Details]:
+    """A read receipt ([MS-OXOMSG] 2.2.2): what was read, and when."""
+    form = mail.form
+    sent = (form.sent or 0) - 600 - dice.below(90_000)
+    head = f"Your message\n\nSubject: {form.subject}\nSent: {mail_date(sent)}\n\nwas read on {mail_date(form.sent or 0)}.\n\n"
+    report = {**_report(form), 0x0049001F: form.subject, 0x004E0040: filetime(sent)}  # OriginalSubject, …SubmitTime
+    read = replace(form, subject=f"Read: {form.subject}", plain=head + (form.plain or ""))
+    return read, Details(message_class=RECEIPT, properties=report)
+
+
+def _report(form: MailForm) -> dict[int, Value]:
+    """What every receipt states ([MS-OXOMSG] 2.2.2)."""
+    when = filetime(form.sent or 0)
+    tag = hashlib.sha256(form.message_id.encode()).digest()
+    return {0x00320040: when, 0x002A0040: when, 0x00310102: tag}  # ReportTime, ReceiptTime, ReportTag
+
+
+def _appointment(mail: Formed, dice: Dice) -> tuple[MailForm, Details]:
+    """An entry of a calendar ([MS-OXOCAL] 2.2.1)."""
+    return mail.form, Details(message_class="IPM.Appointment", named=_calendar(mail.form, dice))
+
+
+def _meeting(mail: Formed, dice: Dice) -> tuple[MailForm, Details]:
+    """An invitation ([MS-OXOCAL] 2.2.6)."""
+    named = _calendar(mail.form, dice)
+    key = hashlib.sha256(mail.form.message_id.encode()).digest()
+    # GlobalObjectId ([MS-OXOCAL] 2.2.1.27): no exception of a series, created when the item was sent
+    identifier = bytes.fromhex("040000008200e00074c5b7101a82e008") + bytes(4)
+    identifier += filetime(mail.form.sent or 0).to_bytes(8, "little") + bytes(8) + (16).to_bytes(4, "little") + key[:16]
+    named |= {
+        Named(PSETID_MEETING, 0x0003, BINARY): identifier,
+        Named(PSETID_MEETING, 0x0023, BINARY): identifier,  # CleanGlobalObjectId
+        Named(PSETID_APPOINTMENT, 0x8217, LONG): 3,  # AppointmentStateFlags: a meeting, received
+        Named(PSETID_MEETING, 0x0026, LONG): 1,  # MeetingType: a new one
+    }
+    details = Details(message_class="IPM.Schedule.Meeting.Request", named=named, properties={0x0063000B: True})
+    return mail.form, details
+
+
+def _calendar(form: MailForm, dice: Dice) -> dict[Named, Value]:
+    """When, how long, where ([MS-OXOCAL] 2.2.1)."""
+    starts = (form.sent or 0) // 1800 * 1800 + 86_400 * dice.between(1, 20)
+    minutes = 30 * dice.between(1, 6)
+    return {
+        Named(PSETID_APPOINTMENT, 0x820D, TIME): filetime(starts),
+        Named(PSETID_APPOINTMENT, 0x820E, TIME): filetime(starts + 60 * minutes),
+        Named(PSETID_APPOINTMENT, 0x8213, LONG): minutes,
+        Named(PSETID_APPOINTMENT, 0x8208, STRING): dice.pick(_ROOMS),
+        Named(PSETID_APPOINTMENT, 0x8205, LONG): 2,  # BusyStatus: busy
+        Named(PSETID_APPOINTMENT, 0x8215, BOOLEAN): False,  # all day
+        Named(PSETID_APPOINTMENT, 0x8223, BOOLEAN): False,  # recurring
+        Named(PSETID_COMMON, 0x8516, TIME): filetime(starts),  # CommonStart, CommonEnd
+        Named(PSETID_COMMON, 0x8517, TIME): filetime(starts + 60 * minutes),
+        Named(PSETID_COMMON, 0x8503, BOOLEAN): True,  # ReminderSet
+        Named(PSETID_COMMON, 0x8501, LONG): 15,
+    }

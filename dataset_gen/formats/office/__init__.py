@@ -1,1 +1,0 @@
-"""Documents, sheets and presentations of office programs, old and new."""

@@ -1,1 +1,0 @@
-"""What Outlook stores and sends."""

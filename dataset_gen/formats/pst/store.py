@@ -1,0 +1,114 @@
+"""Mail stores as PST: letters in folders, and the truth about what has to come out of them.
+
+    with open(path, "w+b") as file:      # to be read too: the store is hashed once it is complete
+        truth = write_store(letters, file)
+
+`write_store` may be given any number of letters: memory does not grow with the store, but for the truth about its
+messages. They come out folder by folder, depth first, so a message's ordinal is known only when all are written.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+from collections.abc import Callable, Iterable
+from typing import IO
+
+from dataset_gen.formats.eml import EPOCH, Letter, formed, single
+from dataset_gen.formats.pst.message import Extras
+from dataset_gen.formats.pst.writer import PstWriter
+from dataset_gen.made import Made, Order, Placed, Truth, content_of
+from dataset_gen.material.people import folder
+from dataset_gen.rng import Dice, derive
+from readers.mail_form import store_name
+from readers.records import Kind
+
+MEDIA_TYPE = "application/vnd.ms-outlook-pst"
+_NOTE, _READ_RECEIPT = "IPM.Note", "REPORT.IPM.Note.IPNRN"
+_YEAR = 365 * 86_400
+_READ_AT_ONCE = 1 << 20
+_SMALLEST_LETTER = 1500
+
+Path = tuple[str, ...]  # folders from the top
+
+
+def folder_of(letter: Letter) -> Path:
+    """The default folder of a message: a thread stays together, except for messages that were sent."""
+    if derive(0, letter.key, "sent") % 5 == 0:
+        return ("Sent Items",)
+    thread = letter.key.rpartition("/")[0] or letter.key
+    dice = Dice(derive(0, thread, "folder"))
+    year = 2015 + (letter.when - EPOCH) // _YEAR
+    draw = dice.random()
+    if draw < 0.45:
+        return ("Inbox",)
+    if draw < 0.75:
+        return ("Inbox", "Projects", folder(dice))
+    return ("Archive", str(year), folder(dice)) if draw < 0.85 else ("Archive", str(year))
+
+
+def write_store(
+    letters: Iterable[Letter],
+    file: IO[bytes],
+    *,
+    where: Callable[[Letter], Path] = folder_of,
+    name: str = "Outlook Data File",
+    password: str | None = None,
+) -> Truth:
+    """Write a store into an empty file that can be written, read and sought."""
+    left = iter(letters)
+    first = next(left, None)
+    key = hashlib.sha256(first.key.encode() if first else b"").digest()[:16]
+    store = PstWriter(file, display_name=name, key=key, password=password)
+    by_folder: dict[Path, list[tuple[bytes, Truth]]] = {}
+    letter = first
+    while letter is not None:
+        made = formed(letter)
+        message = made.message()
+        head = message.data.partition(b"\n\n")[0].decode()
+        path = where(letter)
+        extras = Extras(headers=f"{head}\n\n", message_class=_READ_RECEIPT if letter.receipt else _NOTE)
+        store.add(path, made.form, extras)
+        by_folder.setdefault(path, []).append((store_name(path, made.form.subject), message.truth))
+        letter = next(left, None)
+    size = store.finish()
+    in_order = [item for path in store.paths() for item in by_folder.get(path, ())]
+    children = tuple(
+        Placed(name=shown, ordinal=ordinal, kind=Kind.MESSAGE, truth=truth)
+        for ordinal, (shown, truth) in enumerate(in_order)
+    )
+    return Truth(
+        media_type=MEDIA_TYPE,
+        size=size,
+        sha256=_hash_of(file),
+        content=content_of((), children),
+        container=True,
+        children=children,
+        announced=len(children),
+        failed=0,
+    )
+
+
+def _hash_of(file: IO[bytes]) -> bytes:
+    file.flush()
+    file.seek(0)
+    state = hashlib.sha256()
+    while piece := file.read(_READ_AT_ONCE):
+        state.update(piece)
+    return state.digest()
+
+
+def build(order: Order, password: str | None = None) -> Made:
+    """A small store of messages on their own."""
+
+    def letters() -> Iterable[Letter]:
+        left, number = order.size, 0
+        while left > 0 or number == 0:
+            size = order.maker.size_of(order.dice, "eml", max(_SMALLEST_LETTER, left))
+            yield single(order.part(number, size))
+            left -= size
+            number += 1
+
+    file = io.BytesIO()
+    truth = write_store(letters(), file, password=password)
+    return Made(file.getvalue(), truth)

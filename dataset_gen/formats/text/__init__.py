@@ -1,1 +1,0 @@
-"""Plain text, HTML, program source, logs and records."""

@@ -1,1 +1,0 @@
-"""Writers of compressed bytes: deflate, zip, 7z."""

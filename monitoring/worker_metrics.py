@@ -1,0 +1,193 @@
+"""Metrics of one worker: its calls, and what its slots' tallies say at the moment of the scrape."""
+
+from __future__ import annotations
+
+import re
+import threading
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+from core.histogram import Histogram
+from core.operations import Op
+from monitoring import tally
+from monitoring.frames import CounterDelta
+from monitoring.metrics import SPECS, WORDS, Collector, Metric, coarsened, cumulative, transactions
+from monitoring.observations import BLOCK, SPACE, WIRE, WORKER, Observation
+from monitoring.tally import CallCounters, summed, transactions_at
+
+# Metric → (key of the observation, unit: what one of it is in the metric's unit)
+_WORKER: Mapping[str, tuple[str, float]] = {
+    "edbench_worker_cpu_seconds_total": ("cpu_s", 1),
+    "edbench_worker_run_queue_seconds_total": ("run_queue_s", 1),
+    "edbench_worker_resident_bytes": ("rss_bytes", 1),
+    "edbench_worker_cores": ("processors", 1),
+}
+_WIRE_OP: Mapping[str, tuple[str, float]] = {
+    "edbench_wire_ops_total": ("ops", 1),
+    "edbench_wire_transmissions_total": ("transmissions", 1),
+    "edbench_wire_timeouts_total": ("timeouts", 1),
+    "edbench_wire_errors_total": ("errors", 1),
+    "edbench_wire_sent_bytes_total": ("bytes_sent", 1),
+    "edbench_wire_received_bytes_total": ("bytes_received", 1),
+    "edbench_wire_queue_seconds_total": ("queue_ms", 1e-3),
+    "edbench_wire_rtt_seconds_total": ("rtt_ms", 1e-3),
+    "edbench_wire_execute_seconds_total": ("execute_ms", 1e-3),
+}
+_OF_A_DEVICE: Mapping[str, Mapping[str, tuple[str, float]]] = {
+    WIRE: {
+        "edbench_wire_read_bytes_total": ("read_bytes", 1),
+        "edbench_wire_written_bytes_total": ("write_bytes", 1),
+    },
+    BLOCK: {
+        "edbench_block_reads_total": ("reads", 1),
+        "edbench_block_writes_total": ("writes", 1),
+        "edbench_block_read_bytes_total": ("read_bytes", 1),
+        "edbench_block_written_bytes_total": ("write_bytes", 1),
+        "edbench_block_read_seconds_total": ("read_ms", 1e-3),
+        "edbench_block_write_seconds_total": ("write_ms", 1e-3),
+        "edbench_block_busy_seconds_total": ("busy_ms", 1e-3),
+        "edbench_block_queued_seconds_total": ("weighted_ms", 1e-3),
+        "edbench_block_in_flight": ("in_flight", 1),
+    },
+    SPACE: {
+        "edbench_space_bytes": ("bytes", 1),
+        "edbench_space_free_bytes": ("bytes_free", 1),
+        "edbench_space_inodes": ("inodes", 1),
+        "edbench_space_free_inodes": ("inodes_free", 1),
+    },
+}
+_DEVICE = re.compile(r"(?:[0-9]+:[0-9]+|\?|[^:/]+)$")
+
+
+class ObservedMetrics(Collector):
+    """The latest observations of a worker's reporter."""
+
+    def __init__(self) -> None:
+        self._seen: tuple[Observation, ...] = ()
+
+    def take(self, observations: Iterable[Observation]) -> None:
+        """What was seen now; replaces what was seen before."""
+        self._seen = tuple(observations)
+
+    def collect(self) -> Iterator[Metric]:
+        """The families."""
+        rows: dict[str, dict[tuple[str, ...], float]] = {}
+        for seen in self._seen:
+            for metric, labels, value in _readings(seen):
+                rows.setdefault(metric, {}).setdefault(labels, value)  # the same labels twice would spoil the scrape
+        for metric, values in rows.items():
+            family = SPECS[metric].simple()
+            for labels, value in values.items():
+                family.add_metric(labels, value)
+            yield family
+
+
+def _readings(seen: Observation) -> Iterator[tuple[str, tuple[str, ...], float]]:
+    if seen.kind == WORKER:
+        yield from _values(_WORKER, (), seen.values)
+    elif seen.kind in _OF_A_DEVICE:
+        where = _place(seen.source)
+        yield from _values(_OF_A_DEVICE[seen.kind], where, seen.values)
+        if seen.kind == WIRE:
+            for op, counts in seen.values.get("ops", {}).items():
+                yield from _values(_WIRE_OP, (*where, op), counts)
+
+
+def _values(
+    metrics: Mapping[str, tuple[str, float]], labels: tuple[str, ...], values: Mapping[str, Any]
+) -> Iterator[tuple[str, tuple[str, ...], float]]:
+    """Those of the metrics that the values have; a kernel may not report all of them."""
+    for metric, (key, unit) in metrics.items():
+        value = values.get(key)
+        if isinstance(value, int | float):
+            yield metric, labels, value * unit
+
+
+def _place(source: str) -> tuple[str, str]:
+    """(host, device) of a source `HOST:WHAT:DEVICE` or `HOST:DEVICE`."""
+    match = _DEVICE.search(source)
+    return source.partition(":")[0], match.group() if match else "?"
+
+
+class _Sum:
+    """Calls of one op so far."""
+
+    __slots__ = ("bytes", "errors", "histogram", "total_ns")
+
+    def __init__(self) -> None:
+        self.bytes = 0
+        self.errors = 0
+        self.total_ns = 0
+        self.histogram = Histogram()
+
+    def add(self, delta: CounterDelta) -> None:
+        self.bytes += delta.bytes
+        self.errors += delta.errors
+        self.total_ns += delta.total_ns
+        self.histogram.add(delta.histogram)
+
+
+class CallMetrics(Collector):
+    """Calls of all slots of a worker. Every op is there from the start, so that the first call is seen as growth."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()  # scraped by the server's thread
+        self._by_op = {op: _Sum() for op in Op}
+
+    def add(self, deltas: Iterable[CounterDelta]) -> None:
+        """What the recorders have counted since the last time."""
+        with self._lock:
+            for delta in deltas:
+                self._by_op[delta.op].add(delta)
+
+    def collect(self) -> Iterator[Metric]:
+        """The families."""
+        calls, nbytes = SPECS["edbench_calls_total"].counter(), SPECS["edbench_call_bytes_total"].counter()
+        errors, latency = SPECS["edbench_call_errors_total"].counter(), SPECS["edbench_call_seconds"].histogram()
+        with self._lock:
+            for op, sums in self._by_op.items():
+                label = (op.label,)
+                calls.add_metric(label, sums.histogram.total)
+                nbytes.add_metric(label, sums.bytes)
+                errors.add_metric(label, sums.errors)
+                latency.add_metric(label, *cumulative(coarsened(sums.histogram, sums.total_ns)))
+        yield from (calls, nbytes, errors, latency)
+
+
+class TallyMetrics(Collector):
+    """Tasks, items, exceptions, bytes, busy time and transactions of all slots of a worker."""
+
+    def __init__(self, tallies: Sequence[CallCounters], databases: Sequence[str]) -> None:
+        self._tallies = tallies
+        self._databases = databases
+
+    def collect(self) -> Iterator[Metric]:
+        """The families."""
+        words = summed(self._tallies)
+        tasks: dict[tuple[str, ...], int] = {
+            (phase.value, outcome.value): at for (phase, outcome), at in tally.TASKS.items()
+        }
+        yield _counter("edbench_tasks_total", words, tasks)
+        yield _counter("edbench_items_total", words, {(key.value,): at for key, at in tally.KINDS.items()})
+        yield _counter("edbench_texts_total", words, {(key.value,): at for key, at in tally.TEXTS.items()})
+        yield _counter("edbench_produced_files_total", words, {(key.value,): at for key, at in tally.FILES.items()})
+        yield _counter("edbench_exceptions_total", words, {(key.value,): at for key, at in tally.CODES.items()})
+        for volume, at in tally.VOLUMES.items():
+            yield _counter(f"edbench_{volume}_bytes_total", words, {(): at})
+        busy = SPECS["edbench_slot_busy_seconds_total"].counter()
+        for phase, at in tally.BUSY.items():
+            busy.add_metric((phase.value,), words[at] / 1e9)
+        yield busy
+        slots = SPECS["edbench_slots"].gauge()
+        slots.add_metric((), len(self._tallies))
+        yield slots
+        yield transactions(
+            {name: words[transactions_at(n) : transactions_at(n) + WORDS] for n, name in enumerate(self._databases)}
+        )
+
+
+def _counter(name: str, words: Sequence[int], places: Mapping[tuple[str, ...], int]) -> Metric:
+    family = SPECS[name].counter()
+    for labels, at in places.items():
+        family.add_metric(labels, words[at])
+    return family

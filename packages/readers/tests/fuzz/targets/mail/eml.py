@@ -1,6 +1,0 @@
-"""eml: header fields, parts, encodings."""
-
-from reading import files, handler
-
-read = handler("message/rfc822")
-SEEDS = files(".eml")

@@ -1,6 +1,0 @@
-"""csv: rows."""
-
-from reading import files, handler
-
-read = handler("text/csv")
-SEEDS = files(".csv")

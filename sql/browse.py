@@ -1,0 +1,290 @@
+"""A job's items and exceptions as a person looks through them; what searches need of the ledger; tags, kept searches, operator actions."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+
+from sql.face import face
+from sql.figures import ItemCount
+
+if TYPE_CHECKING:
+    from sqlalchemy import Connection
+
+
+@dataclass(frozen=True, slots=True)
+class ItemRow:
+    """An item with what lists say of it."""
+
+    id: uuid.UUID
+    parent: uuid.UUID | None
+    family_id: uuid.UUID | None
+    custodian: memoryview
+    container_path: list[str]
+    kind: str
+    container: bool
+    media_type: str
+    name: memoryview
+    bytes: int
+    sha256: memoryview | None
+    text_state: str | None
+    characters: int | None
+    pages: int | None
+    shard: uuid.UUID | None
+    codes: list[str] | None
+
+
+@dataclass(frozen=True, slots=True)
+class WholeItem(ItemRow):
+    """An item with everything that is known of it; counts where it is a container."""
+
+    depth: int
+    content_hash: memoryview | None
+    message_id_hash: memoryview | None
+    location: memoryview | None
+    path: memoryview | None
+    mtime_ns: int | None
+    metadata: Mapping[str, Any] | None
+    announced: int | None
+    emitted: int | None
+    failed: int | None
+    remainder_unknown: bool | None
+    owner: str | None
+
+
+class ItemFailure(NamedTuple):
+    """An exception of a known item."""
+
+    code: str
+    level: str
+    phase: str
+    detail: str
+    missing: int | None
+
+
+class Member(NamedTuple):
+    """An item as a family's tree shows it."""
+
+    id: uuid.UUID
+    parent: uuid.UUID | None
+    depth: int
+    display: str
+    kind: str
+    container: bool
+    media_type: str
+    bytes: int
+    failed: bool
+
+
+class FailureCount(NamedTuple):
+    """Exceptions that have something in common, and the items that have them."""
+
+    name: str
+    exceptions: int
+    items: int
+    missing: int
+
+
+class Failure(NamedTuple):
+    """An exception with what is known of its item, if that is stored."""
+
+    number: int
+    item: uuid.UUID
+    custodian: str | None
+    container_path: list[str] | None
+    kind: str | None
+    media_type: str | None
+    bytes: int | None
+    code: str
+    level: str
+    phase: str
+    detail: str
+    missing: int | None
+
+
+class ShardRow(NamedTuple):
+    """A published shard; its location is relative to the storage root."""
+
+    id: uuid.UUID
+    engine: str
+    location: memoryview
+    documents: int
+
+
+class TrueOwner(NamedTuple):
+    """Who owns the only valid document of an item, with what a hit shows."""
+
+    id: uuid.UUID
+    shard: uuid.UUID
+    owner: str
+    container_path: list[str]
+    family_id: uuid.UUID | None
+    kind: str
+    media_type: str
+    custodian: str
+
+
+class _Browse(Protocol):
+    def items(
+        self, conn: Connection, *, job: uuid.UUID, custodian: str | None, type: str | None, exception: str | None,
+        kind: str | None, text_state: str | None, conditions: str | None, duplicate: bool | None, near: bool | None, system: bool | None,
+    ) -> Iterator[ItemRow]: ...  # fmt: skip
+    def items_page(
+        self, conn: Connection, *, job: uuid.UUID, after: uuid.UUID | None, limit: int, custodian: str | None,
+        type: str | None, exception: str | None, kind: str | None, text_state: str | None, conditions: str | None,
+        duplicate: bool | None, near: bool | None, system: bool | None,
+    ) -> list[ItemRow]: ...  # fmt: skip
+    def item_before(
+        self, conn: Connection, *, job: uuid.UUID, item: uuid.UUID, custodian: str | None, type: str | None,
+        exception: str | None, kind: str | None, text_state: str | None, conditions: str | None,
+        duplicate: bool | None, near: bool | None, system: bool | None,
+    ) -> list[uuid.UUID]: ...  # fmt: skip
+    def last_item(
+        self, conn: Connection, *, job: uuid.UUID, custodian: str | None, type: str | None, exception: str | None,
+        kind: str | None, text_state: str | None, conditions: str | None, duplicate: bool | None, near: bool | None, system: bool | None,
+    ) -> list[uuid.UUID]: ...  # fmt: skip
+    def item_after(
+        self, conn: Connection, *, job: uuid.UUID, item: uuid.UUID, custodian: str | None, type: str | None,
+        exception: str | None, kind: str | None, text_state: str | None, conditions: str | None,
+        duplicate: bool | None, near: bool | None, system: bool | None,
+    ) -> list[uuid.UUID]: ...  # fmt: skip
+    def item_whole(self, conn: Connection, *, job: uuid.UUID, item: uuid.UUID) -> WholeItem | None: ...
+    def items_between(
+        self, conn: Connection, *, job: uuid.UUID, low: uuid.UUID, high: uuid.UUID
+    ) -> list[uuid.UUID]: ...
+    def item_exceptions(self, conn: Connection, *, job: uuid.UUID, item: uuid.UUID) -> list[ItemFailure]: ...
+    def item_ancestors(self, conn: Connection, *, job: uuid.UUID, item: uuid.UUID) -> list[Member]: ...
+    def items_below(
+        self, conn: Connection, *, job: uuid.UUID, item: uuid.UUID, family: uuid.UUID | None, limit: int
+    ) -> list[Member]: ...
+    def count_custodians(self, conn: Connection, *, job: uuid.UUID) -> list[ItemCount]: ...
+    def exceptions_by(self, conn: Connection, *, job: uuid.UUID, by: str, code: str | None) -> list[FailureCount]: ...
+    def exceptions_page(
+        self, conn: Connection, *, job: uuid.UUID, after: int, limit: int, code: str | None, type: str | None,
+        custodian: str | None,
+    ) -> list[Failure]: ...  # fmt: skip
+    def shards(self, conn: Connection, *, job: uuid.UUID) -> list[ShardRow]: ...
+    def true_owners(self, conn: Connection, *, job: uuid.UUID, items: Sequence[uuid.UUID]) -> list[TrueOwner]: ...
+
+
+BROWSE: _Browse = face(_Browse)
+
+
+class IndexState(NamedTuple):
+    """What changes when a job's index does."""
+
+    state: str
+    finished_at: datetime | None
+    shards: int
+    documents: int
+    engines: list[str]
+
+
+class Owned(NamedTuple):
+    """Items that name a shard."""
+
+    shard: uuid.UUID
+    documents: int
+
+
+class Owner(NamedTuple):
+    """Which owner's document an item names; ids as bytes."""
+
+    item: memoryview
+    owner: str
+
+
+class JobItem(NamedTuple):
+    """An item among all of its job; ids as bytes."""
+
+    item: memoryview
+    family: memoryview | None
+    custodian: int
+
+
+class CustodianName(NamedTuple):
+    """A custodian of a job."""
+
+    number: int
+    display: str
+
+
+class FoundRow(NamedTuple):
+    """An item with what a hit shows, and where its document is; None: it has none."""
+
+    id: uuid.UUID
+    shard: uuid.UUID | None
+    owner: str | None
+    container_path: list[str]
+    family_id: uuid.UUID | None
+    kind: str
+    media_type: str
+    custodian: str
+
+
+class FacetCount(NamedTuple):
+    """Items of a type and a custodian."""
+
+    type: str
+    custodian: str
+    items: int
+
+
+class TagCount(NamedTuple):
+    """A tag and how many items have it."""
+
+    tag: str
+    items: int
+    first_at: datetime
+    last_at: datetime
+
+
+class Tagged(NamedTuple):
+    """A tag of an item."""
+
+    tag: str
+    tagged_at: datetime
+    tagged_by: str
+
+
+class SavedSearch(NamedTuple):
+    """A search that is kept."""
+
+    name: str
+    query: str
+    saved_at: datetime
+    saved_by: str
+
+
+class _Search(Protocol):
+    def index_state(self, conn: Connection, *, job: uuid.UUID) -> IndexState | None: ...
+    def owned_documents(self, conn: Connection, *, job: uuid.UUID) -> list[Owned]: ...
+    def shard_owners(self, conn: Connection, *, job: uuid.UUID, shard: uuid.UUID) -> list[Owner]: ...
+    def job_items(self, conn: Connection, *, job: uuid.UUID) -> Iterator[JobItem]: ...
+    def job_custodians(self, conn: Connection, *, job: uuid.UUID) -> list[CustodianName]: ...
+    def has_items(self, conn: Connection, *, job: uuid.UUID, media_type: str | None, key: str | None) -> bool: ...
+    def asked_items(
+        self, conn: Connection, *, job: uuid.UUID, custodian: str | None, type: str | None, exception: str | None,
+        kind: str | None, text_state: str | None, conditions: str | None, least: int | None, most: int | None,
+        tag: str | None, duplicate: bool | None, near: bool | None, system: bool | None,
+    ) -> Iterator[memoryview]: ...  # fmt: skip
+    def found_items(
+        self, conn: Connection, *, job: uuid.UUID, items: Sequence[uuid.UUID], limit: int
+    ) -> list[FoundRow]: ...
+    def found_facets(self, conn: Connection, *, job: uuid.UUID, items: Sequence[uuid.UUID]) -> list[FacetCount]: ...
+    def items_there(
+        self, conn: Connection, *, job: uuid.UUID, items: Sequence[uuid.UUID], families: bool
+    ) -> list[uuid.UUID]: ...
+    def add_tag(self, conn: Connection, *, job: uuid.UUID, tag: str, items: Sequence[uuid.UUID], who: str) -> int: ...
+    def remove_tag(self, conn: Connection, *, job: uuid.UUID, tag: str, items: Sequence[uuid.UUID]) -> int: ...
+    def list_tags(self, conn: Connection, *, job: uuid.UUID) -> list[TagCount]: ...
+    def item_tags(self, conn: Connection, *, job: uuid.UUID, item: uuid.UUID) -> list[Tagged]: ...
+    def put_search(self, conn: Connection, *, job: uuid.UUID, name: str, query: str, who: str) -> int: ...
+    def remove_search(self, conn: Connection, *, job: uuid.UUID, name: str) -> int: ...
+    def list_searches(self, conn: Connection, *, job: uuid.UUID) -> list[SavedSearch]: ...
+
+
+SEARCH: _Search = face(_Search)

@@ -1,1 +1,0 @@
-"""Statements as functions with typed rows, for the rooms outside; `sql.face` makes them."""
