@@ -125,13 +125,13 @@ bench-formats: setup ## compare speed and text of each format with Apache Tika o
 bench-charsets: setup ## measure how many texts in 45 languages and 68 undeclared character sets are read correctly
 	@$(PYTHON) -m benchmarks.charsets $(BENCH_ARGS)
 
-calibration: setup ## measure what the pipeline demands by phase and type of item, for `edbench simulate`; about an hour (ARGS="--work DIR")
+calibration: setup ## measure what the pipeline demands by phase and type of item, for `edbench simulate`; half an hour (ARGS="--work DIR")
 	@$(PYTHON) scripts/calibration.py $(ARGS)
 
 fit-r1: setup ## fit the seven parameters of simulate/sites/r1.toml to report R1's rows with one database; a quarter of an hour
 	@$(PYTHON) scripts/fit_r1.py $(ARGS)
 
-bench-simulate: setup ## run small discoveries on emulated filers and compare them with their simulation; minutes
+bench-simulate: setup ## run small discoveries on emulated filers and compare them with their simulation; a quarter of an hour
 	@$(PYTHON) -m benchmarks.simulated $(BENCH_ARGS)
 
 bench-scale: setup ## simulate 1,000 and 10,000 workers, 1 to 64 databases and 1 PB; minutes

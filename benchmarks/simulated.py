@@ -10,8 +10,8 @@ from __future__ import annotations
 import argparse
 import dataclasses
 import json
+import math
 import os
-import re
 import statistics
 import subprocess
 import sys
@@ -23,7 +23,7 @@ from typing import Any
 
 from core.filer.model import PROFILES, FilerModel, load_filer
 from simulate.answer import calibrated
-from simulate.demands import Calibration, Demands, shipped
+from simulate.demands import WAIT, Calibration, Demands, shipped
 from simulate.plan import Plan, contents_of_plain, plan_of
 from simulate.simulation import Case, run_case
 from simulate.site import Host, emulated_site, load_site
@@ -33,6 +33,7 @@ _SLOTS = 2  # few, so that a small machine has cores for 8 workers
 _KNOWN = 2  # workers: more are predicted
 _PROFILE, _SCALE, _SEED = "reference", 0.002, 1
 _FULL_CHUNK = 33.0  # items, of R1 at full scale
+_WAITS = (0.0, 0.25, 0.5, 0.75, 1.0, 1.5, 2.0, 3.0)
 _DOUBLED, _AT = "titan", 4  # filer and workers of which resources are doubled
 
 
@@ -55,10 +56,13 @@ class Runs:
         return dict(json.loads(out.read_text(encoding="utf-8")))
 
     def twice(self, filer: str) -> Path:
-        """A file of the filer with twice the servers in each unit."""
-        text = (PROFILES / f"{filer}.toml").read_text(encoding="utf-8")
+        """A file of the filer with units and link that are twice as fast."""
         path = self._directory / f"{filer}-twice.toml"
-        path.write_text(re.sub(r"(?m)^servers = (\d+)", lambda found: f"servers = {2 * int(found[1])}", text))
+        text = (PROFILES / f"{filer}.toml").read_text(encoding="utf-8")
+        for line, other in ((f'name = "{filer}"', f'name = "{path.stem}"'), ("scale = 1.0", "scale = 0.5")):
+            assert text.count(line) == 1, line
+            text = text.replace(line, other)
+        path.write_text(text)
         return path
 
 
@@ -79,11 +83,26 @@ class Model:
 
 
 def model_of(filer: str, result: Mapping[str, Any], calibration: Calibration, plan: Plan) -> Model:
-    """From the points of a result that are known."""
+    """From the points of a result that are known. What slots wait for besides filer, cores and databases is as many times that of the
+    calibration as makes these points take what they took."""
     known = {**result, "points": [point for point in result["points"] if point["at"]["workers"] <= _KNOWN]}
     found = load_filer(filer)
     assert found is not None
-    return Model(plan=plan, demands=calibrated(calibration, known, plan, "the runs of 1 and 2 workers"), filer=found)
+    demands = calibrated(calibration, known, plan, "the runs of 1 and 2 workers")
+    models = [Model(plan=plan, demands=_waiting(demands, times), filer=found) for times in _WAITS]
+
+    def miss(model: Model) -> float:
+        counts = [point["at"]["workers"] for point in known["points"]]
+        return abs(sum(math.log(model.elapsed_s(workers) / _took(result, workers)[0]) for workers in counts))
+
+    return min(models, key=miss)
+
+
+def _waiting(demands: Demands, times: float) -> Demands:
+    def more(of: Mapping[str, Mapping[str, float]]) -> dict[str, dict[str, float]]:
+        return {phase: {**each, WAIT: each[WAIT] * times} for phase, each in of.items()}
+
+    return dataclasses.replace(demands, each_task=more(demands.each_task), each_slot=more(demands.each_slot))
 
 
 def _took(result: Mapping[str, Any], workers: int) -> tuple[float, float]:
@@ -113,14 +132,14 @@ def sensitivity(runs: Runs, model: Model, result: Mapping[str, Any]) -> None:
     predicted = {
         "workers": model.elapsed_s(2 * _AT),
         "slots": model.elapsed_s(_AT, slots=2 * _SLOTS),
-        "units of the filer": more.elapsed_s(_AT),
+        "speed of the filer": more.elapsed_s(_AT),
         "cores": model.elapsed_s(_AT, hosts=(host,), worker_cores=2 * _CORES),
         "network": model.elapsed_s(_AT, bytes_per_s=2 * model.filer.link_bytes_per_s / model.filer.scale),
     }
     real = {
         "workers": result,
         "slots": runs.of(_DOUBLED, f"{_AT}", 2 * _SLOTS, f"{_DOUBLED}-slots"),
-        "units of the filer": runs.of(f"{twice}", f"{_AT}", name=f"{_DOUBLED}-twice"),
+        "speed of the filer": runs.of(f"{twice}", f"{_AT}", name=f"{_DOUBLED}-twice"),
     }
     simulated, took = model.elapsed_s(_AT), _took(result, _AT)[0]
     print(f"{_DOUBLED}, {_AT} workers, twice the …     simulated: times as fast   measured")

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import typer
+from rich.console import Console
 
 from cli import options as opt
 from cli.automation import Automation
@@ -16,6 +17,7 @@ from cli.experiment import Experiment
 from cli.output import await_answer, flush, table
 from cli.tree import Commands
 from controller.jobs.orders import DiscoveryOrder
+from controller.labels.rules import advice_on
 from core.errors import UsageError
 from core.settings import Settings, parse_bytes
 from experiments.orders import (
@@ -32,6 +34,9 @@ from experiments.orders import (
     fitting_rows,
     r1_rows,
 )
+from experiments.result.schema import Point, Result
+from experiments.result.statistics import METHOD
+from experiments.workloads import about
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -40,10 +45,53 @@ if TYPE_CHECKING:
     from experiments.result.schema import Result
     from experiments.workloads.discovery.result import PointSpec
 
+
+def show_study(console: Console, result: Result) -> None:
+    """Verdict, what to do about its labels, one line a point, why points are limited, notes."""
+    workload = about(result.workload)
+    console.print(result.verdict, markup=False, soft_wrap=True)
+    for line in advice_on(result.labels):
+        console.print(f"  {line}", markup=False, soft_wrap=True)
+    for outcome in result.bounds:
+        console.print(outcome.line, markup=False, soft_wrap=True)
+    console.print()
+    from experiments.report.sections import point_columns  # draws: slow to come
+    from experiments.report.words import gathered
+
+    groups = _grouped(result.points)
+    if len(groups) == len(result.points):  # a name for each point: they are a column of one table
+        groups = {(): list(result.points)}
+    columns = [
+        one
+        for one in point_columns(result, workload)
+        if one.title is not None and (not one.text or one.title == "labels" or () in groups)
+    ]
+    right = [number for number, one in enumerate(columns) if not one.text]
+    for names, points in groups.items():
+        if names:
+            console.print(", ".join(names), markup=False)
+        rows = [[column.line(point) for column in columns] for point in points]
+        console.print(table([one.title or "" for one in columns], rows, right=right))
+    console.print(f"\nfigures: {METHOD}", markup=False, soft_wrap=True)
+    for point in result.points:
+        for reason in point.limits:
+            console.print(f"GENERATOR-LIMITED at {point.at}: {reason}", markup=False, soft_wrap=True)
+    for warning in gathered(result.warnings):
+        console.print(f"note: {warning}", markup=False, soft_wrap=True)
+
+
+def _grouped(points: Sequence[Point]) -> dict[tuple[str, ...], list[Point]]:
+    """By what of their load are names, such as a storage's."""
+    out: dict[tuple[str, ...], list[Point]] = {}
+    for point in points:
+        out.setdefault(tuple(value for value in point.at.values().values() if isinstance(value, str)), []).append(point)
+    return out
+
+
 commands = Commands()
 
 
-class Study(StudyOrder, Experiment):
+class Study(Experiment, StudyOrder):
     """The options of these commands besides the points."""
 
     passwords: opt.Passwords = None
@@ -169,8 +217,8 @@ def r1(
 ) -> None:
     """Run the three rows of report R1 and print its tables with ours.
 
-    These are few workers and three times as many on one database, and these on two databases with two simultaneous jobs. R1 had 10
-    and 30 workers. The last line is the path of the report.
+    With --workers N,M these are N and M workers on one database, and M on two databases with two simultaneous jobs. R1 had 10 and
+    30 workers. The last line is the path of the report.
     """
     from experiments.kinds import Grid
     from experiments.workloads.discovery.result import PointSpec
@@ -271,7 +319,6 @@ def print_result(
 ) -> None:
     """Print an experiment's table, finish its package, and print the document where it is asked for; the path of the report is
     the last line. Then write the files for automation. Raises BoundsBroken."""
-    from cli.study import show_study
     from experiments.package.check import finish
     from experiments.result.codec import to_json
     from experiments.workloads import about

@@ -10,9 +10,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from cli import options as opt
 from cli.context import shared
 from cli.output import bytes_text, flush, table
 from cli.tree import Commands
+from core import texts
 from core.errors import Interrupted, RunFailed, UsageError
 from core.options import MOST_SCALE
 
@@ -77,10 +79,7 @@ def generate(
 def check(
     ctx: typer.Context,
     directory: Directory,
-    processes: Annotated[
-        int | None,
-        typer.Option("--processes", min=1, max=256, help="Use this many processes.  [default: one per core]"),
-    ] = None,
+    processes: opt.Processes = None,
 ) -> None:
     """Hash every file of a corpus and compare it with the manifest.
 
@@ -168,7 +167,7 @@ def profiles(
     ] = "",
     scale: Annotated[
         float,
-        typer.Option("--scale", min=0.0, max=MOST_SCALE, help="Describe it at this scale; 1.0 is the whole profile."),
+        typer.Option("--scale", min=0.0, max=MOST_SCALE, help=texts.SCALE),
     ] = 1.0,
 ) -> None:
     """List the corpus profiles, or describe what one generates at a scale."""

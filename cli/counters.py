@@ -11,6 +11,7 @@ from cli import options as opt
 from cli.context import CommandContext, shared
 from cli.installation import installation
 from cli.tree import Commands, writable_file
+from core import texts
 from core.errors import UsageError
 from core.options import MOST_SECONDS
 
@@ -22,7 +23,8 @@ commands = Commands()
 
 BAD_SHOWN = 10
 Name = Annotated[
-    str | None, typer.Option("--name", metavar="NAME", help="Use this name in the timeline.  [default: the source's]")
+    str | None,
+    typer.Option("--array-name", metavar="NAME", help="Use this name in the timeline.  [default: the source's]"),
 ]
 
 
@@ -39,9 +41,7 @@ def collect_counters(
         list[str],
         typer.Argument(metavar="-- COMMAND...", help="command that prints the counters; use ssh for another host"),
     ],
-    to: Annotated[
-        Path, typer.Option("--to", metavar="FILE", help="Write the samples to FILE, which must be new: one line each.")
-    ],
+    to: Annotated[Path, typer.Option("--to", metavar="FILE", help=texts.TO)],
     every: Annotated[
         float, typer.Option("--every", metavar="SECONDS", min=0.1, max=3600, help="Take a sample every SECONDS.")
     ] = 1.0,
@@ -53,7 +53,7 @@ def collect_counters(
 ) -> None:
     """Store the counters that a filer's command prints, regularly.
 
-    Start it before the job and stop it after the job. Times are of this host's clock (docs/filer-counters.md).
+    Start it before the job and stop it after the job. FILE must be new and gets one line for each sample. Times are of this host's clock (docs/filer-counters.md).
     """
     from controller.arrays.collectors import COLLECTORS
     from controller.arrays.mapping import array_name, collect
@@ -118,18 +118,19 @@ def import_counters(
         ),
     ] = 0,
     name: Name = None,
-    remove: Annotated[bool, typer.Option("--remove", help="Remove the counters imported under --name.")] = False,
+    remove: Annotated[bool, typer.Option("--remove", help=texts.REMOVE)] = False,
 ) -> None:
     """Import a filer's counters from a file or Prometheus.
 
-    docs/filer-counters.md has maps to start from. Importing again under the same name replaces the earlier counters.
+    docs/filer-counters.md has maps to start from. Importing again under the same name replaces the earlier counters; --remove
+    removes those of --array-name.
     """
     from controller.arrays.importing import forget_array, import_array
     from controller.arrays.mapping import is_collected
 
     context = shared(ctx)
     if remove and name is None:
-        raise UsageError("--remove requires --name NAME: which counters to remove")
+        raise UsageError("--remove requires --array-name NAME: which counters to remove")
     collected = file is not None and mapping is None and is_collected(file)
     if not remove and mapping is None and not collected:
         raise UsageError("--map is missing: give a file that describes the columns")

@@ -15,6 +15,7 @@ from cli.context import CommandContext, shared, with_options
 from cli.experiment import Experiment
 from cli.output import await_answer, table
 from cli.tree import Commands
+from core import texts
 from core.errors import UsageError
 from experiments.orders import DayOrder, JobTypesOrder, day_loads
 
@@ -31,7 +32,7 @@ _NO_BOUND = 1e9  # seconds a GB
 
 From = Annotated[
     Path | None,
-    typer.Option("--from", metavar="RESULT", help="Let the simulator predict the day first, from this result of `bench day --matters 0`."),
+    typer.Option("--from", metavar="RESULT", help=f"{texts.FROM}  [default: no prediction]"),
 ]  # fmt: skip
 ScheduleFile = Annotated[
     Path | None,
@@ -39,7 +40,7 @@ ScheduleFile = Annotated[
 ]  # fmt: skip
 
 
-@commands.add("day", "edbench bench day --corpus c --filer nas-1g --hours 8 --compress 60 --within 1800")
+@commands.add("day", "edbench bench day --corpus c --filer nas-1g --business-hours 8 --compress 60 --within 1800")
 def day(
     ctx: typer.Context,
     *,
@@ -54,7 +55,8 @@ def day(
 
     Matters of several clients arrive at random times. Each is a discovery of one custodian's files, a search, tags, and then an
     extraction, page images and an export of the tagged items. The command raises the arrival rate until 95 % of discoveries no
-    longer end within the bound. The last line is the path of the report.
+    longer end within the bound. With --from and a result of `bench day --matters 0`, it first prints what the simulator predicts.
+    The last line is the path of the report.
     """
     context = shared(ctx)
     settings = with_options(context.settings(), storage=storage, slots=order.slots, engine=None, filer=order.filer)
@@ -67,7 +69,7 @@ def day(
     seed = opt.given_seed(order.seed)
     source, sources, steps = _taken(context, settings, corpus)
     listed = () if schedule is None else read_schedule(schedule, tuple(sources))
-    drawn = Schedule(seconds=order.hours * 3600 / order.compress, seed=seed, clients=order.clients, sources=tuple(sources),
+    drawn = Schedule(seconds=order.business_hours * 3600 / order.compress, seed=seed, clients=order.matter_clients, sources=tuple(sources),
                      steps=steps, listed=listed)  # fmt: skip
     at = DayLoad(1, order.workers, settings.slots, 0)
     plan = searched(at, loads, order.within, repeats=order.repeats, seed=seed)

@@ -16,12 +16,13 @@ from cli import options as opt
 from cli.context import shared
 from cli.output import table
 from cli.tree import Commands
+from core import texts
 from core.dates import checked_zone
 from core.options import DEFAULT_ZONE
 from core.passwords import read_bank
 from core.records import JobOptions
 from core.settings import read_settings
-from worker.inspect.summary import FormatCount, Summary, counted
+from worker.inspect.file import FormatCount, Summary, counted
 from worker.inspect.tree import inspect_paths
 from worker.ocr.tesseract import DEFAULT_LANGUAGES, ocr_choice, refuse_no_ocr
 from worker.parsers import load_plugins
@@ -37,34 +38,24 @@ FIELDS = (
     *("text_state", "pages", "text", "metadata", "exceptions", "children"),
 )
 
-# The same text as in DiscoveryOrder, whose import would bring the database's libraries, which nothing here needs.
-Ocr = Annotated[
-    bool, typer.Option("--ocr", help="Read text in images and scanned pages with tesseract, as a phase of its own.")
-]
+# Not the fields of DiscoveryOrder, whose import would bring the database's libraries, which nothing here needs.
+Ocr = Annotated[bool, typer.Option("--ocr", help=texts.OCR)]
 OcrLanguages = Annotated[
     str | None,
     typer.Option(
         "--ocr-languages",
         metavar="NAMES",
-        help=f"Use these tesseract languages, such as eng+deu.  [default: {DEFAULT_LANGUAGES}]",
+        help=f"{texts.OCR_LANGUAGES}  [default: {DEFAULT_LANGUAGES}]",
     ),
 ]
-TimeZone = Annotated[
-    str,
-    typer.Option(
-        "--time-zone", metavar="NAME", help="Assume this time zone for dates without one, such as Europe/Berlin."
-    ),
-]
+TimeZone = Annotated[str, typer.Option("--time-zone", metavar="NAME", help=texts.TIME_ZONE)]
 
 
 @commands.add("inspect", "edbench inspect mail.mbox report.docx -o jsonl")
 def inspect(
     ctx: typer.Context,
     paths: Annotated[list[str], typer.Argument(metavar="PATH...", help="files or directories")],
-    processes: Annotated[
-        int | None,
-        typer.Option("--processes", min=1, max=256, help="Use this many processes.  [default: one per core]"),
-    ] = None,
+    processes: opt.Processes = None,
     passwords: opt.Passwords = None,
     ocr: Ocr = False,
     ocr_languages: OcrLanguages = None,

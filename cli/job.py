@@ -40,7 +40,7 @@ commands = Commands()
 @commands.add("list", "edbench job list")
 def list_jobs(
     ctx: typer.Context,
-    limit: Annotated[int, typer.Option("--limit", min=1, max=100_000, help="Show at most N.", metavar="N")] = 50,
+    limit: opt.Limit = 50,
 ) -> None:
     """List the jobs, newest first."""
     context = shared(ctx)
@@ -80,7 +80,7 @@ def jobs_table(
     `done`: of each job, by its id.
     """
     from controller.jobs.groups import group_state
-    from controller.labels.surroundings import storage_text
+    from controller.labels.rules import storage_text
 
     rows: list[tuple[object, ...]] = []
     shown: set[uuid.UUID] = set()
@@ -118,7 +118,7 @@ def jobs_table(
 
 def _sums(jobs: Sequence[JobProgress]) -> tuple[int, str, str]:
     """Items and discovered bytes of jobs, and the longest job's elapsed time."""
-    from controller.jobs.rates import duration
+    from controller.jobs.progress import duration
 
     discovered = sum(job.raw_bytes + job.extracted_bytes for job in jobs)
     elapsed = max((job.elapsed_s for job in jobs), default=0.0)
@@ -186,7 +186,7 @@ def group_line(group: GroupRow) -> str:
 def sum_table(counted: Iterable[tuple[JobHandle, JobCounts]]) -> Table:
     """A line for each job of a group, and their sum; rates of the sum are over the longest job's elapsed time."""
     from controller.jobs.documents import holds_of, sum_of
-    from controller.jobs.rates import duration
+    from controller.jobs.progress import duration
 
     holds = [holds_of(counts, handle.database.name) for handle, counts in counted]
     lines = [*((str(job.database), str(job.state), sum_of([job])) for job in holds), ("sum", "", sum_of(holds))]
@@ -203,8 +203,8 @@ def sum_table(counted: Iterable[tuple[JobHandle, JobCounts]]) -> Table:
 
 def show_counts(console: Console, counts: JobCounts) -> None:
     """The counts of one job."""
-    from controller.jobs.rates import duration
-    from controller.labels.surroundings import storage_text
+    from controller.jobs.progress import duration
+    from controller.labels.rules import storage_text
     from core.job_types import JobType
 
     job, progress = counts.summary.job, counts.progress
@@ -456,8 +456,8 @@ def custody(
 
 
 def _print_custody(context: CommandContext, job: str, actions: bool) -> None:
-    with installation(context.settings(), work=("controller.custody.report",), looks=False) as installed:
-        from controller.custody.report import FIELDS, actions_told, ended, items_of, parsers_told
+    with installation(context.settings(), work=("controller.custody",), looks=False) as installed:
+        from controller.custody import FIELDS, actions_told, ended, items_of, parsers_told
 
         handles = (installed.find_discovered(job) if job == "last" else installed.find(job)).each
         told = list(actions_told(handles))
@@ -474,7 +474,7 @@ def _print_custody(context: CommandContext, job: str, actions: bool) -> None:
 
 
 def _check_custody(context: CommandContext, path: Path, noted: list[str]) -> None:
-    from controller.custody.check import check_list
+    from controller.custody import check_list
 
     out, faults = context.people, list[str]()
     try:

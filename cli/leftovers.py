@@ -13,6 +13,7 @@ from cli.context import shared, with_options
 from cli.installation import installation
 from cli.output import table
 from cli.tree import Commands
+from core import texts
 from core.errors import UsageError
 
 commands = Commands()
@@ -21,8 +22,8 @@ commands = Commands()
 @commands.add("clean", "edbench storage clean --remove")
 def clean(
     ctx: typer.Context,
-    remove: Annotated[bool, typer.Option("--remove", help="Remove them.")] = False,
-    yes: Annotated[bool, typer.Option("--yes", help="With --remove: do not ask.")] = False,
+    remove: Annotated[bool, typer.Option("--remove", help=texts.REMOVE)] = False,
+    yes: Annotated[bool, typer.Option("--yes", help="Do not ask before removing.")] = False,
     storage: opt.StorageRoot = None,
 ) -> None:
     """List the directories of jobs that no database knows, and remove them.

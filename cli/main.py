@@ -35,7 +35,7 @@ ROOT = (
     Entry("job", "List, show and control jobs; print their chain of custody.", ("cli.job",)),
     Entry("review", "Search, list, tag and analyse the items of jobs.", ("cli.review",)),
     Entry("produce", "Write text, page images and productions; check and import them.", ()),
-    Entry("bench", "Measure storage, plan a measurement.", ("cli.bench", "cli.day", "cli.plan")),
+    Entry("bench", "Measure storage and plan measurements.", ("cli.bench", "cli.day", "cli.plan")),
     Entry("simulate", "Simulate a discovery on a described site in virtual time.", ("cli.simulate",), group=False),
     Entry("trace", "Record, replay, show and convert traces of storage calls.", ("cli.trace",)),
     Entry("result", "Check, describe, sign and compare result packages.", ("cli.result",)),
@@ -81,7 +81,7 @@ def make_app() -> Group:
         params=typed.params,
         callback=typed.callback,
         context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
-        epilog="Settings: EDBENCH_* environment variables. Example of a command: edbench COMMAND --help.",
+        epilog="Settings are EDBENCH_* environment variables. Help with an example: edbench COMMAND --help.",
     )
 
 

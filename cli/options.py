@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+from core import texts
 from core.options import MOST_OFFSET, MOST_PASSWORDS, MOST_SECONDS
 from core.settings import Settings, numbers, parse_bytes
 
@@ -33,19 +34,19 @@ Source = Annotated[
 Corpus = Annotated[
     Path, typer.Option("--corpus", metavar="DIR", help="Discover this corpus, or any directory of custodians.")
 ]
-Workers = Annotated[
-    int, typer.Option("--workers", min=1, max=512, help="Start this many workers (embedded services only).")
-]
+Workers = Annotated[int, typer.Option("--workers", min=1, max=512, help=texts.WORKERS)]
 Slots = Annotated[
     int | None,
-    typer.Option("--slots", min=1, max=64, help="Give each worker this many slots.  [default: EDBENCH_SLOTS or 4]"),
+    typer.Option("--slots", min=1, max=64, help=f"{texts.SLOTS}  [default: EDBENCH_SLOTS or 4]"),
 ]
 PlannedWorkers = Annotated[
-    int | None, typer.Option("--workers", min=1, max=512, help="Start this many workers.  [default: as planned]")
+    int | None, typer.Option("--workers", min=1, max=512, help=f"{texts.WORKERS}  [default: as planned]")
 ]
 PlannedSlots = Annotated[
-    int | None, typer.Option("--slots", min=1, max=64, help="Give each worker this many slots.  [default: as planned]")
+    int | None, typer.Option("--slots", min=1, max=64, help=f"{texts.SLOTS}  [default: as planned]")
 ]
+Limit = Annotated[int, typer.Option("--limit", min=1, max=100_000, help="Show at most N.", metavar="N")]
+Processes = Annotated[int | None, typer.Option("--processes", min=1, max=256, help=texts.PROCESSES)]
 Passwords = Annotated[
     Path | None,
     typer.Option(

@@ -142,7 +142,7 @@ def table(
 ) -> Table:
     """A plain table; `right` are columns of numbers, `whole` columns that are never wrapped.
 
-    Values are shown as they are, without markup.
+    Values are shown as they are, without markup. Raises ValueError for a row with more cells than columns.
     """
     from rich.box import SIMPLE_HEAD
     from rich.markup import escape
@@ -155,5 +155,7 @@ def table(
             name, justify="right" if numeric else "left", overflow="fold", no_wrap=numeric or number in whole
         )
     for row in rows:
+        if len(row) > len(columns):  # rich would add columns without a title
+            raise ValueError(f"{len(row)} cells for {len(columns)} titles")
         out.add_row(*(escape(f"{value:,}" if isinstance(value, int) else str(value)) for value in row))
     return out

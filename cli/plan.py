@@ -11,8 +11,10 @@ from cli import options as opt
 from cli.context import CommandContext, shared, with_options
 from cli.output import await_answer, table
 from cli.tree import Commands
+from core import texts
 from core.errors import UsageError
 from core.settings import Settings, parse_bytes
+from experiments.orders import DEFAULT_REPEATS
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -27,7 +29,7 @@ From = Annotated[
     typer.Option(
         "--from",
         metavar="RESULT",
-        help="Take the rates from this result package.  [default: a short scale-up is measured]",
+        help=f"{texts.FROM}  [default: a short scale-up is measured]",
     ),
 ]
 
@@ -51,27 +53,18 @@ def plan(
         typer.Option(
             "--filer-cache",
             metavar="SIZE",
-            help="Assume this cache in the filer, such as 32GB; 0B: none.  [default: EDBENCH_FILER_CACHE]",
+            help=texts.FILER_CACHE,
         ),
     ] = None,
     workers: Annotated[
         str | None,
         typer.Option(
             "--workers",
-            metavar="N,N,...",
-            help="Measure these points.  [default: 1,2,4 ... up to the cores, as time allows]",
+            metavar="N,N,…",
+            help=f"{texts.WORKERS}  [default: 1,2,4 … up to the cores, as time allows]",
         ),
     ] = None,
-    repeats: Annotated[
-        int | None,
-        typer.Option(
-            "--repeats",
-            min=1,
-            max=100,
-            help="Repeat each point N times.  [default: 6 if time allows, else 5]",
-            metavar="N",
-        ),
-    ] = None,
+    repeats: Annotated[int, typer.Option("--repeats", min=1, max=100, help=texts.REPEATS)] = DEFAULT_REPEATS,
     from_: From = None,
     slots: opt.Slots = None,
     storage: opt.StorageRoot = None,
@@ -166,7 +159,7 @@ def show_sizing(console: Console, sizing: Sizing, settings: Settings) -> None:
         f" {count(sizing.items)} items (actual corpora differ by up to {MISSED:.0%}, which is allowed for)".replace(
             "%", " %"
         ),
-        f"workers {', '.join(map(str, sizing.workers))} of {many(rates.slots, 'slot')}, {many(sizing.repeats, 'repeat')};"
+        f"workers {', '.join(map(str, sizing.workers))} of {many(rates.slots, 'slot')}, {many(sizing.wish.repeats, 'repeat')};"
         f" the shortest run takes {seconds(sizing.shortest_s)} or longer",
         *(f"note: {note}" for note in sizing.notes),
     ]

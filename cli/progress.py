@@ -13,8 +13,7 @@ from rich.live import Live
 from rich.progress_bar import ProgressBar
 from rich.table import Table
 
-from controller.jobs.progress import Snapshot, items_text, left_text, one_line
-from controller.jobs.rates import duration, percent
+from controller.jobs.progress import Snapshot, duration, items_text, left_text, one_line, percent
 
 PLAIN_SECONDS = 5.0
 

@@ -138,7 +138,7 @@ def compare(
     allow: Annotated[
         str | None,
         typer.Option(
-            "--allow", metavar="NAME,...", help=f"Allow these differences and disclose them: {', '.join(GROUNDS)}."
+            "--allow", metavar="NAME,…", help=f"Allow these differences and disclose them: {', '.join(GROUNDS)}."
         ),
     ] = None,
     unchecked: Annotated[

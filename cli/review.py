@@ -18,6 +18,7 @@ from cli.context import CommandContext, shared
 from cli.installation import Installation, installation
 from cli.output import bytes_text, harmless, table
 from cli.tree import Commands
+from core import texts
 from core.errors import UsageError
 from readers.errors import ExceptionCode
 from readers.records import Kind, TextState
@@ -53,7 +54,7 @@ def search(
             metavar="[QUERY]", help='words, "a phrase", wor*, wor~1, a w/5 b, AND OR NOT, field:word, date:>=2001'
         ),
     ] = "",
-    limit: Annotated[int, typer.Option("--limit", min=1, max=100_000, help="Show at most N.", metavar="N")] = 20,
+    limit: opt.Limit = 20,
     custodian: Custodian = None,
     families: Families = False,
     save: Annotated[
@@ -282,12 +283,14 @@ def _show_items(context: CommandContext, rows: Iterator[dict[str, Any]], *, of_s
         context.say(f"only the first {ROWS_SHOWN} are shown; -o jsonl prints all of them")
 
 
-@commands.add("item", "edbench review item last 3f2a91bc --text")
+@commands.add("item", "edbench review item last 3f2a91bc --text-only")
 def item(
     ctx: typer.Context,
     job: opt.JobArgument,
     item: Annotated[str, typer.Argument(metavar="ITEM", help=ITEM)],
-    text: Annotated[bool, typer.Option("--text", help="Print the indexed text of the item and nothing else.")] = False,
+    text: Annotated[
+        bool, typer.Option("--text-only", help="Print the indexed text of the item and nothing else.")
+    ] = False,
 ) -> None:
     """Show an item with its family, duplicates and thread; or its text.
 
@@ -295,8 +298,8 @@ def item(
     """
     context = shared(ctx)
     if text and context.output != "table":
-        raise UsageError(f"--text prints plain text: remove it, or -o {context.output}")
-    work = ("controller.browse.pages", "controller.browse.pages", "controller.findings", "rich.table")
+        raise UsageError(f"--text-only prints plain text: remove it, or -o {context.output}")
+    work = ("controller.browse.items", "controller.browse.items", "controller.findings", "rich.table")
     with installation(context.settings(), broker=False, work=work) as installed:
         if text:
             _print_text(installed, job, item)
@@ -306,7 +309,7 @@ def item(
 
 def _print_text(installed: Installation, job: str, reference: str) -> None:
     """The whole text; on a terminal without control characters."""
-    from controller.browse.pages import item_text
+    from controller.browse.items import item_text
 
     handle, row = _item_called(installed, job, reference)
     text = item_text(handle, installed.settings, row)
@@ -319,7 +322,7 @@ def _print_text(installed: Installation, job: str, reference: str) -> None:
 
 def _show_item(context: CommandContext, installed: Installation, job: str, reference: str) -> None:
     """Everything else, as the web UI shows it."""
-    from controller.browse.pages import FAMILY_SHOWN
+    from controller.browse.items import FAMILY_SHOWN
 
     of = _described(installed, *_item_called(installed, job, reference))
     if context.document(of):
@@ -342,7 +345,7 @@ def _show_item(context: CommandContext, installed: Installation, job: str, refer
 
 
 def _item_called(installed: Installation, job: str, reference: str) -> tuple[JobHandle, WholeItem]:
-    from controller.browse.pages import find_item, item_called
+    from controller.browse.items import find_item, item_called
 
     handles = installed.find_discovered(job).each
     return find_item(handles, item_called(handles, reference))
@@ -350,7 +353,7 @@ def _item_called(installed: Installation, job: str, reference: str) -> tuple[Job
 
 def _described(installed: Installation, handle: JobHandle, row: WholeItem) -> dict[str, Any]:
     """Plain data. A finding that no command has computed is None; `unknown` names the command."""
-    from controller.browse.pages import family_tree, item_details
+    from controller.browse.items import family_tree, item_details
     from controller.findings import equals_of, near_of, thread_of
 
     findings: Mapping[str, Callable[..., Sequence[Document]]] = {
@@ -433,12 +436,13 @@ def terms(
         opened = partial(opened_index, settings=installed.settings)
         report = hit_report(installed.find_discovered(job).each, opened, listed.terms, custodian=custodian)
         if not context.document(report, csv_rows(report), CSV_FIELDS):
-            _show_report(context, report, custodians=custodians)
+            show_hits(context, report, custodians=custodians)
     if charset is None and not listed.charset.startswith("utf-8"):
         context.say(f"{file} was read as {listed.charset}; choose another charset with --charset")
 
 
-def _show_report(context: CommandContext, report: HitReport, *, custodians: bool) -> None:
+def show_hits(context: CommandContext, report: HitReport, *, custodians: bool) -> None:
+    """Print the table of a list of terms."""
     numbers = ("items", "with family", "families", "unique: items", "families")
     rows = list(_hit_rows(report, custodians))
     columns = ("line", "term", *(("custodian",) if custodians else ()), *numbers)
@@ -461,7 +465,9 @@ def _with_custodians(
 
 
 def _numbers(hits: Hits) -> tuple[int, ...]:
-    return tuple(getattr(hits, name) for name in type(hits).model_fields)
+    from controller.search.report import Hits  # as in `terms`
+
+    return tuple(getattr(hits, name) for name in Hits.model_fields)  # not those of its kinds
 
 
 @commands.add("tag", "edbench review tag last privileged 'sender:counsel OR \"attorney client\"' --families")
@@ -477,7 +483,7 @@ def tag(
         typer.Option("--item", metavar="ITEM", help="Tag this item instead of those of a query; repeatable."),
     ] = None,
     families: Families = False,
-    remove: Annotated[bool, typer.Option("--remove", help="Remove the tag instead.")] = False,
+    remove: Annotated[bool, typer.Option("--remove", help=texts.REMOVE)] = False,
 ) -> None:
     """Tag the items that a query finds, or list the tags.
 
@@ -509,7 +515,7 @@ def _change_tag(
     remove: bool,
 ) -> None:
     """Set or remove a tag on the items that a query finds, or on those with these ids, and print the numbers."""
-    from controller.browse.pages import item_called
+    from controller.browse.items import item_called
     from controller.search.named import tag_found, tag_items
     from controller.search.opened import opened_index
 

@@ -55,14 +55,12 @@ def serve(
 
     from cli.installation import SLOTS_BESIDE, installation  # they and the application are slow to come
     from web.app import create_app
-    from web.door import Door
-    from web.guests import OthersWork
     from web.installed import shown_address, web_context
     from web.measuring import Measurements
-    from web.runs import EmbeddedRunner
+    from web.runs import EmbeddedRunner, OthersWork
     from web.server import Stage, address, listening
     from web.server import serve as serve_until_stopped
-    from web.token import given_token, kept_token
+    from web.token import Door, given_token, kept_token
 
     given = given_token(context.env)
     room = max_slots or max(SLOTS_BESIDE, 4 * (os.cpu_count() or 1))

@@ -11,7 +11,9 @@ from cli import options as opt
 from cli.context import CommandContext, shared
 from cli.output import table
 from cli.tree import Commands
+from core import texts
 from core.errors import UsageError
+from core.filer.model import filer_help
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -29,24 +31,22 @@ def simulate(
     site: Annotated[str, typer.Argument(metavar="SITE", help="Simulate this site: r1, or a TOML file; day: the schedule of a result of `bench day`.")],
     workers: Annotated[
         str | None,
-        typer.Option("--workers", metavar="N,N,...", help="Simulate these numbers of workers.  [default: the site's]"),
+        typer.Option("--workers", metavar="N,N,…", help=f"{texts.WORKERS}  [default: the site's]"),
     ] = None,
     databases: Annotated[
-        str | None, typer.Option("--databases", metavar="N,N,...", help="Simulate these numbers of databases.  [default: 1]")
+        str | None, typer.Option("--databases", metavar="N,N,…", help=f"{texts.DATABASES}  [default: 1]")
     ] = None,
     scale: Annotated[
-        float, typer.Option("--scale", min=1e-4, max=_MOST_SCALE, help="Simulate this part or multiple of the data set.")
+        float, typer.Option("--scale", min=1e-4, max=_MOST_SCALE, help=texts.SCALE)
     ] = 1.0,
-    seed: Annotated[int, typer.Option("--seed", min=0, max=10**15, help="Draw the data set from this seed.")] = 1,
+    seed: Annotated[int, typer.Option("--seed", min=0, max=10**15, help=texts.SEED)] = 1,
     from_: Annotated[
         Path | None,
-        typer.Option("--from", metavar="RESULT", help="Take the demands from this result of a discovery.  [default: the shipped calibration]"),
+        typer.Option("--from", metavar="RESULT", help=f"{texts.FROM}  [default: the shipped calibration]"),
     ] = None,
-    shard: Annotated[
-        bool, typer.Option("--shard", help="Distribute one data set over the databases.  [default: each has a copy]")
-    ] = False,
+    shard: Annotated[bool, typer.Option("--shard", help=texts.SHARD)] = False,
     filer: Annotated[
-        str | None, typer.Option("--filer", metavar="NAME", help="Simulate a day on this emulated filer.  [default: the result's]")
+        str | None, typer.Option("--filer", metavar="NAME", help=filer_help("the result's"))
     ] = None,
     chunk: Annotated[
         float | None,
@@ -62,7 +62,7 @@ def simulate(
     No job runs and no storage is touched: the command plans the data set, takes what the pipeline demands from a calibration,
     and simulates hosts, databases, network and filer. Two runs give the same bytes. `edbench simulate r1` simulates the three rows
     of report R1 and prints its tables and facts next to the simulated ones (docs/simulate.md). `edbench simulate day --from RESULT`
-    predicts how many matters a day a filer carries.
+    predicts how many matters a day a filer carries, on another filer with --filer.
     """
     context = shared(ctx)
     if site == "day":

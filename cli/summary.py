@@ -19,12 +19,11 @@ from controller.jobs.figures import (
     TraceFigures,
     production_lines,
 )
-from controller.jobs.rates import duration
-from controller.labels.advice import advice_on
+from controller.jobs.progress import duration
+from controller.labels.rules import DOMINATED_MARK, advice_on
 from controller.observe.call_time import CallTimeFigures
 from controller.observe.io_kinds import IoFigures, IoKind
 from controller.observe.wire import WireShare, WireShares
-from controller.timeline.thresholds import DOMINATED_MARK
 
 
 def show_result(console: Console, figures: Figures) -> None:

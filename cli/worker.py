@@ -13,6 +13,7 @@ import typer
 from cli import options as opt
 from cli.context import shared
 from cli.tree import Commands
+from core import texts
 from core.errors import UsageError, read_problem
 from core.program import shown_url
 from core.settings import given_broker
@@ -37,10 +38,10 @@ def worker(
             "--join", metavar="FILE", help="Take databases, broker and login from this file (bench --listen)."
         ),
     ] = None,
-    workers: Annotated[int, typer.Option("--workers", min=1, max=512, help="Run this many workers.")] = 1,
+    workers: Annotated[int, typer.Option("--workers", min=1, max=512, help=texts.WORKERS)] = 1,
     slots: opt.Slots = None,
     name: Annotated[
-        str | None, typer.Option("--name", metavar="NAME", help="Call this member NAME.  [default: host and process]")
+        str | None, typer.Option("--member", metavar="NAME", help="Call this member NAME.  [default: host and process]")
     ] = None,
     storage: opt.StorageRoot = None,
 ) -> None:

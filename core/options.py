@@ -69,7 +69,18 @@ TUNING = frozenset(
     (
         *("batch_files", "batch_mb", "fail_if", "most_tasks", "phase_slots", "reserve_slots", "split_mb", "task_order"),
         "window_factor",
-        *("charset", "cold", "csv_raw", "dispatch_seconds", "expansion_ratio", "filer_cache", "folder_files", "force"),
+        *(
+            "charset",
+            "cold",
+            "csv_raw",
+            "dispatch_seconds",
+            "expansion_ratio",
+            "filer_cache",
+            "fill",
+            "folder_files",
+            "force",
+            "not_empty",
+        ),
         *("fsync", "index_streams", "item_seconds", "layout", "lease_seconds", "max_depth", "max_slots"),
         *(
             "min_seconds",

@@ -11,7 +11,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from core.storage.sync import sync_file_system
+from core.errors import StorageFault
+from core.operations import NullRecorder
+from core.storage.layer import Storage
 
 _PAGE = mmap.PAGESIZE
 _DROP = Path("/proc/sys/vm/drop_caches")
@@ -93,9 +95,9 @@ def _write_back(paths: Iterable[Path]) -> None:
     """What the file systems of these files hold; directories that vanish meanwhile, or are not readable, are left out."""
     done: set[int] = set()
     for directory in {path.parent for path in paths}:
-        with contextlib.suppress(OSError):
+        with contextlib.suppress(OSError, StorageFault):
             if (device := directory.stat().st_dev) not in done:
-                sync_file_system(directory)
+                Storage(NullRecorder()).sync_tree(os.fsencode(directory))
                 done.add(device)
 
 

@@ -7,6 +7,7 @@ from typing import Annotated
 
 from pydantic import Field
 
+from core import texts
 from core.document import TEXT, Order
 from core.options import MOST_SCALE, MOST_SEED
 
@@ -27,7 +28,7 @@ class CorpusOrder(Order):
         Field(
             ge=0.0,
             le=MOST_SCALE,
-            description="Generate this part of the profile; 1.0 is all of it: 45 GB raw for reference.",
+            description=texts.SCALE,
         ),
     ] = 0.01
     seed: Annotated[
@@ -35,9 +36,7 @@ class CorpusOrder(Order):
         Field(
             ge=0,
             le=MOST_SEED,
-            description="Generate from this seed; the same seed and scale give the same bytes everywhere.",
+            description=texts.SEED,
         ),
     ] = 1
-    processes: Annotated[
-        int | None, Field(ge=1, le=256, description="Use this many processes.  [default: one per core]")
-    ] = None
+    processes: Annotated[int | None, Field(ge=1, le=256, description=texts.PROCESSES)] = None

@@ -13,6 +13,7 @@ from typing import IO
 import pyarrow as pa
 
 from core.errors import UsageError
+from dataset_gen import made as m
 from dataset_gen.formats import msg
 from dataset_gen.formats.eml import Letter, write
 from dataset_gen.formats.mbox import write_store
@@ -24,7 +25,6 @@ from dataset_gen.material.mail import letters, thread
 from dataset_gen.material.system_files import SYSTEM_FILES
 from dataset_gen.planning.files import LANGUAGE, LETTER, MAILDIR, NOTE, PST, SERIES, STORE, SYSTEM_FILE, FileSpec
 from dataset_gen.planning.tally import CorpusTotals, tally_of
-from dataset_gen.truth import columns as m
 from dataset_gen.truth.manifest import SCHEMA, Row, batch_of, each_row
 from dataset_gen.workshop import NEAR, WITH_TEXT, Workshop
 

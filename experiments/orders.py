@@ -11,7 +11,8 @@ from typing import Annotated
 from pydantic import Field
 
 from controller.jobs.distribution import Distribution
-from controller.jobs.orders import FailIf, Metavar
+from controller.jobs.orders import FailIf, Filer, Metavar, SourceCopies, TimeZone
+from core import texts
 from core.document import TEXT, Order
 from core.errors import UsageError
 from core.options import DEFAULT_ZONE, MOST_SECONDS, MOST_SEED
@@ -26,32 +27,27 @@ LEAST_LEVELS, MOST_LEVELS = 2, 100  # of kind `load`
 _NUMBERS = Metavar("N,N,…")
 _LEAST_SECONDS = 1.0  # of measurements that compare kinds of work with each other, not storage
 
-Points = Annotated[str, Field(max_length=200, pattern=TEXT, description="Measure at these points."), _NUMBERS]
-Repeats = Annotated[int, Field(ge=1, le=100, description="Run each point N times; 5 or more are recommended.")]
-MinSeconds = Annotated[
-    float,
-    Field(
-        ge=1,
-        le=MOST_SECONDS,
-        description="Label a point SHORT if a run takes less than this.",
-    ),
-]
-Seed = Annotated[
-    int | None, Field(ge=0, le=MOST_SEED, description="Order the points randomly from this seed.  [default: a new one]")
-]
-Workers = Annotated[int, Field(ge=1, le=512, description="Start this many workers (embedded services only).")]
-Slots = Annotated[
-    int | None, Field(ge=1, le=64, description="Give each worker this many slots.  [default: EDBENCH_SLOTS or 4]")
-]
+WorkerPoints = Annotated[str, Field(max_length=200, pattern=TEXT, description=texts.WORKERS), _NUMBERS]
+Repeats = Annotated[int, Field(ge=1, le=100, description=texts.REPEATS)]
+MinSeconds = Annotated[float, Field(ge=1, le=MOST_SECONDS, description=texts.MIN_SECONDS)]
+Seed = Annotated[int | None, Field(ge=0, le=MOST_SEED, description=f"{texts.SEED}  [default: a new one]")]
+Workers = Annotated[int, Field(ge=1, le=512, description=texts.WORKERS)]
+Slots = Annotated[int | None, Field(ge=1, le=64, description=f"{texts.SLOTS}  [default: EDBENCH_SLOTS or 4]")]
 FilerCache = Annotated[
     str | None,
-    Field(
-        max_length=40,
-        pattern=TEXT,
-        description="Assume this cache in the filer, such as 32GB; 0B: none.  [default: EDBENCH_FILER_CACHE]",
-    ),
+    Field(max_length=40, pattern=TEXT, description=texts.FILER_CACHE),
     Metavar("SIZE"),
 ]
+NoBaseline = Annotated[
+    bool,
+    Field(description="Run no point on null storage; the result is labelled NO BASELINE and names no storage share."),
+]
+MAX_P99 = Field(
+    max_length=200,
+    pattern=TEXT,
+    title="Max p99",
+    description="Keep p99 latencies within these bounds, such as read=20ms,write=40ms.",
+)
 
 
 class StudyOrder(Order):
@@ -71,12 +67,7 @@ class StudyOrder(Order):
         ),
         Metavar("SIZE"),
     ] = None
-    no_baseline: Annotated[
-        bool,
-        Field(
-            description="Run no point on null storage; the result is labelled NO BASELINE and names no storage share."
-        ),
-    ] = False
+    no_baseline: NoBaseline = False
     cold: Annotated[
         bool, Field(description="Drop the caches before each run and report those that cannot be dropped.")
     ] = False
@@ -116,7 +107,7 @@ class Axes(Order):
 class ScaleUpPoints(Axes):
     """More and more workers."""
 
-    workers: Points = "1,2,4,8"
+    workers: WorkerPoints = "1,2,4,8"
     stages: StagesText = None
     seed: Seed = None
 
@@ -146,25 +137,16 @@ class SweepPoints(Axes):
 class ScaleOutPoints(Axes):
     """The same workers on more and more databases."""
 
-    databases: Points = "1,2"
+    databases: Annotated[str, Field(max_length=200, pattern=TEXT, description=texts.DATABASES), _NUMBERS] = "1,2"
     workers: Workers = 2
-    source_copies: Annotated[bool, Field(description="Let each job read its own copy of the source.")] = False
+    source_copies: SourceCopies = False
     seed: Seed = None
 
 
 class KneePoints(Order):
     """More workers until a bound is broken."""
 
-    max_p99: Annotated[
-        str,
-        Field(
-            max_length=200,
-            pattern=TEXT,
-            title="Max p99",
-            description="Keep p99 latencies within these bounds, such as read=20ms,write=40ms.",
-        ),
-        Metavar("OP=TIME,…"),
-    ]
+    max_p99: Annotated[str, MAX_P99, Metavar("OP=TIME,…")]
     max_workers: Annotated[int, Field(ge=1, le=512, description="Try at most this many workers.")] = 32
 
 
@@ -172,26 +154,11 @@ class _Days(Order):
     """Matters, each with all types of jobs."""
 
     slots: Slots = None
-    time_zone: Annotated[
-        str,
-        Field(
-            max_length=100,
-            pattern=TEXT,
-            description="Assume this time zone for dates without one, such as Europe/Berlin.",
-        ),
-        Metavar("NAME"),
-    ] = DEFAULT_ZONE
+    time_zone: TimeZone = DEFAULT_ZONE
     repeats: Repeats = DEFAULT_REPEATS
-    filer: Annotated[
-        str | None, Field(max_length=4_000, pattern=TEXT, description="Emulate this filer."), Metavar("NAME")
-    ] = None
+    filer: Filer = None
     filer_cache: FilerCache = None
-    no_baseline: Annotated[
-        bool,
-        Field(
-            description="Run no point on null storage; the result is labelled NO BASELINE and names no storage share."
-        ),
-    ] = False
+    no_baseline: NoBaseline = False
     seed: Seed = None
     fail_if: FailIf = None
 
@@ -199,7 +166,7 @@ class _Days(Order):
 class JobTypesOrder(_Days):
     """The four types of jobs side by side, with each number of workers."""
 
-    workers: Points = "2"
+    workers: WorkerPoints = "2"
     min_seconds: MinSeconds = _LEAST_SECONDS
 
 
@@ -225,7 +192,9 @@ class DayOrder(_Days):
         ),
         Metavar("SECONDS"),
     ] = 3_600.0
-    hours: Annotated[float, Field(ge=0.01, le=10_000, description="Let matters arrive for this many hours.")] = 8.0
+    business_hours: Annotated[
+        float, Field(ge=0.01, le=10_000, description="Let matters arrive for this many hours.")
+    ] = 8.0
     compress: Annotated[
         float,
         Field(
@@ -234,7 +203,7 @@ class DayOrder(_Days):
             description="Divide the day's length by this; each matter then stands for one that is so many times as large.",
         ),
     ] = 1.0
-    clients: Annotated[int, Field(ge=1, le=1_000, description="Draw the matters' clients from this many.")] = 4
+    matter_clients: Annotated[int, Field(ge=1, le=1_000, description="Draw the matters' clients from this many.")] = 4
     workers: Workers = 2
     min_seconds: MinSeconds = MIN_SECONDS
 
@@ -258,11 +227,11 @@ class R1Points(Order):
         Field(
             max_length=200,
             pattern=TEXT,
-            description="Run the first row with N workers, the others with M.  [default: one and three for each six cores]",
+            description=f"{texts.WORKERS}  [default: one and three for each six cores]",
         ),
         Metavar("N,M"),
     ] = None
-    source_copies: Annotated[bool, Field(description="Let each job read its own copy of the source.")] = False
+    source_copies: SourceCopies = False
     seed: Seed = None
 
 

@@ -1,7 +1,7 @@
 """An emptied, quiet storage root for every single run, and scratch for an experiment, removed afterwards.
 
-A run gets a directory of its own on the storage under test as storage root, so its jobs tree begins empty. Whatever was
-written before is synced first.
+A run gets a directory of its own on the storage under test as storage root, so its jobs tree begins empty. What was written to that
+file system before is synced first; a sync of the whole machine would wait for what other programs write elsewhere.
 """
 
 from __future__ import annotations
@@ -14,9 +14,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from core.errors import Interrupted, StorageFault
+from core.operations import NullRecorder
 from core.services.place import Home, remove_data
 from core.settings import Settings
-from core.storage.sync import sync_file_system
+from core.storage.layer import Storage
 from experiments.workload import HostLost
 
 FOLDER = "experiments"
@@ -32,7 +33,10 @@ def scratch_place(settings: Settings, name: str) -> Iterator[Settings]:
         for directory in (scratch.parent, scratch):
             directory.chmod(0o711)  # PostgreSQL's user has to pass through under root
     except OSError as error:
-        raise StorageFault(f"no place for an experiment in {scratch}: {error}", errno=error.errno or 0) from error
+        raise StorageFault(
+            f"cannot create a directory for the experiment in {scratch}: {error}; set EDBENCH_SCRATCH",
+            errno=error.errno or 0,
+        ) from error
     with _removed(scratch, home=True):
         yield dataclasses.replace(settings, scratch=scratch)
 
@@ -44,10 +48,11 @@ def fresh_place(settings: Settings, storage: Path, name: str) -> Iterator[Settin
     root = storage / FOLDER / name
     try:
         _make(root)
-        for directory in (root, settings.scratch):
-            sync_file_system(directory)  # a run does not pay for what was written before it
     except OSError as error:
-        raise StorageFault(f"no place for a run in {root}: {error}", errno=error.errno or 0) from error
+        raise StorageFault(
+            f"cannot create the storage root of a run, {root}: {error}", errno=error.errno or 0
+        ) from error
+    Storage(NullRecorder()).sync_tree(os.fsencode(root))
     with _removed(root):
         yield dataclasses.replace(settings, storage=root)
 

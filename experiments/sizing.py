@@ -8,22 +8,22 @@ import shlex
 import shutil
 import statistics
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
 
 from pydantic import Field
 
-from controller.jobs.rates import GB, duration
-from controller.timeline.thresholds import CACHE_FACTOR
+from controller.jobs.progress import GB, duration
+from controller.labels.rules import CACHE_FACTOR
 from core.document import Document, Milli
 from core.errors import UsageError
 from core.operations import Op
 from core.records import Phase
 from core.settings import Settings
 from dataset_gen.mix import Profile
+from experiments.orders import DEFAULT_REPEATS
 from experiments.report.words import listed, many, percent, size
-from experiments.result.statistics import LEAST_REPEATS
 from experiments.result.steady import MIN_SECONDS
 from experiments.workloads.discovery.null import SHARE
 from experiments.workloads.discovery.result import CallUse, Point, Result, Run
@@ -167,7 +167,6 @@ def _around(runs: Iterable[Run]) -> float:
 
 
 PROFILE = "reference"
-REPEATS = (LEAST_REPEATS + 1, LEAST_REPEATS)  # six reach an interval of 95 %, below five nothing is compared
 SPARE = 0.1  # of the hours, for what is not counted: samples of the corpus, the report, looking at it
 LONGER = 1.2  # times the least length: what the fastest runs are sized for, as repeats differ
 GENERATED = 64e6  # bytes a second of one process (docs/corpus.md: 45.0 GB by two on two cores in 352 s)
@@ -184,7 +183,7 @@ class Wish:
     filer_cache: int
     hours: float
     workers: tuple[int, ...] | None = None
-    repeats: int | None = None
+    repeats: int = DEFAULT_REPEATS
 
 
 class Part(Document):
@@ -213,7 +212,6 @@ class Sizing:
     discovered_bytes: int
     items: int
     workers: tuple[int, ...]
-    repeats: int
     shortest_s: float  # that any run lasts at least
     parts: tuple[Part, ...]
     room_bytes: int  # on the storage, at most
@@ -226,8 +224,9 @@ class Sizing:
 
 
 def size_study(wish: Wish, rates: Rates, profile: Profile) -> Sizing:
-    """The widest range of workers with the most repeats that the hours hold. Raises UsageError, in one line, where none does."""
-    tried = [_sized(wish, rates, profile, workers, repeats) for workers, repeats in _choices(wish, rates)]
+    """The widest range of workers that the hours hold. Raises UsageError, in one line, where none does."""
+    choices = ranges(rates.processors) if wish.workers is None else [wish.workers]
+    tried = [_sized(wish, rates, profile, workers) for workers in choices]
     for sizing in tried:
         if sizing.seconds <= _may_take(wish):
             return sizing
@@ -250,20 +249,13 @@ def _may_take(wish: Wish) -> float:
     return wish.hours * 3600 * (1 - SPARE)
 
 
-def _choices(wish: Wish, rates: Rates) -> Iterator[tuple[tuple[int, ...], int]]:
-    """Best first."""
-    for workers in ranges(rates.processors) if wish.workers is None else (wish.workers,):
-        for repeats in REPEATS if wish.repeats is None else (wish.repeats,):
-            yield workers, repeats
-
-
 def ranges(processors: int) -> list[tuple[int, ...]]:
     """Powers of two up to the number of CPUs, at least to 2; then without the fewest, which take longest."""
     every = tuple(2**n for n in range(max(2, processors).bit_length()))
     return [every[first:] for first in range(len(every) - 1)]
 
 
-def _sized(wish: Wish, rates: Rates, profile: Profile, workers: Sequence[int], repeats: int) -> Sizing:
+def _sized(wish: Wish, rates: Rates, profile: Profile, workers: Sequence[int]) -> Sizing:
     caches = CACHE_FACTOR * (wish.client_memory + wish.filer_cache)
     fastest = max(rates.most(number) for number in workers)
     long_enough = fastest * GB * LONGER * MIN_SECONDS / 3600
@@ -283,9 +275,8 @@ def _sized(wish: Wish, rates: Rates, profile: Profile, workers: Sequence[int], r
         discovered_bytes=discovered,
         items=round(raw / GB * profile.targets.items_per_gb),
         workers=tuple(workers),
-        repeats=repeats,
         shortest_s=discovered * (1 - MISSED) / GB / fastest * 3600,
-        parts=tuple(_parts(rates, raw, discovered, workers, repeats)),
+        parts=tuple(_parts(rates, raw, discovered, workers, wish.repeats)),
         room_bytes=round(
             raw * GENERATOR_ROOM + discovered - raw + (rates.index_bytes / rates.discovered_bytes * discovered)
         ),
@@ -340,16 +331,16 @@ def _refusal(least: Sizing, profile: Profile) -> str:
     wish, took = least.wish, least.seconds
     hours = math.ceil(took / (1 - SPARE) / 360) / 10
     return (
-        f"not in {wish.hours:g} h: {size(least.needed_bytes)} discovered ({least.why}) with"
-        f" {listed(map(str, least.workers))} workers and {many(least.repeats, 'repeat')} take {duration(took)};"
-        f" give it {hours:g} h{_alone(least, profile)}{_smaller(least, profile)}"
+        f"--hours {wish.hours:g} is too short: {size(least.needed_bytes)} discovered ({least.why}) with"
+        f" {listed(map(str, least.workers))} workers and {many(wish.repeats, 'repeat')} take {duration(took)};"
+        f" use --hours {hours:g}{_alone(least, profile)}{_smaller(least, profile)}"
     )
 
 
 def _alone(least: Sizing, profile: Profile) -> str:
     """The most workers by themselves, where there is time for them: a result all the same, though nothing scales in it."""
     wish, most = least.wish, least.workers[-1:]
-    if most == least.workers or _sized(wish, least.rates, profile, most, least.repeats).seconds > _may_take(wish):
+    if most == least.workers or _sized(wish, least.rates, profile, most).seconds > _may_take(wish):
         return ""
     return f", or --workers {most[0]} alone"
 
@@ -359,8 +350,8 @@ def _smaller(least: Sizing, profile: Profile) -> str:
     low, high = 0, least.wish.client_memory + least.wish.filer_cache
 
     def fits(caches: int) -> bool:
-        wish = Wish(client_memory=caches, filer_cache=0, hours=least.wish.hours)
-        return _sized(wish, least.rates, profile, least.workers, least.repeats).seconds <= _may_take(wish)
+        wish = replace(least.wish, client_memory=caches, filer_cache=0)
+        return _sized(wish, least.rates, profile, least.workers).seconds <= _may_take(wish)
 
     if not fits(0):
         return " (less data would not do: runs of 10 minutes alone take longer)"
@@ -397,7 +388,7 @@ def commands(sizing: Sizing, settings: Settings) -> list[str]:
         "edbench doctor",
         f"edbench corpus generate {corpus} --profile {PROFILE} --scale {sizing.scale:g} --seed {_SEED}",
         f"edbench bench scale-up --corpus {corpus} --workers {workers} --slots {sizing.rates.slots}"
-        f" --repeats {sizing.repeats} --cold --seed {_SEED}",
+        f" --repeats {sizing.wish.repeats} --cold --seed {_SEED}",
         "edbench result check RESULT",
         "edbench result describe RESULT > filer.toml",
         "edbench result describe RESULT --sheet filer.toml",
@@ -453,6 +444,7 @@ def document(sizing: Sizing, settings: Settings) -> SizingDocument:
         profile=PROFILE,
         seed=_SEED,
         slots=sizing.rates.slots,
+        repeats=sizing.wish.repeats,
         shortest_run_s=sizing.shortest_s,
         seconds=sizing.seconds,
         time=list(sizing.parts),

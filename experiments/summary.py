@@ -15,7 +15,7 @@ from typing import Final, Literal
 
 import msgspec
 
-from controller.labels.advice import advice_on
+from controller.labels.rules import advice_on
 from core.errors import RunFailed, UsageError, read_problem
 from core.plain import unambiguous
 from experiments.package import check as one_package

@@ -32,7 +32,7 @@ from experiments.conditions import Drop
 from experiments.workloads.discovery.sampler import Sampler
 from experiments.workloads.discovery.site import Meter
 from experiments.workloads.discovery.workload import Discovery
-from simulate.demands import CPU, DATABASE_CPU, ROWS, TRANSACTIONS, WAIT, job_of, write_shipped
+from simulate.demands import CPU, DATABASE_CPU, ROWS, WAIT, job_of, write_shipped
 from simulate.plan import contents_of
 
 _ITEMS = 600  # loose files or messages of a job: phases of seconds on one core
@@ -42,7 +42,7 @@ _SAMPLE_SECONDS = 0.2  # CPU accounts are read this often: phases are short
 _SETTLE_SECONDS = 11.0  # an idle connection of PostgreSQL reports the rows that it has counted after 10 s
 # Rows of phase expand are known when connections have been idle; while a job is held for that, what its workers used is not known by
 # phase. So a job is measured for its database or for its workers.
-_OF_DATABASE, _OF_WORKERS = (DATABASE_CPU, ROWS, TRANSACTIONS), (CPU, WAIT)
+_OF_DATABASE, _OF_WORKERS = (DATABASE_CPU, ROWS), (CPU, WAIT)
 _SIZES = {
     "small": 0.4,
     "large": 3.0,

@@ -1,5 +1,5 @@
-"""Run the demo of `make demo`: a corpus, a discovery job, its verification and a small scale-up; print what they showed, and
-simulate report R1.
+"""Run the demo of `make demo`: a corpus, a discovery job, its verification, a small scale-up and a simulation of report R1; print
+in ten lines what they showed.
 
 Everything runs through the `edbench` command, as a user would run it. The scale-up runs on the emulated filer `cloud-nas`,
 which is bound by latency: workers wait for it and not for this machine's CPU, so more workers gain on any machine.
@@ -63,12 +63,12 @@ def main() -> None:
     load = f"--workers {','.join(map(str, WORKERS))} --slots 1 --repeats 1 --filer cloud-nas --no-baseline"
     small = str(SMALL / "data" / "melvyn_moret")
     edbench("bench", "scale-up", "--corpus", small, *load.split(), *to("scale-up"), quiet=True)
-    print("\n" + "\n".join(summary(document("job"), document("verify"), document("scale-up"))))
-    print(f"\n$ edbench {' '.join(SIMULATION)}", flush=True)
+    print(f"$ edbench {' '.join(SIMULATION)}", flush=True)
     said, wrong = simulation.communicate()
     if simulation.returncode != 0:
         sys.exit(f"{wrong}demo: `edbench {' '.join(SIMULATION)}` failed with exit status {simulation.returncode}")
     print(said)
+    print("\n".join(summary(document("job"), document("verify"), document("scale-up"))))
     print(f"The demo took {time.monotonic() - begun:.0f} s.")
 
 

@@ -44,7 +44,7 @@ from review.near.run import NearDuplicates
 from review.threads.run import ThreadsFound
 from simulate.documents import SimulationDocument
 from web.api.models.items import ChildCounts, Family, ItemDetails, ItemRow
-from web.api.models.system import SignIn
+from web.api.system import SignIn
 
 
 class ShownItem(Document):

@@ -1,5 +1,5 @@
-"""Write docs/images/*.png: the web UI before, during and after a real job, a result, and a chart of a real scale-up:
-`make screenshots`.
+"""Write docs/images/*.png: the web UI before, during and after a real job, a job that fails, the list of both, a result, and a
+chart of a real scale-up: `make screenshots`.
 
 Runs the commands of this checkout in /tmp/edbench, which must not exist, and takes pictures with headless Chromium. Exit status 1 with
 one line on standard error if Chromium is missing or a command fails.
@@ -18,6 +18,7 @@ import time
 import urllib.request
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
@@ -37,7 +38,9 @@ BROWSERS = ("chromium", "chromium-browser", "google-chrome-stable", "google-chro
 DEADLINE_S = 600.0  # for a job on a busy machine
 HOME = Path("/tmp/edbench")
 HEIGHT = 1440  # of a window, so that charts are in the picture
-LOOKS: tuple[tuple[int, Literal["light", "dark"], str], ...] = ((1400, "light", ""), (400, "dark", "-narrow"))
+Look = tuple[int, Literal["light", "dark"], str]
+LOOKS: tuple[Look, ...] = ((1400, "light", ""), (400, "dark", "-narrow"))
+OTHERS: tuple[Look, ...] = ((1400, "dark", "-dark"), (400, "light", "-narrow-light"))
 CHARTS = "canvas"  # a selector
 SEEN_S = 8.0  # of the phase in which the running job is photographed, so that its charts have points
 COLOURS = 128  # of a palette: text and lines need no more, and the files are a third as large
@@ -48,6 +51,8 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--out", type=Path, default=ROOT / "docs" / "images")
     parser.add_argument("--scale", default="0.008", help="of the corpus of the job")
+    parser.add_argument("--jobs", action="store_true", help="no scale-up, and no pictures of it")
+    parser.add_argument("--every", action="store_true", help="also wide and dark, and narrow and light, to look at")
     wanted = parser.parse_args()
     program = next((found for name in BROWSERS if (found := shutil.which(name))), None)
     if program is None or HOME.exists():
@@ -60,13 +65,15 @@ def main() -> int:
     try:
         with sync_playwright() as playwright:
             browser = playwright.chromium.launch(executable_path=program, args=["--no-sandbox"])
+            camera = Camera(browser, wanted.out, LOOKS + OTHERS if wanted.every else LOOKS)
             with _served(HOME) as server:
-                _taken(browser, server, "/", wanted.out, "first", "Nothing to process yet")
-            _job(browser, HOME, wanted.out, wanted.scale)
-            _scale_up(HOME, wanted.out)
-            (result,) = (HOME / "storage" / "results").glob("scale-up-*")
-            with _served(HOME) as server:
-                _taken(browser, server, f"/results/{result.name}", wanted.out, "result", "Everything as ZIP")
+                camera.take(server, "/", "first", "Nothing to process yet")
+            _jobs(camera, HOME, wanted.scale)
+            if not wanted.jobs:
+                _scale_up(HOME, wanted.out)
+                (result,) = (HOME / "storage" / "results").glob("scale-up-*")
+                with _served(HOME) as server:
+                    camera.take(server, f"/results/{result.name}", "result", "Everything as ZIP")
     except subprocess.CalledProcessError as error:
         sys.stderr.write(f"screenshots: {error}\n")
         return 1
@@ -75,22 +82,51 @@ def main() -> int:
     return 0
 
 
-def _job(browser: Browser, home: Path, out: Path, scale: str) -> None:
-    """The page of a discovery in phase index, of the same job once it is over, and of one whose source disappears."""
+@dataclass(frozen=True, slots=True)
+class Camera:
+    """Takes each picture in every look."""
+
+    browser: Browser
+    out: Path
+    looks: tuple[Look, ...]
+
+    def take(self, server: tuple[str, str], path: str, name: str, until: str) -> None:
+        """A page, once it shows a text or a chart; the end of the file's name says the look."""
+        address, token = server
+        for width, scheme, ending in self.looks:
+            context = self.browser.new_context(viewport={"width": width, "height": HEIGHT}, color_scheme=scheme)
+            context.set_default_timeout(1000 * DEADLINE_S)
+            page = context.new_page()
+            page.goto(f"{address}/login#token={token}")
+            page.wait_for_url(lambda url: "/login" not in url)
+            page.goto(f"{address}{path}")
+            page.wait_for_selector(until if until == CHARTS else f"text={until}")
+            page.wait_for_load_state("load")
+            file = self.out / f"{name}{ending}.png"
+            page.screenshot(path=file, animations="disabled")
+            _smaller(file)
+            context.close()
+
+
+def _jobs(camera: Camera, home: Path, scale: str) -> None:
+    """The page of a discovery in phase index, of the same job once it is over, of one that fails because its source
+    disappears, and the list of both."""
     corpus = home / "storage" / "corpora" / "sample"
     _edbench("corpus", "generate", str(corpus), "--profile", "reference", "--scale", scale)
     with _served(home) as server:
         job = _created(*server, "sample")
         _until(lambda: _job_of(*server, job)["phase"] in ("index", "finalise"))
         time.sleep(SEEN_S)
-        _taken(browser, server, f"/jobs/{job}", out, "run", CHARTS)
+        camera.take(server, f"/jobs/{job}", "run", CHARTS)
         _until(lambda: _job_of(*server, job)["state"].startswith("completed"))
-        _taken(browser, server, f"/jobs/{job}", out, "finished", CHARTS)
+        camera.take(server, f"/jobs/{job}", "finished", CHARTS)
         failing = _created(*server, "unmounted")
-        _until(lambda: _job_of(*server, failing)["phase"] != "walk")
+        _until(lambda: _job_of(*server, failing)["phase"] == "index")
+        time.sleep(SEEN_S)
         corpus.rename(corpus.with_name("unmounted"))
         _until(lambda: _job_of(*server, failing)["state"] == "suspended")
-        _taken(browser, server, f"/jobs/{failing}", out, "suspended", CHARTS)
+        camera.take(server, f"/jobs/{failing}", "suspended", CHARTS)
+        camera.take(server, "/", "jobs", "in total")
 
 
 def _scale_up(home: Path, out: Path) -> None:
@@ -153,24 +189,6 @@ def _asked(url: str, token: str, body: dict[str, Any] | None = None) -> dict[str
     with urllib.request.urlopen(request) as answer:
         found: dict[str, Any] = json.load(answer)
     return found
-
-
-def _taken(browser: Browser, server: tuple[str, str], path: str, out: Path, name: str, until: str) -> None:
-    """A page in a wide light window (NAME.png) and in a narrow dark one (NAME-narrow.png), once it shows a text or a chart."""
-    address, token = server
-    for width, scheme, ending in LOOKS:
-        context = browser.new_context(viewport={"width": width, "height": HEIGHT}, color_scheme=scheme)
-        context.set_default_timeout(1000 * DEADLINE_S)
-        page = context.new_page()
-        page.goto(f"{address}/login#token={token}")
-        page.wait_for_url(lambda url: "/login" not in url)
-        page.goto(f"{address}{path}")
-        page.wait_for_selector(until if until == CHARTS else f"text={until}")
-        page.wait_for_load_state("load")
-        file = out / f"{name}{ending}.png"
-        page.screenshot(path=file, animations="disabled")
-        _smaller(file)
-        context.close()
 
 
 def _smaller(file: Path) -> None:

@@ -76,7 +76,7 @@ class OpenShard:
             meta[SEGMENTS] = [*self.segments, *meta[SEGMENTS]]
             file.write_text(json.dumps(meta, separators=(",", ":")))
         except OSError as e:
-            raise StorageFault(f"{file} on scratch: {e.strerror}; see that scratch has space, then resume") from e
+            raise StorageFault(f"{file} on scratch: {e.strerror}; check that scratch has space, then resume") from e
         return list(meta[SEGMENTS])
 
     def _published(self, built: Built, sizes: list[int], first: bool) -> Shard:

@@ -165,7 +165,7 @@ class TantivyWriter:
         except (OSError, ValueError) as e:
             why = " ".join(str(e).split())
             raise StorageFault(
-                f"the index in {self._directory} cannot be written: {why}; see that scratch has space, then resume"
+                f"the index in {self._directory} cannot be written: {why}; check that scratch has space, then resume"
             ) from e
 
     def close(self) -> None:

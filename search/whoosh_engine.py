@@ -278,7 +278,7 @@ class WhooshWriter:
         except (OSError, IndexingError) as e:
             why = " ".join(str(e).split())
             raise StorageFault(
-                f"the index in {self._directory} cannot be written: {why}; see that scratch has space, then resume"
+                f"the index in {self._directory} cannot be written: {why}; check that scratch has space, then resume"
             ) from e
 
     def close(self) -> None:

@@ -25,7 +25,7 @@ from core.records import Phase
 FILE = Path(__file__).parent / "calibration.json.gz"
 PHASES = (Phase.WALK.value, Phase.EXPAND.value, Phase.INDEX.value, Phase.FINALISE.value)
 OPS = tuple(op.label for op in Op)
-CPU, WAIT, DATABASE_CPU, TRANSACTIONS, ROWS = "cpu_s", "wait_s", "database_cpu_s", "transactions", "rows"
+CPU, WAIT, DATABASE_CPU, ROWS = "cpu_s", "wait_s", "database_cpu_s", "rows"
 OTHERS = "others_cpu_s"  # of database servers, queue manager, broker and command
 READ_BYTES, WRITTEN_BYTES = "read_bytes", "written_bytes"
 QUANTITIES = (CPU, WAIT, DATABASE_CPU, ROWS, *OPS, READ_BYTES, WRITTEN_BYTES)
@@ -107,10 +107,10 @@ def phases_of(run: Mapping[str, Any]) -> dict[str, dict[str, float]]:
         calls = phase["calls"]
         # A database counts rows late: what it has counted at a barrier belongs to the phase before it.
         end = min((begin for begin in begins if begin > phase["start_s"]), default=math.inf)
-        commits, rows = _database(run["series"]["database_activity"], phase["database"], phase["start_s"], end)
+        rows = _rows(run["series"]["database_activity"], phase["database"], phase["start_s"], end)
         took = {op: float(calls.get(op, {}).get("calls", 0)) for op in OPS}
         took |= {CPU: phase["cpu_s"].get("workers", 0.0), DATABASE_CPU: phase["cpu_s"].get("databases", 0.0)}
-        took |= {TRANSACTIONS: commits, ROWS: rows, "tasks": float(phase["tasks"]), "elapsed_s": phase["elapsed_s"]}
+        took |= {ROWS: rows, "tasks": float(phase["tasks"]), "elapsed_s": phase["elapsed_s"]}
         took[OTHERS] = sum(phase["cpu_s"].values()) - took[CPU]
         took[READ_BYTES] = float(calls.get("read", {}).get("bytes", 0))
         took[WRITTEN_BYTES] = float(calls.get("write", {}).get("bytes", 0))
@@ -118,17 +118,14 @@ def phases_of(run: Mapping[str, Any]) -> dict[str, dict[str, float]]:
     return out
 
 
-def _database(series: Sequence[Sequence[Any]], database: str, begin: float, end: float) -> tuple[float, float]:
-    """Commits and rows between two moments of a run; a sample counts since the one before."""
-    totals = [0.0, 0.0]
-    before = 0.0
+def _rows(series: Sequence[Sequence[Any]], database: str, begin: float, end: float) -> float:
+    """Rows between two moments of a run; a sample counts since the one before."""
+    total = before = 0.0
     for at, activity in series:
         inside = max(0.0, min(at, end) - max(before, begin)) / (at - before) if at > before else 0.0
-        now = activity.get(database, {})
-        totals[0] += inside * now.get("commits", 0)
-        totals[1] += inside * now.get("rows", 0)
+        total += inside * activity.get(database, {}).get("rows", 0)
         before = at
-    return totals[0], totals[1]
+    return total
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -139,7 +136,7 @@ class Demands:
     each_task: Mapping[str, Mapping[str, float]]
     each_slot: Mapping[str, Mapping[str, float]]
     source: str
-    others: float = 0.0  # CPU seconds of all other processes for each of the workers'; of a result
+    others: tuple[float, float] = (0.0, 0.0)  # of a result, as `others_of` has it
 
 
 def solve(jobs: Sequence[Mapping[str, Any]], source: str) -> Demands:
@@ -289,6 +286,15 @@ def of_result(calibration: Calibration, result: Mapping[str, Any], items: Array,
             factor = took / expected if expected and name not in _OF_DATABASE and name != WAIT else 1.0
             phases[phase][name] = each * factor
             each_task[phase][name], each_slot[phase][name] = task * factor, slot * factor
-    workers, others = (sum(took[name] for run, _ in runs for took in run.values()) for name in (CPU, OTHERS))
-    share = others / workers if workers else 0.0
-    return Demands(phases=phases, each_task=each_task, each_slot=each_slot, source=source, others=share)
+    others = others_of([(took[CPU], took["elapsed_s"], took[OTHERS]) for run, _ in runs for took in run.values()])
+    return Demands(phases=phases, each_task=each_task, each_slot=each_slot, source=source, others=others)
+
+
+def others_of(used: Sequence[tuple[float, float, float]]) -> tuple[float, float]:
+    """CPU seconds of all processes but the workers for each of the workers', and for each second that passes.
+
+    `used`: of phases or jobs, CPU seconds of the workers, seconds, and CPU seconds of the others.
+    """
+    seen = np.array(used, np.float64).reshape(-1, 3)
+    share, rate = _nonnegative(seen[:, :2], seen[:, 2], np.zeros(2), np.zeros(2))
+    return float(share), float(rate)

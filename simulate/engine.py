@@ -72,12 +72,11 @@ class Bins:
 class Servers:
     """Equal servers with one queue, first come first served."""
 
-    __slots__ = ("busy", "free", "waited")
+    __slots__ = ("busy", "free")
 
     def __init__(self, servers: int) -> None:
         self.free = [0.0] * servers
         self.busy = Bins()
-        self.waited = 0.0
 
     def book(self, now: float, service: float) -> float:
         """When work that comes now is over."""
@@ -87,7 +86,6 @@ class Servers:
         end = begin + service
         heapq.heapreplace(self.free, end)
         self.busy.add(begin, end, service)
-        self.waited += begin - now
         return end
 
 
@@ -194,7 +192,6 @@ class Trace:
     host_busy: tuple[Sequence[float], ...]
     disk_reads: Sequence[float]  # commands of the data's disks
     disk_writes: Sequence[float]
-    slots_busy: Sequence[float]
     events: int
     dispatched: tuple[int, ...]  # ids of tasks in the order in which they were sent, where it was asked for
 
@@ -237,7 +234,7 @@ class Engine:
         self._events: list[tuple[float, int, int, Any]] = []
         self._count = itertools.count()
         self._look_due = [False] * databases
-        self._bins = {name: Bins() for name in ("fsa", "fsb", "io", "reads", "writes", "slots")}
+        self._bins = {name: Bins() for name in ("fsa", "fsb", "io", "reads", "writes")}
         self._order: list[int] | None = [] if note_order else None
         self._handled = 0
 
@@ -453,7 +450,7 @@ class Engine:
             database_busy=tuple(one.busy.values for one in self._databases), database_io=bins["io"].values,
             dispatcher_busy=tuple(one.busy.values for one in self._dispatchers),
             host_busy=tuple(host.busy.values for host in self._hosts),
-            disk_reads=bins["reads"].values, disk_writes=bins["writes"].values, slots_busy=bins["slots"].values,
+            disk_reads=bins["reads"].values, disk_writes=bins["writes"].values,
             events=self._handled, dispatched=tuple(self._order or ()),
         )  # fmt: skip
 

@@ -128,13 +128,17 @@ def _one(of: Mapping[str, float], site: Site, phase: Phase) -> list[float]:
 
 
 def _drawn(tasks: Sequence[Task], copies: int, most: int, numbers: _Numbers) -> list[Task]:
-    """A data set of several times the sample: each task comes so many times, several of them together as one where they are many."""
+    """A data set of several times the sample: each task comes so many times. Where that is more than `most`, short ones are simulated
+    several together, about equally long, and long ones alone, as they are what a phase ends with."""
     if copies == 1:
         return list(tasks)
-    together = min(copies, max(1, -(-len(tasks) * copies // max(1, most))))
-    groups = -(-copies // together)
-    times = [copies * (n + 1) // groups - copies * n // groups for n in range(groups)]
-    return [_times(one, many, numbers) for many in times for one in tasks]
+    long = [sum(one.demand[column] for column in (CPU, FSA_S, FSB_S, WAIT_S)) or 1e-9 for one in tasks]
+    room = sum(long) * copies / max(1, most) if len(tasks) * copies > most else 0.0
+    out = []
+    for one, each in zip(tasks, long, strict=True):
+        groups = -(-copies // max(1, int(room / each)))
+        out += [_times(one, copies * (n + 1) // groups - copies * n // groups, numbers) for n in range(groups)]
+    return out
 
 
 def _times(task: Task, many: int, numbers: _Numbers) -> Task:

@@ -112,7 +112,7 @@ class NewJob:
     slots: int  # of each, likewise
     storage: bytes | None = None
     group_id: uuid.UUID | None = None
-    surroundings: Mapping[str, Any] | None = None  # what it is created on (controller.labels.surroundings)
+    surroundings: Mapping[str, Any] | None = None  # what it is created on (controller.labels.rules)
     held: bool = False  # paused until `request_resume`; its clocks begin with its first claim all the same
 
 

@@ -79,7 +79,7 @@ class TraceHeader:
 
 
 class Trace(Protocol):
-    """A trace as its readers see it; `traces.read.open_trace` gives one from a file."""
+    """A trace as its readers see it; `traces.file.open_trace` gives one from a file."""
 
     @property
     def header(self) -> TraceHeader: ...

@@ -16,12 +16,11 @@ from core.clock import SystemClock
 from core.errors import UsageError
 from core.settings import Settings
 from web.app import create_app
-from web.door import Door
-from web.guests import OthersWork
 from web.installed import web_context
 from web.measuring import Measurements
+from web.runs import OthersWork
 from web.server import Stage, address, listening, served
-from web.token import FILE_VARIABLE, GRAFANA, VARIABLE, WEB, given_token, published, start_lines
+from web.token import FILE_VARIABLE, GRAFANA, VARIABLE, WEB, Door, given_token, published, start_lines
 
 HOST = "0.0.0.0"
 PORT = 8080

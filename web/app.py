@@ -21,9 +21,9 @@ from web import docs, errors, pages
 from web.api.routes import api_router
 from web.auth import LOGIN, Guard, SafeHeaders, caller, cookie_name, door_of, throttled
 from web.context import DatabaseHealth, WebContext
-from web.door import SESSION_SECONDS, Throttled
 from web.errors import FieldErrors, answer, line_of, status_of
 from web.stream import Streams
+from web.token import SESSION_SECONDS, Throttled
 
 _LONGEST_FORM = 10_000
 

@@ -9,10 +9,9 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from controller.custody.actions import acting
+from controller.custody import acting
 from web import errors
-from web.door import Door, Throttled
-from web.token import VARIABLE
+from web.token import VARIABLE, Door, Throttled
 
 PAGE_POLICY = "default-src 'self'; object-src 'none'; base-uri 'none'; form-action 'self'; frame-ancestors 'self'"
 # A report contains its style sheet and figures; it runs no script, sends no form and loads nothing.

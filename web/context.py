@@ -20,7 +20,7 @@ from core.errors import DatabaseFault, UsageError
 from core.settings import Settings
 from sql.session import Database
 from web.background import Activities, BackgroundTask, BackgroundTasks
-from web.door import Door
+from web.token import Door
 
 if TYPE_CHECKING:
     from web.measuring import Measurements

@@ -16,12 +16,11 @@ from monitoring.metrics import read_endpoint
 from web import HOST
 from web.app import create_app
 from web.context import Runner, Shown, WebContext
-from web.door import Door
-from web.guests import BesideCommand
 from web.measuring import Measurements
 from web.results import HASH_LISTS, PRODUCTIONS, TARGETS, read_corpora, runs
+from web.runs import BesideCommand
 from web.server import CONNECTIONS, Stage, address, listening, served
-from web.token import given_token, kept_token, ready_link
+from web.token import Door, given_token, kept_token, ready_link
 
 
 @contextlib.contextmanager

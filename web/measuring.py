@@ -22,7 +22,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, create_model
 
-from controller.custody.actions import operator
+from controller.custody import operator
 from controller.jobs.orders import DiscoveryOrder
 from controller.jobs.overview import Overview
 from core.document import TEXT, Document

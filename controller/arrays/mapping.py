@@ -310,7 +310,7 @@ def _read(path: Path) -> tuple[dict[str, Any], list[tuple[float, dict[str, float
         if said["schema"] != SCHEMA:
             raise ValueError(f"schema {said['schema']!r}")
     except (OSError, ValueError, KeyError, TypeError) as error:
-        raise UsageError(f"{path} is nothing that `edbench counters collect` writes: {error!r}") from error
+        raise UsageError(f"{path} was not written by `edbench counters collect`: {error!r}") from error
     moments, bad = [], []
     for number, line in enumerate(lines, 2):
         try:

@@ -97,8 +97,11 @@ TOGETHER_FROM, TOGETHER_ANYHOW = 2, 9
 _QUEUE_MANAGER = "queue-manager"
 _TOGETHER = re.compile(r"w1-w([0-9]+)")  # the name of a process that all workers are forked from
 _MANAGER_GRACE_SECONDS = 5.0  # after the workers are gone it has nothing left to do
-# What a child needs of the environment in addition to EDBENCH_*: how to find programs and a place for temporary files.
-_KEPT = re.compile(r"PATH|HOME|USER|LANG|LC_.*|TZ|TMPDIR|PYTHON(?!HOME|STARTUP|INSPECT).*|LD_LIBRARY_PATH|COVERAGE_.*")
+# What a child needs of the environment in addition to its settings: how to find programs, a place for temporary files, and what a
+# worker reads itself.
+_KEPT = re.compile(
+    r"PATH|HOME|USER|LANG|LC_.*|TZ|TMPDIR|PYTHON(?!HOME|STARTUP|INSPECT).*|LD_LIBRARY_PATH|COVERAGE_.*|EDBENCH_(REMOUNT|GRACE_S)"
+)
 
 Commands = Callable[[str, int], Sequence[str]]
 

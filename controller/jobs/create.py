@@ -19,7 +19,7 @@ from controller.jobs.groups import find_group, group_state, refresh
 from controller.jobs.jobs import create_discovery_job, default_name, delete_job, resume_job
 from controller.jobs.orders import DiscoveryPlan, check_plan
 from controller.jobs.source import PreparedSource, prepare_source
-from controller.labels.surroundings import Surroundings, surroundings_of
+from controller.labels.rules import Surroundings, surroundings_of
 from core.errors import EdbenchError, SourceFileError, StorageFault, UsageError
 from core.names import display_name
 from core.places import copies_location
@@ -91,7 +91,9 @@ def _of_name(path: bytes, error: StorageFault) -> UsageError | StorageFault:
 
 
 def _cannot_copy(why: str) -> UsageError:
-    return UsageError(f"the source cannot be copied: {why}; use --source-copies 1, which needs no copy")
+    return UsageError(
+        f"the source cannot be copied: {why}; remove --source-copies, and every job reads the source itself"
+    )
 
 
 def split_source(storage: Storage, source: PreparedSource, parts: int) -> list[PreparedSource]:
@@ -104,7 +106,7 @@ def split_source(storage: Storage, source: PreparedSource, parts: int) -> list[P
     if units < parts:
         raise UsageError(
             f"--shard needs a custodian for each database: {display_name(source.path)} has {units}, there are to be"
-            f" {parts} databases; use fewer databases, or leave --shard out"
+            f" {parts} databases; use fewer databases, or remove --shard"
         )
     sizes = _manifest_sizes(source) if source.manifest is not None else _entry_counts(storage, source)
     shares = lpt(sizes, source.directories, parts)
@@ -172,7 +174,7 @@ def create_discovery_group(
         for database, part in zip(databases, parts, strict=True):
             one = dataclasses.replace(plan, name=f"{called} ({database.name})")
             around = surroundings
-            if around is not None and plan.source_copies > 1:  # copies are on the storage
+            if around is not None and plan.source_copies:  # copies are on the storage
                 around = msgspec.structs.replace(around, source=None)
             job = create_discovery_job(database, storage, storage_root, part, one, group=identity, surroundings=around)
             with database.transaction() as conn:
@@ -199,7 +201,7 @@ def _parts(
     """What each job is over."""
     if plan.shard:
         return split_source(storage, source, len(databases))
-    if plan.source_copies == 1:
+    if not plan.source_copies:
         return [source] * len(databases)
     return [copy_source(storage, storage_root, group, database.name, source) for database in databases]
 
@@ -219,7 +221,7 @@ def _enter(
             name=name,
             kind=GroupKind.SHARDED if plan.shard else GroupKind.SIMULTANEOUS,
             source=source.path,
-            source_copies=plan.source_copies,
+            source_copies=len(jobs) if plan.source_copies else 1,
             members=[GroupMember(database=handle.database.name, job=handle.id) for handle in jobs],
         )
         (row,) = ledger_jobs.find_groups(conn, identity.hex)

@@ -10,11 +10,18 @@ from typing import Annotated, Any
 
 from pydantic import Field, PlainSerializer
 
-from controller.browse.counted import Children, ExceptionCount, PhaseCounts, children_of, exceptions_of, phases_of
-from controller.browse.counts import JobCounts
+from controller.browse.counts import (
+    Children,
+    ExceptionCount,
+    JobCounts,
+    PhaseCounts,
+    children_of,
+    exceptions_of,
+    phases_of,
+)
 from controller.jobs.figures import ProductionFigures
-from controller.jobs.rates import gb_per_hour
-from controller.labels.surroundings import storage_text
+from controller.jobs.progress import gb_per_hour
+from controller.labels.rules import storage_text
 from controller.observe.wire import WireShares
 from core.bounds import Outcome
 from core.document import Document, Milli, NotNone

@@ -12,7 +12,7 @@ from pydantic import Field
 
 from controller.jobs.distribution import Distribution
 from controller.jobs.groups import group_state
-from controller.jobs.rates import GB, gb_per_hour, per_second
+from controller.jobs.progress import GB, gb_per_hour, per_second
 from controller.observe.call_time import CallTimeFigures
 from controller.observe.io_kinds import IoFigures
 from controller.observe.wire import WireShares

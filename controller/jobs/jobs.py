@@ -11,16 +11,7 @@ from pathlib import Path
 
 from sqlalchemy import Connection
 
-from controller.custody.actions import (
-    CANCELLED,
-    CREATED,
-    PAUSED,
-    REQUEUED,
-    RESUMED,
-    last_chain,
-    note,
-    note_end_of_suspension,
-)
+from controller.custody import CANCELLED, CREATED, PAUSED, REQUEUED, RESUMED, last_chain, note, note_end_of_suspension
 from controller.databases import JobHandle, Jobs, refuse_experiment
 from controller.jobs.directories import hand_over, remove_bank, store_bank, stored_bank
 from controller.jobs.groups import group_state, refresh
@@ -32,7 +23,7 @@ from controller.jobs.source import (
     prepare_source,
     refuse_own_output,
 )
-from controller.labels.surroundings import Surroundings, surroundings_of
+from controller.labels.rules import Surroundings, surroundings_of
 from core.clock import Clock
 from core.errors import EdbenchError, SourceFileError, UsageError
 from core.job_types import types_of

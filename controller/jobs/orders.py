@@ -17,10 +17,11 @@ from controller.filer import filer_choice
 from controller.jobs.bounds import checked_bounds
 from controller.jobs.distribution import Distribution
 from controller.jobs.distribution import Metavar as Metavar
+from core import texts
 from core.dates import checked_zone
 from core.document import TEXT
 from core.errors import UsageError
-from core.filer.model import profile_names
+from core.filer.model import filer_help
 from core.options import DAY_SECONDS
 from core.passwords import PasswordBank
 from core.records import DEFAULT_ZONE, FsyncPolicy, JobOptions, Layout, Limits, Priority
@@ -38,22 +39,17 @@ class DiscoveryPlan:
     client: str = ""
     project: str = ""
     shard: bool = False  # the custodians are dealt out to the databases
-    source_copies: int = 1  # or as many as databases: each job reads a copy of its own
+    source_copies: bool = False  # each job reads a copy of its own
     passwords: PasswordBank | None = None  # tried on encrypted items
     workers: int = 0  # planned; recorded in the result
     slots: int = 0  # of each, likewise
 
 
-def check_plan(databases: int, *, shard: bool, source_copies: int) -> None:
+def check_plan(databases: int, *, shard: bool, source_copies: bool) -> None:
     """Of a group. Raises UsageError for a plan that cannot be."""
     if databases < 2:
         raise UsageError("a group needs at least two databases", field="databases")
-    if source_copies not in (1, databases):
-        raise UsageError(
-            f"--source-copies is {source_copies}; with {databases} databases use 1 or {databases}",
-            field="source_copies",
-        )
-    if shard and source_copies != 1:
+    if shard and source_copies:
         raise UsageError(
             "--shard and --source-copies exclude each other: no two jobs of a shard read the same file", field="shard"
         )
@@ -63,6 +59,18 @@ _LIMITS, _OPTIONS = Limits(), JobOptions()
 _FILER, _ENGINE = VARIABLES["EDBENCH_FILER"], VARIABLES["EDBENCH_INDEX_ENGINE"]
 
 
+Filer = Annotated[
+    str | None,
+    Field(max_length=4_000, pattern=TEXT, description=filer_help(f"{_FILER.name} or none")),
+    Metavar("NAME"),
+    _FILER,
+]
+TimeZone = Annotated[str, Field(max_length=100, pattern=TEXT, description=texts.TIME_ZONE), Metavar("NAME")]
+SourceCopies = Annotated[bool, Field(description="Let each job read its own copy of the source.")]
+Name = Annotated[str, Field(max_length=200, pattern=TEXT, description=f"{texts.NAME}  [default: the source's name]")]
+Share = Annotated[Priority, Field(description="Set the job's share of the slots among other jobs.")]
+Fsync = Annotated[FsyncPolicy, Field(title="fsync", description="Choose when written files are flushed to storage.")]
+Traced = Annotated[bool, Field(description="Record every storage call, for `edbench trace replay`.")]
 FailIf = Annotated[
     list[str] | None,
     Field(
@@ -79,21 +87,17 @@ class DiscoveryOrder(Distribution):
 
     databases: Annotated[
         int,
-        Field(ge=1, le=64, description="Use this many database servers, with a job on each over the same data set."),
+        Field(ge=1, le=64, description=texts.DATABASES),
     ] = 1
-    shard: Annotated[bool, Field(description="Distribute the custodians over the databases.")] = False
-    source_copies: Annotated[
-        int, Field(ge=1, le=64, description="Read this many copies of the source: 1, or one for each database.")
-    ] = 1
+    shard: Annotated[bool, Field(description=texts.SHARD)] = False
+    source_copies: SourceCopies = False
     single_pass: Annotated[bool, Field(description="Extract text while unpacking, in one pass.")] = False
-    name: Annotated[
-        str, Field(max_length=200, pattern=TEXT, description="Name the job.  [default: the source's name]")
-    ] = ""
+    name: Name = ""
     client: Annotated[str, Field(max_length=200, pattern=TEXT, description="Assign the job to this client.")] = ""
     project: Annotated[str, Field(max_length=200, pattern=TEXT, description="Assign the job to this project.")] = ""
     ocr: Annotated[
         bool,
-        Field(title="OCR", description="Read text in images and scanned pages with tesseract, as a phase of its own."),
+        Field(title="OCR", description=texts.OCR),
     ] = False
     ocr_languages: Annotated[
         str | None,
@@ -102,42 +106,20 @@ class DiscoveryOrder(Distribution):
             min_length=1,
             max_length=200,
             pattern=TEXT,
-            description=f"Use these tesseract languages, such as eng+deu.  [default: {DEFAULT_LANGUAGES}]",
+            description=f"{texts.OCR_LANGUAGES}  [default: {DEFAULT_LANGUAGES}]",
         ),
         Metavar("NAMES"),
     ] = None
-    time_zone: Annotated[
-        str,
-        Field(
-            max_length=100,
-            pattern=TEXT,
-            description="Assume this time zone for dates without one, such as Europe/Berlin.",
-        ),
-        Metavar("NAME"),
-    ] = DEFAULT_ZONE
-    priority: Annotated[Priority, Field(description="Set the job's share of the slots among other jobs.")] = (
-        Priority.NORMAL
-    )
-    fsync: Annotated[
-        FsyncPolicy, Field(title="fsync", description="Choose when written files are flushed to storage.")
-    ] = FsyncPolicy.NONE
+    time_zone: TimeZone = DEFAULT_ZONE
+    priority: Share = Priority.NORMAL
+    fsync: Fsync = FsyncPolicy.NONE
     layout: Annotated[Layout, Field(description="Choose the directories of extracted children.")] = Layout.SHARED
     index_engine: Annotated[
         str | None,
         Field(max_length=20, description=f"Index with {' or '.join(INDEX_ENGINES)}.  [default: {_ENGINE.name}]"),
         _ENGINE,
     ] = None
-    filer: Annotated[
-        str | None,
-        Field(
-            max_length=4_000,
-            pattern=TEXT,
-            description=f"Emulate a filer: {', '.join(profile_names())}, or (commands only) a TOML file."
-            f"  [default: {_FILER.name} or none]",
-        ),
-        Metavar("NAME"),
-        _FILER,
-    ] = None
+    filer: Filer = None
     fail_if: FailIf = None
 
     def job_options(self, settings: Settings) -> JobOptions:
@@ -159,7 +141,7 @@ class DiscoveryOrder(Distribution):
         options = self.job_options(settings)
         if self.databases > 1:
             check_plan(self.databases, shard=self.shard, source_copies=self.source_copies)
-        elif self.shard or self.source_copies != 1:
+        elif self.shard or self.source_copies:
             raise UsageError(
                 "--shard and --source-copies are for several databases; add --databases 2 or more", field="shard"
             )
@@ -173,7 +155,7 @@ class DiscoveryOrder(Distribution):
 class OperatorOrder(DiscoveryOrder):
     """And what is for the command line alone."""
 
-    trace: Annotated[bool, Field(description="Record every storage call, for `edbench trace replay`.")] = False
+    trace: Traced = False
     max_depth: Annotated[int, Field(ge=1, le=100, description="Open nested containers down to this depth.")] = (
         _LIMITS.depth
     )

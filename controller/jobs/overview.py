@@ -13,11 +13,9 @@ from pydantic import Field
 
 from controller.databases import JobHandle, Jobs, alone, newest_jobs
 from controller.jobs.groups import group_state, list_groups, load_group
-from controller.jobs.progress import Pace
-from controller.jobs.rates import gb_per_hour
-from controller.labels.advice import advice_on
+from controller.jobs.progress import Pace, gb_per_hour
 from controller.labels.jobs import KeptLabels, elapsed_note
-from controller.labels.surroundings import storage_text
+from controller.labels.rules import advice_on, storage_text
 from core.document import Document, Milli
 from core.job_types import JobType
 from core.names import display_name

@@ -25,7 +25,7 @@ from controller.jobs.figures import (
     rates,
 )
 from controller.labels.jobs import disturbances, elapsed_note, group_labels, job_labels, surroundings_of_job
-from controller.labels.surroundings import storage_text
+from controller.labels.rules import storage_text
 from controller.observe.call_time import CallTime, CallTimeFigures, call_time
 from controller.observe.io_kinds import io_of
 from controller.observe.wire import wire_shares

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, replace
 from typing import Protocol
@@ -15,7 +15,6 @@ from controller.jobs.groups import combined
 from controller.jobs.jobs import pause_job, settle_job
 from controller.jobs.progress import Pace, Snapshot
 from controller.jobs.results import wait_for_frames
-from controller.versions import refuse_other_versions
 from core.clock import Clock
 from core.errors import DatabaseFault, RunFailed, SystemFault, UsageError
 from core.extensions import installed_version
@@ -26,6 +25,18 @@ from monitoring.aggregate import rate_now
 from sql import jobs as ledger_jobs
 from sql import states, workers
 from sql.session import Database
+from sql.workers import WorkerRow
+
+
+def refuse_other_versions(workers: Iterable[WorkerRow], own: str) -> None:
+    """Raises UsageError, naming one, when a live worker is of another version than `own`."""
+    for worker in workers:
+        if worker.live and worker.version != own:
+            raise UsageError(
+                f"worker {worker.name} on {worker.host} is edbench {worker.version}, this command is {own};"
+                " give all hosts one version (containers: `make up` rebuilds the image)"
+            )
+
 
 LONELY_SECONDS = 15.0
 _ALL_UP_SECONDS, _LOOK_SECONDS = 60.0, 0.1

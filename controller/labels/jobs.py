@@ -15,12 +15,22 @@ from typing import TYPE_CHECKING, NamedTuple
 from sqlalchemy import Connection
 
 from controller.databases import JobHandle, Jobs
-from controller.jobs.rates import duration
-from controller.labels.rules import Effort, FilerCache, is_cached, rule_labels, ruled, short_of_processors, unique_bytes
-from controller.labels.surroundings import Surroundings, noted
+from controller.jobs.progress import duration
+from controller.labels.rules import (
+    CACHED,
+    EVIDENCE_SECONDS,
+    Effort,
+    FilerCache,
+    Surroundings,
+    is_cached,
+    noted,
+    rule_labels,
+    ruled,
+    short_of_processors,
+    unique_bytes,
+)
 from controller.timeline.job_status import JobStatus, read_status
 from controller.timeline.readings import JobAt
-from controller.timeline.thresholds import CACHED, EVIDENCE_SECONDS
 from core.records import GroupKind, JobState
 from core.settings import Settings
 from monitoring.machine import capacities

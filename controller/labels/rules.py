@@ -1,26 +1,45 @@
-"""When a label is given: the one rule for jobs, the live view, and experiments with discoveries and replays (design
-§4)."""
+"""Labels: the thresholds and the one rule by which each is given, the surroundings of a job that decide it, and what to do about it.
+
+The rules are those of jobs, the live view, and experiments with discoveries and replays (design §4). Surroundings are stored with the
+job: its labels must not change when the system gets another configuration.
+"""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
-from controller.observe.place_kind import caches_itself
-from controller.timeline.thresholds import (
-    CACHE_FACTOR,
-    CACHED,
-    CPU_SHARE,
-    LIMITED,
-    MOST_OF_TIME,
-    RUN_QUEUE_SHARE,
-    SHORT,
-    UNSTEADY,
-)
+import msgspec
+
+from controller.observe.place_kind import Place, caches_itself, on_one_storage, place_of
 from core.mounts import read_mounts
 from core.options import FILER
 from core.records import GroupKind
+from core.settings import Settings
+
+# Labels of results and of what runs.
+CPU_SHARE = 0.80  # of all CPUs, by the workers
+RUN_QUEUE_SHARE = 0.10  # of the time inside storage calls
+STORAGE_SHARE = 0.23  # of elapsed, 1 − null ÷ elapsed: under it (elapsed under 1.3 x null) the storage hardly mattered
+CACHE_FACTOR = 3  # discovered bytes under so many times what caches can hold
+CACHED = "CACHED: not a storage result"
+LIMITED = "GENERATOR-LIMITED"
+DOMINATED_MARK = "†"  # of a percentile that waiting for a core dominates
+SHORT = "SHORT: not a storage result"
+UNSTEADY = "NOT STEADY: not a storage result"
+
+# What limits a run now.
+WINDOW_SECONDS = 10.0  # that is looked back over
+EVIDENCE_SECONDS = 5.0  # of the present phase, before a limit is named
+ENDED_SECONDS = 2.0  # the same of a phase that is over, all of which is known
+CPU_LIMIT = 0.90  # of a host's CPUs, by its workers
+CPU_LOW = 0.70  # above it the storage is never named
+CORE_WAIT = 0.25  # of busy slot time waiting for a CPU: too few of them, whichever programs use the others
+BUSY_SLOTS = 0.75  # from here on slots have enough to do
+MOST_OF_TIME = 0.50  # of busy slot time in storage calls, or in transactions: that is what slots wait for
+
 
 NO_BASELINE = "NO BASELINE"  # no run of a point has a null baseline
 UNDECLARED = "FILER CACHE UNDECLARED"
@@ -128,3 +147,95 @@ def study_labels(
 
 def _at(label: str, some: int, every: int) -> str:
     return label if some == every else f"{label} at {some} of {every} points"
+
+
+ELSEWHERE = "SOURCE NOT ON THE STORAGE UNDER TEST"
+
+
+class Surroundings(msgspec.Struct, frozen=True, kw_only=True):
+    """Of one job."""
+
+    storage: Place  # the storage under test: that of the storage root
+    source: Place | None  # what the source is on, where that is another file system
+    cache_declared: int | None  # bytes that the filer can cache, as declared
+    cache_possible: bool
+    observe: bool  # storage calls were recorded
+
+    @property
+    def cache(self) -> FilerCache:
+        """What the filer could cache."""
+        return FilerCache(declared=self.cache_declared, possible=self.cache_possible)
+
+    @property
+    def elsewhere(self) -> list[str]:
+        """The label of a source that is not on the storage under test."""
+        if self.source is None:
+            return []
+        return [
+            f"{ELSEWHERE}: it is on {self.source}; what is measured of the storage are the writes and what is read again"
+        ]
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain data for the job's row."""
+        data = msgspec.to_builtins(self)
+        assert isinstance(data, dict)
+        return data
+
+
+def surroundings_of(settings: Settings, source: bytes) -> Surroundings:
+    """Of a job that is created now."""
+    mounts, root = read_mounts(), settings.storage
+    cache = filer_cache(root, settings.filer_cache)
+    same = on_one_storage(os.fsdecode(source), settings.storage, mounts)
+    return Surroundings(
+        storage=place_of(root, mounts),
+        source=None if same else place_of(os.fsdecode(source), mounts),
+        cache_declared=cache.declared,
+        cache_possible=cache.possible,
+        observe=settings.observe,
+    )
+
+
+def storage_text(data: Mapping[str, Any] | None) -> str:
+    """The storage of a job by its stored surroundings, and what its source is on where that is another; empty where an earlier
+    version created it."""
+    if data is None:
+        return ""
+    source = "" if data["source"] is None else f"; source on {Place(**data['source'])}"
+    return f"{Place(**data['storage'])}{source}"
+
+
+def noted(data: Any, settings: Settings) -> Surroundings:
+    """As they were stored; those of a job that an earlier version created are taken to be the present ones."""
+    if data is None:
+        mounts, cache = read_mounts(), filer_cache(settings.storage, settings.filer_cache)
+        return Surroundings(
+            storage=place_of(settings.storage, mounts),
+            source=None,
+            cache_declared=cache.declared,
+            cache_possible=cache.possible,
+            observe=settings.observe,
+        )
+    return msgspec.convert(data, Surroundings)
+
+
+_ADVICE = {
+    FILER: "its delays are modelled; measure the filer itself, without --filer",
+    ELSEWHERE: "copy the source to the storage under test, to measure what is read of it",
+    "CACHED": f"use at least {CACHE_FACTOR} x as much data as the memory of this client and the filer's cache together",
+    "SHORT": "short runs measure start-up and caches; use more data or a longer trace, until every run takes as long as the"
+    " rule requires (--min-seconds; 10 minutes)",
+    "NOT STEADY": "the rate changed during the measurement, so its mean is not meaningful; run longer, with nothing else on the"
+    " storage; the warnings name the points",
+    LOWERED: "the required length of a run was set below 10 minutes; state that wherever a figure is quoted, or remove --min-seconds",
+    UNDECLARED: "state what the filer can cache, with EDBENCH_FILER_CACHE=16GB, or for experiments and replays --filer-cache"
+    " 16GB (0B: nothing); without it CACHED cannot be determined",
+    NO_BASELINE: "it is not known what limited the run; the warnings name the cause, often too little memory for null storage (--null-memory)",
+    LIMITED: "this point measured the load generator and not the storage; add cores or hosts for the load, or use the other points only",
+}
+
+
+def advice_on(labels: Iterable[str]) -> list[str]:
+    """`LABEL: what to do`, of those labels that have it, each once."""
+    given = [label for label in labels if label]
+    return [f"{name}: {what}" for name, what in _ADVICE.items() if any(label.startswith(name) for label in given)]

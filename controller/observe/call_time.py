@@ -14,8 +14,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from controller.databases import JobHandle
-from controller.timeline.counters import Counter
-from controller.timeline.readings import JobAt, Readings, counter, number
+from controller.timeline.readings import Counter, JobAt, Readings, counter, number
 from core.document import Document, Milli
 from core.filer.emulation import octave
 from core.histogram import bucket_bounds

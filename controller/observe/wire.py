@@ -16,7 +16,7 @@ from typing import Annotated
 from pydantic import AfterValidator
 
 from controller.databases import JobHandle
-from controller.timeline.counters import Counter
+from controller.timeline.readings import Counter
 from core.document import Document, Milli, NotNone
 from core.operations import Op
 from core.records import PHASES, Phase

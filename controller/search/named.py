@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from pydantic import Field
 
-from controller.custody.actions import note, operator
+from controller.custody import note, operator
 from controller.databases import JobHandle
 from controller.search.meaning import meaning, refuse_unknown
 from controller.search.opened import Opened

@@ -6,9 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from controller.timeline.model import Limit
-from controller.timeline.readings import JobAt, Readings, counter, number
-from controller.timeline.thresholds import (
+from controller.labels.rules import (
     BUSY_SLOTS,
     CORE_WAIT,
     CPU_LIMIT,
@@ -18,6 +16,8 @@ from controller.timeline.thresholds import (
     MOST_OF_TIME,
     RUN_QUEUE_SHARE,
 )
+from controller.timeline.model import Limit
+from controller.timeline.readings import JobAt, Readings, counter, number
 from monitoring.machine import capacities
 from monitoring.observations import WORKER
 from sql.timeline import TIMELINE, Values

@@ -6,12 +6,9 @@ import itertools
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
-from controller.jobs.progress import NOW_SECONDS
-from controller.jobs.rates import gb_per_hour
-from controller.timeline.axis import Axis, gauge
-from controller.timeline.counters import Counter, added, ratio
+from controller.jobs.progress import NOW_SECONDS, gb_per_hour
 from controller.timeline.model import Panel, Series, device_names, worker_names
-from controller.timeline.readings import Readings, counter, number
+from controller.timeline.readings import Axis, Counter, Readings, added, counter, gauge, number, ratio
 from core.operations import Op
 from sql.timeline import StepPercentiles, Tasks, Values
 

@@ -9,8 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from controller.databases import JobHandle
 from controller.jobs.groups import combined, group_state
 from controller.jobs.progress import Pace, Snapshot
-from controller.labels.advice import advice_on
-from controller.timeline.axis import Axis, axis_of
+from controller.labels.rules import WINDOW_SECONDS, advice_on
 from controller.timeline.job_status import JobStatus, progress_of, read_status, spans_of
 from controller.timeline.limits import limit_of, read_recent
 from controller.timeline.model import Limit, OpCalls, Panel, PauseSpan, PhaseSpan, SizeCalls, Timeline, host_names
@@ -29,8 +28,7 @@ from controller.timeline.panels import (
     work_panels,
     worker_panels,
 )
-from controller.timeline.readings import JobAt, TimelineData, read_all
-from controller.timeline.thresholds import WINDOW_SECONDS
+from controller.timeline.readings import Axis, JobAt, TimelineData, axis_of, read_all
 from core.records import JobState
 from monitoring.aggregate import STEPS, totals_by_op
 from monitoring.observations import ARRAY, BLOCK, DATABASE, EMULATED, SPACE, WIRE, WORKER

@@ -1,18 +1,180 @@
-"""What the databases hold of some jobs' time, read once for all panels."""
+"""What the databases hold of some jobs' time, read once for all panels, on an axis of whole seconds of the database's clock."""
 
 from __future__ import annotations
 
+import bisect
+import itertools
+import math
 import uuid
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from sqlalchemy import Connection
 
-from controller.timeline.axis import Axis
-from controller.timeline.counters import Counter
-from monitoring.aggregate import CallSum
+from monitoring.aggregate import CallSum, step_for
 from monitoring.observations import ARRAY, BLOCK, DATABASE, EMULATED, SPACE, WIRE, WORKER
 from sql.timeline import TIMELINE, StepHistogram, StepPercentiles, Tasks, Values
+
+SETTLED_SECONDS = 1.5  # frames and observations of a second are in the database by then
+
+
+@dataclass(frozen=True, slots=True)
+class Axis:
+    """Buckets from the first claim on. A bucket of `step` seconds begins at a multiple of it, as stored steps do;
+    the first begins with the second of the first claim, the last ends where the data do."""
+
+    start: float  # the first claim, seconds since the epoch
+    end: int  # second that is not in it any more
+    step: int
+    skipped: int = 0  # buckets left out at the beginning: the reader has them
+
+    @property
+    def edges(self) -> list[int]:
+        """Where buckets begin, and where the last one ends; only [end] when there is none."""
+        first = math.floor(self.start)
+        aligned = first - first % self.step
+        begins = range(aligned + self.skipped * self.step, self.end, self.step)
+        return [max(first, begin) for begin in begins] + [self.end]
+
+    @property
+    def t(self) -> list[float]:
+        """Where buckets begin, in seconds since the first claim."""
+        return [round(max(0.0, edge - self.start), 3) for edge in self.edges[:-1]]
+
+    def bucket(self, second: int) -> int:
+        """The number of the bucket that has this second or, before and after all of them, of the nearest;
+        negative when it was skipped."""
+        first = math.floor(self.start)
+        aligned = first - first % self.step
+        second = min(max(second, first), self.end - 1)
+        return (second - aligned) // self.step - self.skipped
+
+    def rates(self, sums: Sequence[float]) -> list[float]:
+        """Sums over buckets as rates a second."""
+        edges = self.edges
+        return [total / (edges[n + 1] - edges[n]) for n, total in enumerate(sums)]
+
+
+def axis_of(start: float, now: float, finished: float | None, points: int, since: float | None) -> Axis:
+    """The axis of a job that began at `start`. While it runs, the last second or two are left out: not all has come
+    in yet. `since`: only buckets that end later than that, in seconds since the first claim."""
+    end = math.ceil(finished) if finished is not None else math.floor(now - SETTLED_SECONDS)
+    end = max(end, math.floor(start) + (1 if finished is not None else 0))
+    whole = Axis(start, end, step_for(math.floor(start), end, points))
+    if since is None:
+        return whole
+    ends = whole.edges[1:]
+    return Axis(start, end, whole.step, sum(1 for edge in ends if edge - start < since + 0.001))
+
+
+def gauge(
+    axis: Axis,
+    readings: Iterable[tuple[int, float]],
+    *,
+    holds: float = 0.0,
+    stops: Sequence[tuple[float, float]] = (),
+) -> list[float | None]:
+    """The mean of the readings (second, value; rising in second) within each bucket. A bucket without any has the last
+    reading before it if that is at most `holds` seconds old, for sources that are read less often than once a second.
+    Not during `stops` (from, to), when nothing is read."""
+    within: list[list[float]] = [[] for _ in axis.t]
+    before: tuple[int, float] | None = None
+    for second, value in readings:
+        if second < axis.edges[0]:
+            before = (second, value)
+        elif second < axis.end:
+            within[axis.bucket(second)].append(value)
+    out: list[float | None] = []
+    for begin, end, values in zip(axis.edges, axis.edges[1:], within, strict=False):
+        if values:
+            out.append(sum(values) / len(values))
+            before = (end - 1, values[-1])
+        else:
+            old = (
+                before is None or begin - before[0] > holds or any(low <= begin and end <= high for low, high in stops)
+            )
+            out.append(None if old or before is None else before[1])
+    return out
+
+
+class Counter:
+    """Readings of one counter in order of time."""
+
+    def __init__(self, readings: Iterable[tuple[float, float]], *, taken: float = 1.0) -> None:
+        """`readings`: (second, value), rising in second; `taken`: when in its second a reading counts as taken."""
+        self._taken = taken
+        self._at: list[float] = []
+        self._value: list[float] = []
+        self._anew: set[int] = set()  # numbers of readings before which the counter was reset
+        for second, value in readings:
+            if self._value and value < self._value[-1]:
+                self._anew.add(len(self._value))
+            self._at.append(second + taken)
+            self._value.append(value)
+
+    def value(self, at: float) -> float | None:
+        """The value at a moment; None outside the readings and where the counter was reset."""
+        after = bisect.bisect_left(self._at, at)
+        if after == len(self._at):
+            return None
+        if self._at[after] == at:
+            return self._value[after]
+        if after == 0 or after in self._anew:
+            return None
+        share = (at - self._at[after - 1]) / (self._at[after] - self._at[after - 1])
+        return self._value[after - 1] + share * (self._value[after] - self._value[after - 1])
+
+    def until(self, at: float) -> float | None:
+        """The same, but after the last reading the value of that reading."""
+        return self._value[-1] if self._at and at >= self._at[-1] else self.value(at)
+
+    def after_nothing(self, second: int) -> Counter:
+        """The same counter with a reading of 0 before the others."""
+        known = ((at - self._taken, value) for at, value in zip(self._at, self._value, strict=True))
+        return Counter([(second, 0.0), *known], taken=self._taken)
+
+    def grown(self, low: float, high: float) -> tuple[float, float]:
+        """(growth, seconds) of what is known between two moments; seconds are 0 where nothing is."""
+        growth = seconds = 0.0
+        first = max(1, bisect.bisect_right(self._at, low))
+        for after in range(first, len(self._at)):
+            begin, end = max(low, self._at[after - 1]), min(high, self._at[after])
+            if begin >= high:
+                break
+            if end <= begin or after in self._anew:
+                continue
+            share = (end - begin) / (self._at[after] - self._at[after - 1])
+            growth += share * (self._value[after] - self._value[after - 1])
+            seconds += end - begin
+        return growth, seconds
+
+    def rates(self, edges: Sequence[int]) -> list[float | None]:
+        """Growth a second within each bucket between neighbouring edges, over the part that is known."""
+        known = {} if self._anew else dict(zip(self._at, self._value, strict=True))
+        out: list[float | None] = []
+        for low, high in itertools.pairwise(edges):
+            begin, end = known.get(low), known.get(high)
+            if begin is not None and end is not None:  # mostly: there is a reading each second
+                out.append((end - begin) / (high - low))
+                continue
+            growth, seconds = self.grown(low, high)
+            out.append(growth / seconds if seconds else None)
+        return out
+
+
+def added(rows: Sequence[Sequence[float | None]]) -> list[float | None]:
+    """Series added up point by point; None only where none of them knows anything."""
+    out: list[float | None] = []
+    for column in zip(*rows, strict=True):
+        known = [value for value in column if value is not None]
+        out.append(sum(known) if known else None)
+    return out
+
+
+def ratio(over: Sequence[float | None], under: Sequence[float | None]) -> list[float | None]:
+    """One series by another; None where either is not known or the lower one is 0."""
+    return [a / b if a is not None and b else None for a, b in zip(over, under, strict=True)]
+
 
 _OF_HOSTS = (WORKER, WIRE, BLOCK, SPACE)  # every database has them: one is asked
 _GAUGES = (EMULATED,)  # no counters: every reading is needed

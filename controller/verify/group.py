@@ -11,7 +11,7 @@ from typing import Any
 import pyarrow as pa
 from pyarrow import Table
 
-from controller.custody.actions import note
+from controller.custody import note
 from controller.databases import JobHandle, Jobs
 from controller.verify.job import Count, Example, Part, Progress, Verification, verify_job
 from core.document import Document

@@ -460,6 +460,13 @@ def profile_names() -> list[str]:
     return [*sorted(path.stem for path in PROFILES.glob("*.toml")), "none"]
 
 
+def filer_help(default: str) -> str:
+    """Help of --filer, for all commands that have it."""
+    return (
+        f"Use this emulated filer: {', '.join(profile_names())}, or (commands only) a TOML file.  [default: {default}]"
+    )
+
+
 def load_filer(name_or_path: str) -> FilerModel | None:
     """Return the emulated filer of that name or file; None for `none`. Raises UsageError in one line."""
     if name_or_path == "none":

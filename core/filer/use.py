@@ -155,7 +155,7 @@ def _open(path: Path, *, create: bool = True) -> int:
     info = os.fstat(fd)
     if not stat.S_ISREG(info.st_mode) or info.st_uid != os.geteuid():
         os.close(fd)
-        raise StorageFault(f"the emulated filer's arbiter {path} is not ours; remove it, then try again")
+        raise StorageFault(f"the emulated filer's arbiter {path} was not created by edbench; remove it, then try again")
     return fd
 
 

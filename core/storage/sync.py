@@ -6,7 +6,6 @@ import ctypes
 import os
 import threading
 from collections.abc import Callable
-from pathlib import Path
 from types import TracebackType
 
 from core.errors import StorageFault
@@ -53,16 +52,6 @@ def syncfs(fd: int) -> None:
     if _libc.syncfs(fd) != 0:
         number = ctypes.get_errno()
         raise OSError(number, os.strerror(number))
-
-
-def sync_file_system(directory: Path) -> None:
-    """Write back everything of the file system of a directory. sync(2) would wait for every other one too, also for a slow filer
-    that has nothing to do with it. Raises OSError."""
-    fd = os.open(directory, os.O_RDONLY | os.O_DIRECTORY)
-    try:
-        syncfs(fd)
-    finally:
-        os.close(fd)
 
 
 class SyncBeside:

@@ -7,8 +7,8 @@ import math
 from collections import Counter
 from dataclasses import asdict, dataclass, field
 
+from dataset_gen import made as m
 from dataset_gen.material.blocks import Blocks
-from dataset_gen.truth import columns as m
 
 CHARACTERS_A_PAGE = 3_000  # where a format knows no pages (the glossary's rule)
 

@@ -17,85 +17,33 @@ from core.errors import UsageError
 from core.names import display_name, sibling_name, unsafe_name
 from core.places import number
 from core.records import Limits
+from dataset_gen.made import ANNOUNCED as ANNOUNCED
+from dataset_gen.made import BYTES as BYTES
+from dataset_gen.made import CHARACTERS as CHARACTERS
+from dataset_gen.made import CONTAINER as CONTAINER
+from dataset_gen.made import CONTAINER_PATH as CONTAINER_PATH
+from dataset_gen.made import CONTENT as CONTENT
+from dataset_gen.made import CUSTODIAN as CUSTODIAN
+from dataset_gen.made import DEPTH as DEPTH
+from dataset_gen.made import DUPLICATE_GROUP as DUPLICATE_GROUP
+from dataset_gen.made import EXCEPTIONS as EXCEPTIONS
+from dataset_gen.made import FAILED as FAILED
+from dataset_gen.made import FAMILY as FAMILY
+from dataset_gen.made import FAULT as FAULT
+from dataset_gen.made import KIND as KIND
+from dataset_gen.made import LANGUAGE as LANGUAGE
+from dataset_gen.made import MEDIA_TYPE as MEDIA_TYPE
+from dataset_gen.made import NAME as NAME
+from dataset_gen.made import ORDINAL as ORDINAL
+from dataset_gen.made import PAGES as PAGES
+from dataset_gen.made import PARENT as PARENT
+from dataset_gen.made import SHA256 as SHA256
+from dataset_gen.made import SYSTEM as SYSTEM
+from dataset_gen.made import TERMS as TERMS
+from dataset_gen.made import TEXT_OF as TEXT_OF
+from dataset_gen.made import TEXT_STATES as TEXT_STATES
+from dataset_gen.made import Row as Row
 from dataset_gen.made import Truth
-from dataset_gen.truth.columns import (
-    ANNOUNCED as ANNOUNCED,
-)
-from dataset_gen.truth.columns import (
-    BYTES as BYTES,
-)
-from dataset_gen.truth.columns import (
-    CHARACTERS as CHARACTERS,
-)
-from dataset_gen.truth.columns import (
-    CONTAINER as CONTAINER,
-)
-from dataset_gen.truth.columns import (
-    CONTAINER_PATH as CONTAINER_PATH,
-)
-from dataset_gen.truth.columns import (
-    CONTENT as CONTENT,
-)
-from dataset_gen.truth.columns import (
-    CUSTODIAN as CUSTODIAN,
-)
-from dataset_gen.truth.columns import (
-    DEPTH as DEPTH,
-)
-from dataset_gen.truth.columns import (
-    DUPLICATE_GROUP as DUPLICATE_GROUP,
-)
-from dataset_gen.truth.columns import (
-    EXCEPTIONS as EXCEPTIONS,
-)
-from dataset_gen.truth.columns import (
-    FAILED as FAILED,
-)
-from dataset_gen.truth.columns import (
-    FAMILY as FAMILY,
-)
-from dataset_gen.truth.columns import (
-    FAULT as FAULT,
-)
-from dataset_gen.truth.columns import (
-    KIND as KIND,
-)
-from dataset_gen.truth.columns import (
-    LANGUAGE as LANGUAGE,
-)
-from dataset_gen.truth.columns import (
-    MEDIA_TYPE as MEDIA_TYPE,
-)
-from dataset_gen.truth.columns import (
-    NAME as NAME,
-)
-from dataset_gen.truth.columns import (
-    ORDINAL as ORDINAL,
-)
-from dataset_gen.truth.columns import (
-    PAGES as PAGES,
-)
-from dataset_gen.truth.columns import (
-    PARENT as PARENT,
-)
-from dataset_gen.truth.columns import (
-    SHA256 as SHA256,
-)
-from dataset_gen.truth.columns import (
-    SYSTEM as SYSTEM,
-)
-from dataset_gen.truth.columns import (
-    TERMS as TERMS,
-)
-from dataset_gen.truth.columns import (
-    TEXT_OF as TEXT_OF,
-)
-from dataset_gen.truth.columns import (
-    TEXT_STATES as TEXT_STATES,
-)
-from dataset_gen.truth.columns import (
-    Row as Row,
-)
 from readers.errors import ExceptionCode
 from readers.records import Kind, Siblings
 
@@ -281,7 +229,7 @@ def read_manifest(path: Path) -> pa.Table:
     try:
         table = pq.read_table(file)
     except (OSError, pa.ArrowInvalid) as error:
-        raise UsageError(f"{file} is not a manifest that can be read: {error}") from error
+        raise UsageError(f"{file} is not a readable manifest: {error}") from error
     for name in _LATER:
         if name not in table.column_names:
             table = table.append_column(SCHEMA.field(name), pa.nulls(table.num_rows, SCHEMA.field(name).type))

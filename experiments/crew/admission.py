@@ -103,10 +103,16 @@ class Admission:
     def unseen(self, memory: Path) -> str | None:
         """Why a directory of this host's memory is no null storage for the members: one of them sees another one at that place, or
         none. None: all have it in common. Raises HostLost, SystemFault."""
-        members = self.here()
         with token_in(memory) as (token, text):
             look = Look(token=place_at(token, self._roots))  # type: ignore[arg-type]  # it is below the root of null storage
-            answers = self.crew.ask_all([(member, look) for member in members])
+            while True:
+                members = self.here()
+                try:
+                    answers = self.crew.ask_all([(member, look) for member in members])
+                    break
+                except HostLost:
+                    if self.here() == members:
+                        raise  # it is connected and does not answer
         for member, sight in zip(members, (msgspec.convert(answer, Sight) for answer in answers), strict=True):
             if sight.token != text or sight.unseen:
                 return (
@@ -163,7 +169,7 @@ def seats(members: Sequence[Hello], workers: int) -> list[Seat]:
     names = [member.name for member in members if share[member.id]]
     for name in sorted(names):
         if names.count(name) > 1:
-            raise UsageError(f"two members have the name {name}: give one of them another --name")
+            raise UsageError(f"two members have the name {name}: give one of them another --member")
     hosts: dict[tuple[Any, Any], str] = {}
     for member in members:
         if share[member.id]:

@@ -164,7 +164,7 @@ def _started(
         try:
             settings.storage.mkdir(parents=True, exist_ok=True)
         except OSError as error:
-            raise StorageFault(f"the storage root {settings.storage} cannot be made: {error.strerror}") from error
+            raise StorageFault(f"cannot create the storage root {settings.storage}: {error.strerror}") from error
         if ways.listen is not None:
             say(_awaited(wanted.workers, settings, given.scratch / JOIN))
         workers = wanted.workers if ways.listen is None else 0

@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from functools import partial
 from typing import Any
 
-from controller.timeline.thresholds import CPU_SHARE, RUN_QUEUE_SHARE
+from controller.labels.rules import CPU_SHARE, RUN_QUEUE_SHARE
 from experiments.report import words
 from experiments.report.parts import (
     Cell,
@@ -38,8 +38,12 @@ from experiments.workloads import about
 def points(result: Result) -> Parts:
     """Figures of every point with their intervals, and whether the generator limited it."""
     workload = about(result.workload)
+    alike = [
+        result.points[0].at.on(name) for name in _alike(result) if isinstance(result.points[0].at.values()[name], int)
+    ]
     return (
         tabled("points", point_columns(result, workload), result.points, mark=lambda point: bool(point.marks)),
+        *([note(f"Every point has {words.listed(alike)}.")] if alike else []),
         note(_intervals(result)),
         _reasons(result),
         note(_rule(workload)),
@@ -47,15 +51,30 @@ def points(result: Result) -> Parts:
 
 
 def point_columns(result: Result, workload: About) -> list[Column[Point]]:
-    loads = result.points[0].at.values()
+    """What is the same of every point's load has no column in the report, only in the CSV."""
+    loads, alike = result.points[0].at.values(), _alike(result)
     return [
-        *(column for name, value in loads.items() for column in _of_load(name, text=isinstance(value, str))),
+        *(
+            column
+            for name, value in loads.items()
+            for column in _of_load(name, text=isinstance(value, str))[: 1 if name in alike else 2]
+        ),
         Column("repeats", "repeats", lambda point: len(point.repeats)),
         *(column for figure in workload.figures for column in _of_figure(figure)),
         Column("", f"{workload.makers}' CPU", lambda point: middle(point.repeats).worker_cpu, words.percent),
         Column("", "labels", lambda point: ", ".join(point.marks), text=True),
         Column("generator_limited", None, lambda point: int(point.limited)),
     ]
+
+
+def _alike(result: Result) -> set[str]:
+    """The names of the load that are the same of all of several points."""
+    loads = [point.at.values() for point in result.points]
+    return {
+        name
+        for name, value in loads[0].items()
+        if len(loads) > 1 and name != result.axis and all(load[name] == value for load in loads)
+    }
 
 
 def _of_load(name: str, *, text: bool) -> tuple[Column[Point], ...]:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from typing import Any, TypeVar
 
-from controller.timeline.thresholds import DOMINATED_MARK
+from controller.labels.rules import DOMINATED_MARK
 from experiments.report import words
 from experiments.report.parts import Column
 from experiments.result.schema import CallTime, Latency, Point, Result, Run, SizedLatency

@@ -20,7 +20,7 @@ from report_results import point, result
 from experiments.report.page import write_report
 from experiments.report.style import PAPER
 from experiments.result.codec import write_result
-from traces.write import write_trace
+from traces.file import write_trace
 
 FIRST, OTHER, ALIEN = "20261121-034500-scale-up", "20261121-051500-scale-up", "20261120-120000-scale-up"
 FIRST_LOAD = 200_000  # bytes

@@ -114,9 +114,7 @@ def test_a_sharded_corpus_survives_the_death_of_one_server(bench: Bench) -> None
 @pytest.mark.usefixtures("attached")
 def test_a_group_with_copies_is_paused_and_resumed_as_one(bench: Bench) -> None:
     hold = bench.hold("expand")
-    process = bench.discover(
-        "--databases", "2", "--source-copies", "2", "--workers", "1", "--slots", "2", "--single-pass"
-    )
+    process = bench.discover("--databases", "2", "--source-copies", "--workers", "1", "--slots", "2", "--single-pass")
     hold.until_reached(process)
     (copies,) = (bench.storage / "corpora").iterdir()
     assert sorted(path.name for path in copies.iterdir()) == ["db1", "db2"]

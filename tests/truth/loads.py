@@ -16,8 +16,8 @@ from testbeds import EDBENCH, Place
 
 from core.operations import Op
 from monitoring.machine import host_seconds
+from traces.file import TraceWriter
 from traces.model import NO_NODE, Call, Node, NodeKind, Stream, TraceHeader
-from traces.write import TraceWriter
 
 _MS = 1_000_000
 SECONDS = 1_200  # after which a command is ended

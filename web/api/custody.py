@@ -9,7 +9,7 @@ from typing import Any
 from fastapi import APIRouter
 from fastapi.responses import StreamingResponse
 
-from controller.custody.report import actions_told, ended, items_of, parsers_told
+from controller.custody import actions_told, ended, items_of, parsers_told
 from web.api.exceptions import spooled
 from web.api.models.common import responses
 from web.api.needs import ActedOn

@@ -16,8 +16,8 @@ from core.filer.model import profile_names
 from core.records import JobState
 from web.api.actions import at_field
 from web.api.models.common import responses
-from web.api.models.system import MeasurementList
 from web.api.needs import Context
+from web.api.system import MeasurementList
 from web.context import WebContext
 from web.errors import FieldErrors
 from web.measuring import Kind, Measurement, Measurements, command, kinds

@@ -8,7 +8,7 @@ from typing import Annotated
 
 from fastapi import APIRouter, Path, Response
 
-from controller.custody.actions import actions_of
+from controller.custody import actions_of
 from controller.databases import Jobs
 from controller.search.named import (
     TagChange,

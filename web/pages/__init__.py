@@ -5,7 +5,7 @@ from __future__ import annotations
 from fastapi import APIRouter
 
 from core.extensions import extension_modules
-from web.pages import form, items, jobs, review, search, viewer
+from web.pages import form, items, jobs, review, viewer
 from web.pages.render import error_page
 
 __all__ = ["error_page", "router"]
@@ -14,7 +14,7 @@ __all__ = ["error_page", "router"]
 def router() -> APIRouter:
     """All pages; the OpenAPI document does not contain them."""
     out = APIRouter(include_in_schema=False)
-    for part in (jobs, items, search, viewer, review, form):
+    for part in (jobs, items, viewer, viewer, review, form):
         out.include_router(part.router)
     for added in extension_modules("edbench.web"):
         out.include_router(added.pages)

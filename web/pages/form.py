@@ -21,8 +21,8 @@ from core.options import TUNING
 from core.records import FsyncPolicy, Layout
 from web.api import measure as api
 from web.api import system
-from web.api.models.system import Choices
 from web.api.needs import Context, Rows
+from web.api.system import Choices
 from web.errors import NotFound
 from web.measuring import kinds
 from web.pages.render import page
@@ -86,9 +86,9 @@ def _input(name: str, info: FieldInfo, choices: Choices, advanced: bool) -> Inpu
         there = len(choices.databases)
         hint, limits["le"] = f"{hint}; there {'is' if there == 1 else 'are'} {there}", min(limits["le"], there)
     here = {key: getattr(choices, key) for key in ("workers", "slots", "filer", "index_engine")}
-    if info.default is not None:  # the field has its own default
+    if info.default is not None or default:  # the field has its own default
         del here["workers"], here["slots"]
-    hints = ({"workers": f"room for {choices.room} slots in all"} if info.default is None else {}) | _HINTS
+    hints = ({"workers": f"room for {choices.room} slots in all"} if "workers" in here else {}) | _HINTS
     attributes = {"ge": "min", "le": "max", "max_length": "maxlength"}
     return Input(
         name=name,

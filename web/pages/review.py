@@ -16,8 +16,7 @@ from web.api import results as api
 from web.api.needs import ActedOn, Context, Discovered, Rows
 from web.auth import LOGIN
 from web.errors import NotFound
-from web.pages.filters import explained
-from web.pages.render import page
+from web.pages.render import explained, page
 from web.token import COMMAND, WEB
 
 router = APIRouter()

@@ -1,4 +1,4 @@
-"""One item to be read: its text in portions, what is known of it, what it belongs to, and the way on through a list."""
+"""Search: what matches, page by page, and what may be done with it; one item to be read, with its family and the next match."""
 
 from __future__ import annotations
 
@@ -13,16 +13,65 @@ from fastapi import APIRouter, Query, Request, Response
 from controller.databases import Jobs
 from core.errors import RunFailed, UsageError
 from web.api import items
+from web.api import items as api
 from web.api import items as items_api
 from web.api import jobs as jobs_api
-from web.api.models.items import Equals, Family, FamilyMember, ItemText, NearOnes, Thread
+from web.api import named as named_api
+from web.api.models.items import Equals, Family, FamilyMember, ItemText, NearOnes, SearchAnswer, Thread
 from web.api.needs import Context, Discovered, Found, Rows, cut
 from web.context import WebContext
 from web.errors import FieldErrors
-from web.pages.filters import pairs_of
 from web.pages.items import Chosen, filter_of
-from web.pages.render import page
-from web.pages.search import HITS
+from web.pages.render import page, pairs_of
+
+HITS = 50  # on a page
+PAGES = 20  # the API gives a thousand hits
+
+router = APIRouter()
+
+
+@router.get("/jobs/{job}/search")
+def search(
+    request: Request,
+    context: Context,
+    rows: Rows,
+    jobs: Discovered,
+    q: Annotated[str, Query(max_length=2_000)] = "",
+    families: bool = False,
+    number: Annotated[int, Query(ge=1, le=PAGES, alias="page")] = 1,
+) -> Response:
+    """The hits with their snippets, and all that match counted."""
+    answer: SearchAnswer | None = None
+    wrong = ""
+    status = 200
+    if q.strip():
+        try:
+            answer = api.search(context, jobs, q=q.replace("\0", " "), limit=number * HITS, families=families)
+        except (FieldErrors, RunFailed) as error:
+            wrong, status = str(error), 422 if isinstance(error, FieldErrors) else 409
+    job = jobs_api.one_job(context, rows, jobs)
+    begin = (number - 1) * HITS
+    asked = {"q": q} | ({"families": "true"} if families else {})
+    here = f"/jobs/{job.id}/search"
+    more = answer is not None and answer.items > number * HITS and number < PAGES
+    return page(
+        request,
+        "search.html",
+        status=status,
+        job=job,
+        q=q,
+        families=families,
+        answer=answer,
+        hits=answer.hits[begin:] if answer else [],
+        begin=begin,
+        carried=urlencode(asked),
+        wrong=wrong,
+        searches=named_api.searches(jobs).searches,
+        tags=named_api.tags(jobs).tags,
+        previous_url=f"{here}?{urlencode(asked | {'page': number - 1})}" if number > 1 else None,
+        next_url=f"{here}?{urlencode(asked | {'page': number + 1})}" if more else None,
+    )
+
 
 CHILDREN_SHOWN = 100  # of each parent; the item shown is always one of them
 
@@ -63,7 +112,6 @@ _MOST_RANK = 998
 
 T = TypeVar("T", Equals, NearOnes, Thread)
 
-router = APIRouter()
 
 Rank = Annotated[int | None, Query(ge=0, le=_MOST_RANK, description="Its place among the hits.")]
 

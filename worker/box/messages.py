@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import os
 import struct
+from mmap import MAP_ANONYMOUS, MAP_PRIVATE, mmap
 from typing import Annotated, Any
 
 import msgspec
@@ -36,7 +37,7 @@ class Pipe:
 
     def __init__(self, descriptor: int) -> None:
         self._descriptor = descriptor
-        self._buffer = bytearray(_AT_ONCE)
+        self._buffer = mmap(-1, _AT_ONCE, MAP_PRIVATE | MAP_ANONYMOUS)  # only what is used of it is ever there
         self._view = memoryview(self._buffer)
 
     def send(self, message: bytes) -> None:

@@ -1,16 +1,30 @@
-"""Loose files: their rows, and which of them are no regular files."""
+"""Loose files: their rows, which of them are no regular files, and their records in an imported load file."""
 
 from __future__ import annotations
 
 import os
 import stat
 import uuid
+from typing import TYPE_CHECKING, Any
 
-from core.names import display_name, is_lossy
+import msgspec
+
+from core.errors import SourceFileError
+from core.imported import BESIDE, RECORDS, Record
+from core.names import LOAD_KEY, LOAD_PREFIX, display_name, is_lossy
 from core.places import item_id
+from readers.clean import value
 from readers.errors import DocumentError, ExceptionCode
+from readers.identification.identify import identify
+from readers.keys import KEYS, misfits
 from readers.records import Kind
+from readers.registry import handler_for
 from sql.findings import Item
+from worker.items.findings import Findings
+from worker.items.sources import FilerSource
+
+if TYPE_CHECKING:
+    from worker.phases.task import TaskWork
 
 
 def own_name(name: bytes, shown: str, kind: Kind) -> str:
@@ -81,3 +95,94 @@ def loose_row(
         message_id_hash=hashes[1],
         mtime_ns=mtime_ns,
     )
+
+
+MOST_BYTES = 32_000_000  # of a record; one of a load file has 16 million characters at most
+VALUE_CHARACTERS = 100_000
+# Of a record without a native no other source has these.
+_OWN = ("from", "to", "cc", "bcc", "subject", "date", "title", "author")
+_RECORDS = os.fsencode(f"{BESIDE}/{RECORDS}")
+
+
+def note_record(work: TaskWork, item: Item, out: Findings) -> None:
+    """Book the fields of this loose file's record as notes of its surroundings, and what is wrong with the file."""
+    record = _record(work, item.ordinal, out, item.id)
+    if record is None:
+        return
+    out.notes[item.id] = metadata(record)
+    if (error := _wrong(record, item)) is not None:
+        out.item_failed(item.id, error)
+
+
+def metadata(record: Record) -> dict[str, Any]:
+    """Its fields, and where there is no native the metadata that one would have had."""
+    fields = {key: value(text, VALUE_CHARACTERS) for key, text in record.fields.items() if LOAD_KEY.match(key)}
+    own = {} if record.native else {name: fields.get(LOAD_PREFIX + name, "")[: KEYS[name].characters] for name in _OWN}
+    return {key: text for key, text in fields.items() if text} | {
+        name: text for name, text in own.items() if text and not misfits({name: text})
+    }
+
+
+class Families:
+    """Which family a loose file is in by its load file. The one asked for last is remembered: they come in a row."""
+
+    def __init__(self, work: TaskWork) -> None:
+        self._work = work
+        self._first: tuple[str, uuid.UUID | None] = ("", None)
+
+    def of(self, relative: bytes) -> uuid.UUID | None:
+        """None: its own, if any; what cannot be read is booked when its text is taken."""
+        record = _record(self._work, relative)
+        if record is None or not record.first or "\0" in record.first:
+            return None
+        if record.first != self._first[0]:
+            self._first = record.first, self._topmost(os.fsencode(record.first))
+        return self._first[1]
+
+    def _topmost(self, relative: bytes) -> uuid.UUID | None:
+        """The loose file's id, unless it is a container, which is in no family, or cannot be read."""
+        work, path = self._work, self._work.source_path(relative)
+        try:
+            size = work.storage.stat(path).st_size
+            source = FilerSource(work.storage, path, os.path.basename(relative), size, own=False)
+            container = handler_for(identify(source, None)).container
+        except SourceFileError:
+            work.check_source_root()
+            return None
+        return None if container else item_id(work.job.id, None, relative)
+
+
+def _record(
+    work: TaskWork, relative: bytes, out: Findings | None = None, item: uuid.UUID | None = None
+) -> Record | None:
+    """None where it cannot be read, which is booked if wished."""
+    try:
+        return _read(work, relative)
+    except DocumentError as error:
+        if isinstance(error, SourceFileError):
+            work.check_source_root()
+        if out is not None and item is not None:
+            out.item_failed(item, error)
+        return None
+
+
+def _read(work: TaskWork, relative: bytes) -> Record:
+    """Raises DocumentError."""
+    with work.storage.open(work.source_path(os.path.join(_RECORDS, relative + b".json"))) as file:
+        if file.size > MOST_BYTES:
+            told = f"its record of the load file has {file.size:,} bytes; the limit is {MOST_BYTES:,}"
+            raise DocumentError(ExceptionCode.TOO_LARGE, told)
+        data = file.readall()
+    try:
+        return msgspec.json.decode(data, type=Record)
+    except msgspec.MsgspecError as error:
+        raise DocumentError(ExceptionCode.CORRUPT, f"its record of the load file: {error}") from error
+
+
+def _wrong(record: Record, item: Item) -> DocumentError | None:
+    if record.code is not None:
+        return DocumentError(record.code, record.detail)
+    if not record.sha256 or item.sha256 is None or item.sha256.hex() == record.sha256:
+        return None
+    told = f"sha256 {item.sha256.hex()} now, {record.sha256} when the load file was taken in"
+    return DocumentError(ExceptionCode.HASH_DIFFERS, told)

@@ -310,6 +310,6 @@ class _OwnFile(io.RawIOBase):
 def _lost(path: bytes, error: SourceFileError) -> StorageFault:
     return StorageFault(
         f"{display_name(path)}, written by this job, cannot be read ({error.detail}); "
-        "see that the storage is mounted, then resume the job",
+        "check that the storage is mounted, then resume the job",
         errno=error.errno,
     )

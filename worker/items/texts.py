@@ -19,8 +19,7 @@ from readers.records import Limits, TextState
 from sql.findings import IndexOwner, Item, ItemText
 from worker.items.findings import Findings
 from worker.items.guard import guarded
-from worker.items.load_records import note_record
-from worker.items.loose import own_name
+from worker.items.loose import note_record, own_name
 from worker.items.sources import confirm
 from worker.ocr.candidates import is_candidate, tasks
 from worker.slots.breadcrumb import Activity

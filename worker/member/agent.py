@@ -333,7 +333,7 @@ class Agent:
         if isinstance(filer, Place):
             return str(resolved(filer, self._roots))
         if filer not in profile_names():
-            raise UsageError(f"{filer!r} is no profile of an emulated filer")
+            raise UsageError(f"{filer!r} is not an emulated filer")
         return filer
 
     def _return(self, order: Return) -> object:
@@ -365,7 +365,7 @@ class Agent:
         self._changed.clear()
         self._pipe.send(plans)
         if not self._changed.wait(_CHANGE_SECONDS + self._plan.grace_seconds):
-            raise SystemFault("the workers before do not end")
+            raise SystemFault("the earlier workers do not end")
 
     def _look(self, order: Look) -> Sight:
         unseen: dict[str, str] = {}

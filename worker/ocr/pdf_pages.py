@@ -56,7 +56,7 @@ def _netpbm(bitmap: pdfium.PdfBitmap, dpi: float) -> Page | None:
 
 
 def _bilevel(bitmap: pdfium.PdfBitmap, dpi: float) -> Page:
-    from worker.ocr.bilevel import pbm  # numpy, which OCR does without
+    from worker.ocr.picture_pages import pbm  # numpy, which OCR does without
 
     return pbm(bitmap.to_numpy().reshape(bitmap.height, bitmap.width), max(1, round(dpi)))
 

@@ -27,8 +27,7 @@ from worker.ocr.candidates import bare_pages, is_candidate
 from worker.ocr.pages import Pages, pages_of
 from worker.ocr.tesseract import Engine, OcrUnavailable, Recognised, find_engine, recognise
 from worker.phases.index import read_item
-from worker.phases.task import TaskWork
-from worker.rereading import ItemCosts
+from worker.phases.task import ItemCosts, TaskWork
 
 _SLACK_SECONDS = 30.0  # of a page's deadline in its slot, added to tesseract's own: to render it
 _DAMAGE = frozenset((ExceptionCode.CORRUPT, ExceptionCode.TRUNCATED))

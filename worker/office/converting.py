@@ -366,7 +366,7 @@ class Converter:
                         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))  # no document's fault
         except OSError as error:
             raise StorageFault(
-                f"{self.scratch} on scratch: {error.strerror}; see that scratch has space, then resume",
+                f"{self.scratch} on scratch: {error.strerror}; check that scratch has space, then resume",
                 errno=error.errno or 0,
             ) from error
         if ended.status == CANNOT_START:

@@ -24,12 +24,10 @@ from sql.findings import Item, TaskResult
 from sql.items import load_items
 from worker.costs import Allowance, Budget, Charges, of_expand
 from worker.items.findings import Findings
-from worker.items.load_records import Families
-from worker.items.loose import loose_row
+from worker.items.loose import Families, loose_row
 from worker.items.sources import FilerSource, HashedSource
-from worker.items.store import KEEP_BYTES, FilerStore
 from worker.items.texts import Indexing
-from worker.items.unpack import Deferred, Unpacker
+from worker.items.unpack import KEEP_BYTES, Deferred, FilerStore, Unpacker
 from worker.phases.task import TaskWork, path_bytes
 
 _T = TypeVar("_T")

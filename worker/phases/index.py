@@ -15,10 +15,9 @@ from readers.registry import handler_for
 from sql.findings import Item, TaskResult
 from sql.items import item_codes, load_items
 from worker.items.findings import Findings
-from worker.items.store import KEEP_BYTES
 from worker.items.texts import Indexing
-from worker.phases.task import TaskWork
-from worker.rereading import ItemCosts
+from worker.items.unpack import KEEP_BYTES
+from worker.phases.task import ItemCosts, TaskWork
 
 
 def run(work: TaskWork) -> TaskResult:

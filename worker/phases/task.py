@@ -1,12 +1,14 @@
-"""What every task body gets, and what they share."""
+"""What every task body gets, and what they share: the task's work, and the costs of items that are read again (phases index and ocr)."""
 
 from __future__ import annotations
 
 import base64
 import os
 import uuid
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 from core.errors import StorageFault
@@ -14,12 +16,13 @@ from core.names import display_name
 from core.records import ClaimedTask, Job
 from core.storage.layer import Storage
 from core.storage.whole import WHOLE, Parts, parts_below
-from readers.errors import ExceptionCode
+from readers.errors import DocumentError, ExceptionCode
 from readers.passwords import NO_PASSWORDS, Passwords
-from sql.costs import Death
+from sql.costs import Death, ancestors
 from sql.findings import Item, TaskResult
 from sql.session import Database
-from worker.items.portions import Portions
+from worker.costs import ItemCharges, of_items, processor_seconds
+from worker.items.findings import Portions
 from worker.items.sources import FilerSource, HashedSource
 from worker.slots.breadcrumb import Activity
 from worker.slots.context import SlotContext
@@ -146,3 +149,57 @@ def path_text(path: bytes) -> str:
 def path_bytes(text: str) -> bytes:
     """The inverse of `path_text`."""
     return base64.b64decode(text)
+
+
+NOTED_SECONDS = 5.0  # of one loose file in one task; less is not noted: that many items may take it
+
+
+class ItemCosts:
+    """Which of a task's items are not read, because their loose file or a container around them cost too much; and
+    what those cost that are."""
+
+    def __init__(
+        self, work: TaskWork, items: Sequence[uuid.UUID], clock: Callable[[], float] = processor_seconds
+    ) -> None:
+        self._work = work
+        self._clock = clock
+        self._seconds: Counter[tuple[int, str]] = Counter()
+        self._one: dict[tuple[int, str], uuid.UUID] = {}  # an item of each loose file
+        self._charges = self._look(items) if work.deaths or work.spent else None
+
+    def _look(self, items: Sequence[uuid.UUID]) -> ItemCharges:
+        work = self._work
+        dead = [death.item for death in work.deaths if death.item is not None]
+        with work.database.transaction() as conn:
+            around = ancestors(conn, {*items, *dead})
+        return of_items(work.job.options.limits, work.claimed.id, work.deaths, work.spent, around)
+
+    @contextmanager
+    def of(self, item: Item) -> Iterator[DocumentError | None]:
+        """While one item is read: why it is not to be, or None. Ask for the items in their order, each once."""
+        begun = self._clock()
+        yield self.refusal(item.id)
+        # The display name of the loose file stands for it, so that nothing has to be looked up for most tasks.
+        loose = (item.custodian, item.container_path[0])
+        self._one.setdefault(loose, item.id)
+        self._seconds[loose] += self._clock() - begun  # type: ignore[assignment]
+
+    def refusal(self, item: uuid.UUID) -> DocumentError | None:
+        """Why it is not to be read; None: it is."""
+        refusal = self._charges.refusal(item) if self._charges is not None else None
+        if item in self._work.convicted:
+            return DocumentError(*self._work.convicted[item])
+        return refusal
+
+    def spent(self) -> dict[uuid.UUID, float]:
+        """Seconds by loose file, of those that took long."""
+        slow = {self._one[loose]: s for loose, s in self._seconds.items() if s >= NOTED_SECONDS}
+        if not slow:
+            return {}
+        with self._work.database.transaction() as conn:
+            around = ancestors(conn, slow)
+        spent: Counter[uuid.UUID] = Counter()
+        for item, seconds in slow.items():
+            if item in around:
+                spent[around[item][-1].id] += seconds
+        return dict(spent)

@@ -63,7 +63,7 @@ def _bank(storage: Storage, path: bytes, digest: str) -> Passwords:
             data = file.readall()
         bank = parse_bank(data, display_name(path))
     except (SourceFileError, UsageError) as error:
-        raise StorageFault(f"the job's password bank cannot be read ({error}); see to {display_name(path)}") from error
+        raise StorageFault(f"the job's password bank cannot be read ({error}); check {display_name(path)}") from error
     if bank.note.digest != digest:
         raise StorageFault(f"{display_name(path)} is not the password bank of this job; restore that")
     return Passwords(bank.passwords)

@@ -54,7 +54,7 @@ class WorkerScratch:
                 fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError as error:
             raise StorageFault(
-                f"cannot make {self.directory}: {error.strerror}; set EDBENCH_SCRATCH to a local directory "
+                f"cannot create {self.directory}: {error.strerror}; set EDBENCH_SCRATCH to a local directory "
                 "that this user may write",
                 errno=error.errno or 0,
             ) from error

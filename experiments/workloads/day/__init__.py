@@ -6,9 +6,8 @@ import dataclasses
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from controller.jobs.rates import duration
-from controller.labels.rules import is_cached
-from controller.timeline.thresholds import STORAGE_SHARE
+from controller.jobs.progress import duration
+from controller.labels.rules import STORAGE_SHARE, is_cached
 from core.job_types import JobType
 from experiments.kinds import Cases, Search
 from experiments.report import words
@@ -101,7 +100,13 @@ ABOUT = About(
     result=DayResult,
     point=DayPoint,
     figures=(
-        Figure(name="in_time", title="discoveries in time", of=lambda run: float(run.in_time), headline=True),
+        Figure(
+            name="in_time",
+            title="discoveries in time",
+            of=lambda run: float(run.in_time),
+            headline=True,
+            write=words.count,
+        ),
         Figure(name=P95, title="s/GB for 95 %", of=p95_s_per_gb, headline=True),
         Figure(name="response_s", title="mean response s", of=mean_response_s),
         Figure(name="gb_per_hour_discovered", title="GB/hour discovered", of=_gb_per_hour),

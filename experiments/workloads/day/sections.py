@@ -10,7 +10,7 @@ from core.job_types import JobType
 from core.operations import Op
 from experiments.report import words
 from experiments.report.parts import Column, Parts, Plot, Section, Series, note, section, tabled
-from experiments.report.plots import drawing, from_zero, legend_beside, new_figure
+from experiments.report.plots import counts_on_x, drawing, from_zero, legend_beside, new_figure
 from experiments.report.sections import disclosure, points, steadiness
 from experiments.report.style import WARN, line_style, marker, series_colour
 from experiments.report.views import middle, named
@@ -103,9 +103,8 @@ def curve(result: DayResult) -> Parts:
                 axes.plot([x for x, _ in line], [y for _, y in line], color=series_colour(number), label=label,
                           linestyle=line_style(number), marker=marker(number), markersize=5)  # fmt: skip
         axes.axhline(bound, color=WARN.light, linewidth=1, linestyle="--", label="bound")
-        axes.set_xlabel("matters a day")
+        counts_on_x(axes, [load for load, _ in (*measured, *predicted)], "matters a day")
         axes.set_ylabel("s/GB, 95 % of discoveries")
-        axes.set_xlim(left=0)
         from_zero(axes)
         legend_beside(axes)
     series = Series(name="curve", header=("line", "matters", P95),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from controller.timeline.thresholds import STORAGE_SHARE
+from controller.labels.rules import STORAGE_SHARE
 from experiments.report import words
 from experiments.result.statistics import estimate, interval_text
 from experiments.workload import About, Figure, Same, Telling

@@ -153,7 +153,7 @@ def null_storage(origin: bytes, cap: int, place: Path) -> Iterator[NullStorage]:
     try:
         directory = Path(tempfile.mkdtemp(prefix=f"{_PREFIX}{os.getpid()}-", dir=place))
     except OSError as error:
-        raise StorageFault(f"no directory can be made in {place}: {error}", errno=error.errno or 0) from error
+        raise StorageFault(f"cannot create a directory in {place}: {error}", errno=error.errno or 0) from error
     try:
         yield NullStorage(directory, origin, cap)
     finally:

@@ -120,7 +120,7 @@ def create(
     plan = DiscoveryPlan(
         options=options,
         shard=load.shard,
-        source_copies=spec.databases if load.copies else 1,
+        source_copies=load.copies,
         passwords=load.passwords,
     )
     storage = Storage(NullRecorder())

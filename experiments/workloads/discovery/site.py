@@ -117,8 +117,8 @@ class Site:
     """`settings`: of the system; embedded: one is started. `show`: entered for as long as a run is deployed."""
 
     fresh = (
-        "every run: new databases on the crew's servers, restarted workers, an empty storage root of its own, everything"
-        " synced before"
+        "every run: new databases on the crew's servers, restarted workers, an empty storage root of its own, the"
+        " file system under it synced before"
     )
 
     def __init__(

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from controller.labels.rules import is_cached, unique_bytes
-from controller.timeline.thresholds import MOST_OF_TIME
+from controller.labels.rules import MOST_OF_TIME, is_cached, unique_bytes
 from experiments.conditions import NOT_DROPPED, THE_STORAGE, Drop, cache_state, configuration_hash, limit_told
 from experiments.report import words
 from experiments.report.views import middle

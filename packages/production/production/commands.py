@@ -14,7 +14,10 @@ from cli.context import CommandContext, shared, with_options
 from cli.installation import Installation, installation
 from cli.output import flush
 from cli.tree import Commands
+from core import texts
+from core.document import Order
 from core.errors import RunFailed, UsageError
+from core.filer.model import filer_help
 from core.job_types import JobType
 from production.options import DAT_ENCODING, DPI, IMAGE_FORMAT, ProductionChoice
 
@@ -28,13 +31,17 @@ commands = Commands()
 Sources = Annotated[
     list[str], typer.Argument(metavar="JOB...", help="completed discoveries: ids, unambiguous prefixes, or `last`")
 ]
-Out = Annotated[
-    Path, typer.Option("--out", metavar="DIR", help="Write to DIR, which is new or empty and reachable by the workers.")
-]
-Filer = Annotated[
-    str | None,
-    typer.Option("--filer", metavar="NAME", help="Emulate this filer.  [default: EDBENCH_FILER or none]"),
-]
+Out = Annotated[Path, typer.Option("--out", metavar="DIR", help=texts.OUT)]
+Filer = Annotated[str | None, typer.Option("--filer", metavar="NAME", help=filer_help("EDBENCH_FILER or none"))]
+
+
+class Run(Order):
+    """How a job that writes is run."""
+
+    workers: opt.Workers = opt.DEFAULT_WORKERS
+    slots: opt.Slots = None
+    filer: Filer = None
+    storage: opt.StorageRoot = None
 
 
 @commands.add(
@@ -48,17 +55,14 @@ def text(
     jobs: Sources,
     out: Out,
     order: ProductionOrder,
-    workers: opt.Workers = opt.DEFAULT_WORKERS,
-    slots: opt.Slots = None,
-    filer: Filer = None,
-    storage: opt.StorageRoot = None,
+    run: Run,
 ) -> None:
     """Write the text and metadata of items (an extraction job).
 
     It writes one UTF-8 text file per item as the index has it, metadata.jsonl and metadata.csv. The job can be paused and
     resumed.
     """
-    _produce(ctx, JobType.EXTRACTION, jobs, out, order, workers, slots, filer, storage, ())
+    _produce(ctx, JobType.EXTRACTION, jobs, out, order, run, ())
 
 
 @commands.add(
@@ -72,27 +76,19 @@ def images(
     jobs: Sources,
     out: Out,
     order: ProductionOrder,
-    workers: opt.Workers = opt.DEFAULT_WORKERS,
-    slots: opt.Slots = None,
-    filer: Filer = None,
-    image_format: Annotated[
-        Literal["tiff", "jpeg", "pdf"],
-        typer.Option(
-            "--format", help="Write pages as black-and-white TIFF (group 4), colour JPEG or black-and-white PDF."
-        ),
-    ] = "tiff",
+    run: Run,
+    image_format: Annotated[Literal["tiff", "jpeg", "pdf"], typer.Option("--format", help=texts.FORMAT)] = "tiff",
     dpi: Annotated[int, typer.Option("--dpi", min=72, max=600, help="Render pages at this resolution.")] = 300,
-    storage: opt.StorageRoot = None,
 ) -> None:
     """Write page images with Bates numbers (a processing job).
 
-    It writes one file per page, and an Opticon file.
+    It writes one file per page, and an Opticon file. TIFF (group 4) and PDF are black and white, JPEG is in colour.
 
     PDFs, images, mail and plain text are rendered; office documents where LibreOffice is installed. Other items, and items that
     cannot be read, get a slip sheet.
     """
     extras = ((IMAGE_FORMAT, image_format), (DPI, str(dpi)))
-    _produce(ctx, JobType.PROCESSING, jobs, out, order, workers, slots, filer, storage, extras)
+    _produce(ctx, JobType.PROCESSING, jobs, out, order, run, extras)
 
 
 @commands.add(
@@ -106,9 +102,7 @@ def export(
     jobs: Sources,
     out: Out,
     order: ProductionOrder,
-    workers: opt.Workers = opt.DEFAULT_WORKERS,
-    slots: opt.Slots = None,
-    filer: Filer = None,
+    run: Run,
     dat_encoding: Annotated[
         Literal["utf-8", "utf-16-le", "cp1252"],
         typer.Option("--dat-encoding", help="Write loadfile.dat in this encoding."),
@@ -121,7 +115,6 @@ def export(
             help="Use the page images of this job of `edbench produce images` for the same items.",
         ),
     ] = None,
-    storage: opt.StorageRoot = None,
 ) -> None:
     """Write natives, text, load files and hashes (an export job).
 
@@ -129,7 +122,7 @@ def export(
     not written.
     """
     extras = ((DAT_ENCODING, dat_encoding),)
-    _produce(ctx, JobType.EXPORT, jobs, out, order, workers, slots, filer, storage, extras, images)
+    _produce(ctx, JobType.EXPORT, jobs, out, order, run, extras, images)
 
 
 def _produce(
@@ -138,17 +131,14 @@ def _produce(
     jobs: list[str],
     out: Path,
     order: ProductionOrder,
-    workers: int,
-    slots: int | None,
-    filer: str | None,
-    storage: Path | None,
+    run: Run,
     extras: tuple[tuple[str, str], ...],
     images: str | None = None,
 ) -> None:
     from production.orders import named_images
 
     context = shared(ctx)
-    settings = with_options(context.settings(), storage=storage, slots=slots, engine=None, filer=filer)
+    settings = with_options(context.settings(), storage=run.storage, slots=run.slots, engine=None, filer=run.filer)
     choice = dataclasses.replace(order.choice(kind, out.absolute()), extras=extras)
     options = order.options(settings, choice)
     try:
@@ -160,8 +150,8 @@ def _produce(
         "production.choosing",
         "cli.summary",
     )
-    with installation(settings, slots=workers * settings.slots, work=work) as installed:
-        _created_and_followed(context, installed, jobs, order.name, options, workers, images)
+    with installation(settings, slots=run.workers * settings.slots, work=work) as installed:
+        _created_and_followed(context, installed, jobs, order.name, options, run.workers, images)
 
 
 def _created_and_followed(
@@ -272,11 +262,11 @@ def check(
         raise RunFailed(f"{production} differs from its load files: {done.faults:,} faults, listed above")
 
 
-@commands.add("import", "edbench produce import theirs/loadfile.dat --to source")
+@commands.add("import", "edbench produce import theirs/loadfile.dat --out source")
 def import_(
     ctx: typer.Context,
     load_file: Annotated[Path, typer.Argument(metavar="DAT", help="load file of a production, from any program")],
-    to: Annotated[Path, typer.Option("--to", metavar="DIR", help="Create the source in DIR, which is new or empty.")],
+    out: Out,
     topmost: Annotated[
         bool, typer.Option("--topmost", help="Omit attachments: the native of their parent contains them.")
     ] = False,
@@ -297,7 +287,7 @@ def import_(
     from production.importing import take as take_natives  # slow to import
 
     context, faults = shared(ctx), list[str]()
-    done = take_natives(load_file, to, _line_by_line(context, faults), topmost=topmost, root=root)
+    done = take_natives(load_file, out, _line_by_line(context, faults), topmost=topmost, root=root)
     context.document({**dataclasses.asdict(done), "messages": faults})
     context.people.print(
         f"{done.records:,} records: {done.items:,} imported ({done.natives:,} natives, {done.texts:,} texts,"

@@ -12,11 +12,11 @@ from typing import Any
 
 from sqlalchemy import Connection
 
-from controller.custody.actions import CREATED, note
+from controller.custody import CREATED, note
 from controller.databases import JobHandle, Jobs, alone, refuse_experiment
 from controller.jobs.directories import hand_over
 from controller.jobs.jobs import job_directory, refuse_other_storage
-from controller.labels.surroundings import surroundings_of
+from controller.labels.rules import surroundings_of
 from core.errors import UsageError
 from core.job_types import JobType
 from core.records import JobOptions, NewTask, Phase

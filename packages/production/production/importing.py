@@ -158,7 +158,7 @@ def take(
     if root is not None and not root.is_dir():
         raise UsageError(f"--root {root} is not a directory", field="root")
     if to.exists() and (not to.is_dir() or any(to.iterdir())):
-        raise UsageError(f"--to {to} exists and is not an empty directory", field="to")
+        raise UsageError(f"--out {to} exists and is not an empty directory", field="out")
     taking = _Taking(load_file, to, tell, topmost, Place(root or load_file.parent), Names(to))
     for row in read_dat(load_file):
         taking.record(row)
@@ -331,8 +331,8 @@ class _Taking:
         return relative
 
     def _unwritten(self, name: str, error: OSError) -> UsageError:
-        said = f"--to {self.to}: {name} cannot be written ({error.strerror}); fix that, empty the directory and import again"
-        return UsageError(said, field="to")
+        said = f"--out {self.to}: {name} cannot be written ({error.strerror}); fix that, empty the directory and import again"
+        return UsageError(said, field="out")
 
     def _count(self, called: str, found: _Found) -> None:
         if found.file is None:

@@ -174,8 +174,8 @@ def _fetch(work: TaskWork, source: bytes, directory: Path) -> None:
                             work.context.crumb.alive()
     except SourceFileError as e:
         raise StorageFault(
-            f"index shard {display_name(source)} cannot be read ({e.detail}); see that the storage is mounted, then resume",
+            f"index shard {display_name(source)} cannot be read ({e.detail}); check that the storage is mounted, then resume",
             errno=e.errno,
         ) from e
     except OSError as e:
-        raise StorageFault(f"{directory} on scratch: {e.strerror}; see that scratch has space, then resume") from e
+        raise StorageFault(f"{directory} on scratch: {e.strerror}; check that scratch has space, then resume") from e

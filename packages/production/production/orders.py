@@ -9,7 +9,7 @@ from typing import Annotated
 from pydantic import AfterValidator, Field
 
 from controller.filer import filer_choice
-from controller.jobs.orders import Metavar
+from controller.jobs.orders import Fsync, Metavar, Name, Share, Traced
 from core.document import TEXT, Order
 from core.errors import UsageError
 from core.job_types import JobType
@@ -46,7 +46,7 @@ def _tag(given: str | None) -> str | None:
 def named_images(job: str | None) -> str | None:
     """The job whose pages are taken. Raises ValueError for none that is called so."""
     if job is not None and not job.strip():
-        raise ValueError("no job is named; give a job of `edbench produce images`, or leave it out")
+        raise ValueError("no job is named; give a job of `edbench produce images`, or remove the option")
     return job
 
 
@@ -121,16 +121,10 @@ class ProductionOrder(Order):
             description="Start a new volume after this many GB (10⁹ bytes) of natives and text.  [default: one volume]",
         ),
     ] = None
-    name: Annotated[
-        str, Field(max_length=200, pattern=TEXT, description="Name the job.  [default: the source's name]")
-    ] = ""
-    priority: Annotated[Priority, Field(description="Set the job's share of the slots among other jobs.")] = (
-        Priority.NORMAL
-    )
-    fsync: Annotated[
-        FsyncPolicy, Field(title="fsync", description="Choose when written files are flushed to storage.")
-    ] = FsyncPolicy.NONE
-    trace: Annotated[bool, Field(description="Record every storage call, for `edbench trace replay`.")] = False
+    name: Name = ""
+    priority: Share = Priority.NORMAL
+    fsync: Fsync = FsyncPolicy.NONE
+    trace: Traced = False
 
     def choice(self, kind: JobType, out: Path) -> ProductionChoice:
         """What the job is to do, without its items. Raises UsageError."""

@@ -34,10 +34,10 @@ from worker.items.findings import Findings
 from worker.items.guard import guarded
 from worker.items.sources import FilerSource
 from worker.items.texts import take_text
-from worker.ocr.bilevel import black_and_white
 from worker.ocr.candidates import PDF, PICTURES
 from worker.ocr.page import Page
 from worker.ocr.pages import Rendering, rendering_of
+from worker.ocr.picture_pages import black_and_white
 from worker.office.converting import KINDS, Converter, Document, OfficeUnavailable, Verdict, find_office
 from worker.phases.task import TaskWork
 from worker.slots.breadcrumb import Activity

@@ -23,8 +23,7 @@ from sql.findings import Item, TaskResult
 from worker.items.findings import Findings
 from worker.items.sources import FoundSource
 from worker.office.converting import KINDS
-from worker.phases.task import TaskWork
-from worker.rereading import ItemCosts
+from worker.phases.task import ItemCosts, TaskWork
 
 _PAGE_SECONDS = 120.0  # that opening an item or drawing a page may take
 

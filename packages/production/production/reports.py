@@ -313,7 +313,7 @@ class Xml(Report):
             self._attached.write(attached.encode())
         except OSError as e:
             raise StorageFault(
-                f"{self.work.context.scratch} on scratch: {e.strerror}; see that scratch has space"
+                f"{self.work.context.scratch} on scratch: {e.strerror}; check that scratch has space"
             ) from e
         documents = (edrm.document(each.fields, map(_external, each.files), each.texts) for each in records)
         return "".join(documents).encode()

@@ -32,9 +32,8 @@ from web.api.models.common import responses
 from web.api.models.jobs import JobId
 from web.api.needs import Context, Discovered, Rows
 from web.context import WebContext
-from web.pages.filters import plain
 from web.pages.form import Input, inputs
-from web.pages.render import page
+from web.pages.render import page, plain
 from web.results import allowed_output
 
 

@@ -34,7 +34,7 @@ from replay.tally import ClientResult
 from storage_tests.about import Described, ProfileTelling, Published, about_test
 from storage_tests.devices import Tuned, tuned
 from storage_tests.profile import Arena, Observed, Profile, ProfileRun, ProfileSettings, Room, common
-from traces.read import open_trace
+from traces.file import open_trace
 
 NAME = "analysis-replay"
 RATE = "calls_per_s"

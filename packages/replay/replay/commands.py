@@ -17,6 +17,7 @@ from cli.context import CommandContext, shared, with_options
 from cli.experiment import Experiment
 from cli.output import await_answer
 from cli.tree import Commands
+from core import texts
 from core.errors import UsageError
 
 if TYPE_CHECKING:
@@ -36,13 +37,13 @@ from replay.merge import Align, merge_traces
 from replay.strace.importing import Imported, import_strace
 from replay.trace_summary import TraceSummary, trace_info
 from replay.trace_tables import show_trace
-from traces.read import open_trace
+from traces.file import open_trace
 
 commands = Commands()
 
 NAMES_SHOWN = 8
 TraceFile = Annotated[Path, typer.Argument(metavar="TRACE", readable=False, help="a trace file")]
-NewTrace = Annotated[Path, typer.Option("--to", metavar="TRACE", help="Write the trace to this file.")]
+NewTrace = Annotated[Path, typer.Option("--to", metavar="TRACE", help=texts.TO)]
 
 
 @commands.add("info", "edbench trace info job.edbtrace --html trace.html")
@@ -72,13 +73,11 @@ def export(
     ctx: typer.Context,
     trace: TraceFile,
     target: Annotated[Path, typer.Argument(metavar="TARGET", help="the file to write; for fio a new directory")],
-    form: Annotated[
-        ExportFormat, typer.Option("--format", help="Write this format; only jsonl is lossless.")
-    ] = ExportFormat.JSONL,
+    form: Annotated[ExportFormat, typer.Option("--format", help=texts.FORMAT)] = ExportFormat.JSONL,
 ) -> None:
     """Convert a trace to JSON lines, a fio job, or an elbencho tree file.
 
-    The command prints what the format cannot represent, with numbers.
+    Only jsonl is lossless; the command prints what the other formats cannot represent, with numbers.
     """
     context = shared(ctx)
     if form is not ExportFormat.FIO:
@@ -229,17 +228,14 @@ def _written(context: CommandContext, target: Path) -> None:
 def replay(
     ctx: typer.Context,
     *,
-    trace: Annotated[Path, typer.Argument(metavar="TRACE", readable=False, help="a trace file")],
-    path: Annotated[
-        list[Path],
-        typer.Option("--path", metavar="DIR", help="Test this empty directory on the storage; repeatable."),
-    ],
+    trace: TraceFile,
+    path: Annotated[list[Path], typer.Option("--path", metavar="DIR", help=texts.PATH)],
     order: ReplayStudyOrder,
     shared_files: Annotated[
         bool, typer.Option("--shared/--private", help="Let clones of the trace read the same files, or each its own.")
     ] = False,
-    force: Annotated[
-        bool, typer.Option("--force", help="Accept a directory that is not empty; its files stay.")
+    not_empty: Annotated[
+        bool, typer.Option("--not-empty", help="Accept a directory that is not empty; its files stay.")
     ] = False,
     keep: Annotated[bool, typer.Option("--keep", help="Keep the files that the replay creates.")] = False,
     storage: opt.StorageRoot = None,
@@ -268,7 +264,7 @@ def replay(
         closed=pace.closed,
         shared=shared_files,
         seed=order.seed,
-        force=force,
+        not_empty=not_empty,
         keep=keep,
     )
     filers = filers_of(order.filer, settings)
@@ -278,10 +274,9 @@ def replay(
             raise UsageError("--stages takes one --filer", field="stages")
         order = order.model_copy(update={"clients": ",".join(map(str, stages.loads))})
     wish = wish_of(wanted, order, filers)
-    check_paths(wanted.paths, force=force)
-    workers = order.workers if opt.given(ctx, "workers") else None
+    check_paths(wanted.paths, not_empty=not_empty)
     experiment.begin("replay")
-    replayed = _replayed(context, settings, wanted, wish, experiment, workers)
+    replayed = _replayed(context, settings, wanted, wish, experiment, order.workers)
     print_result(context, *replayed, experiment, show_fidelity)
 
 
@@ -337,7 +332,7 @@ def wish_of(order: ReplayOrder, asked: ReplayStudyOrder, filers: tuple[str, ...]
     from experiments.kinds import parse_bounds
     from replay.plan import plan_replay
     from replay.runs import parse_scaling, refuse_other_scaling
-    from traces.read import open_trace
+    from traces.file import open_trace
 
     scaling, bounds, clients = parse_scaling(asked.scaling), asked.max_p99, asked.clients
     with open_trace(order.trace) as opened:

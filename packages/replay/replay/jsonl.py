@@ -12,9 +12,8 @@ from msgspec import Meta, Struct
 
 from core.errors import UsageError, read_problem
 from core.operations import Op
-from traces.directory import Natural, StoredStream, stored
+from traces.file import Natural, StoredStream, TraceWriter, stored
 from traces.model import NO_NODE, Call, Node, NodeKind, Trace, TraceHeader
-from traces.write import TraceWriter
 
 FORMAT = "edbench-trace-jsonl/1"
 _OPS = {op.label: op for op in Op}

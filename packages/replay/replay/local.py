@@ -44,7 +44,7 @@ from replay.plan import ReplayChoice
 from replay.program import Program, compile_replay, open_program
 from replay.tally import ClientResult, merge_results
 from replay.tree import Target, drop_own, prepare_tree, remove_trees
-from traces.read import open_trace
+from traces.file import open_trace
 from worker.processes import RunQueueMeter
 
 MODULE = "replay.local"

@@ -10,9 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from core.errors import UsageError
+from traces.file import TraceWriter, open_trace
 from traces.model import NO_NODE, Call, Node, Stream, Trace, TraceHeader
-from traces.read import open_trace
-from traces.write import TraceWriter
 
 
 class Align(enum.StrEnum):

@@ -10,11 +10,21 @@ from typing import Annotated, NamedTuple
 from pydantic import Field
 
 from controller.jobs.orders import FailIf, Metavar
+from core import texts
 from core.document import TEXT, Order
 from core.errors import UsageError
-from core.filer.model import profile_names
+from core.filer.model import filer_help
 from core.options import MOST_SEED
-from experiments.orders import DEFAULT_REPEATS, LEAST_LEVELS, MOST_LEVELS, FilerCache, MinSeconds, Repeats, StagesText
+from experiments.orders import (
+    DEFAULT_REPEATS,
+    LEAST_LEVELS,
+    MAX_P99,
+    MOST_LEVELS,
+    FilerCache,
+    MinSeconds,
+    Repeats,
+    StagesText,
+)
 from experiments.result.steady import MIN_SECONDS
 from replay.plan import LEAST_SPEED, MAX_CLIENTS, MOST_SPEED, ReplayChoice
 
@@ -32,7 +42,7 @@ class ReplayOrder:
     closed: bool = False  # a closed loop with the recorded think times
     shared: bool = False
     seed: int = 0
-    force: bool = False  # also where a path is not empty
+    not_empty: bool = False  # also where a path is not empty
     keep: bool = False  # leave the files
 
     def choice(self, clients: int) -> ReplayChoice:
@@ -119,16 +129,7 @@ class ReplayStudyOrder(Order):
         Metavar("SCALING"),
     ] = None
     stages: StagesText = None
-    max_p99: Annotated[
-        str | None,
-        Field(
-            max_length=200,
-            pattern=TEXT,
-            title="Max p99",
-            description="Keep p99 latencies within these bounds, such as read=20ms,write=40ms.",
-        ),
-        Metavar("OP=TIME,…"),
-    ] = None
+    max_p99: Annotated[str | None, MAX_P99, Metavar("OP=TIME,…")] = None
     max_clients: Annotated[
         int, Field(ge=1, le=MAX_CLIENTS, description="With --max-p99: try at most this many clients.")
     ] = 32
@@ -151,14 +152,16 @@ class ReplayStudyOrder(Order):
         Field(
             max_length=4_000,
             pattern=TEXT,
-            description=f"Emulate filers, one after another: {', '.join(profile_names())}, or (commands only) a TOML file."
-            "  [default: EDBENCH_FILER or none]",
+            description=filer_help("EDBENCH_FILER or none"),
         ),
         Metavar("NAME,NAME,…"),
     ] = None
     workers: Annotated[
-        int, Field(ge=1, le=512, description="Use the hosts of this many workers.  [default: all that are connected]")
-    ] = 1
-    seed: Annotated[
-        int, Field(ge=0, le=MOST_SEED, description="Generate the files and order the points randomly from this seed.")
-    ] = 0
+        int | None,
+        Field(
+            ge=1,
+            le=512,
+            description="Use the hosts of this many workers.  [default: all that are connected; 1 without a system]",
+        ),
+    ] = None
+    seed: Annotated[int, Field(ge=0, le=MOST_SEED, description=texts.SEED)] = 0

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from controller.labels.rules import is_cached
-from controller.timeline.thresholds import LIMITED, MOST_OF_TIME
+from controller.labels.rules import LIMITED, MOST_OF_TIME, is_cached
 from core.records import FsyncPolicy
 from experiments.conditions import NOT_DROPPED, THE_STORAGE, Drop, cache_state, limit_told
 from experiments.report import words

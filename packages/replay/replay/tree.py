@@ -232,14 +232,14 @@ _TREE_BYTES: Final = 16  # of the name of a tree below
 _NOT_OURS_TO_COUNT: Final = frozenset({"lost+found", ".snapshot", ".snapshots", ".zfs"})  # in an empty file system
 
 
-def check_paths(paths: Sequence[Path], *, force: bool = False) -> None:
-    """Every path is a directory that this user may write in, none twice or within another, and empty unless `force`.
+def check_paths(paths: Sequence[Path], *, not_empty: bool = False) -> None:
+    """Every path is a directory that this user may write in, none twice or within another, and empty unless `not_empty`.
 
     Touches nothing. Raises UsageError in one line.
     """
     if not paths:
         raise UsageError("no path is given; give a directory with --path")
-    real = [_checked(path, force) for path in paths]
+    real = [_checked(path, not_empty) for path in paths]
     for number, path in enumerate(real):
         for other in real[number + 1 :]:
             if path == other:
@@ -248,7 +248,7 @@ def check_paths(paths: Sequence[Path], *, force: bool = False) -> None:
                 raise UsageError(f"{path} and {other} are inside each other; give separate directories")
 
 
-def _checked(path: Path, force: bool) -> Path:
+def _checked(path: Path, not_empty: bool) -> Path:
     try:
         real = path.resolve(strict=True)
         if not stat.S_ISDIR(real.stat().st_mode):
@@ -258,18 +258,18 @@ def _checked(path: Path, force: bool) -> Path:
         held = sorted(entry for entry in os.listdir(real) if entry not in _NOT_OURS_TO_COUNT)
     except OSError as e:
         raise UsageError(f"{path} cannot be used: {e.strerror or e}") from e
-    if held and not force:
+    if held and not not_empty:
         left = " (left by an earlier replay)" if held[0].startswith(HOME) else ""
-        raise UsageError(f"{path} is not empty: it contains {held[0]!r}{left}; give an empty directory, or --force")
+        raise UsageError(f"{path} is not empty: it contains {held[0]!r}{left}; give an empty directory, or --not-empty")
     return real
 
 
-def check_room(program: Program, paths: Sequence[Path], *, force: bool = False) -> None:
+def check_room(program: Program, paths: Sequence[Path], *, not_empty: bool = False) -> None:
     """`check_paths`, and bytes and inodes for the whole replay with MARGIN, where several paths may be on one file system.
 
     Raises UsageError in one line with what is there and what is needed.
     """
-    check_paths(paths, force=force)
+    check_paths(paths, not_empty=not_empty)
     if len(paths) != program.plan.paths:
         raise UsageError(f"the replay was planned for {program.plan.paths} paths, but {len(paths)} are given")
     together: dict[int, list[int]] = {}

@@ -48,7 +48,7 @@ from replay.program import Program, compile_replay
 from replay.runs import ALL, LEVELS, Load, Observed, RecordedFigures, recorded_figures
 from replay.tally import ClientResult, merge_results
 from replay.tree import Target, check_room, remove_trees
-from traces.read import FileTrace, open_trace
+from traces.file import FileTrace, open_trace
 
 _AHEAD_SECONDS = 0.5  # that an order to play is on its way to a member
 _RUN_DIGITS = 16
@@ -131,7 +131,7 @@ class Replays(Workload):
         target = Target(paths=order.paths, replay_id=uuid.uuid4().hex[:_RUN_DIGITS])
         settings = replace(self._settings, filer=self._sources[at.storage], run=target.replay_id)
         with self._program(choice) as program:
-            check_room(program, order.paths, force=order.force)
+            check_room(program, order.paths, not_empty=order.not_empty)
             try:
                 with (
                     watched_filer(settings) as filer,

@@ -14,7 +14,7 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from controller.custody.actions import note as note_action
+from controller.custody import note as note_action
 from controller.databases import JobHandle, Jobs
 from controller.findings import ReviewKind
 from core.errors import UsageError

@@ -19,6 +19,8 @@ from cli.experiment import Experiment
 from cli.output import await_answer, bytes_text, flush, table
 from cli.tree import Commands
 from controller.jobs.orders import DiscoveryOrder
+from core import texts
+from core.document import Order
 from core.errors import Interrupted, RunFailed, StorageFault, UsageError
 from core.options import MOST_SCALE
 from experiments.result.steady import MIN_SECONDS
@@ -43,7 +45,7 @@ _TIMES = 4  # its size: corpus, extracted children, indexes
 Name = Annotated[str, typer.Argument(metavar="[NAME]", help="a storage test, or `all`; omit it to list the tests")]
 Paths = Annotated[
     list[Path] | None,
-    typer.Option("--path", metavar="DIR", help="Test this empty directory on the storage; repeatable."),
+    typer.Option("--path", metavar="DIR", help=texts.PATH),
 ]
 S3 = Annotated[
     str | None,
@@ -68,28 +70,32 @@ Scale = Annotated[
         "--scale",
         min=0.00001,
         max=MOST_SCALE,
-        help="With `all`: generate the corpus at this scale.  [default: 0.01, with --small 0.0003]",
+        help=f"{texts.SCALE}  [default: with `all` 0.01, with --small 0.0003]",
     ),
 ]
 Workers = Annotated[
     str | None,
     typer.Option(
         "--workers",
-        metavar="N,N,...",
-        help="With `all`: discover with these workers; else: wait for N workers to have the test's clients."
-        "  [default: 1,2,4, with --small 1; else 1]",
+        metavar="N,N,…",
+        help=f"{texts.WORKERS}  [default: with `all` 1,2,4, with --small 1; else 1]",
     ),
 ]
 Resume = Annotated[bool, typer.Option("--resume", help="Continue the same command after an interruption.")]
 
 
-class Test(ProfileOrder, Experiment):
-    """What is run, where and how."""
+class Where(Order):
+    """The storage, and the settings of the test."""
 
     path: Paths = None
     s3: S3 = None
     setting: Changes = None
     describe: Describe = False
+
+
+class Test(Experiment, ProfileOrder, Where):
+    """What is run, where and how; in the help, the options of the last base come first."""
+
     discovery: Package = None
     scale: Scale = None
     workers: Workers = None
@@ -114,7 +120,9 @@ def storage_test(ctx: typer.Context, *, name: Name = "", test: Test) -> None:
 
     Without NAME, list the tests; `all` runs every test and a discovery, to one page. The command accepts only empty directories
     and removes what it wrote: also after Ctrl-C, and after kill -9 when the next command starts. With EDBENCH_DATABASES set or
-    --listen, the clients of client-sweep and insert-drift run at the connected workers. The last line is the path of the report.
+    --listen, the clients of client-sweep and insert-drift run at the connected workers, for which the command waits (--workers). With
+    `all`, --scale and --workers are those of the discovery, and --discovery takes a package instead of a new one. The last line is
+    the path of the report.
     """
     context = shared(ctx)
     if not name:
@@ -236,7 +244,7 @@ def studied(context: CommandContext, settings: Settings, profile: Profile[Any], 
     await_answer(*profile.targets.paths)
     profile.check()
     refuse_filer(profile, settings.filer)
-    refuse_room(profile, yes=test.yes)
+    refuse_room(profile, fill=test.fill)
     ways, array = test.ways, test.counters(context)
     here = why_here(profile, settings.filer)
     at_members = here is None and not (settings.embedded and ways.listen is None)
@@ -400,7 +408,7 @@ def _profiles(context: CommandContext, settings: Settings, targets: Targets, tes
             refuse_targets(kind, there)
             profile.check()
             refuse_filer(profile, settings.filer)
-            refuse_room(profile, yes=test.yes)
+            refuse_room(profile, fill=test.fill)
         except (StorageFault, UsageError) as error:
             why_not = str(error)
         out.append(_One(name=name, report=kind.report, why_not=why_not, run=_runner(context, settings, profile, test)))
@@ -451,7 +459,7 @@ def _discovery(context: CommandContext, settings: Settings, targets: Targets, te
         raise UsageError(f"--discovery: {why}")
     if given is None:
         try:
-            refuse_corpus(targets.paths[0], scale, yes=test.yes)
+            refuse_corpus(targets.paths[0], scale, fill=test.fill)
         except UsageError as error:
             why_not = str(error)
     return _One(name=DISCOVERY, report="R1", why_not=why_not, run=run)
@@ -478,11 +486,11 @@ def _show(context: CommandContext, summary: Summary, directory: Path) -> None:
     flush()
 
 
-def refuse_corpus(path: Path, scale: float, *, yes: bool) -> None:
+def refuse_corpus(path: Path, scale: float, *, fill: bool) -> None:
     """Raises UsageError where there is no room for it."""
     from storage_tests.profile import refuse_bytes
 
-    refuse_bytes(DISCOVERY, path, int(_TIMES * _RAW * scale), int(_TIMES * _FILES * scale), yes=yes)
+    refuse_bytes(DISCOVERY, path, int(_TIMES * _RAW * scale), int(_TIMES * _FILES * scale), fill=fill)
 
 
 def _discovered(context: CommandContext, settings: Settings, path: Path, there: Path, test: Test, scale: float) -> None:

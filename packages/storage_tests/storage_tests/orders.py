@@ -6,8 +6,9 @@ from typing import Annotated
 
 from pydantic import Field
 
-from controller.jobs.orders import FailIf, Metavar
-from core.document import TEXT, Order
+from controller.jobs.orders import FailIf, Filer
+from core import texts
+from core.document import Order
 from core.options import MOST_SECONDS
 from experiments.orders import DEFAULT_REPEATS, FilerCache, Repeats, Seed
 
@@ -24,19 +25,11 @@ class ProfileOrder(Order):
         Field(
             ge=1,
             le=MOST_SECONDS,
-            description="Label a point SHORT if a run takes less than this.  [default: the test's, else 600]",
+            description=f"{texts.MIN_SECONDS}  [default: the test's, else 600]",
         ),
     ] = None
     seed: Seed = None
-    filer: Annotated[
-        str | None,
-        Field(
-            max_length=4_000,
-            pattern=TEXT,
-            description="Emulate a filer, which delays the calls of the test's own clients.  [default: EDBENCH_FILER]",
-        ),
-        Metavar("NAME|FILE"),
-    ] = None
+    filer: Filer = None  # delays the calls of the test's own clients
     filer_cache: FilerCache = None
     fail_if: FailIf = None
-    yes: Annotated[bool, Field(description="Run even if the test needs more than 80 % of the free space.")] = False
+    fill: Annotated[bool, Field(description="Run even if the test needs more than 80 % of the free space.")] = False

@@ -204,8 +204,8 @@ def refuse_filer(profile: Profile, source: str) -> None:  # type: ignore[type-ar
         )
 
 
-def refuse_room(profile: Profile, *, yes: bool) -> None:  # type: ignore[type-arg]
-    """Raises UsageError where a path is no directory, a file system has not the room for all paths on it, or, without `yes`,
+def refuse_room(profile: Profile, *, fill: bool) -> None:  # type: ignore[type-arg]
+    """Raises UsageError where a path is no directory, a file system has not the room for all paths on it, or, without `fill`,
     would be over 80 % of its free space. What a dead command left there is removed first: it is no room that is missing.
 
     Raises StorageFault where a path cannot be looked at.
@@ -219,11 +219,11 @@ def refuse_room(profile: Profile, *, yes: bool) -> None:  # type: ignore[type-ar
             forget_dead(path)
             on_device.setdefault(os.stat(path).st_dev, []).append(path)
     for paths in on_device.values():
-        refuse_bytes(profile.name, paths[0], room.bytes * len(paths), room.files * len(paths), yes=yes)
+        refuse_bytes(profile.name, paths[0], room.bytes * len(paths), room.files * len(paths), fill=fill)
 
 
-def refuse_bytes(name: str, path: Path, needed: int, files: int, *, yes: bool) -> None:
-    """Raises UsageError where so much does not go there, or, without `yes`, would be over 80 % of the free space."""
+def refuse_bytes(name: str, path: Path, needed: int, files: int, *, fill: bool) -> None:
+    """Raises UsageError where so much does not go there, or, without `fill`, would be over 80 % of the free space."""
     there = os.statvfs(path)
     free = there.f_bavail * there.f_frsize
     if needed > free or (there.f_files and files > there.f_favail):
@@ -231,10 +231,10 @@ def refuse_bytes(name: str, path: Path, needed: int, files: int, *, yes: bool) -
             f"{path}: {name} needs {words.size(needed)} and {words.many(files, 'file')},"
             f" {words.size(free)} and {there.f_favail:,} are free; make it smaller with --set"
         )
-    if needed > MOST_OF_FREE * free and not yes:
+    if needed > MOST_OF_FREE * free and not fill:
         raise UsageError(
             f"{path}: {name} would take {words.size(needed)} of {words.size(free)} that are free, over"
-            f" {words.percent(MOST_OF_FREE)}; confirm with --yes, or make it smaller with --set"
+            f" {words.percent(MOST_OF_FREE)}; confirm with --fill, or make it smaller with --set"
         )
 
 

@@ -123,7 +123,7 @@ def _arguments(context: WebContext, order: Any) -> list[str]:
         settings_of(profiles()[order.profile], order.setting, small=order.small)
     with at_field("paths"):
         profile = made(order.profile, Places(paths=tuple(paths)), order.setting, small=order.small)
-        refuse_room(profile, yes=order.yes)
+        refuse_room(profile, fill=order.fill)
     with at_field("filer"):
         profile.check()
         refuse_filer(profile, order.filer or context.settings.filer)

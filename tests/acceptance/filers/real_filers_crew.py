@@ -41,7 +41,16 @@ def _members(bench: Bench, mount: Path, command: Running) -> Iterator[None]:
     for number in range(1, _MEMBERS + 1):
         scratch = bench.home / f"member {number}"
         scratch.mkdir(exist_ok=True)
-        worker = (str(EDBENCH), "worker", "--storage", str(bench.storage), "--join", str(join), "--name", f"m{number}")
+        worker = (
+            str(EDBENCH),
+            "worker",
+            "--storage",
+            str(bench.storage),
+            "--join",
+            str(join),
+            "--member",
+            f"m{number}",
+        )
         env = {"PATH": os.environ["PATH"], "HOME": str(scratch), "EDBENCH_SCRATCH": str(scratch), "MOUNT": str(mount)}
         line = (
             "unshare",

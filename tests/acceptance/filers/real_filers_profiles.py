@@ -21,7 +21,7 @@ from testbeds import Skipped
 from experiments.package.check import check
 from storage_tests.devices import Direct, direct_on
 from storage_tests.profile import Targets, profiles
-from traces.write import write_trace
+from traces.file import write_trace
 
 # Seconds of each; what they need beside is added where they are run.
 _GIVEN = {

@@ -14,7 +14,7 @@ import pytest
 from servers import copy_scratch
 
 from cli.main import OK, USAGE, main
-from controller.custody.actions import actions_of, operator
+from controller.custody import actions_of, operator
 from controller.databases import find_job
 from controller.jobs.jobs import create_discovery_job, prepare_source
 from controller.jobs.orders import DiscoveryPlan

@@ -106,7 +106,7 @@ def test_from_a_list_of_terms_to_a_tag(run: Run, tmp_path: Path, capsys: pytest.
         (("item", ""), "is not an item id"),
         (("item", "0" * 33), "is not an item id"),
         (("item", "0" * 32), "there is no item"),
-        (("item", "ab", "--text", "-o", "json"), "--text prints plain text"),
+        (("item", "ab", "--text-only", "-o", "json"), "--text-only prints plain text"),
     ],
 )
 def test_what_makes_no_sense_is_one_line(
@@ -129,7 +129,7 @@ def test_one_item_of_a_search(run: Run, capsys: pytest.CaptureFixture[str]) -> N
     assert hit["item"] in family
     assert told["duplicates"] is told["near_duplicates"] is told["thread"] is None
     assert "edbench review dedupe" in told["unknown"]["duplicates"]
-    text = run(capsys, "item", begins, "--text")
+    text = run(capsys, "item", begins, "--text-only")
     assert told["item"]["characters"] in (len(text), len(text) - 1)
     assert "the" in text.lower()
     assert "1 items found, tag mine added to 1 of them" in run(capsys, "tag", "mine", "--item", begins)

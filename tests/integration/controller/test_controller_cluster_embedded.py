@@ -32,6 +32,10 @@ time.sleep(600)
 """
 # The same, deaf to SIGTERM.
 DEAF = "import signal; signal.signal(signal.SIGTERM, signal.SIG_IGN)\n" + STAYING
+WORKERS_OWN = {
+    "EDBENCH_REMOUNT": "/etc/remount.toml",
+    "EDBENCH_GRACE_S": "7",
+}  # what a worker reads besides the settings
 FAILING = "import sys; print('cannot go on: reason', flush=True); sys.exit(3)"
 
 
@@ -58,7 +62,7 @@ def said(scratch: Path, name: str) -> dict[str, object] | None:
 def make(tmp_path: Path, text: str, workers: int = 2) -> EmbeddedCluster:
     """A cluster of stand-ins."""
     settings = Settings(scratch=tmp_path / "scratch of test", storage=tmp_path / "storage")
-    env = {"PATH": os.environ["PATH"], "SECRET": "not for children", "EDBENCH_SLOTS": "99"}
+    env = {"PATH": os.environ["PATH"], "SECRET": "not for children", "EDBENCH_SLOTS": "99", **WORKERS_OWN}
     return EmbeddedCluster(settings, workers, 4, env=env, commands=program(text))
 
 
@@ -106,7 +110,8 @@ def test_starts_scales_and_stops(tmp_path: Path) -> None:
         until(lambda: all(said(scratch, name) for name in cluster.pids()))
         first = said(scratch, "w1")
         assert first is not None
-        assert first["env"] == Settings(scratch=scratch, storage=tmp_path / "storage").environment()
+        settings = Settings(scratch=scratch, storage=tmp_path / "storage")
+        assert first["env"] == settings.environment() | WORKERS_OWN
         cluster.scale(3)
         until(lambda: set(cluster.pids()) == {"queue-manager", "w1", "w2", "w3"})
         cluster.scale(1)

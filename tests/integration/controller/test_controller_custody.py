@@ -16,9 +16,7 @@ from taskbench import TaskBench
 from zipped import texts_zipped
 
 from cli.main import FAILED, OK, main
-from controller.custody.actions import acting, actions_of
-from controller.custody.check import check_list
-from controller.custody.report import actions_told, ended, items_of, parsers_told
+from controller.custody import acting, actions_of, actions_told, check_list, ended, items_of, parsers_told
 from controller.databases import JobHandle
 from controller.search.named import save_search
 from core.records import JobOptions, Phase

@@ -28,9 +28,8 @@ from controller.jobs.groups import find, find_group, list_groups, refresh
 from controller.jobs.jobs import cancel_job, pause_job, prepare_source
 from controller.jobs.orders import DiscoveryPlan
 from controller.labels.jobs import labels_of_jobs
-from controller.labels.rules import FilerCache
+from controller.labels.rules import CACHED, FilerCache
 from controller.timeline.job_status import read_status
-from controller.timeline.thresholds import CACHED
 from controller.verify.group import _part, _uncovered
 from core.errors import UsageError
 from core.operations import NullRecorder
@@ -123,7 +122,7 @@ def test_a_group_that_cannot_be_made_leaves_nothing(place: Place) -> None:
         conn.exec_driver_sql("ALTER TABLE job RENAME TO no_job")
     try:
         with pytest.raises(ProgrammingError):
-            place.create(source_copies=2)
+            place.create(source_copies=True)
     finally:
         with place.databases[1].transaction() as conn:
             conn.exec_driver_sql("ALTER TABLE no_job RENAME TO job")
@@ -163,7 +162,7 @@ def test_a_group_is_found_by_its_id_and_as_the_last(place: Place) -> None:
 def test_a_group_is_resumed_and_deleted_as_one(place: Place) -> None:
     """Promise: what is over stays over, the rest runs again; nothing of a group is deleted while a job may change,
     nor one of its jobs alone; a deletion that was cut short is taken up again."""
-    group = place.create(source_copies=2)
+    group = place.create(source_copies=True)
     pause_job(group.each[0])
     cancel_job(group.each[1])
     assert place.states(group) == [JobState.PAUSED, JobState.CANCELLED]
@@ -188,7 +187,7 @@ def test_a_group_is_resumed_and_deleted_as_one(place: Place) -> None:
         find_job(place.databases, str(group.each[1].id))
 
 
-@pytest.mark.parametrize(("plan", "cached"), [({}, True), ({"source_copies": 2}, False), ({"shard": True}, False)])
+@pytest.mark.parametrize(("plan", "cached"), [({}, True), ({"source_copies": True}, False), ({"shard": True}, False)])
 def test_a_group_counts_each_byte_once(place: Place, plan: dict[str, Any], cached: bool) -> None:
     """Promise: two databases over one source of 1.5 x memory are CACHED, though their jobs discovered 3 x memory
     together; copies of it, and shards, are that many different bytes."""

@@ -20,7 +20,7 @@ from statements import statements_of
 from benchmarks.driver import bare_job
 from controller.__main__ import main, prepare
 from controller.browse.counts import count_job
-from controller.custody.actions import actions_of
+from controller.custody import actions_of
 from controller.databases import JobHandle, find_job, newest_jobs
 from controller.jobs.documents import holds_of
 from controller.jobs.jobs import (

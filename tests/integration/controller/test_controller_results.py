@@ -17,11 +17,10 @@ from controller.databases import JobHandle, alone
 from controller.jobs.documents import document_of
 from controller.jobs.overview import Overview
 from controller.jobs.results import job_result, wait_for_frames
-from controller.labels.advice import advice_on
+from controller.labels.rules import CACHED, advice_on
 from controller.observe.io_kinds import io_of
 from controller.search.found import search_job, search_shard
 from controller.search.opened import opened_shards
-from controller.timeline.thresholds import CACHED
 from core.clock import SystemClock
 from core.errors import UsageError
 from dataset_gen.truth import manifest as m

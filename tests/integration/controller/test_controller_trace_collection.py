@@ -17,9 +17,9 @@ from core.records import JobOptions, Phase
 from core.settings import Settings
 from core.storage.layer import Storage
 from sql import jobs, workers
+from traces.file import open_trace
 from traces.model import NodeKind
 from traces.parts import WorkerParts, parts_directory, worker_parts
-from traces.read import open_trace
 from worker.host.reporter import Deliveries
 from worker.slots.context import SlotContext, SpoolTracer
 

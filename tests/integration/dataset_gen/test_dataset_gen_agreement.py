@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 from agreement import EXPECTED, differences, discover
+from documents import TERMS, make
 
 from controller.verify.job import as_phrase
 from core.records import Limits
@@ -22,7 +23,7 @@ from dataset_gen.material.mail import letters, thread
 from dataset_gen.packing import ZipWriter
 from dataset_gen.profile import load_profile
 from dataset_gen.truth.manifest import EXCEPTIONS, rows_of
-from dataset_gen.workshop import BUILDERS, Workshop, extension
+from dataset_gen.workshop import BUILDERS, WITH_TEXT, Workshop, extension
 from readers.base import MemorySource
 from readers.errors import ExceptionCode
 from readers.identification.identify import identify
@@ -52,10 +53,12 @@ def faulty(shop: Workshop, kind: str, key: str) -> Made:
 
 
 @pytest.mark.parametrize("fmt", SOUND)
-def test_a_sound_document_is_found_as_it_was_made(shop: Workshop, fmt: str) -> None:
-    for size in (8_000, 60_000):
-        made = shop.document(fmt, f"agreement/{size}", size)
+def test_a_sound_document_is_found_as_it_was_made(fmt: str) -> None:
+    terms = TERMS if fmt in WITH_TEXT else ()
+    for number, size in enumerate((700, 8_000, 60_000, 180_000)):
+        made = make(fmt, number, size, terms=terms)
         assert differences(name_of(fmt), made.data, made.truth) == []
+        assert {*made.truth.terms} >= {*terms}
 
 
 def test_every_language_is_found_in_every_charset(tmp_path: Path) -> None:

@@ -42,7 +42,7 @@ from experiments.workload import HostLost, Turn
 from sql import runs, workers
 from sql.runs import RunMark
 from sql.session import Database
-from traces.write import write_trace
+from traces.file import write_trace
 
 ROOT = Path(__file__).parents[3]
 PATIENCE = 120.0

@@ -16,15 +16,15 @@ from experiments.package.check import check, finish
 from experiments.study import conduct
 from experiments.workloads.day import searched
 from experiments.workloads.day.result import DayLoad, DayResult
-from experiments.workloads.day.schedule import Schedule
+from experiments.workloads.day.schedule import STEPS, Listed, Schedule
 from experiments.workloads.day.workload import Day, sources_of, steps_there
 from experiments.workloads.discovery.run_point import Load
 from experiments.workloads.discovery.site import Site
 
 
 def test_matters_are_carried_to_their_export(tmp_path: Path) -> None:
-    """Two of them arrive while the first is at work; every step ran with its share, here and in memory, and the package recomputes
-    the score. The null baseline has the same jobs."""
+    """The second arrives while the first is at work; every step ran with its share, here and in memory, and the package recomputes
+    the score. The null baseline has the same jobs. A step that a schedule leaves out does not run."""
     for custodian in ("anna", "ben"):
         directory = tmp_path / "source" / custodian
         directory.mkdir(parents=True)
@@ -35,7 +35,12 @@ def test_matters_are_carried_to_their_export(tmp_path: Path) -> None:
     sources, (steps, _) = sources_of(source), steps_there()
     load = Load(options=JobOptions(), shard=False, copies=False, cold=False, env={}, clock=SystemClock(),
                 show=lambda _one, _at: None, say=lambda _line: None)  # fmt: skip
-    schedule = Schedule(seconds=1.0, seed=2, clients=2, sources=tuple(sources), steps=steps)
+    every = dict.fromkeys(STEPS, 0.5)
+    listed = (
+        Listed(at=0.0, client="client 1", source="anna", shares=every),
+        Listed(at=0.5, client="client 2", source="ben", shares={JobType.EXPORT: 0.5}),
+    )
+    schedule = Schedule(seconds=1.0, seed=2, clients=2, sources=tuple(sources), steps=steps, listed=listed)
     site = Site(settings, tmp_path / "source", {}, load.say)
     day = Day(settings, source, load, site, schedule=schedule, sources=sources, within=1e9)
     plan = searched(DayLoad(1, 1, 2, 0), (2,), 1e9, repeats=1, seed=1)
@@ -43,8 +48,8 @@ def test_matters_are_carried_to_their_export(tmp_path: Path) -> None:
     finish(result, directory)
     assert isinstance(result, DayResult)
     (run,) = result.points[0].repeats
-    kinds = ["discovery", "search", "tag", "tag", "tag", *steps]
-    for matter in (0, 1):
+    for matter, wanted in enumerate((STEPS, (JobType.EXPORT,))):
+        kinds = ["discovery", "search", *["tag"] * len(wanted), *(step for step in wanted if step in steps)]
         mine = [job for job in run.jobs if job.matter == matter]
         assert [job.type for job in mine] == kinds
         assert [job.matter for job in run.null if job.matter == matter] == [matter] * len(kinds)

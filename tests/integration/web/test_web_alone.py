@@ -22,7 +22,7 @@ import pytest
 from installation import COMMAND_SECONDS, PATIENCE, Bench, until
 
 from cli.main import main
-from controller.custody.actions import operator
+from controller.custody import operator
 from core.errors import UsageError
 from core.records import JobState
 from core.settings import DatabaseAddress, Settings

@@ -13,7 +13,7 @@ import pytest
 
 from core.errors import DatabaseFault
 from web.api import custody
-from web.pages.search import HITS
+from web.pages.viewer import HITS
 
 ATTACK = "</pre><script>alert(1)</script><img src=x onerror=alert(2)>\u202e"
 

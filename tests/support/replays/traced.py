@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from traces.read import open_trace
+from traces.file import open_trace
 
 
 def check_trace(result: dict[str, Any], *, whole: bool = True) -> set[str]:

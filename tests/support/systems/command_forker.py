@@ -13,7 +13,7 @@ from pathlib import Path
 _LATE = (  # what commands import when they are at it
     "cli.installation",
     "cli.progress",
-    "cli.study",
+    "cli.bench",
     "cli.summary",
     "controller.search.found",
     "controller.jobs.results",

@@ -16,9 +16,9 @@ from installation import until
 from core.clock import SystemClock
 from web.app import create_app
 from web.context import Runner
-from web.door import Door
-from web.guests import OthersWork
 from web.installed import web_context
+from web.runs import OthersWork
+from web.token import Door
 
 LOCAL = "http://127.0.0.1:8080"
 TOKEN = "the token of tests that ask as programs do"

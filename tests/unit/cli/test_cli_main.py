@@ -43,21 +43,6 @@ DATABASE = {"sqlalchemy"}
 # Modules that a start may import; a fifth above what it does. What takes a start beyond should rather come when it is used.
 MOST_FOR_HELP, MOST_FOR_INSPECT = 180, 405
 _WIDTH = 80
-SEVERAL_MEANINGS = {
-    *(
-        "--databases",
-        "--filer",
-        "--force",
-        "--format",
-        "--from",
-        "--name",
-        "--remove",
-        "--repeats",
-        "--scale",
-        "--shard",
-    ),
-    *("--seed", "--to", "--workers", "--yes"),
-}
 
 
 @pytest.mark.parametrize("words", [words for words, _ in every_command()], ids=" ".join)
@@ -89,25 +74,36 @@ def test_the_help_of_a_group_fits_on_a_terminal(entry: Entry | None, capsys: pyt
 
 
 def test_an_option_has_one_help_text() -> None:
-    """Wherever an option of the same name takes the same values, but for a few names that have several meanings."""
-    texts: dict[tuple[str, str, object], set[str]] = {}
-    for _, command in every_command():
+    """In all commands: only the values that it takes and its default may differ."""
+    texts: dict[str, dict[str, str]] = {}
+    for words, command in every_command():
         for option in command.params:
             if option.param_type_name == "option":
-                bounds = getattr(option.type, "min", None), getattr(option.type, "max", None)
-                key = (option.opts[0], option.type.name, bounds)
-                texts.setdefault(key, set()).add(option.help.partition("  [default")[0])
-    assert {key[0] for key, found in texts.items() if len(found) > 1} == SEVERAL_MEANINGS
+                texts.setdefault(option.opts[0], {})[option.help.partition("  [default")[0]] = " ".join(words)
+    assert {name: found for name, found in texts.items() if len(found) > 1} == {}
+
+
+def test_a_help_text_is_written_once() -> None:
+    """Commands share it; two copies would differ some day."""
+    texts = {option.help for _, command in every_command() for option in command.params}
+    folders = {module.partition(".")[0] for entry in commands() for module in entry.modules}
+    folders |= {"controller", "core", "dataset_gen", "experiments"}
+    roots = [
+        REPOSITORY / name if (REPOSITORY / name).is_dir() else REPOSITORY / "packages" / name / name
+        for name in sorted(folders)
+    ]
+    source = "".join(file.read_text(encoding="utf-8") for root in roots for file in root.rglob("*.py"))
+    assert [text for text in texts if source.count(f'"{text.partition("  [")[0]}') > 1] == []
 
 
 def test_help_texts_start_with_a_capital_and_end_with_a_full_stop() -> None:
-    """Of commands and options: sentences, the first word a verb; arguments are named by nouns."""
+    """Of commands and options: sentences, the first word a verb; arguments are named by nouns. A default is shown once."""
     wrong = []
     for words, command in every_command():
         for option in command.params:
             if option.param_type_name == "option":
-                text = option.help.partition("  [")[0]
-                if not (text[:1].isupper() and text.endswith(".")):
+                text, _, default = option.help.partition("  [default")
+                if not (text[:1].isupper() and text.endswith(".")) or (default and option.default):
                     wrong.append((*words, option.opts[0], text))
     assert wrong == []
 

@@ -69,7 +69,7 @@ def test_a_plan_is_printed_and_written(result: Path, tmp_path: Path, capsys: pyt
     [
         (
             ["--hours", "1"],
-            "not in 1 h: 480 GB discovered (3 x (128 GB of the clients' memory + 32.0 GB of the filer's cache))",
+            "--hours 1 is too short: 480 GB discovered (3 x (128 GB of the clients' memory + 32.0 GB of the filer's cache))",
         ),
         (["--client-memory", "much"], "--client-memory"),
         (["--workers", "0"], "--workers"),

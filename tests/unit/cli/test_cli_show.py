@@ -17,10 +17,11 @@ from rich.console import Console
 from cli.context import CommandContext
 from cli.output import await_answer, bytes_text, harmless, table
 from cli.progress import PLAIN_SECONDS, PlainDisplay, panel, progress_display
-from cli.review import highlighted
+from cli.review import highlighted, show_hits
 from cli.summary import show_result
 from controller.jobs.figures import Figures
 from controller.jobs.progress import Snapshot
+from controller.search.report import CustodianHits, HitReport, Hits, TermHits
 from core.records import JobState, Phase
 
 
@@ -51,6 +52,24 @@ def test_what_was_emulated_is_named_first() -> None:
     text = shown(figures(filer=filer)).splitlines()
     assert text[0].split() == ["EMULATED", "FILER", "r1,", "scale", "1/2"]
     assert text[2].split() == ["filer", "ops", "6,000,", "1,500", "a", "second"]
+
+
+@pytest.mark.parametrize("custodians", [False, True])
+def test_a_hit_report_has_numbers_under_its_titles(custodians: bool, capsys: pytest.CaptureFixture[str]) -> None:
+    hits = {"items": 5, "items_with_family": 7, "families": 4, "unique_items": 3, "unique_families": 2}
+    one = CustodianHits(**hits, custodian="anna")
+    term = TermHits(**hits, line=1, term="budget", same_as_line=None, custodians=[one])
+    report = HitReport(terms=[term], total=Hits(**hits), custodians=[one], searched_items=9)
+    show_hits(CommandContext({}), report, custodians=custodians)
+    shown = [line.split() for line in capsys.readouterr().out.splitlines()]
+    per_custodian = [["anna", "5", "7", "4", "3", "2"]] if custodians else []
+    total = ["any", "term", "5", "7", "4", "3", "2"]
+    assert shown[2:] == [["1", "budget", "5", "7", "4", "3", "2"], *per_custodian, total, *per_custodian]
+
+
+def test_a_table_refuses_a_row_with_more_cells_than_titles() -> None:
+    with pytest.raises(ValueError, match="3 cells for 2 titles"):
+        table(("a", "b"), [(1, 2, 3)])
 
 
 def test_a_name_is_shown_as_it_is(capsys: pytest.CaptureFixture[str]) -> None:

@@ -51,11 +51,13 @@ def _made() -> dict[tuple[str, ...], list[tuple[str, FieldInfo]]]:
     for words, registered, _ in every_registered():
         fields = [(name, info) for kind in records(registered) for name, info in kind.model_fields.items()]
         if fields:
-            there = {
-                option.name: option.help for option in commands[words].params
-            }  # of an order some, and others of the same name
+            there = {option.name: option for option in commands[words].params}
             made[words] = [
-                (name, info) for name, info in fields if name in there and info.description in (None, there[name])
+                (name, info)
+                for name, info in fields
+                if (option := there.get(name)) is not None  # of an order some, and others of the same name
+                and info.description in (None, option.help)
+                and (info.is_required() or option.default == info.default)
             ]
     return made
 

@@ -15,8 +15,7 @@ from typing import Any
 
 import pytest
 
-from controller.custody.actions import acting, operator
-from controller.custody.check import check_list
+from controller.custody import acting, check_list, operator
 from controller.search.found import HIGHLIGHT_START, HIGHLIGHT_STOP, FoundItem
 from controller.timeline.model import Limit, OpCalls, Panel, PauseSpan, PhaseSpan, Series, SizeCalls, Timeline
 from controller.verify.group import GroupVerification

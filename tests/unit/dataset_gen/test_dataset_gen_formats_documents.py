@@ -1,5 +1,5 @@
-"""Documents, pictures, text and recordings that the generator writes: the worker finds in them what their truth says, and
-readers that are no part of the pipeline find the same."""
+"""Documents, pictures, text and recordings that the generator writes, by readers that are no part of the pipeline: they find what
+the truth says. That the worker does: tests/integration/dataset_gen/test_dataset_gen_agreement.py."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ from dataset_gen.material.people import Someone
 from dataset_gen.material.text import prose
 from dataset_gen.profile import load_profile
 from dataset_gen.rng import Dice
-from dataset_gen.workshop import WITH_TEXT, Workshop, extension
+from dataset_gen.workshop import Workshop
 from readers import cfb
 from readers.base import MemorySource
 from readers.mail_form import write_message
@@ -52,17 +52,6 @@ TEXTS = ("rtf", "odt", "ods", "pdf", "xml", "json", "csv", "vcf", "ics", "log", 
 PICTURES = ("tif", "bmp", "webp", "jpg")
 MEDIA = ("wav", "mp3", "mp4", "m4a")
 SIZES = (700, 4_000, 30_000, 180_000)
-
-
-@pytest.mark.parametrize("fmt", [*TEXTS, *PICTURES, *MEDIA])
-def test_worker_finds_what_the_truth_says(fmt: str) -> None:
-    terms = TERMS if fmt in WITH_TEXT else ()
-    for number, size in enumerate(SIZES * 2):
-        made = make(fmt, number, size, terms=terms)
-        assert differences(f"a.{extension(fmt)}".encode(), made.data, made.truth) == []
-        assert made.truth.terms == terms
-        assert (fmt in WITH_TEXT) == (fmt in TEXTS)
-    assert make(fmt, number, size, terms=terms).data == made.data
 
 
 @pytest.mark.parametrize("fmt", [*TEXTS, *PICTURES, *MEDIA])
@@ -282,9 +271,6 @@ def test_fields_are_those_of_the_letter() -> None:
     assert form.attachments[0].content_id == f"picture@{_LETTER.message_id}"
 
 
-TERMS_of_dataset_gen_formats_office_old = ("plantqvx0000000007", "velvet anvil memorandum")
-
-
 @pytest.fixture(scope="module")
 def workshop() -> Workshop:
     return Workshop(load_profile("reference"), 5, 0.001)
@@ -292,7 +278,7 @@ def workshop() -> Workshop:
 
 def order(workshop: Workshop, fmt: str, size: int, *, language: str = "en") -> Order:
     """An order of known terms and language."""
-    made = replace(workshop.order(fmt, f"{language}/{size}", size), terms=TERMS_of_dataset_gen_formats_office_old)
+    made = replace(workshop.order(fmt, f"{language}/{size}", size), terms=TERMS)
     made.dice.language = language
     return made
 
@@ -344,7 +330,7 @@ def test_catdoc_reads_every_paragraph(tmp_path: Path, language: str, wide: bool)
 def test_antiword_finds_what_is_planted(workshop: Workshop, tmp_path: Path, language: str, size: int) -> None:
     (tmp_path / "x.doc").write_bytes(doc.build(order(workshop, "doc", size, language=language)).data)
     found = text_by("antiword", tmp_path / "x.doc")
-    assert all(f"{term}." in found.splitlines() for term in TERMS_of_dataset_gen_formats_office_old)
+    assert all(f"{term}." in found.splitlines() for term in TERMS)
     assert len(found) > min(size, 40_000) * 0.3
 
 
@@ -357,7 +343,7 @@ def test_xlrd_and_xls2csv_read_workbooks(workshop: Workshop, tmp_path: Path, siz
     numbers = [row for row in rows if isinstance(row[0], float)]
     assert len(numbers) == max(3, (size - 8_000) // 140)
     assert all(0 <= a < 1e9 and 0 <= b < 1e5 and 0 <= c < 1 and d for a, b, c, d in numbers)
-    assert set(TERMS_of_dataset_gen_formats_office_old) <= {row[3] for row in numbers}
+    assert set(TERMS) <= {row[3] for row in numbers}
     (tmp_path / "x.xls").write_bytes(made.data)
     printed = text_by("xls2csv", tmp_path / "x.xls")
     assert all(str(row[3]) in printed for row in numbers)
@@ -368,7 +354,7 @@ def test_catppt_reads_presentations(workshop: Workshop, tmp_path: Path, language
     made = ppt.build(order(workshop, "ppt", 250_000, language=language))
     (tmp_path / "x.ppt").write_bytes(made.data)
     found = text_by("catppt", tmp_path / "x.ppt")
-    assert all(term in found for term in TERMS_of_dataset_gen_formats_office_old)
+    assert all(term in found for term in TERMS)
     assert made.truth.pages is not None
     assert len(words(found)) > 25 * made.truth.pages
 

@@ -5,17 +5,19 @@ from __future__ import annotations
 import dataclasses
 import json
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 from core.errors import UsageError
+from core.filer import load_filer
 from simulate.answer import Wish, calibrated, simulate
-from simulate.demands import CPU, DATABASE_CPU, KINDS, OPS, READ_BYTES, WRITTEN_BYTES, shipped
+from simulate.demands import CPU, DATABASE_CPU, KINDS, OPS, READ_BYTES, WRITTEN_BYTES, phases_of, shipped
 from simulate.facts import Fact, Row, reason
 from simulate.plan import Plan, contents_of_plain, plan_of
 from simulate.simulation import Case, doubled, run_case
-from simulate.site import DatabaseServer, Host, Site, load_site
+from simulate.site import DatabaseServer, Host, Site, emulated_site, load_site
 from simulate.tasks import COLUMNS, JobLoad, Task, jobs_of
 
 _SCALE = 0.02
@@ -124,7 +126,7 @@ def test_twice_of_what_is_scarce_gains_most(what: str, small: Plan) -> None:
     assert slots > 0.9  # tasks are cut finer for them, and each publishes files of its own
 
 
-def _result(plan: Plan, factor: float) -> dict[str, object]:
+def _result(plan: Plan, factor: float) -> dict[str, Any]:
     """A result whose job's workers took `factor` times what the calibration demands for this data set."""
     kind, size = np.concatenate((plan.kind, plan.child_kind)), np.concatenate((plan.size, plan.child_size))
     items = np.stack((np.bincount(kind, minlength=KINDS), np.bincount(kind, weights=size, minlength=KINDS)), axis=1)
@@ -150,9 +152,16 @@ def _result(plan: Plan, factor: float) -> dict[str, object]:
 
 def test_a_result_scales_what_workers_take(plan: Plan) -> None:
     """Promise: `--from` a job that took twice the CPU, calls and bytes of the calibration demands twice of each; the looks of queue
-    manager and monitors, which are in its database's total, do not count."""
+    manager and monitors, which are in its database's total, do not count in it, but on a host that all processes share."""
     before = _CALIBRATION.demands.phases["expand"]
-    after = calibrated(_CALIBRATION, _result(plan, 2.0), plan, "mine").phases["expand"]
+    result, filer = _result(plan, 2.0), load_filer("titan")
+    assert filer is not None
+    demands = calibrated(_CALIBRATION, result, plan, "mine")
+    after = demands.phases["expand"]
+    share, rate = demands.others
+    for took in phases_of(result["points"][0]["repeats"][0]).values():
+        assert share * took[CPU] + rate * took["elapsed_s"] == pytest.approx(1e6, rel=0.02)
+    assert emulated_site(filer, cores=4, slots=1, others=(0.5, 1.0)).hosts[0].cores == 2.0
     for name in (CPU, "open", READ_BYTES, WRITTEN_BYTES):
         assert after[name] == pytest.approx(2 * before[name], rel=1e-3), name
     assert after[DATABASE_CPU] == pytest.approx(before[DATABASE_CPU])

@@ -15,13 +15,12 @@ from hypothesis import strategies as st
 
 from core.errors import UsageError
 from core.operations import Op
-from traces import blocks, write
+from traces import blocks, file
 from traces.blocks import Damaged
+from traces.file import TraceWriter, open_trace, write_trace
+from traces.gather import NodeTree
 from traces.model import NO_NODE, Call, MemoryTrace, Node, NodeKind, Stream, TraceHeader
-from traces.nodes import NodeTree
-from traces.read import open_trace
 from traces.spool import Row, SpoolHead, SpoolWriter, read_spool
-from traces.write import TraceWriter, write_trace
 
 BIG = 1 << 62
 PHASES = ("walk", "expand")
@@ -113,7 +112,7 @@ def test_any_calls_come_back(
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(blocks, "BLOCK_CALLS", block)
         patch.setattr(blocks, "BLOCK_NODES", block)
-        patch.setattr(write, "_MOST_HELD", most)
+        patch.setattr(file, "_MOST_HELD", most)
         with TraceWriter(path) as writer:
             for number, call in sorted(
                 ((n, c) for n, calls in enumerate(streams) for c in calls), key=lambda pair: pair[1].start_ns

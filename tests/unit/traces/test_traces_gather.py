@@ -13,10 +13,10 @@ from core.errors import UsageError
 from core.operations import NullRecorder, Op
 from core.places import job_location
 from core.storage.layer import Storage
+from traces.file import open_trace
 from traces.gather import Gathered, Gathering, gather_trace
 from traces.model import UNKNOWN_RATIO, NodeKind
 from traces.parts import WorkerParts, deliver_left_behind, done_until, parts_directory, worker_parts
-from traces.read import open_trace
 from traces.spool import Row, SpoolHead, SpoolWriter
 from worker.slots.watch import WorkerScratch
 

@@ -20,8 +20,11 @@ from core.errors import UsageError
 from web.app import inner
 from web.app import router as sessions
 from web.auth import Guard, SafeHeaders
-from web.door import (
+from web.installed import shown_address
+from web.token import (
     CODE_SECONDS,
+    FILE,
+    LEAST_CHARACTERS,
     MOST_ADDRESSES,
     MOST_CODES,
     MOST_SESSIONS,
@@ -30,9 +33,9 @@ from web.door import (
     WRONG_AT_ONCE,
     Door,
     Throttled,
+    given_token,
+    kept_token,
 )
-from web.installed import shown_address
-from web.token import FILE, LEAST_CHARACTERS, given_token, kept_token
 
 TOKEN = "0123456789abcdef0123456789abcdef"
 BEARER = {"authorization": f"Bearer {TOKEN}"}

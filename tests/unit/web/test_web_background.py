@@ -14,7 +14,7 @@ import pytest
 from every_command import options
 from pydantic import ValidationError
 
-from controller.custody.actions import acting, operator
+from controller.custody import acting, operator
 from controller.databases import Jobs
 from core.document import bounds
 from core.errors import RunFailed, UsageError
@@ -25,11 +25,11 @@ from web.api.models.items import TagOrder
 from web.api.models.jobs import VerifyOrder
 from web.background import Activities, BackgroundTask, BackgroundTasks
 from web.context import WebContext
-from web.door import Door
 from web.errors import FieldErrors
-from web.guests import BesideCommand
 from web.measuring import Measurement, Measurements, command, kinds
 from web.results import chosen_lists, list_hash_lists
+from web.runs import BesideCommand
+from web.token import Door
 
 JOB = uuid.UUID(int=1)
 

@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 from core.errors import UsageError
 from core.settings import Settings
 from web.context import WebContext
-from web.door import Door
 from web.errors import FieldErrors
-from web.guests import BesideCommand
 from web.results import allowed_output, allowed_path, chosen_source, list_corpora, read_corpora
+from web.runs import BesideCommand
+from web.token import Door
 
 
 @pytest.fixture

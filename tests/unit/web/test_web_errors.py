@@ -18,9 +18,9 @@ from sql.session import Database
 from web import errors
 from web.api.exceptions import csv_answer
 from web.context import DatabaseHealth
-from web.door import Door
 from web.errors import line_of
 from web.pages import error_page
+from web.token import Door
 
 GONE = DatabaseFault("database db1: it cannot be reached", transient=True)
 FULL = DatabaseFault("database db1: no space left", transient=False)

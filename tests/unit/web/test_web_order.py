@@ -19,7 +19,8 @@ from core.records import FsyncPolicy, JobOptions, Layout, Priority, TaskOrder
 from core.settings import Settings
 from experiments.orders import ALIKE
 from web.api.models.jobs import NewJob
-from web.api.models.system import Choices
+from web.api.system import Choices
+from web.measuring import Kind, kinds
 from web.pages.form import inputs
 from web.pages.render import environment
 
@@ -156,6 +157,14 @@ def test_studies_have_what_they_do_alike_in_the_words_of_the_order() -> None:
         } == set(names)
         assert all(taken[name].help == whole[name].help for name in names)
     assert all(options("inspect")[name].help == whole[name].help for name in ("ocr", "ocr_languages"))
+
+
+@pytest.mark.parametrize("kind", kinds().values(), ids=lambda kind: kind.name)
+def test_the_form_of_a_measurement_leaves_out_what_its_command_chooses(kind: Kind) -> None:
+    """The workers of this server are no default of `bench r1`, whose --workers is N,M."""
+    form = {each.name: each for each in inputs(kind.model, CHOICES)}
+    named = {name for name, field in kind.model.model_fields.items() if "[default:" in (field.description or "")}
+    assert [name for name in ("workers", "slots") if name in named & form.keys() and form[name].value is not None] == []
 
 
 def test_a_new_field_is_an_option_and_a_part_of_the_body_without_more() -> None:

@@ -15,13 +15,12 @@ import pytest
 from installation import PATIENCE
 from starlette.types import Receive, Scope, Send
 
-from controller.browse.counted import TextCount
-from controller.custody.actions import Action
+from controller.browse.counts import TextCount
+from controller.custody import Action
 from controller.findings import Equal, Message, Near
 from controller.jobs.overview import allowed
 from controller.labels import rules
 from controller.search.named import Search, Tag
-from controller.timeline import thresholds
 from core.job_types import JobType
 from core.records import ExceptionLevel, JobState, Phase
 from readers.errors import ExceptionCode
@@ -50,9 +49,8 @@ from web.api.models.jobs import JobDetails
 from web.api.needs import cut
 from web.app import Silence
 from web.context import DatabaseHealth
-from web.pages import filters
-from web.pages.filters import explained, label_of, pairs_of, shown
-from web.pages.render import TEMPLATES, environment
+from web.pages import render
+from web.pages.render import TEMPLATES, environment, explained, label_of, pairs_of, shown
 from web.pages.viewer import CHILDREN_SHOWN, Way, tree
 
 HOSTILE = "a\"'><script>alert(1)</script>\u202egpj.exe\nsecond line&amp;"
@@ -208,28 +206,28 @@ def test_templates_bring_no_script_no_style_and_nothing_from_elsewhere(path: Any
 
 
 def test_values_have_units_and_what_is_missing_a_dash() -> None:
-    assert filters.size(12_975_257) == "13.0 MB"
-    assert filters.duration(200) == "3 min 20 s"
-    assert filters.count(12_345) == "12,345"
-    assert filters.share(0.999) == "99 %"
-    assert {f(None) for f in (filters.size, filters.duration, filters.count, filters.share, filters.figure)} == {"–"}
+    assert render.size(12_975_257) == "13.0 MB"
+    assert render.duration(200) == "3 min 20 s"
+    assert render.count(12_345) == "12,345"
+    assert render.share(0.999) == "99 %"
+    assert {f(None) for f in (render.size, render.duration, render.count, render.share, render.figure)} == {"–"}
 
 
 def test_moments_are_utc() -> None:
     east = datetime.timezone(datetime.timedelta(hours=2))
-    assert filters.moment(datetime.datetime(2026, 11, 21, 12, tzinfo=east)) == "2026-11-21 10:00:00 UTC"
-    assert filters.moment(0.0) == "1970-01-01 00:00:00 UTC"
+    assert render.moment(datetime.datetime(2026, 11, 21, 12, tzinfo=east)) == "2026-11-21 10:00:00 UTC"
+    assert render.moment(0.0) == "1970-01-01 00:00:00 UTC"
 
 
 @pytest.mark.parametrize("text", ["a\nb", "a\u202eb", "a\x00b", "a\ud800b"])
 def test_plain_text_is_one_visible_line(text: str) -> None:
-    assert filters.plain(text).isprintable()
-    assert len(filters.plain(text)) > len(text)
+    assert render.plain(text).isprintable()
+    assert len(render.plain(text)) > len(text)
 
 
 def test_a_query_is_narrowed_as_a_whole() -> None:
     for name in ("ann", 'x"y', 'a\\"b\\', "*?", "&", "a AND b)", "\u202ex\n"):
-        query = filters.narrowed("a OR b", "custodian_is", name)
+        query = render.narrowed("a OR b", "custodian_is", name)
         assert parse(query) == All((parse("a OR b"), Asked("custodian_is", "=", name)))
 
 
@@ -268,7 +266,7 @@ _LABEL = re.compile(r"[A-Z]{4,}")
 GIVEN = sorted(
     {
         value
-        for module in (rules, thresholds)
+        for module in (rules, rules)
         for value in vars(module).values()
         if isinstance(value, str) and _LABEL.match(value) and value != "UNPAIRED"  # formerly: NO BASELINE
     }

@@ -31,11 +31,9 @@ from experiments.workloads.discovery.result import Result
 from sql.session import Database
 from web.app import create_app
 from web.context import WebContext
-from web.door import Door
 from web.errors import FieldErrors
-from web.guests import BesideCommand
-from web.runs import EmbeddedRunner
-from web.token import GRAFANA, WEB, headless_line, published, start_lines
+from web.runs import BesideCommand, EmbeddedRunner
+from web.token import GRAFANA, WEB, Door, headless_line, published, start_lines
 
 API = "/api/v1"
 TOKEN = "the token of these tests"

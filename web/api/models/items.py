@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 from pydantic import AfterValidator, Field
 
-from controller.custody.actions import Action
+from controller.custody import Action
 from controller.findings import Equal, Message, Near
 from controller.search.named import Search, Tag
 from core.document import TEXT, Document

@@ -138,7 +138,8 @@ function showProgress(data, state) {
   const share = running ? data.progress : state.startsWith("completed") ? 1 : data.progress;
   if (share == null) bar.removeAttribute("value");
   else bar.value = share;
-  document.querySelector("#share").textContent = share == null ? "share not known yet" : `${Math.floor(share * 100)} %`;
+  const phase = running ? `${data.phases.at(-1)?.phase ?? ""} ` : ""; // the share is of this phase, as on the command line
+  document.querySelector("#share").textContent = share == null ? "share not known yet" : `${phase}${Math.floor(share * 100)} %`;
 }
 
 function besides(...parts) {

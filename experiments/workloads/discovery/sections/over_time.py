@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from controller.timeline.thresholds import CPU_SHARE
+from controller.labels.rules import CPU_SHARE
 from experiments.report import words
 from experiments.report.parts import (
     Cell,

@@ -137,7 +137,7 @@ def _disturb_extraction(bench: Bench, home: Path) -> None:
 def _check_export(home: Path, files: dict[str, bytes], bench: Bench) -> None:
     """Natives have the hashes of the items that they are, texts what the index has; families are whole ranges."""
     assert ": 0 faults" in bench.ask("produce", "check", str(home / "calm")).stdout
-    taken_in = bench.ask("produce", "import", str(home / "calm/loadfile.dat"), "--to", str(home / "theirs")).stdout
+    taken_in = bench.ask("produce", "import", str(home / "calm/loadfile.dat"), "--out", str(home / "theirs")).stdout
     assert ", 0 not imported" in taken_in
     items = [json.loads(line) for line in bench.ask("review", "items", "last", "-o", "jsonl").stdout.splitlines()]
     rows = _rows(home / "calm" / "loadfile.csv")

@@ -198,7 +198,7 @@ def _names_are_ours(bench: Bench, calm: dict[str, bytes]) -> None:
     assert len(natives) == len(_NAMES) + 14
     assert all(re.fullmatch(r"VOL001/NATIVES/0001/EDB[0-9]{8}\.[a-z0-9]{1,10}", path) for path in natives)
     assert ": 0 faults" in bench.ask("produce", "check", str(bench.home / "calm")).stdout
-    back = bench.ask("produce", "import", str(bench.home / "calm/loadfile.dat"), "--to", str(bench.home / "back"))
+    back = bench.ask("produce", "import", str(bench.home / "calm/loadfile.dat"), "--out", str(bench.home / "back"))
     assert f"{len(natives)} imported ({len(natives)} natives, " in back.stdout
     taken = [path for path in (bench.home / "back").rglob("EDB*.*") if ".edbench-load" not in path.parts]
     assert sorted(path.read_bytes() for path in taken) == sorted(map(calm.get, natives))  # type: ignore[type-var]
@@ -268,7 +268,7 @@ def test_a_production_comes_back_with_everything_that_its_load_file_says(bench: 
         bench.end(bench.discover(corpus=home / "source"))
         bench.edbench("produce", "export", "last", "--out", str(home / "out"))
         rows = _redacted(home / "out/loadfile.dat")
-        taken = bench.ask("produce", "import", str(home / "out/loadfile.dat"), "--to", str(home / "theirs")).stdout
+        taken = bench.ask("produce", "import", str(home / "out/loadfile.dat"), "--out", str(home / "theirs")).stdout
         assert (
             "6 records: 6 imported (4 natives, 1 texts, 1 with neither), 0 attachments omitted, 0 not imported" in taken
         )
@@ -301,9 +301,9 @@ def test_a_record_that_another_program_wrote_is_an_item_or_a_line(bench: Bench) 
     dat += concordance.lines([[number, "ann", path] for number, path in rows])
     load_file = _write(home / "theirs/DATA/l.dat", dat)
     words = ("produce", "import", str(load_file))
-    lost = bench.ask(*words, "--to", str(home / "lost"), check=1).stdout
+    lost = bench.ask(*words, "--out", str(home / "lost"), check=1).stdout
     assert f"missing, or not a file; it is found with --root {(home / 'theirs').resolve()}" in lost
-    taken = bench.ask(*words, "--to", str(home / "source"), "--root", str(home / "theirs"), check=1).stdout
+    taken = bench.ask(*words, "--out", str(home / "source"), "--root", str(home / "theirs"), check=1).stdout
     assert taken.splitlines()[:3] == [
         "B1: record 2 has the number of an earlier one and is not imported",
         "record 5: it has no number, and is imported as ann/item.txt",

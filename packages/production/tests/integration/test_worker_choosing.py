@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 from taskbench import TaskBench
 
-from controller.custody.actions import actions_of
+from controller.custody import actions_of
 from controller.databases import JobHandle, alone
 from controller.jobs.figures import production_lines
 from controller.jobs.jobs import cancel_job

@@ -27,9 +27,9 @@ from readers.base import MemorySource
 from readers.errors import DocumentError, ExceptionCode
 from readers.records import Kind
 from sql.findings import Item
-from worker.ocr.bilevel import THRESHOLD, black_and_white
 from worker.ocr.page import Page
 from worker.ocr.pages import rendered
+from worker.ocr.picture_pages import THRESHOLD, black_and_white
 
 _CHOICE = OcrChoice(drawn=True)
 

@@ -22,7 +22,7 @@ from production.importing import Taken, take
 from production.orders import ProductionOrder
 from production.routes import NewProduction
 from readers.errors import ExceptionCode
-from web.api.models.system import Choices
+from web.api.system import Choices
 from web.pages.form import inputs
 
 _TITLES = ("Beg Doc", "BegAttach", "Parent_ID", "Custodian", "Native Link", "Text Path", "SHA-1", "Subject")

@@ -17,8 +17,8 @@ from replay.strace.book import NOWHERE, NodeBook, normalised
 from replay.strace.calls import System
 from replay.strace.descriptors import HANDLERS, NOT_CARRIED
 from replay.strace.lines import EXIT, Event, Halves, Log
+from traces.file import TraceWriter
 from traces.model import NO_PHASE, Call, Stream, TraceHeader
-from traces.write import TraceWriter
 
 _SUFFIX = re.compile(r".*\.(\d+)$")  # of the logs of strace -ff
 _PROGRAM = re.compile(r'"((?:[^"\\]|\\.)*)"')

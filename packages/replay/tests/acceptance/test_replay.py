@@ -23,9 +23,8 @@ from replay.plan import plan_replay
 from replay.program import compile_replay
 from replay.runs import ALL, recorded_figures
 from replay.tree import Target
+from traces.file import open_trace, write_trace
 from traces.model import NodeKind
-from traces.read import open_trace
-from traces.write import write_trace
 
 _HOUR_NS = 3_600_000_000_000
 

@@ -16,7 +16,7 @@ from replay.local import Order, players
 from replay.orders import ReplayOrder
 from replay.runs import Load, Observed, run_of
 from replay.workload import Replays
-from traces.write import write_trace
+from traces.file import write_trace
 
 LINK = """
 name = "slow"

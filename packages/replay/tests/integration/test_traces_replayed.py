@@ -16,7 +16,7 @@ _PROGRAM = """
 import json, sys
 from pathlib import Path
 from replay.strace.importing import import_strace
-from traces.read import open_trace
+from traces.file import open_trace
 from replay.local import run_local
 from replay.plan import plan_replay
 from replay.program import compile_replay

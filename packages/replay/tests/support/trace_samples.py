@@ -8,8 +8,8 @@ from pathlib import Path
 from hypothesis import strategies as st
 
 from core.operations import Op
+from traces.file import open_trace
 from traces.model import NO_NODE, Call, MemoryTrace, Node, NodeKind, Stream, Trace, TraceHeader
-from traces.read import open_trace
 
 numbers = st.one_of(st.integers(0, 300), st.integers(0, 1 << 60))
 PHASES = ("walk", "expand")

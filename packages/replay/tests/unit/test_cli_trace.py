@@ -13,7 +13,7 @@ from trace_samples import call, directory, everything, memory_trace, written_and
 
 from cli.main import OK, USAGE, main
 from core.operations import Op
-from traces.write import write_trace
+from traces.file import write_trace
 
 LOGS = Path(__file__).parents[1] / "support" / "strace_logs"
 
@@ -206,12 +206,12 @@ def test_traces(tmp_path: Path, trace_of_cli_replay: Path, capsys: pytest.Captur
 
 
 def test_paths(tmp_path: Path, trace_of_cli_replay: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Missing, a file, not empty, given twice, and one within another; with --force what is there does not matter."""
+    """Missing, a file, not empty, given twice, and one within another; with --not-empty what is there does not matter."""
     empty, full, file = tmp_path / "empty", tmp_path / "full", tmp_path / "file"
     for path in (empty, full, full / "within"):
         path.mkdir()
     file.write_bytes(b"")
     for paths in ([tmp_path / "missing"], [file], [full], [empty, empty], [full, full / "within"]):
         options = [part for path in paths for part in ("--path", str(path))]
-        force = ["--force"] if paths[0] == full and len(paths) > 1 else []
+        force = ["--not-empty"] if paths[0] == full and len(paths) > 1 else []
         assert str(paths[0]) in _refusal(tmp_path, capsys, str(trace_of_cli_replay), *options, *force)

@@ -157,16 +157,16 @@ def test_paths_that_cannot_be_used_are_refused(tmp_path: Path) -> None:
         ([], "--path"),
         ([tmp_path / "missing"], "No such file"),
         ([file], "not a directory"),
-        ([full], "not empty: it contains 'within'; give an empty directory, or --force"),
+        ([full], "not empty: it contains 'within'; give an empty directory, or --not-empty"),
         ([empty, empty], "twice"),
     ):
         with pytest.raises(UsageError, match=says) as error:
             check_paths(paths)
         assert "\n" not in str(error.value)
     with pytest.raises(UsageError, match="inside each other"):
-        check_paths([full, full / "within"], force=True)
+        check_paths([full, full / "within"], not_empty=True)
     check_paths([empty])
-    check_paths([full], force=True)
+    check_paths([full], not_empty=True)
 
 
 def test_an_empty_file_system_is_empty(tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ import replay_results as made
 from lxml import etree
 from msgspec import to_builtins
 
-from controller.timeline.thresholds import CACHED
+from controller.labels.rules import CACHED
 from core.errors import UsageError
 from core.residency import Dropped
 from experiments.report.page import build_sections, write_report

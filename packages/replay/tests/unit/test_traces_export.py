@@ -20,9 +20,8 @@ from replay.exports import LONGEST_NAME, UsedFiles, export_elbencho, export_trac
 from replay.jsonl import ExportFormat, import_jsonl
 from replay.merge import Align, merge_traces
 from replay.table import Layout
+from traces.file import open_trace, write_trace
 from traces.model import NO_NODE, Call, MemoryTrace, Node, NodeKind
-from traces.read import open_trace
-from traces.write import write_trace
 
 
 def exported(trace: MemoryTrace, target: Path) -> list[str]:

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from shelf import Shelf, digest
 
-from controller.custody.actions import actions_of
+from controller.custody import actions_of
 from controller.databases import JobHandle, Jobs
 from controller.findings import check_findings
 from core.errors import UsageError

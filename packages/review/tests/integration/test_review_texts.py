@@ -12,8 +12,8 @@ from finished_job import Copy
 
 from benchmarks.review import near_quality
 from controller.browse.item_filter import ItemFilter, in_language, parse_conditions
-from controller.browse.pages import items_page
-from controller.custody.actions import actions_of
+from controller.browse.items import items_page
+from controller.custody import actions_of
 from controller.databases import Jobs, alone
 from controller.search.answers import Wanted, count_all
 from controller.search.evaluate import Evaluation

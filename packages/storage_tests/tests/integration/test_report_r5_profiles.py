@@ -21,8 +21,8 @@ from experiments.study import conduct
 from storage_tests.owner import MARKER, claimed
 from storage_tests.profile import Targets, made
 from storage_tests.study import ProfileStudy, Running
+from traces.file import TraceWriter
 from traces.model import MemoryTrace
-from traces.write import TraceWriter
 
 pytest.importorskip("replay")
 
@@ -88,7 +88,7 @@ def test_a_killed_dedup_leaves_nothing_to_the_next(tmp_path: Path) -> None:
     under_test = tmp_path / "under test"
     under_test.mkdir()
     command = [sys.executable, "-m", "cli", "bench", "storage", "--repeats", "1", "dedup", "--path", str(under_test), "--set", "data=zeros",
-               "--set", "size=48MB", "--set", "settle=0", "--yes"]  # fmt: skip
+               "--set", "size=48MB", "--set", "settle=0", "--fill"]  # fmt: skip
     environment = os.environ | {
         "EDBENCH_STORAGE": str(tmp_path / "storage"),
         "EDBENCH_SCRATCH": str(tmp_path / "scratch"),

@@ -138,7 +138,7 @@ def test_a_load_that_members_cannot_make_is_refused(
 ) -> None:
     (tmp_path / "target").mkdir()
     env = {"EDBENCH_SCRATCH": str(tmp_path / "scratch"), "EDBENCH_STORAGE": str(tmp_path / "storage")}
-    assert main(["bench", "storage", *words, "--path", str(tmp_path / "target"), "--yes"], env) == USAGE
+    assert main(["bench", "storage", *words, "--path", str(tmp_path / "target"), "--fill"], env) == USAGE
     error = capsys.readouterr().err
     assert said in error
     assert len(error.strip().splitlines()) == 1

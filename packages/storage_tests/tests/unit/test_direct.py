@@ -30,7 +30,7 @@ from storage_tests.fio import Job, job_file
 from storage_tests.owner import MARKER, claimed, forget_dead, started_of, this_process
 from storage_tests.profile import Targets, made, refuse_room
 from storage_tests.stores import PathStore
-from traces.write import TraceWriter
+from traces.file import TraceWriter
 
 EINVAL, ENOSPC = 22, 28
 
@@ -214,14 +214,14 @@ def test_what_a_dead_command_left_takes_no_room(tmp_path: Path, monkeypatch: pyt
         return SimpleNamespace(f_bavail=0 if left.exists() else 1 << 40, f_frsize=1, f_files=0, f_favail=0)
 
     monkeypatch.setattr(os, "statvfs", space)
-    refuse_room(made("dedup", Targets(paths=(tmp_path,)), [], small=True), yes=False)
+    refuse_room(made("dedup", Targets(paths=(tmp_path,)), [], small=True), fill=False)
     assert list(tmp_path.iterdir()) == []
 
 
 def test_what_a_living_command_writes_stays(tmp_path: Path) -> None:
     (tmp_path / MARKER).write_text(json.dumps(dataclasses.asdict(this_process())))
     with pytest.raises(UsageError, match="runs a storage test there"):
-        refuse_room(made("dedup", Targets(paths=(tmp_path,)), [], small=True), yes=False)
+        refuse_room(made("dedup", Targets(paths=(tmp_path,)), [], small=True), fill=False)
     assert (tmp_path / MARKER).exists()
 
 
@@ -233,7 +233,7 @@ def test_leftovers_that_cannot_be_removed_are_the_storages_fault(
 
     monkeypatch.setattr(profile, "forget_dead", fails)
     with pytest.raises(StorageFault, match="Input/output error"):
-        refuse_room(made("dedup", Targets(paths=(tmp_path,)), [], small=True), yes=False)
+        refuse_room(made("dedup", Targets(paths=(tmp_path,)), [], small=True), fill=False)
 
 
 MIB = 1 << 20

@@ -15,8 +15,8 @@ from storage_tests.routes import shown
 from storage_tests.tally import WHOLE_READ, WHOLE_WRITE, Counters, Tally, merged
 from web.app import create_app
 from web.context import WebContext
-from web.door import Door
-from web.guests import BesideCommand
+from web.runs import BesideCommand
+from web.token import Door
 
 
 @pytest.fixture

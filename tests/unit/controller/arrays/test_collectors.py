@@ -112,7 +112,7 @@ def test_a_command_that_does_not_work_is_told_at_once(tmp_path: Path, capsys: py
 def test_the_command_collects_for_so_long(tmp_path: Path) -> None:
     """What it writes is what `edbench counters import` reads."""
     asked, out = Asked(tmp_path, [BEFORE["moosefs"]]), tmp_path / "c.jsonl"
-    arguments = ["--every", "0.1", "--seconds", "0.2", "--name", "master", "--to", str(out)]
+    arguments = ["--every", "0.1", "--seconds", "0.2", "--array-name", "master", "--to", str(out)]
     assert main(["counters", "collect", "moosefs", *arguments, "--", *asked.command], {}) == OK
     header, *moments = map(json.loads, out.read_text().splitlines())
     assert header["name"] == "master"

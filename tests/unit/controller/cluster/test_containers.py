@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from controller.cluster.containers import like
-from controller.versions import refuse_other_versions
+from controller.jobs.run import refuse_other_versions
 from core.errors import UsageError
 from sql.workers import WorkerRow
 

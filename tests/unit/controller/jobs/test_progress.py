@@ -15,12 +15,16 @@ from pydantic import ValidationError
 from controller.doctor import Level, ocr
 from controller.jobs.figures import GroupFigures, JobFigures, merge
 from controller.jobs.groups import combined, group_state
-from controller.jobs.progress import Pace, Snapshot, items_text, left_text, one_line
-from controller.jobs.rates import (
+from controller.jobs.progress import (
     GB,
+    Pace,
+    Snapshot,
     Window,
     duration,
     gb_per_hour,
+    items_text,
+    left_text,
+    one_line,
     per_second,
     percent,
     seconds_left,
@@ -80,7 +84,7 @@ def look(
 def test_while_walking_nothing_is_promised() -> None:
     snapshot = Pace(JobOptions()).snapshot(look(Phase.WALK, part(Phase.WALK)), 0.0, 0.0)
     assert (snapshot.share, snapshot.items_known, snapshot.left_s, snapshot.phase_left_s) == (None, None, None, None)
-    assert left_text(snapshot) == "end unknown yet"
+    assert left_text(snapshot) == "end not known yet"
     assert "so far" in items_text(snapshot)
 
 
@@ -178,7 +182,7 @@ def test_a_job_that_is_done_holds_nothing_up() -> None:
     assert (both.state, both.phase, both.left_s) == (JobState.RUNNING, Phase.INDEX, 5.0)
     assert combined([_DONE, _DONE]).state is JobState.COMPLETED
     unknown = combined([_AHEAD, dataclasses.replace(_AHEAD, phase_left_s=None, left_s=None)])
-    assert left_text(unknown) == "end unknown yet"
+    assert left_text(unknown) == "end not known yet"
 
 
 def test_the_state_of_a_group_is_its_worst() -> None:

@@ -7,9 +7,8 @@ from typing import Any
 
 import pytest
 
-from controller.labels.advice import advice_on
 from controller.labels.jobs import labels_of
-from controller.labels.rules import Effort, FilerCache, filer_cache, ruled, short_of_processors, unique_bytes
+from controller.labels.rules import Effort, FilerCache, advice_on, filer_cache, ruled, short_of_processors, unique_bytes
 from controller.timeline.job_status import JobStatus
 from core.records import FilerChoice, Job, JobOptions, JobState, Phase
 from sql.jobs import JobProgress

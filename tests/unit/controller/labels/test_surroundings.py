@@ -1,4 +1,4 @@
-"""controller.labels.surroundings: what a job was created on, in words that stay with it."""
+"""controller.labels.rules: what a job was created on, in words that stay with it."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from controller.labels import surroundings
-from controller.labels.surroundings import ELSEWHERE, noted, storage_text, surroundings_of
+from controller.labels import rules
+from controller.labels.rules import ELSEWHERE, noted, storage_text, surroundings_of
 from core.settings import Settings
 
 MOUNTS = b"""
@@ -22,7 +22,7 @@ FILER = "network storage (fuse, moosefs), mfs#192.0.2.10:9421, /mnt/filer"
 
 @pytest.fixture(autouse=True)
 def _mounts(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(surroundings, "read_mounts", lambda: MOUNTS)
+    monkeypatch.setattr(rules, "read_mounts", lambda: MOUNTS)
 
 
 @pytest.mark.parametrize(

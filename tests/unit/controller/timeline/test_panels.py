@@ -12,8 +12,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from controller.timeline.axis import Axis, axis_of, gauge
-from controller.timeline.counters import Counter, added, ratio
 from controller.timeline.job_status import JobStatus
 from controller.timeline.model import Panel, device_names, host_names, worker_names
 from controller.timeline.panels import (
@@ -29,6 +27,7 @@ from controller.timeline.panels import (
     worker_panels,
 )
 from controller.timeline.read import pauses_of
+from controller.timeline.readings import Axis, Counter, added, axis_of, gauge, ratio
 from core.records import Job, JobOptions, JobState, Phase
 from monitoring.aggregate import STEPS
 

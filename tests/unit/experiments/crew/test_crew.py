@@ -50,7 +50,7 @@ def test_two_clients_of_one_host_have_caches_of_their_own() -> None:
 
 def test_two_members_of_one_name_are_refused() -> None:
     twins = [member("twin"), msgspec.structs.replace(member("twin", boot="other"), id="another")]
-    with pytest.raises(UsageError, match="two members have the name twin: give one of them another --name"):
+    with pytest.raises(UsageError, match="two members have the name twin: give one of them another --member"):
         seats(twins, 2)
 
 

@@ -14,8 +14,8 @@ from matplotlib.figure import Figure
 from matplotlib.layout_engine import ConstrainedLayoutEngine
 from rich.console import Console
 
-from cli.study import show_study
-from controller.labels.advice import advice_on
+from cli.bench import show_study
+from controller.labels.rules import advice_on
 from core.errors import RunFailed
 from experiments.report import page
 from experiments.report.page import build_sections, page_html, plots, write_report

@@ -9,8 +9,7 @@ from collections.abc import Callable
 import pytest
 from experiment_runs import a_run
 
-from controller.labels.advice import advice_on
-from controller.timeline.thresholds import SHORT, UNSTEADY
+from controller.labels.rules import SHORT, UNSTEADY, advice_on
 from experiments.result.schema import Run, Steady
 from experiments.result.steady import judged, unsteady
 from experiments.result.verdict import labels_of, points_of, warnings_of

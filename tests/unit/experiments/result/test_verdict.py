@@ -8,9 +8,8 @@ import pytest
 from experiment_runs import a_run
 from experiment_runs import points as points_of
 
-from controller.labels.advice import advice_on
+from controller.labels.rules import CACHED, advice_on
 from controller.observe.place_kind import caches_itself
-from controller.timeline.thresholds import CACHED
 from experiments.result.schema import CallTime, Knee
 from experiments.result.verdict import labels_of, sentence
 from experiments.result.verdict import limits_of as limits_of_any

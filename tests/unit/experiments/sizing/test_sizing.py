@@ -13,6 +13,7 @@ from controller.labels.rules import is_cached
 from core.errors import UsageError
 from core.settings import parse_bytes
 from dataset_gen.profile import load_profile
+from experiments.orders import DEFAULT_REPEATS
 from experiments.result.statistics import LEAST_REPEATS
 from experiments.result.steady import MIN_SECONDS
 from experiments.sizing import MISSED, PROFILE, Rate, Rates, Sizing, Wish, ranges, refuse_room, rounded_up, size_study
@@ -64,7 +65,7 @@ def test_what_is_planned_will_be_neither_cached_nor_short_and_over_in_time(
 ) -> None:
     found = planned(Wish(client_memory=client, filer_cache=cache, hours=there), rates)
     if isinstance(found, str):
-        assert found.startswith(f"not in {there:g} h: ")
+        assert found.startswith(f"--hours {there:g} is too short: ")
         assert "\n" not in found
         return
     least_found = found.raw_bytes * REFERENCE.targets.expansion * (1 - MISSED)
@@ -72,7 +73,7 @@ def test_what_is_planned_will_be_neither_cached_nor_short_and_over_in_time(
     for number in found.workers:
         assert least_found / GB / rates.most(number) * 3600 >= MIN_SECONDS
     assert found.shortest_s >= MIN_SECONDS
-    assert found.repeats >= LEAST_REPEATS
+    assert found.wish.repeats >= LEAST_REPEATS
     assert len(found.workers) >= 2
     assert found.seconds <= there * 3600
 
@@ -82,7 +83,7 @@ def test_a_refusal_says_what_would_do(there: float) -> None:
     wish = Wish(client_memory=128 * GB, filer_cache=32 * GB, hours=there, workers=(1, 8), repeats=5)
     said = planned(wish, some_rates())
     assert isinstance(said, str)
-    more = re.search(r"give it ([0-9.]+) h", said)
+    more = re.search(r"use --hours ([0-9.]+)", said)
     assert more is not None
     assert float(more[1]) > there
     for changed in (float(more[1]), float(more[1]) * 1.001):
@@ -119,15 +120,12 @@ def test_a_refusal_names_the_point_that_there_is_time_for() -> None:
     assert "alone (" not in none
 
 
-def test_more_time_is_taken_for_more_workers_then_for_more_repeats() -> None:
+def test_more_time_is_taken_for_more_workers() -> None:
     wish = {"client_memory": 16 * GB, "filer_cache": 0}
     full = planned(Wish(**wish, hours=500.0), some_rates())
     assert isinstance(full, Sizing)
-    assert (full.workers, full.repeats) == ((1, 2, 4, 8), LEAST_REPEATS + 1)
-    tight = planned(Wish(**wish, hours=full.seconds / 3600), some_rates())
-    assert isinstance(tight, Sizing)
-    assert (tight.workers, tight.repeats) == ((1, 2, 4, 8), LEAST_REPEATS)
-    tighter = planned(Wish(**wish, hours=tight.seconds / 3600), some_rates())
+    assert (full.workers, full.wish.repeats) == ((1, 2, 4, 8), DEFAULT_REPEATS)
+    tighter = planned(Wish(**wish, hours=full.seconds / 3600), some_rates())
     assert isinstance(tighter, Sizing)
     assert tighter.workers in {(2, 4, 8), (4, 8)}
 

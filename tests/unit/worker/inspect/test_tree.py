@@ -23,8 +23,7 @@ from core.storage.errors import reading_error
 from core.storage.layer import Storage
 from readers.errors import ExceptionCode
 from worker.inspect import tree
-from worker.inspect.file import Loose, inspect_file
-from worker.inspect.summary import Summary
+from worker.inspect.file import Loose, Summary, inspect_file
 from worker.inspect.tree import find_loose, inspect_paths
 
 REPOSITORY = Path(__file__).parents[4]
@@ -83,7 +82,7 @@ def test_exceptions_are_codes_of_the_item(tmp_path: Path) -> None:
 
 
 def test_a_child_that_does_not_fit_into_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("worker.items.store.KEEP_BYTES", 10)
+    monkeypatch.setattr("worker.items.unpack.KEEP_BYTES", 10)
     data = make_tar({"big.docx": make_docx("spilled text", bytes(range(256)) * 40_000)})
     found = _file(tmp_path, b"t.tar.gz", data)
     assert "spilled text" in found["t.tar.gz", "big.docx"]["text"]

@@ -18,7 +18,7 @@ from readers.records import Kind
 from readers.streams import PieceStream, as_binary
 from worker.costs import Budget
 from worker.items.sources import CHUNK
-from worker.items.store import KEEP_BYTES, FilerStore, Intake
+from worker.items.unpack import KEEP_BYTES, FilerStore, Intake
 
 ITEM = uuid.UUID(int=5)
 JOB = uuid.UUID(int=9)

@@ -1,0 +1,402 @@
+"""Chain of custody (docs/custody.md): what was done to a job and by whom, what was read of each item, and the check of an exported list.
+
+An operator action is written in the transaction that does it, and carries a hash over itself and the one before it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import heapq
+import json
+import os
+import pwd
+import re
+import socket
+import uuid
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from decimal import Decimal, InvalidOperation
+from typing import TYPE_CHECKING, Any
+
+from pydantic import Field
+
+from controller.databases import JobHandle
+from core.document import Document
+from core.records import Phase
+from readers.parsers import parser_of
+from sql.custody import CUSTODY, CustodyRow, TaskRow
+from sql.figures import FIGURES
+
+if TYPE_CHECKING:
+    from sqlalchemy import Connection
+
+
+CREATED, PAUSED, RESUMED, CANCELLED, REQUEUED = "created", "pause", "resume", "cancel", "requeue"
+SUSPENDED = "suspended"
+
+
+class Action(Document):
+    """Who did what, and when by the database's clock."""
+
+    at: datetime
+    who: str
+    action: str
+    details: dict[str, Any]
+    chain: str | None = Field(
+        description="sha256 over this action and the hash of the one before, in hex; null for actions of versions without hashes."
+    )
+    hashed: str = Field(
+        description="The text that is hashed after the hash of the action before: seconds since 1970, who, action and details."
+    )
+    broken: bool = Field(description="Whether this action or the one before was changed after it was recorded.")
+
+
+def note(conn: Connection, job: uuid.UUID, action: str, **details: Any) -> None:
+    """Write down that the operator does this to a job, whose row stays locked: actions have one order."""
+    FIGURES.lock_job(conn, job=job)
+    CUSTODY.note_action(
+        conn, job=job, who=operator(), action=action, details=json.dumps(details, ensure_ascii=False, default=str)
+    )
+
+
+def note_end_of_suspension(conn: Connection, job: uuid.UUID, action: str) -> None:
+    """Write down this action, which ends a suspension, after the suspension itself, if the job is suspended.
+
+    It is not written down when it begins: on a full disk no row can be added, and a worker may not write to the list.
+    """
+    FIGURES.lock_job(conn, job=job)
+    if suspension := CUSTODY.suspension(conn, job=job):
+        note(conn, job, SUSPENDED, reason=suspension.reason, since=suspension.since.isoformat())
+    note(conn, job, action)
+
+
+def last_chain(conn: Connection, job: uuid.UUID) -> str | None:
+    """The hash of the job's last action, in hex; None where it has none. Anyone who kept its list can compare them."""
+    rows = CUSTODY.list_actions(conn, job=job)
+    return bytes(rows[-1].chain).hex() if rows and rows[-1].chain is not None else None
+
+
+def actions_of(handles: Sequence[JobHandle]) -> list[Action]:
+    """Who did what, oldest first; the actions on one job in the order of its chain, whatever their times."""
+    return list(heapq.merge(*map(_actions, handles), key=lambda action: action.at))
+
+
+def _actions(handle: JobHandle) -> list[Action]:
+    with handle.database.transaction() as conn:
+        rows = CUSTODY.list_actions(conn, job=handle.id)
+    # What has no hash is older than hashes are; then the job's creation was not written down. Before that nothing can have been.
+    sure = any(row.action == CREATED for row in rows)
+    return [
+        Action(
+            at=row.at, who=row.who, action=row.action, details=dict(row.details), hashed=row.hashed,
+            chain=None if row.chain is None else bytes(row.chain).hex(),
+            broken=(row.begun or sure) and (row.chain is None or bytes(row.chain) != bytes(row.told)),
+        )
+        for row in rows
+    ]  # fmt: skip
+
+
+_ACTING: ContextVar[str] = ContextVar("edbench_operator")
+_NAME = re.compile(r"[\w.@\\-]{1,64}\$?")  # of a login; nothing else of the environment gets into a list
+
+
+def operator() -> str:
+    """The caller set by `acting`; else the name of the user that the process runs as and the host's, the user's number
+    where it has no name. The user that sudo acts for follows in parentheses. `LOGNAME` and `USER` are not used: any
+    user can set them."""
+    said = _ACTING.get("")
+    if said:
+        return said
+    try:
+        name = pwd.getpwuid(os.geteuid()).pw_name
+    except KeyError:
+        name = f"uid {os.geteuid()}"
+    caller = os.environ.get("SUDO_USER", "")
+    behind = f" (sudo: {caller})" if caller != name and _NAME.fullmatch(caller) else ""
+    return f"{name}@{socket.gethostname()}{behind}"
+
+
+@contextmanager
+def acting(who: str) -> Iterator[None]:
+    """Set another caller for this context: that of a request."""
+    token = _ACTING.set(who)
+    try:
+        yield
+    finally:
+        _ACTING.reset(token)
+
+
+_ACTION, _ITEM, _END = "action", "item", "end"  # what lines say that they are
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_TOLD = ("at", "who", "action", "details")  # the hashed text, a line each
+_FIRST = "created"  # the action that every list begins with
+
+
+@dataclass(slots=True)
+class Checked:
+    """What a list came to."""
+
+    actions: int = 0
+    without: int = 0  # that have no hash: they are older than the list's hashes, and prove nothing
+    faults: int = 0
+    last: dict[str, str] = field(default_factory=dict)  # the chain of each job's last action that has one
+
+
+def check_list(lines: Iterable[str], noted: Iterable[str], fault: Callable[[str], None]) -> Checked:
+    """Check every action of the list, and that its end is there. `noted` are chains that it must contain; `fault` is
+    called with a line for each thing that is wrong."""
+    checking = _Checking(fault)
+    for number, line in enumerate(lines, 1):
+        checking.line(number, line)
+    for chain in noted:
+        if chain.lower() not in checking.seen:
+            checking.wrong(
+                f"no action has the noted hash {chain}: the end of the list is missing, or this is another list"
+            )
+    if checking.open:
+        checking.wrong(
+            "there is no line `end` after the last one: the list was cut off, or printed by a version that writes none"
+        )
+    if not checking.done.actions:
+        checking.wrong("it contains no operator action")
+    return checking.done
+
+
+class _Checking:
+    def __init__(self, fault: Callable[[str], None]) -> None:
+        self.done, self.seen = Checked(), set[str]()
+        self.open: Counter[str] = Counter()  # records since the last end, by kind
+        self._chains: defaultdict[str, list[str]] = defaultdict(list)  # of each job in this list …
+        self._before: dict[str, list[str]] = {}  # … and in the longest of those before it
+        self._without: Counter[str] = Counter()  # actions without a hash, by job
+        self._created: set[str] = set()  # jobs whose creation has a hash: nothing of theirs is older than hashes
+        self._fault = fault
+
+    def wrong(self, what: str) -> None:
+        self.done.faults += 1
+        self._fault(what)
+
+    def line(self, number: int, line: str) -> None:
+        try:
+            told = json.loads(line, object_pairs_hook=_once)
+            if told["record"] == _END:
+                self._end(told)
+                return
+            self.open[told["record"]] += 1
+            if told["record"] == _ACTION:
+                self.done.actions += 1
+                self._action(told)
+        except (ValueError, KeyError, TypeError, AttributeError, ArithmeticError, RecursionError) as error:
+            self.wrong(f"line {number}: {_said(error)}")
+
+    def _action(self, told: dict[str, Any]) -> None:
+        job, chain = str(uuid.UUID(told["job"])), told["chain"]
+        chains = self._chains[job]
+        if chain is None:
+            self.done.without += 1
+            self._without[job] += 1
+            if chains or job in self._created or told["action"] == _FIRST:
+                raise ValueError("its hash was removed")
+            if (other := _differing(told)) is not None:
+                raise ValueError(f"{other} differs from its text")
+            return
+        start = bytes.fromhex(chains[-1]) if chains else uuid.UUID(job).bytes
+        chains.append(chain)
+        self.done.last[job] = max(chains, self._before.get(job, []), key=len)[-1]
+        self.seen.add(chain)
+        if told["action"] == _FIRST:
+            self._created.add(job)
+            if len(chains) > 1 or self._without[job]:
+                raise ValueError("there are actions before it, but no action can come before the creation of a job")
+        if (known := self._before.get(job, [])[len(chains) - 1 : len(chains)]) and known != [chain]:
+            raise ValueError("an earlier list of the same job has another action in this position")
+        if hashlib.sha256(start + told["hashed"].encode()).hexdigest() != chain:
+            raise ValueError(
+                "its hash does not match: `hashed` was changed, or an action before it was removed, inserted or moved"
+            )
+        if (other := _differing(told)) is not None:
+            raise ValueError(f"{other} differs from what was hashed")
+        if told.get("broken"):
+            raise ValueError("the chain was broken already when the list was printed")
+
+    def _end(self, told: dict[str, Any]) -> None:
+        """Check that every printed record is there; lists may follow one another. Raises ValueError."""
+        before, self.open = self.open, Counter()
+        for job, chains in self._chains.items():
+            self._before[job] = max(self._before.get(job, []), chains, key=len)
+        self._chains.clear()
+        for kind, name in ((_ACTION, "actions"), (_ITEM, "items")):
+            if told[name] != before[kind]:
+                raise ValueError(f"it counts {told[name]} {name} before it, but there are {before[kind]}")
+
+
+def _differing(told: dict[str, Any]) -> str | None:
+    """The first field that differs from the hashed text."""
+    parts = told["hashed"].split("\n")
+    if len(parts) != len(_TOLD):
+        return "the number of lines"
+    seconds, who, action, details = parts
+    told_at = datetime.fromisoformat(told["at"])
+    same = (
+        Decimal(seconds) == Decimal((told_at - _EPOCH) // timedelta(microseconds=1)) / 1_000_000,
+        told["who"] == who,
+        told["action"] == action,
+        _canonical(told["details"]) == _canonical(json.loads(details, object_pairs_hook=_once)),
+    )
+    return next((name for name, is_same in zip(_TOLD, same, strict=True) if not is_same), None)
+
+
+def _canonical(value: Any) -> str:
+    return json.dumps(value, sort_keys=True)
+
+
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Refuse a name that occurs twice: one program would read one value, and another the other."""
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        raise ValueError("a name occurs twice in it")
+    return found
+
+
+def _said(error: Exception) -> str:
+    if isinstance(error, KeyError):
+        return f"it has no {error}"
+    if isinstance(error, json.JSONDecodeError | TypeError | AttributeError | InvalidOperation):
+        return "it is not a record"
+    return str(error)
+
+
+_AT_ONCE = 2_000
+_WHERE = ("task", "phase", "worker", "at")  # which task it was; of several that were joined it is unknown
+_PARSER = ("parser", "parser_version")
+_BY = (*_PARSER, "parsers", "version")
+# The columns of a list as CSV: those of actions, of items, of parser sets and of the end.
+FIELDS = (
+    *("record", "job", "at", "who", "action", "details", "chain", "hashed", "broken"),
+    *("item", "custodian", "path", "kind", "media_type", "bytes", "sha256", "content_hash", "message_id_hash"),
+    *("text_state", "exceptions", "task", "phase", "worker", *_BY, "earlier"),
+    *("edbench", "python", "types", "handlers", "libraries", "actions", "items"),
+)
+
+
+def items_of(handles: Sequence[JobHandle]) -> Iterator[dict[str, Any]]:
+    """Every item: its hashes when it was read, the task that took its text, the tasks that had it before, and the parser that
+    each of them had for it, as its worker noted. None where nothing is known. No transaction is open between two portions."""
+    for handle in handles:
+        after, telling = uuid.UUID(int=0), _Telling(handle)
+        while True:
+            with handle.database.transaction() as conn:
+                rows = CUSTODY.custody_items(conn, job=handle.id, after=after, limit=_AT_ONCE)
+                told = telling.told(conn, rows)
+            yield from told
+            if len(rows) < _AT_ONCE:
+                break
+            after = rows[-1].id
+
+
+class _Telling:
+    """Makes the records of a job's items, with the parser sets met so far and the tasks of the present portion."""
+
+    def __init__(self, handle: JobHandle) -> None:
+        self._handle = handle
+        self._sets: dict[uuid.UUID, Mapping[str, Any]] = {}
+        self._tasks: dict[uuid.UUID, TaskRow] = {}
+        self._whose: dict[uuid.UUID, dict[str, Any]] = {}  # what is the same for all items of a task
+
+    def told(self, conn: Connection, rows: Sequence[CustodyRow]) -> list[dict[str, Any]]:
+        """A record for each."""
+        wanted = {task for row in rows for task in (row.task, row.before, row.first) if task is not None}
+        self._tasks = {task.id: task for task in CUSTODY.custody_tasks(conn, tasks=list(wanted))}
+        if not {task.parsers for task in self._tasks.values() if task.parsers} <= self._sets.keys():
+            self._sets.update(CUSTODY.custody_parsers(conn, job=self._handle.id))
+        self._whose = {task.id: _whose(task, self._set_of(task)) for task in self._tasks.values()}
+        return [_fields(self._handle, row) | self._read_by(row) for row in rows]
+
+    def _read_by(self, row: CustodyRow) -> dict[str, Any]:
+        """The task that took its text, and those `earlier`. A container is opened by the one before alone, unless that took
+        its text too."""
+        if row.task is None:
+            return dict.fromkeys((*_WHERE, *_BY)) | {"earlier": []}
+        last = self._tasks[row.task]
+        told, later = [self._by(last, row.media_type)], last
+        for number in (row.before, row.first):
+            if number is not None:
+                task = self._tasks[number]
+                told.append(self._by(task, row.media_type) | (dict.fromkeys(_WHERE) if later.joined else {}))
+                later = task
+        opened = told[0]
+        if row.container and last.phase != Phase.EXPAND:
+            opened = told[1] if len(told) > 1 else dict.fromkeys(_PARSER)
+        return told[0] | {key: opened[key] for key in _PARSER} | {"earlier": told[:0:-1]}
+
+    def _by(self, task: TaskRow, media_type: str) -> dict[str, Any]:
+        """A task, with what its worker had for items of this type."""
+        about = self._set_of(task)
+        parser, version = (None, None) if about is None else parser_of(about, media_type)
+        return self._whose[task.id] | {"parser": parser, "parser_version": version}
+
+    def _set_of(self, task: TaskRow) -> Mapping[str, Any] | None:
+        return None if task.parsers is None else self._sets.get(task.parsers)
+
+
+def _whose(task: TaskRow, parsers: Mapping[str, Any] | None) -> dict[str, Any]:
+    return {
+        "task": str(task.id),
+        "phase": task.phase,
+        "worker": task.worker,
+        "at": None if task.finished_at is None else task.finished_at.isoformat(),
+        "version": task.version if parsers is None else parsers["edbench"],
+        "parsers": None if task.parsers is None else str(task.parsers),
+    }
+
+
+def _fields(handle: JobHandle, row: CustodyRow) -> dict[str, Any]:
+    return {
+        "record": "item",
+        "job": str(handle.id),
+        "item": str(row.id),
+        "custodian": row.custodian,
+        "path": row.container_path,
+        "kind": row.kind,
+        "media_type": row.media_type,
+        "bytes": row.bytes,
+        "sha256": _hex(row.sha256),
+        "content_hash": _hex(row.content_hash),
+        "message_id_hash": _hex(row.message_id_hash),
+        "text_state": row.text_state,
+        "exceptions": row.codes or [],
+    }
+
+
+def _hex(value: memoryview | None) -> str | None:
+    return None if value is None else bytes(value).hex()
+
+
+def parsers_told(handles: Sequence[JobHandle]) -> Iterator[dict[str, Any]]:
+    """Every parser set that tasks of the jobs were done with: handlers, packages, libraries and their versions."""
+    for handle in handles:
+        with handle.database.transaction() as conn:
+            rows = CUSTODY.custody_parsers(conn, job=handle.id)
+        for row in rows:
+            yield {"record": "parsers", "job": str(handle.id), "parsers": str(row.id), **row.told}
+
+
+def actions_told(handles: Sequence[JobHandle]) -> Iterator[dict[str, Any]]:
+    """Every operator action, job by job in the order of its chain."""
+    for handle in handles:
+        for action in actions_of([handle]):
+            yield {"record": "action", "job": str(handle.id)} | action.to_json()
+
+
+def ended(records: Iterable[dict[str, Any]]) -> Iterator[dict[str, Any]]:
+    """The records of a list, then an end record with the numbers of actions and items before it: a list without one has
+    been cut off."""
+    kinds: Counter[str] = Counter()
+    for record in records:
+        kinds[record["record"]] += 1
+        yield record
+    yield {"record": "end", "actions": kinds["action"], "items": kinds["item"]}

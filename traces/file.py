@@ -1,0 +1,331 @@
+"""Reads and writes trace files (docs/dev/trace-format.md): blocks, then the directory with the header and the position of each block."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import secrets
+import zlib
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import chain, islice, pairwise
+from pathlib import Path
+from types import TracebackType
+from typing import Annotated, Any
+
+import msgspec
+from msgspec import Meta, Struct
+
+from core.errors import UsageError, read_problem
+from traces import blocks
+from traces.blocks import Damaged
+from traces.model import Call, Node, Stream, Trace, TraceHeader
+
+Natural = Annotated[int, Meta(ge=0, le=(1 << 63) - 1)]
+
+
+class Place(Struct, array_like=True, frozen=True):
+    """Position of a block in the file."""
+
+    offset: Natural
+    length: Natural
+    count: Natural  # calls or nodes in it
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Directory:
+    """What a reader must know before it reads any block."""
+
+    header: TraceHeader
+    nodes: tuple[Place, ...]
+    calls: tuple[tuple[Place, ...], ...]  # by stream, each in order
+
+    @property
+    def node_count(self) -> int:
+        """Of all node blocks."""
+        return sum(place.count for place in self.nodes)
+
+
+class StoredStream(Struct, kw_only=True, omit_defaults=True):
+    """A stream as JSON has it; traces of older versions have no `idle`."""
+
+    worker: str
+    slot: int
+    calls: Natural
+    idle: tuple[tuple[Natural, Natural], ...] | None = None
+
+    def stream(self) -> Stream:
+        """Raises ValueError."""
+        if self.idle and any(b < a for a, b in pairwise(chain.from_iterable(self.idle))):
+            raise ValueError("times without a task are not in order")
+        return Stream(worker=self.worker, slot=self.slot, calls=self.calls, idle=self.idle)
+
+
+class _WithBlocks(StoredStream, kw_only=True, omit_defaults=True):
+    blocks: tuple[Place, ...]
+
+
+class _Stored(Struct):
+    created: float
+    duration_ns: Natural
+    phases: tuple[str, ...]
+    origin: dict[str, Any]
+    lost: Natural
+    streams: tuple[_WithBlocks, ...]
+    nodes: tuple[Place, ...]
+
+
+def stored(stream: Stream) -> StoredStream:
+    """As JSON has it."""
+    return StoredStream(worker=stream.worker, slot=stream.slot, calls=stream.calls, idle=stream.idle)
+
+
+def directory_bytes(directory: Directory) -> bytes:
+    """JSON, as the format describes it."""
+    h = directory.header
+    streams = tuple(
+        _WithBlocks(worker=s.worker, slot=s.slot, calls=s.calls, idle=s.idle, blocks=places)
+        for s, places in zip(h.streams, directory.calls, strict=True)
+    )
+    return msgspec.json.encode(
+        _Stored(h.created, h.duration_ns, h.phases, dict(h.origin), h.lost, streams, directory.nodes)
+    )
+
+
+def directory_of(raw: bytes) -> Directory:
+    """The inverse; raises Damaged."""
+    try:
+        data = msgspec.json.decode(raw, type=_Stored)
+        streams = tuple(stream.stream() for stream in data.streams)
+    except (msgspec.DecodeError, ValueError, RecursionError) as e:
+        raise Damaged("its directory is damaged") from e
+    if any(stream.calls != sum(place.count for place in stream.blocks) for stream in data.streams):
+        raise Damaged("its directory contradicts itself")
+    header = TraceHeader(
+        created=data.created, duration_ns=data.duration_ns, phases=data.phases, streams=streams, origin=data.origin,
+        lost=data.lost,
+    )  # fmt: skip
+    return Directory(header=header, nodes=data.nodes, calls=tuple(stream.blocks for stream in data.streams))
+
+
+class FileTrace:
+    """A trace in a file; satisfies `Trace`. Its calls are read block by block as they are asked for, any number of
+    streams at once, also by processes forked after it was opened; its nodes are held in memory, 19 bytes each.
+
+    Whatever is wrong with the file is a UsageError that names it.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._fd = -1
+        try:
+            self._fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+            self.size = os.fstat(self._fd).st_size  # bytes
+            self._directory = self._read_directory()
+        except OSError as e:
+            self.close()
+            raise UsageError(read_problem(f"the trace {path}", e)) from e
+        except Damaged as e:
+            self.close()
+            raise self._refusal(e) from e
+        except BaseException:
+            self.close()
+            raise
+
+    @property
+    def header(self) -> TraceHeader:
+        return self._directory.header
+
+    @cached_property
+    def nodes(self) -> blocks.NodeTable:
+        """Read on first use."""
+        table = blocks.NodeTable()
+        for place in self._directory.nodes:
+            try:
+                table.extend(self._block(place))
+            except Damaged as e:
+                raise self._refusal(e) from e
+        if len(table) != self._directory.node_count:
+            raise self._refusal(Damaged("the number of nodes differs from its directory"))
+        return table
+
+    def calls(self, stream: int) -> Iterator[Call]:
+        """The calls of one stream in order; raises UsageError when the file is damaged."""
+        nodes, phases = self._directory.node_count, len(self.header.phases)
+        for place in self._directory.calls[stream]:
+            try:
+                calls = list(blocks.calls_of(self._block(place), nodes, phases))
+            except Damaged as e:
+                raise self._refusal(e) from e
+            if len(calls) != place.count:
+                raise self._refusal(Damaged("the number of calls in a block differs from its directory"))
+            yield from calls
+
+    def close(self) -> None:
+        if self._fd >= 0:
+            os.close(self._fd)
+            self._fd = -1
+
+    def __enter__(self) -> FileTrace:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, tb: TracebackType | None) -> None:
+        self.close()
+
+    def _read_directory(self) -> Directory:
+        begin = os.pread(self._fd, len(blocks.MAGIC), 0)
+        if not begin.startswith(blocks.MAGIC_ANY):
+            raise UsageError(f"{self.path} is not a trace of edbench; `edbench discover --trace` records one")
+        if begin != blocks.MAGIC:
+            version = begin[len(blocks.MAGIC_ANY) :].split(b"\n")[0].decode("ascii", "replace")
+            raise UsageError(
+                f"{self.path} is a trace of format {version!r}, which a newer edbench wrote; use that version"
+            )
+        trailer = os.pread(self._fd, blocks.TRAILER.size, max(0, self.size - blocks.TRAILER.size))
+        if len(trailer) < blocks.TRAILER.size or not trailer.endswith(blocks.END_MARK):
+            raise UsageError(f"the trace {self.path} is cut short: its end is missing; copy it again")
+        offset, calls, nodes, check, _ = blocks.TRAILER.unpack(trailer)
+        if check != zlib.crc32(trailer[: blocks.TRAILER_COUNTS.size]):
+            raise Damaged("its last bytes are damaged")
+        place = Place(offset=offset, length=self.size - blocks.TRAILER.size - offset, count=1)
+        directory = directory_of(blocks.unpacked(self._block(place), blocks.DIRECTORY))
+        if (directory.header.calls, directory.node_count) != (calls, nodes):
+            raise Damaged("its counts disagree")
+        return directory
+
+    def _block(self, place: Place) -> bytes:
+        if not 0 < place.length <= self.size:
+            raise Damaged("a block is outside the file")
+        data = os.pread(self._fd, place.length, place.offset)
+        if len(data) != place.length:
+            raise Damaged("a block is cut short")
+        return data
+
+    def _refusal(self, error: Damaged) -> UsageError:
+        return UsageError(f"the trace {self.path} is damaged: {error}; copy it again")
+
+
+def open_trace(path: Path) -> FileTrace:
+    """A trace file, opened; use it in a `with`. Raises UsageError, in one line, for a file that cannot be read, is no
+    trace, is cut short or damaged, or is of a newer format."""
+    return FileTrace(path)
+
+
+_MOST_HELD = 8 * blocks.BLOCK_CALLS  # calls of all streams that wait for their block to be full
+
+
+class TraceWriter:
+    """A trace file being written, with bounded memory. As a context manager: nothing is left of a file that was not
+    finished, and one of that name is replaced only by a whole one.
+
+    `add` the calls of each stream in order, streams in any order; then `finish`, once. Raises UsageError when the
+    file cannot be written.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._part = path.with_name(f"{path.name}.{secrets.token_hex(6)}.tmp")
+        self._held: defaultdict[int, list[Call]] = defaultdict(list)
+        self._holding = 0
+        self._places: defaultdict[int, list[Place]] = defaultdict(list)
+        self._last_start: defaultdict[int, int] = defaultdict(int)
+        self._at = 0
+        try:
+            self._file = open(self._part, "xb")  # noqa: SIM115 (closed by finish and abort)
+        except OSError as e:
+            raise self._refusal(e) from e
+        self._write(blocks.MAGIC)
+
+    def add(self, stream: int, call: Call) -> None:
+        """The next call of this stream; ValueError if it starts before the one before it."""
+        if call.start_ns < self._last_start[stream]:
+            raise ValueError(
+                f"stream {stream}: a call at {call.start_ns} ns after one at {self._last_start[stream]} ns"
+            )
+        self._last_start[stream] = call.start_ns
+        held = self._held[stream]
+        held.append(call)
+        self._holding += 1
+        if len(held) >= blocks.BLOCK_CALLS:
+            self._write_calls(stream)
+        elif self._holding >= _MOST_HELD:
+            self._write_calls(max(self._held, key=lambda s: len(self._held[s])))
+
+    def finish(self, header: TraceHeader, nodes: Iterable[Node]) -> int:
+        """Write what is left and give the file its name; its size in bytes.
+
+        ValueError if the header's streams do not count the calls that were added.
+        """
+        for stream in list(self._held):
+            self._write_calls(stream)
+        counts = {stream: sum(place.count for place in places) for stream, places in self._places.items()}
+        if counts != {number: s.calls for number, s in enumerate(header.streams) if s.calls}:
+            raise ValueError(f"the header counts {[s.calls for s in header.streams]} calls, not {counts}")
+        directory = Directory(
+            header=header,
+            nodes=self._write_nodes(nodes),
+            calls=tuple(tuple(self._places[number]) for number in range(len(header.streams))),
+        )
+        start = self._at
+        self._write(blocks.packed(blocks.DIRECTORY, directory_bytes(directory)))
+        numbers = blocks.TRAILER_COUNTS.pack(start, header.calls, directory.node_count)
+        self._write(numbers + zlib.crc32(numbers).to_bytes(4, "little") + blocks.END_MARK)
+        try:
+            self._file.close()
+            os.replace(self._part, self.path)
+        except OSError as e:
+            raise self._refusal(e) from e
+        return self._at
+
+    def abort(self) -> None:
+        """Leave nothing behind; nothing happens after `finish`."""
+        with contextlib.suppress(OSError):
+            self._file.close()
+        with contextlib.suppress(OSError):
+            self._part.unlink(missing_ok=True)
+
+    def __enter__(self) -> TraceWriter:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, tb: TracebackType | None) -> None:
+        self.abort()
+
+    def _write_calls(self, stream: int) -> None:
+        calls = self._held.pop(stream)
+        self._holding -= len(calls)
+        self._places[stream].append(self._write_block(blocks.call_block(calls), len(calls)))
+
+    def _write_nodes(self, nodes: Iterable[Node]) -> tuple[Place, ...]:
+        places: list[Place] = []
+        rest = iter(nodes)
+        first = 0
+        while some := list(islice(rest, blocks.BLOCK_NODES)):
+            places.append(self._write_block(blocks.node_block(some, first), len(some)))
+            first += len(some)
+        return tuple(places)
+
+    def _write_block(self, block: bytes, count: int) -> Place:
+        place = Place(offset=self._at, length=len(block), count=count)
+        self._write(block)
+        return place
+
+    def _write(self, data: bytes) -> None:
+        try:
+            self._file.write(data)
+        except OSError as e:
+            raise self._refusal(e) from e
+        self._at += len(data)
+
+    def _refusal(self, error: OSError) -> UsageError:
+        return UsageError(f"cannot write the trace {self.path}: {error.strerror or error}")
+
+
+def write_trace(trace: Trace, path: Path) -> int:
+    """A whole trace into a file, replacing one of that name; its size in bytes. Raises UsageError."""
+    with TraceWriter(path) as writer:
+        for stream in range(len(trace.header.streams)):
+            for call in trace.calls(stream):
+                writer.add(stream, call)
+        return writer.finish(trace.header, trace.nodes)
