@@ -45,7 +45,7 @@ from sql.session import Database
 from traces.file import write_trace
 
 ROOT = Path(__file__).parents[3]
-PATIENCE = 120.0
+PATIENCE = 300.0
 RUN = "0123456789abcdef"
 
 
