@@ -215,7 +215,7 @@ def test_a_member_obeys_no_order_that_leads_elsewhere(system: Settings, crew: Cr
             ({"place": Place(root="evidence", path=".")}, "evidence is not written to"),
             ({"workers": 2}, "at most 1 workers"),
             ({"databases": 3}, "names 2 databases here"),
-            ({"filer": "/etc/passwd"}, "no profile of an emulated filer"),
+            ({"filer": "/etc/passwd"}, "is not an emulated filer"),
             ({"filer": Place(root="storage", path="../x")}, "is not below the storage root"),
         ):
             with pytest.raises(SystemFault, match=f"member m1: .*{refusal}"):
