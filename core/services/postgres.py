@@ -347,7 +347,7 @@ class PostgresServer:
         """The database and the logins of the roles, with the passwords of this keeper's life."""
         import psycopg2
 
-        from core.roles import prepare_server
+        from core.services.database_logins import prepare_server
 
         try:
             prepare_server(self.superuser(), self.name, self._logins)
