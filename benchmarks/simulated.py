@@ -51,7 +51,7 @@ class Runs:
             if not corpus.exists():
                 subprocess.run([*edbench, "corpus", "generate", corpus, "--profile", _PROFILE, "--scale", f"{_SCALE}", "--seed", f"{_SEED}"], check=True)  # fmt: skip
             options = ["--workers", workers, "--slots", f"{slots}", "--repeats", "1", "--no-baseline", "--filer", filer]
-            command = [*edbench, "bench", "scale-up", "--corpus", corpus, *options, "--storage", self._directory / "storage", "-o", "json", "--output-file", out]  # fmt: skip
+            command: list[str | Path] = [*edbench, "bench", "scale-up", "--corpus", corpus, *options, "--storage", self._directory / "storage", "-o", "json", "--output-file", out]  # fmt: skip
             subprocess.run(command, check=True, env=os.environ | {"EDBENCH_SCRATCH": f"{self._directory / 'scratch'}"})
         return dict(json.loads(out.read_text(encoding="utf-8")))
 

@@ -57,14 +57,18 @@ def show_study(console: Console, result: Result) -> None:
         console.print(outcome.line, markup=False, soft_wrap=True)
     console.print()
     from experiments.report.sections import point_columns  # draws: slow to come
+    from experiments.report.words import gathered
 
+    groups = _grouped(result.points)
+    if len(groups) == len(result.points):  # a name for each point: they are a column of one table
+        groups = {(): list(result.points)}
     columns = [
         one
         for one in point_columns(result, workload)
-        if (one.title is not None and not one.text) or one.title == "labels"
+        if one.title is not None and (not one.text or one.title == "labels" or () in groups)
     ]
     right = [number for number, one in enumerate(columns) if not one.text]
-    for names, points in _grouped(result.points).items():
+    for names, points in groups.items():
         if names:
             console.print(", ".join(names), markup=False)
         rows = [[column.line(point) for column in columns] for point in points]
@@ -73,7 +77,7 @@ def show_study(console: Console, result: Result) -> None:
     for point in result.points:
         for reason in point.limits:
             console.print(f"GENERATOR-LIMITED at {point.at}: {reason}", markup=False, soft_wrap=True)
-    for warning in result.warnings:
+    for warning in gathered(result.warnings):
         console.print(f"note: {warning}", markup=False, soft_wrap=True)
 
 

@@ -12,7 +12,7 @@ import threading
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Future, wait
 from contextlib import contextmanager
-from multiprocessing import forkserver, get_context, parent_process
+from multiprocessing import active_children, forkserver, get_context, parent_process
 from multiprocessing.process import BaseProcess
 from pathlib import Path
 from typing import Any
@@ -220,7 +220,10 @@ def _writing(planner: Planner, work: Path, processes: int) -> Iterator[Write]:
     with _processes(processes, _start_process, initial) as pool:
 
         def there(todo: list[Unit]) -> Iterator[Unit]:
-            waiting: dict[Future[int], Unit] = {pool.schedule(_write_in_process, args=[u]): u for u in todo}
+            try:
+                waiting: dict[Future[int], Unit] = {pool.schedule(_write_in_process, args=[u]): u for u in todo}
+            except RuntimeError as error:  # the pool found one dead since its last unit was written
+                raise BrokenExecutor(str(error)) from error
             while waiting:
                 for future in wait(waiting, return_when=FIRST_COMPLETED).done:
                     future.result()
@@ -235,6 +238,7 @@ def _processes(number: int, initializer: Callable[..., None], initial: Sequence[
     context = get_context("forkserver")
     context.set_forkserver_preload([_POOLS])
     forkserver.ensure_running()  # it makes the pools while this process makes the plan
+    others = set(active_children())
     pool = ProcessPool(max_workers=number, initializer=initializer, initargs=list(initial), context=context)
     try:
         yield pool
@@ -242,6 +246,8 @@ def _processes(number: int, initializer: Callable[..., None], initial: Sequence[
         raise RunFailed(f"a generating process died ({error}); run the same command again to continue") from error
     finally:
         pool.stop()  # type: ignore[no-untyped-call]
+        for process in set(active_children()) - others:
+            process.kill()  # joining removes first what they share: one that is just starting would print a traceback
         pool.join()
 
 

@@ -136,7 +136,7 @@ class Demands:
     each_task: Mapping[str, Mapping[str, float]]
     each_slot: Mapping[str, Mapping[str, float]]
     source: str
-    others: float = 0.0  # CPU seconds of all other processes for each of the workers'; of a result
+    others: tuple[float, float] = (0.0, 0.0)  # of a result, as `others_of` has it
 
 
 def solve(jobs: Sequence[Mapping[str, Any]], source: str) -> Demands:
@@ -286,6 +286,15 @@ def of_result(calibration: Calibration, result: Mapping[str, Any], items: Array,
             factor = took / expected if expected and name not in _OF_DATABASE and name != WAIT else 1.0
             phases[phase][name] = each * factor
             each_task[phase][name], each_slot[phase][name] = task * factor, slot * factor
-    workers, others = (sum(took[name] for run, _ in runs for took in run.values()) for name in (CPU, OTHERS))
-    share = others / workers if workers else 0.0
-    return Demands(phases=phases, each_task=each_task, each_slot=each_slot, source=source, others=share)
+    others = others_of([(took[CPU], took["elapsed_s"], took[OTHERS]) for run, _ in runs for took in run.values()])
+    return Demands(phases=phases, each_task=each_task, each_slot=each_slot, source=source, others=others)
+
+
+def others_of(used: Sequence[tuple[float, float, float]]) -> tuple[float, float]:
+    """CPU seconds of all processes but the workers for each of the workers', and for each second that passes.
+
+    `used`: of phases or jobs, CPU seconds of the workers, seconds, and CPU seconds of the others.
+    """
+    seen = np.array(used, np.float64).reshape(-1, 3)
+    share, rate = _nonnegative(seen[:, :2], seen[:, 2], np.zeros(2), np.zeros(2))
+    return float(share), float(rate)

@@ -93,17 +93,18 @@ class Site:
     emulated: FilerModel | None = None  # its costs are those of this emulated filer, whose protocol counts
 
 
-def emulated_site(model: FilerModel, *, cores: int, slots: int, others: float = 0.0) -> Site:
+def emulated_site(model: FilerModel, *, cores: int, slots: int, others: tuple[float, float] = (0.0, 0.0)) -> Site:
     """A job on this filer with its workers on one host, as edbench runs it with `--filer`: for comparison with real runs.
 
-    `others`: CPU seconds of databases, queue manager, broker and command for each of the workers', on the same cores.
+    `others`: CPU seconds of databases, queue manager, broker and command on the same cores, for each of the workers' and for each second.
     """
     at = load_site("cluster")
     units = {
         name: dataclasses.replace(getattr(at, name), servers=station.servers)
         for name, station in (("fsa", model.metadata), ("fsb", model.data))
     }
-    host = Host(cores=cores / (1.0 + others), ghz=1.0, memory_gb=0.0)
+    share, rate = others
+    host = Host(cores=max(cores - rate, 0.1 * cores) / (1.0 + share), ghz=1.0, memory_gb=0.0)
     return dataclasses.replace(
         at, name=model.name, description=model.description, emulated=model, hosts=(host,), worker_cores=cores, slots=slots,
         databases=(DatabaseServer(cores=cores, ghz=1.0),), job_per_custodian=False, dispatched_per_s=0.0,

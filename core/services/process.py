@@ -15,8 +15,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
-import msgspec
-
 import core
 from core.errors import RunFailed
 from core.services import launch
@@ -189,6 +187,8 @@ class LineProcess:
 
     def tell(self, what: object) -> None:
         """One line. Raises RunFailed where it has died."""
+        import msgspec  # not at the start of every command
+
         assert self.process.stdin is not None
         try:
             self.process.stdin.write(msgspec.json.encode(what) + b"\n")

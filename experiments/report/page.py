@@ -89,7 +89,7 @@ def page_html(result: Result, sections: Sequence[Section]) -> str:
         tag("h1", f"edbench {title}" if title.startswith(workload.name) else f"edbench bench {title}"),
         tag("p", _facts(result), class_="facts"),
         _noted("What to do about the labels", advice_on(result.labels)),
-        _noted("Warnings", result.warnings),
+        _noted("Warnings", words.gathered(result.warnings)),
         _noted("Bounds (--fail-if)", [outcome.line for outcome in result.bounds]),
         tag("nav", join(Html(f"{link} ") for link in links), aria_label="sections"),
         *(

@@ -38,8 +38,12 @@ from experiments.workloads import about
 def points(result: Result) -> Parts:
     """Figures of every point with their intervals, and whether the generator limited it."""
     workload = about(result.workload)
+    alike = [
+        result.points[0].at.on(name) for name in _alike(result) if isinstance(result.points[0].at.values()[name], int)
+    ]
     return (
         tabled("points", point_columns(result, workload), result.points, mark=lambda point: bool(point.marks)),
+        *([note(f"Every point has {words.listed(alike)}.")] if alike else []),
         note(_intervals(result)),
         _reasons(result),
         note(_rule(workload)),
@@ -47,14 +51,29 @@ def points(result: Result) -> Parts:
 
 
 def point_columns(result: Result, workload: About) -> list[Column[Point]]:
-    loads = result.points[0].at.values()
+    """What is the same of every point's load has no column in the report, only in the CSV."""
+    loads, alike = result.points[0].at.values(), _alike(result)
     return [
-        *(column for name, value in loads.items() for column in _of_load(name, text=isinstance(value, str))),
+        *(
+            column
+            for name, value in loads.items()
+            for column in _of_load(name, text=isinstance(value, str))[: 1 if name in alike else 2]
+        ),
         Column("repeats", "repeats", lambda point: len(point.repeats)),
         *(column for figure in workload.figures for column in _of_figure(figure)),
         Column("", f"{workload.makers}' CPU", lambda point: middle(point.repeats).worker_cpu, words.percent),
         Column("", "labels", lambda point: ", ".join(point.marks), text=True),
         Column("generator_limited", None, lambda point: int(point.limited)),
+    ]
+
+
+def _alike(result: Result) -> list[str]:
+    """The names of the load that are the same of all of several points, in its order."""
+    first, *others = (point.at.values() for point in result.points)
+    return [
+        name
+        for name, value in first.items()
+        if others and name != result.axis and all(load[name] == value for load in others)
     ]
 
 

@@ -76,3 +76,17 @@ def median(values: Iterable[float]) -> float:
     """The middle value; NaN of nothing."""
     every = list(values)
     return statistics.median(every) if every else math.nan
+
+
+def gathered(lines: Iterable[str]) -> list[str]:
+    """Lines that differ in the number of the repeat alone become one: `…: repeats 1 and 2, too short`."""
+    repeats: dict[tuple[str, str], list[str]] = {}
+    for line in lines:
+        before, _, rest = line.partition(": repeat ")
+        number, comma, after = rest.partition(", ")
+        known = repeats.setdefault((before, after) if comma else (line, ""), [])
+        known += [number] if comma else []
+    return [
+        f"{before}: repeat{'s' if len(numbers) > 1 else ''} {listed(numbers)}, {after}" if numbers else before
+        for (before, after), numbers in repeats.items()
+    ]

@@ -230,13 +230,15 @@ def _extremes(about: About, axis: str, points: Sequence[Point], judgement: Judge
 def _tuned(about: About, points: Sequence[Point], tuning: Tuning) -> str:
     """The best setting and its gain over the default."""
     best, (gain,) = points[tuning.best], judged([tuning.gain])
-    said = f"the best of {len(points) - 1} settings is {best.at}: {about.headlines[0].title}"
+    found, rate = f"the best of {len(points) - 1} settings is {best.at}", about.headlines[0].title
     if gain is None or not gain.open:
-        return f"{said} with fewer than {LEAST_REPEATS} repeats: no statement"
+        return f"{found}: {rate} with fewer than {LEAST_REPEATS} repeats: no statement"
     if not gain.differs:
-        return f"{said} shows no difference from the default"
+        return f"{found}: {rate} shows no difference from the default"
     ratio = gain.ratio
-    return f"{said} is {ratio.ratio:.2f} x [{ratio.low:.2f} – {ratio.high:.2f}] that of the default"
+    if ratio.ratio < 1:
+        found = f"none of {len(points) - 1} settings is better than the default; the last one left, {best.at}"
+    return f"{found}: {rate} is {ratio.ratio:.2f} x [{ratio.low:.2f} – {ratio.high:.2f}] that of the default"
 
 
 def _told(about: About, point: Point) -> str:

@@ -107,7 +107,13 @@ ABOUT = About(
     result=DayResult,
     point=DayPoint,
     figures=(
-        Figure(name="in_time", title="discoveries in time", of=lambda run: float(run.in_time), headline=True),
+        Figure(
+            name="in_time",
+            title="discoveries in time",
+            of=lambda run: float(run.in_time),
+            headline=True,
+            write=words.count,
+        ),
         Figure(name=P95, title="s/GB for 95 %", of=p95_s_per_gb, headline=True),
         Figure(name="response_s", title="mean response s", of=mean_response_s),
         Figure(name="gb_per_hour_discovered", title="GB/hour discovered", of=_gb_per_hour),

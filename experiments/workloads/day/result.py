@@ -26,11 +26,17 @@ class DayLoad(PointSpec):
 
     matters: int
 
+    def shown(self) -> dict[str, object]:
+        """With a word for 0."""
+        return self.values() | ({} if self.matters else {"matters": "alone"})
+
     def on(self, axis: str) -> str:
         """12 matters/day, or each alone."""
         if axis != "matters":
             return schema.At.on(self, axis)
-        return f"{self.matters:,} matters/day" if self.matters else "one matter at a time"
+        return (
+            f"{self.matters:,} matter{'' if self.matters == 1 else 's'}/day" if self.matters else "one matter at a time"
+        )
 
     def __str__(self) -> str:
         return f"{self.on('matters')}, {PointSpec.__str__(self)}"
@@ -51,6 +57,9 @@ class DayJob:
     items: int = 0
     bytes: int = 0  # discovered, of other jobs written
     cpu_s: float | None = None  # of all workers meanwhile; None: other jobs ran at the same time
+    others_cpu_s: float | None = (
+        None  # of databases, queue manager, broker and command; None: as above, or an older version
+    )
     calls: dict[str, dict[str, tuple[int, int]]] = field(default_factory=dict)  # by phase and op: calls and bytes
     tasks: dict[str, tuple[float, ...]] = field(default_factory=dict)  # by phase: seconds of each task
 

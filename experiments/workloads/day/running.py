@@ -121,7 +121,7 @@ class Running:
     def _job(
         self, record: DayJob, kind: str, share: float, create: Callable[[], JobHandle], counted: bool
     ) -> Generator[Awaited, None, JobHandle]:
-        cpu = self._deployment.leased.cpu_s() if counted else 0.0
+        before = self._cpu_s() if counted else (0.0, 0.0)
         due = record.due_s if kind == JobType.DISCOVERY and not counted else self._now()
         made: Future[JobHandle] = self._pool.submit(create)
         yield made.done
@@ -130,10 +130,16 @@ class Running:
         yield lambda: self._states[handle.id].over
         del self._states[handle.id]
         ended = self._now()
-        used = self._deployment.leased.cpu_s() - cpu if counted else None
-        job = dataclasses.replace(record, type=str(kind), due_s=due, ended_s=ended, share=share, cpu_s=used)
+        job = dataclasses.replace(record, type=str(kind), due_s=due, ended_s=ended, share=share)
+        if counted:
+            workers, others = (now - then for now, then in zip(self._cpu_s(), before, strict=True))
+            job = dataclasses.replace(job, cpu_s=workers, others_cpu_s=others)
         self._steps.append((job, handle))
         return handle
+
+    def _cpu_s(self) -> tuple[float, float]:
+        """CPU seconds so far of the workers, and of the processes that serve them."""
+        return self._deployment.leased.cpu_s(), sum(self._deployment.meter.serving().values())
 
     def _action(self, record: DayJob, kind: str, share: float, act: Callable[[], int]) -> Generator[Awaited, None, int]:
         due = self._now()

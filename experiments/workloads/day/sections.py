@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from core.job_types import JobType
 from experiments.report import words
 from experiments.report.parts import Column, Parts, Plot, Section, Series, note, section, tabled
-from experiments.report.plots import drawing, from_zero, legend_beside, new_figure
+from experiments.report.plots import counts_on_x, drawing, from_zero, legend_beside, new_figure
 from experiments.report.sections import disclosure, points, steadiness
 from experiments.report.style import WARN, line_style, marker, series_colour
 from experiments.report.views import middle
@@ -48,7 +48,8 @@ def _gb_per_hour(row: Row) -> float:
 
 
 _COMMON: tuple[Column[Row], ...] = (
-    Column("matters", "matters/day", lambda row: row.load),
+    Column("matters", None, lambda row: row.load),
+    Column("", "matters/day", lambda row: f"{row.load:,}" if row.load else "alone"),
     Column("what", "", lambda row: row.what, text=True),
     Column("jobs", "number", lambda row: len(row.jobs)),
     Column("mean_response_s", "mean s", lambda row: statistics.fmean(row.responses), words.figure),
@@ -81,9 +82,8 @@ def curve(result: DayResult) -> Parts:
                 axes.plot([x for x, _ in line], [y for _, y in line], color=series_colour(number), label=label,
                           linestyle=line_style(number), marker=marker(number), markersize=5)  # fmt: skip
         axes.axhline(bound, color=WARN.light, linewidth=1, linestyle="--", label="bound")
-        axes.set_xlabel("matters a day")
+        counts_on_x(axes, [load for load, _ in (*measured, *predicted)], "matters a day")
         axes.set_ylabel("s/GB, 95 % of discoveries")
-        axes.set_xlim(left=0)
         from_zero(axes)
         legend_beside(axes)
     series = Series(name="curve", header=("line", "matters", P95),

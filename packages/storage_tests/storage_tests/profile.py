@@ -278,6 +278,11 @@ def command_only(kind: type[Profile[Any]]) -> set[str]:
     return {name for name, field in fields.items() if field.json_schema_extra == COMMAND_ONLY}
 
 
+def varied(given: Sequence[str]) -> Sequence[str | None]:
+    """What the loads of an axis have: nothing where it has one value, which is in the settings."""
+    return given if len(given) > 1 else (None,)
+
+
 def plain(value: Any) -> str:
     """A setting as it is written: a list by commas."""
     return ",".join(map(str, value)) if isinstance(value, list) else str(value)

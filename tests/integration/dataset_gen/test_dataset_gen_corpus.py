@@ -18,7 +18,7 @@ import psutil
 import pytest
 from installation import COMMAND_SECONDS, until
 
-from cli.main import main
+from cli.main import USAGE, main
 from core.errors import RunFailed, UsageError
 from dataset_gen import corpus as corpus_module
 from dataset_gen.corpus import generate_corpus
@@ -64,80 +64,6 @@ def test_number_of_processes_does_not_matter(alone: tuple[Path, dict[str, Any]],
     assert _tree(directory / "data") == _tree(alone[0] / "data")
     assert read_manifest(directory).equals(read_manifest(alone[0]))
     assert sorted(f.name for f in directory.iterdir()) == CORPUS_FILES
-
-
-def test_another_seed_gives_other_bytes(alone: tuple[Path, dict[str, Any]], tmp_path: Path) -> None:
-    other = generate_corpus(tmp_path / "c", "reference", SCALE, 2, 1, _silent)
-    assert other["hash"] != alone[1]["hash"]
-    assert other["content_hash"] != alone[1]["content_hash"]
-
-
-def test_an_interrupted_run_goes_on(
-    alone: tuple[Path, dict[str, Any]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    directory = tmp_path / "c"
-
-    def stop_half_way(done: int, total: int) -> None:
-        if done * 2 > total:
-            raise KeyboardInterrupt
-
-    monkeypatch.setattr("dataset_gen.writer.UNIT_BYTES", 1_000_000)
-    with pytest.raises(KeyboardInterrupt):
-        generate_corpus(directory, "reference", SCALE, 1, 1, stop_half_way)
-    assert [f.name for f in directory.iterdir()] == [".edbench-generate"]
-    first: list[int] = []
-    made = generate_corpus(directory, "reference", SCALE, 1, 1, lambda done, total: first.append(done))
-    assert first[0] > 0
-    assert made == alone[1]
-    assert _tree(directory / "data") == _tree(alone[0] / "data")
-
-
-def test_a_killed_run_leaves_no_process_and_goes_on(alone: tuple[Path, dict[str, Any]], tmp_path: Path) -> None:
-    directory = tmp_path / "c"
-    code = (
-        "import sys; from pathlib import Path; from dataset_gen.corpus import generate_corpus\n"
-        "if __name__ == '__main__':\n"
-        f"    generate_corpus(Path(sys.argv[1]), 'reference', {SCALE}, 1, 2, lambda done, total: None)\n"
-    )
-    script = tmp_path / "run.py"
-    script.write_text(code)
-    environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[3])}
-    command = subprocess.Popen([sys.executable, script, directory], env=environment, start_new_session=True)
-    written = directory / ".edbench-generate" / "data"
-    until(lambda: command.poll() is not None or any(names for _, _, names in os.walk(written)), "something is written")
-    command.send_signal(signal.SIGKILL)
-    command.wait()
-    until(lambda: not _group_alive(command.pid), "no process is left")
-    assert generate_corpus(directory, "reference", SCALE, 1, 1, _silent) == alone[1]
-
-
-def test_a_dead_process_is_reported(
-    alone: tuple[Path, dict[str, Any]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """When the system kills a generating process, the run says so instead of waiting; it can be finished."""
-    monkeypatch.setattr("dataset_gen.writer.UNIT_BYTES", 200_000)
-
-    def kill_all(done: int, total: int) -> None:
-        for server in psutil.Process().children() if done else ():
-            with contextlib.suppress(psutil.Error):  # it may have ended meanwhile
-                if "forkserver" in " ".join(server.cmdline()):
-                    for child in server.children():
-                        child.kill()
-
-    with pytest.raises(RunFailed, match="died"):
-        generate_corpus(tmp_path / "c", "reference", SCALE, 1, 2, kill_all)
-    assert generate_corpus(tmp_path / "c", "reference", SCALE, 1, 1, _silent) == alone[1]
-
-
-def _group_alive(group: int) -> bool:
-    for stat in Path("/proc").glob("[0-9]*/stat"):
-        try:
-            fields = stat.read_text().rpartition(")")[2].split()
-        except OSError:
-            continue
-        if int(fields[2]) == group and fields[0] != "Z":
-            return True
-    return False
 
 
 def test_a_finished_corpus_is_left_alone(alone: tuple[Path, dict[str, Any]]) -> None:
@@ -197,6 +123,80 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (root / "tiny.toml").write_text(PROFILE)
     generate_corpus(root / "c", str(root / "tiny.toml"), 1.0, 1, 1, _silent)
     return root / "c"
+
+
+def _profile(corpus: Path) -> str:
+    return str(corpus.parent / "tiny.toml")
+
+
+def _described(corpus: Path) -> dict[str, Any]:
+    return dict(json.loads((corpus / "dataset.json").read_text()))
+
+
+def test_an_interrupted_run_goes_on(whole: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    directory = tmp_path / "c"
+
+    def stop_half_way(done: int, total: int) -> None:
+        if done * 2 > total:
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr("dataset_gen.writer.UNIT_BYTES", 200_000)
+    with pytest.raises(KeyboardInterrupt):
+        generate_corpus(directory, _profile(whole), 1.0, 1, 1, stop_half_way)
+    assert [f.name for f in directory.iterdir()] == [".edbench-generate"]
+    first: list[int] = []
+    made = generate_corpus(directory, _profile(whole), 1.0, 1, 1, lambda done, total: first.append(done))
+    assert first[0] > 0
+    assert made == _described(whole)
+    assert _tree(directory / "data") == _tree(whole / "data")
+
+
+def test_a_killed_run_leaves_no_process_and_goes_on(whole: Path, tmp_path: Path) -> None:
+    directory = tmp_path / "c"
+    code = (
+        "import sys; from pathlib import Path; from dataset_gen.corpus import generate_corpus\n"
+        "if __name__ == '__main__':\n"
+        "    generate_corpus(Path(sys.argv[1]), sys.argv[2], 1.0, 1, 2, lambda done, total: None)\n"
+    )
+    script = tmp_path / "run.py"
+    script.write_text(code)
+    environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[3])}
+    command = subprocess.Popen(
+        [sys.executable, script, directory, _profile(whole)], env=environment, start_new_session=True
+    )
+    written = directory / ".edbench-generate" / "data"
+    until(lambda: command.poll() is not None or any(names for _, _, names in os.walk(written)), "something is written")
+    command.send_signal(signal.SIGKILL)
+    command.wait()
+    until(lambda: not _group_alive(command.pid), "no process is left")
+    assert generate_corpus(directory, _profile(whole), 1.0, 1, 1, _silent) == _described(whole)
+
+
+def test_a_dead_process_is_reported(whole: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """When the system kills a generating process, the run says so instead of waiting; it can be finished."""
+    monkeypatch.setattr("dataset_gen.writer.UNIT_BYTES", 200_000)
+
+    def kill_all(done: int, total: int) -> None:
+        for server in psutil.Process().children() if done else ():
+            with contextlib.suppress(psutil.Error):  # it may have ended meanwhile
+                if "forkserver" in " ".join(server.cmdline()):
+                    for child in server.children():
+                        child.kill()
+
+    with pytest.raises(RunFailed, match="died"):
+        generate_corpus(tmp_path / "c", _profile(whole), 1.0, 1, 2, kill_all)
+    assert generate_corpus(tmp_path / "c", _profile(whole), 1.0, 1, 1, _silent) == _described(whole)
+
+
+def _group_alive(group: int) -> bool:
+    for stat in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            fields = stat.read_text().rpartition(")")[2].split()
+        except OSError:
+            continue
+        if int(fields[2]) == group and fields[0] != "Z":
+            return True
+    return False
 
 
 @pytest.fixture
@@ -265,37 +265,26 @@ def test_no_corpus(tmp_path: Path) -> None:
         check_corpus(tmp_path, 1, _silent)
 
 
-def test_system_files_do_not_depend_on_the_seed(whole: Path, tmp_path: Path) -> None:
-    (tmp_path / "tiny.toml").write_text(PROFILE)
-    said = generate_corpus(tmp_path / "c", str(tmp_path / "tiny.toml"), 1.0, 2, 1, _silent)
+def test_another_seed_gives_other_bytes_and_the_same_system_files(whole: Path, tmp_path: Path) -> None:
+    said = generate_corpus(tmp_path / "c", _profile(whole), 1.0, 2, 1, _silent)
+    assert not {said["hash"], said["content_hash"]} & {_described(whole)["hash"], _described(whole)["content_hash"]}
     assert said["system_files"] > 0
     assert (tmp_path / "c" / "system-files.csv").read_bytes() == (whole / "system-files.csv").read_bytes()
 
 
-def _edbench(*arguments: str) -> subprocess.CompletedProcess[str]:
-    environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[3])}
-    return subprocess.run(
-        [sys.executable, "-m", "cli", "corpus", "generate", *arguments],
-        env=environment,
-        capture_output=True,
-        text=True,
-        timeout=COMMAND_SECONDS,
-        check=False,
-    )
-
-
-def test_generate_writes_a_corpus_and_says_what(tmp_path: Path) -> None:
+def test_generate_writes_a_corpus_and_says_what(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     directory = tmp_path / "a corpus"
-    done = _edbench(str(directory), "--scale", "0.0001", "--seed", "3", "--processes", "2")
-    assert done.returncode == 0, done.stderr
-    assert "items per raw GB" in done.stdout
-    assert "hash " in done.stdout
-    assert {f.name for f in directory.iterdir()} == {"data", "dataset.json", "manifest.parquet", "system-files.csv"}
+    generate = ["corpus", "generate", str(directory), "--scale", "0.00005", "--seed", "3", "--processes", "2"]
+    assert main(generate, {}) == 0
+    said = capsys.readouterr().out
+    assert "items per raw GB" in said
+    assert "hash " in said
+    assert sorted(f.name for f in directory.iterdir()) == CORPUS_FILES
 
 
 def test_an_interrupted_command_can_be_given_again(tmp_path: Path) -> None:
     """SIGTERM, as Ctrl-C: exit status 130, one line that says how to go on, no corpus half there, and no process left, whose
-    standard error would be open still. That it goes on is in test_dataset_gen_corpus."""
+    standard error would be open still."""
     directory = tmp_path / "c"
     arguments = [
         sys.executable,
@@ -322,9 +311,7 @@ def test_an_interrupted_command_can_be_given_again(tmp_path: Path) -> None:
     assert [f.name for f in directory.iterdir()] == [".edbench-generate"]
 
 
-def test_bad_requests_are_usage_errors(tmp_path: Path) -> None:
-    for arguments in ([str(tmp_path / "c"), "--scale", "0.0000001"], [str(tmp_path / "c"), "--profile", "nope"]):
-        done = _edbench(*arguments)
-        assert done.returncode == 2
-        assert len(done.stderr.strip().splitlines()) == 1
-        assert "Traceback" not in done.stderr
+def test_bad_requests_are_usage_errors(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for arguments in (("--scale", "0.0000001"), ("--profile", "nope")):
+        assert main(["corpus", "generate", str(tmp_path / "c"), *arguments], {}) == USAGE
+        assert len(capsys.readouterr().err.strip().splitlines()) == 1

@@ -41,7 +41,7 @@ from sql.runs import RunMark
 from sql.session import Database
 
 ROOT = Path(__file__).parents[3]
-PATIENCE = 120.0
+PATIENCE = 300.0
 RUN = "0123456789abcdef"
 
 

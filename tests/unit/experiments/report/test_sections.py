@@ -12,11 +12,12 @@ from lxml import etree
 
 from experiments.report import words
 from experiments.report.parts import Plot, Section, Tabled
-from experiments.report.sections import disclosure, flattened, knee, points
+from experiments.report.sections import disclosure, flattened, knee, point_columns, points
 from experiments.result.latency import marked
 from experiments.result.schema import CallTime, Knee, SizedLatency
+from experiments.workloads.discovery import ABOUT
 from experiments.workloads.discovery.result import Result
-from experiments.workloads.discovery.sections import ALWAYS
+from experiments.workloads.discovery.sections import ALWAYS, sections
 from experiments.workloads.discovery.sections.counted import exceptions
 from experiments.workloads.discovery.sections.latency import calls_an_item, io_kinds, latency, stages
 from experiments.workloads.discovery.sections.over_time import (
@@ -89,6 +90,22 @@ def test_each_setting_is_a_curve_of_its_own() -> None:
     assert "2 workers on fsync=file reach" in text
     assert point_name(varied[0], varied) == "1 worker, fsync=none"
     assert point_name(varied[0], varied[:2]) == "1 worker"
+
+
+def test_what_every_point_has_is_no_column_and_settings_are_not_compared_by_workers() -> None:
+    """Promise: the table of a sweep or a tune is as wide as what differs, and its report has no section on workers."""
+    varied = [
+        dataclasses.replace(made.point(2), at=dataclasses.replace(made.point(2).at, setting=s))
+        for s in ("default", "fsync=file")
+    ]
+    result = made.result(*varied, axis="setting")
+    titles = [column.title for column in point_columns(result, ABOUT) if column.title]
+    assert "setting" in titles
+    assert not {"databases", "workers", "slots"} & set(titles)
+    assert "Every point has 1 database, 2 workers and" in said(points(result))
+    anchors = {section.anchor for section in sections(result)}
+    assert "points" in anchors
+    assert not {"scaling", "one-or-two", "r1"} & anchors
 
 
 def test_single_repeats_are_said_to_prove_nothing() -> None:
@@ -222,7 +239,7 @@ def test_latencies_by_size_stand_under_their_op() -> None:
     assert "read to 4 KiB" not in said(latency(whole))
     rows = [row for row in plot(section).series.rows if row[5] == "read to 4 KiB"]
     assert len(rows) == sum(len(point.repeats) for point in points)
-    assert {row[5:] for row in rows} == {(77, None, None, 5.0, 6.0, 7.0, None, "")}
+    assert {row[6:] for row in rows} == {(77, None, None, 5.0, 6.0, 7.0, None, "")}
 
 
 def test_percentiles_of_waiting_for_a_processor_are_marked() -> None:

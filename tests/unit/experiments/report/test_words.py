@@ -83,3 +83,12 @@ def test_spread_keeps_both_ends() -> None:
     assert spread(list(range(20)), 6)[0] == 0  # type: ignore[arg-type]
     assert spread(list(range(20)), 6)[-1] == 19  # type: ignore[arg-type]
     assert spread([1, 2], 6) == [1, 2]  # type: ignore[list-item]
+
+
+def test_lines_that_differ_in_the_repeat_are_one() -> None:
+    lines = ["a", "NOT STEADY at 1 worker: repeat 1, too short", "NOT STEADY at 1 worker: repeat 3, too short",
+             "NOT STEADY at 1 worker: repeat 2, spread 30 %", "NOT STEADY at 2 workers: repeat 1, too short", "b: repeat"]  # fmt: skip
+    assert words.gathered(lines) == [
+        "a", "NOT STEADY at 1 worker: repeats 1 and 3, too short", "NOT STEADY at 1 worker: repeat 2, spread 30 %",
+        "NOT STEADY at 2 workers: repeat 1, too short", "b: repeat",
+    ]  # fmt: skip
