@@ -27,7 +27,7 @@ from monitoring.tally import Outcome
 from sql import jobs, ledger, states
 from sql.findings import TaskResult
 from sql.session import Database
-from worker.items.findings import Portions
+from worker.items.portions import Portions
 from worker.ocr import reading as ocr
 from worker.phases import expand, finalise, index, walk
 from worker.phases.finalise import remove_leftovers

@@ -22,7 +22,7 @@ from sql.findings import Item, TaskResult
 from sql.ledger import Death, ancestors
 from sql.session import Database
 from worker.costs import ItemCharges, of_items, processor_seconds
-from worker.items.findings import Portions
+from worker.items.portions import Portions
 from worker.items.sources import FilerSource, HashedSource
 from worker.slots.breadcrumb import Activity
 from worker.slots.context import SlotContext
