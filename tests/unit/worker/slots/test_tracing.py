@@ -13,8 +13,7 @@ import pytest
 from core.operations import MemoryRecorder, Op
 from core.records import Phase
 from core.storage.layer import Storage
-from traces.parts import WorkerParts, worker_parts
-from traces.spool import read_spool
+from traces.parts import WorkerParts, read_spool, worker_parts
 from worker.slots import context as tracing
 from worker.slots.breadcrumb import TELL_SECONDS, Activity
 from worker.slots.context import SpoolTracer
