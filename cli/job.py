@@ -165,11 +165,15 @@ def show(ctx: typer.Context, job: opt.JobArgument) -> None:
             from cli.summary import show_wire
 
             show_wire(context.out, wire)
-        from controller.jobs.results import BOUND_COLUMNS, bound_rows
+        if _bounded(selected):
+            from controller.jobs.results import BOUND_COLUMNS, bound_rows
 
-        if rows := bound_rows(selected, installed.settings):
             context.out.print()
-            context.out.print(table(BOUND_COLUMNS, rows))
+            context.out.print(table(BOUND_COLUMNS, bound_rows(selected, installed.settings)))
+
+
+def _bounded(selected: Jobs) -> bool:
+    return any(handle.job.options.fail_if for handle in selected.each)
 
 
 def group_line(group: GroupRow) -> str:
@@ -250,11 +254,14 @@ def show_counts(console: Console, counts: JobCounts) -> None:
 def _document(selected: Jobs, settings: Settings) -> Document:
     from controller.browse.counts import count_job
     from controller.jobs.documents import document_of, group_document, holds_of
-    from controller.jobs.results import outcomes_of
     from controller.observe.wire import wire_shares
     from core.job_types import types_of
 
-    wire, bounds = wire_shares(selected.each), outcomes_of(selected, settings)
+    wire, bounds = wire_shares(selected.each), []
+    if _bounded(selected):
+        from controller.jobs.results import outcomes_of  # a job's figures, which take more than its counts
+
+        bounds = outcomes_of(selected, settings)
     if selected.group is None:
         (handle,) = selected.each
         with handle.database.transaction() as conn:

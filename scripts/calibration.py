@@ -131,7 +131,17 @@ def _measure(name: str, profile: str, work: Path, times: float | None = None) ->
     described.write_text(profile)
     if not (corpus / "manifest.parquet").exists():
         _generate(corpus, str(described), times or 1.0)
-    command = [sys.executable, __file__, "--run", corpus, result, "--files", f"{files}", "--slots", f"{slots}"]
+    command: list[str | Path] = [
+        sys.executable,
+        __file__,
+        "--run",
+        corpus,
+        result,
+        "--files",
+        f"{files}",
+        "--slots",
+        f"{slots}",
+    ]
     subprocess.run([*command, *(["--settle"] if times else [])], check=True, cwd=ROOT)
     job = job_of(json.loads(result.read_text()), corpus / "manifest.parquet", label)
     dropped = _OF_WORKERS if times else _OF_DATABASE

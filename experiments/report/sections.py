@@ -67,14 +67,14 @@ def point_columns(result: Result, workload: About) -> list[Column[Point]]:
     ]
 
 
-def _alike(result: Result) -> set[str]:
-    """The names of the load that are the same of all of several points."""
-    loads = [point.at.values() for point in result.points]
-    return {
+def _alike(result: Result) -> list[str]:
+    """The names of the load that are the same of all of several points, in its order."""
+    first, *others = (point.at.values() for point in result.points)
+    return [
         name
-        for name, value in loads[0].items()
-        if len(loads) > 1 and name != result.axis and all(load[name] == value for load in loads)
-    }
+        for name, value in first.items()
+        if others and name != result.axis and all(load[name] == value for load in others)
+    ]
 
 
 def _of_load(name: str, *, text: bool) -> tuple[Column[Point], ...]:

@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable
 from math import inf
 
-PATIENCE = 60.0  # seconds that a quiet moment may be waited for
+PATIENCE = 300.0  # seconds that a quiet moment may be waited for
 
 
 def takes_at_most(

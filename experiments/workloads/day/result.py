@@ -26,6 +26,10 @@ class DayLoad(PointSpec):
 
     matters: int
 
+    def shown(self) -> dict[str, object]:
+        """With a word for 0."""
+        return self.values() | ({} if self.matters else {"matters": "alone"})
+
     def on(self, axis: str) -> str:
         """12 matters/day, or each alone."""
         if axis != "matters":

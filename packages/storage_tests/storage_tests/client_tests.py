@@ -4,6 +4,7 @@ and insert-drift (small files or objects added in groups until there are many; d
 
 from __future__ import annotations
 
+import itertools
 import random
 import statistics
 import time
@@ -30,7 +31,7 @@ from storage_tests.about import Described, Published, about_test
 from storage_tests.clients import Deed
 from storage_tests.crowd import MOST, ClientsTelling, Crowd, Done, check_s3, crowd, own_place
 from storage_tests.devices import Usage, synced, usage
-from storage_tests.profile import Arena, Observed, Profile, ProfileRun, ProfileSettings, Room, common, noted
+from storage_tests.profile import Arena, Observed, Profile, ProfileRun, ProfileSettings, Room, common, noted, varied
 from storage_tests.tally import Counted, latencies, merged
 
 TOGETHER, SPREAD = "together", "spread"
@@ -41,6 +42,8 @@ MIXED: Final = "mixed"
 MIXED_WRITE, MIXED_READ = "mixed write", "mixed read"  # its clients that write, and those that read
 MOVING = (WRITE, READ, MIXED_WRITE, MIXED_READ)
 S = TypeVar("S", bound=ProfileSettings)
+Policies = tuple[Literal["none", "file"], ...]
+_FSYNC = "sync each file to stable storage (file), or no file, one point each"
 _SAID = 5  # refusals and errors in words
 TROUBLES = (
     Figure(name="refused", title="refused", of=lambda run: float(run.refused), write=words.count),
@@ -75,10 +78,11 @@ def _said(orders: Iterable[Done]) -> tuple[str, ...]:
 
 @dataclass(frozen=True, slots=True)
 class SweepLoad(At):
-    """`start`: all clients begin at once, or each at a moment of its own."""
+    """`start`: all clients begin at once, or each at a moment of its own. `fsync`: None where it is the same of all."""
 
     start: str
     clients: int
+    fsync: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -228,7 +232,7 @@ class SweepSettings(ProfileSettings):
     objects: int = Field(1, ge=1, description="objects that each client writes, then reads, then removes")
     mixed: bool = Field(False, description="then half of the clients write as much again while the others read")
     window: float = Field(30.0, gt=0, description="seconds over which clients start that do not start together")
-    fsync: Literal["none", "file"] = Field("file", description="sync each file to stable storage")
+    fsync: Policies = Field(("file",), min_length=1, description=_FSYNC)
     forget: bool = Field(True, description="drop the files from this host's cache before they are read")
     seed: int = Field(1, description="seed of the content and of the start times")
 
@@ -249,16 +253,14 @@ class ClientSweep(ClientTest[SweepSettings]):
         """Every number of clients with every kind of start."""
         s = self.settings
         if not s.clients or not s.start or not 1 <= min(s.clients) <= max(s.clients) <= MOST:
-            raise UsageError(
-                f"client-sweep requires numbers of clients from 1 to {MOST:,}, and start together, spread or both"
-            )
-        return [SweepLoad(start, clients) for start in s.start for clients in s.clients]
+            raise UsageError(f"client-sweep needs clients from 1 to {MOST:,}, and start together, spread or both")
+        return [SweepLoad(*load) for load in itertools.product(s.start, s.clients, varied(s.fsync))]
 
     def room(self) -> Room:
         """One run's: each is removed before the next."""
         s, paths = self.settings, max(1, len(self.targets.paths))
         files = -(-max(s.clients, default=1) // paths) * s.objects * (1 + s.mixed)
-        moved = (2 + s.mixed) * sum(s.clients) * s.objects * s.size * len(s.start)
+        moved = (2 + s.mixed) * sum(s.clients) * s.objects * s.size * len(s.start) * len(s.fsync)
         return Room(bytes=files * s.size, files=2 * files + 1, seconds=moved / _SWEEP_SLOW)
 
     def on_null(self) -> ClientSweep:
@@ -278,9 +280,9 @@ class ClientSweep(ClientTest[SweepSettings]):
         load, s = turn.at, self.settings
         deeds: tuple[Deed, ...] = (WRITE, READ, MIXED, REMOVE) if s.mixed else (WRITE, READ, REMOVE)
         assert isinstance(load, SweepLoad)
-        with own_place(arena, turn.name, seed=s.seed, fsync=s.fsync, io_bytes=_IO_BYTES) as place:
+        with own_place(arena, turn.name, seed=s.seed, fsync=load.fsync or s.fsync[0], io_bytes=_IO_BYTES) as place:
             started = time.time()
-            with crowd(place, load.clients, arena.look) as people:
+            with crowd(place, load.clients) as people:
                 told = {deed: self._phase(people, deed, load, turn, arena) for deed in deeds}
         phases = tuple(_sweep_seen(deed, done) for deed, done in told.items())
         if not any(one.done for one in phases[0].clients):
@@ -333,10 +335,10 @@ def _sweep_sections(result: SweepResult) -> list[Section]:
 
 
 def _of_start(result: SweepResult) -> dict[str, list[SweepPoint]]:
-    """The points by how clients began, fewest clients first."""
+    """The points by how clients began and what they synced, fewest clients first."""
     out: dict[str, list[SweepPoint]] = {}
     for point in sorted(result.points, key=lambda point: point.at.clients):
-        out.setdefault(point.at.start, []).append(point)
+        out.setdefault("-fsync-".join(filter(None, (point.at.start, point.at.fsync))), []).append(point)
     return out
 
 
@@ -382,7 +384,7 @@ def _sweep_plot(start: str, points: list[SweepPoint]) -> Plot:
 
 
 def _sentence(start: str, points: list[SweepPoint]) -> str:
-    begun = "All clients start at once" if start == TOGETHER else "Each client starts at its own moment"
+    begun = "All clients start at once" if start.startswith(TOGETHER) else "Each client starts at its own moment"
     said = []
     for deed in MOVING:
         rates = [(phase.aggregate or 0.0, clients) for clients, phase in _phases(points, deed)] or [(0.0, 0)]
@@ -404,7 +406,7 @@ def _falls(result: SweepResult) -> Section:
             rows.append((deed, start, None if fall is None else fall / 1000))
 
     def published(row: tuple[str, str, float | None]) -> str:
-        return f"{words.count(_PUBLISHED[row[0]])} kB/s" if row[1] != TOGETHER else "not published"
+        return f"{words.count(_PUBLISHED[row[0]])} kB/s" if not row[1].startswith(TOGETHER) else "not published"
 
     shown = tabled(
         "fall-off",
@@ -491,10 +493,11 @@ WHOLE = "whole write"
 
 @dataclass(frozen=True, slots=True)
 class InsertLoad(At):
-    """`directories`: one shared by all clients, or each client's own."""
+    """`directories`: one shared by all clients, or each client's own. `fsync`: None where it is the same of all."""
 
     directories: str
     clients: int
+    fsync: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -644,7 +647,7 @@ class InsertSettings(ProfileSettings):
     directories: tuple[Literal["shared", "own"], ...] = Field(
         ("shared", "own"), description="one directory for all clients, or one per client, one point each"
     )
-    fsync: Literal["none", "file"] = Field("none", description="sync each file to stable storage")
+    fsync: Policies = Field(("none",), min_length=1, description=_FSYNC)
     seed: int = Field(1, description="seed of the content")
 
 
@@ -664,17 +667,15 @@ class InsertDrift(ClientTest[InsertSettings]):
         """Every number of clients with every kind of directories."""
         s = self.settings
         if not s.clients or not s.directories or min(s.clients) < 1:
-            raise UsageError(
-                "insert-drift requires numbers of clients of at least 1, and directories shared, own or both"
-            )
-        return [InsertLoad(directories, clients) for directories in s.directories for clients in s.clients]
+            raise UsageError("insert-drift needs clients from 1, and directories shared, own or both")
+        return [InsertLoad(*load) for load in itertools.product(s.directories, s.clients, varied(s.fsync))]
 
     def room(self) -> Room:
         """One run's: each is removed before the next."""
         s, paths = self.settings, max(1, len(self.targets.paths))
         files = -(-s.files // paths) + s.group
         each = -(-max(1, s.size) // _BLOCK) * _BLOCK + 512  # an inode, and its name
-        points = len(s.clients) * len(s.directories)
+        points = len(s.clients) * len(s.directories) * len(s.fsync)
         return Room(
             bytes=files * each, files=files + max(s.clients, default=1), seconds=points * s.files / _INSERT_SLOW
         )
@@ -693,10 +694,10 @@ class InsertDrift(ClientTest[InsertSettings]):
         load, s = turn.at, self.settings
         assert isinstance(load, InsertLoad)
         with own_place(
-            arena, turn.name, seed=s.seed, fsync=s.fsync, io_bytes=min(max(s.size, _BLOCK), 1 << 20)
+            arena, turn.name, seed=s.seed, fsync=load.fsync or s.fsync[0], io_bytes=min(max(s.size, _BLOCK), 1 << 20)
         ) as place:
             started, before = time.time(), usage(place.roots)
-            with crowd(place, load.clients, arena.look) as people:
+            with crowd(place, load.clients) as people:
                 begun = time.monotonic()
                 told = [
                     (done, usage(place.roots)) for done in self._inserted(people, load.directories == "shared", arena)

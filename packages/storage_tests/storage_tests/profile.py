@@ -105,7 +105,6 @@ class Arena:
     filer: Settings | None = None  # that name the emulated filer which delays our own clients' calls
     counters: Path | None = None  # where clients count for the live view; None: there is none
     elsewhere: Elsewhere | None = None  # who has our own clients in place of this host
-    look: Callable[[], None] = field(default=lambda: None)  # to be called about once a second while clients work
 
 
 S = TypeVar("S", bound=ProfileSettings)
@@ -276,6 +275,11 @@ def command_only(kind: type[Profile[Any]]) -> set[str]:
     """The settings that only the command takes."""
     fields = kind.settings_type.model_fields
     return {name for name, field in fields.items() if field.json_schema_extra == COMMAND_ONLY}
+
+
+def varied(given: Sequence[str]) -> Sequence[str | None]:
+    """What the loads of an axis have: nothing where it has one value, which is in the settings."""
+    return given if len(given) > 1 else (None,)
 
 
 def plain(value: Any) -> str:

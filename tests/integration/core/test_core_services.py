@@ -97,6 +97,13 @@ def scratch(open_dir: Path) -> Iterator[Path]:
     until(lambda: running_services(path) is None)
 
 
+@pytest.fixture(scope="module")
+def up(open_dir: Path) -> Iterator[Settings]:
+    """Services that stay up, for tests that look at them or kill a part of them: two databases, and connections for 200 slots."""
+    with embedded_services(Settings(scratch=open_dir / "up"), databases=("db1", "db2"), slots=200) as settings:
+        yield settings
+
+
 KEEP = "DROP TABLE IF EXISTS kept; CREATE TABLE kept AS SELECT 42 AS n"
 
 
@@ -183,16 +190,15 @@ def test_next_command_right_after_the_keeper_was_killed(scratch: Path) -> None:
     command.finish()
 
 
-def test_broker_killed_comes_back_empty(scratch: Path) -> None:
-    with embedded_services(Settings(scratch=scratch), slots=1) as settings:
-        client = redis.Redis.from_url(broker_keeper_url(settings.scratch))
-        client.set("key", "value")
-        before = running(scratch).broker.pid
-        os.kill(before, signal.SIGKILL)
-        until(lambda: running(scratch).broker.pid != before)
-        until(lambda: _pings(client))
-        assert client.dbsize() == 0
-        client.close()
+def test_broker_killed_comes_back_empty(up: Settings) -> None:
+    client = redis.Redis.from_url(broker_keeper_url(up.scratch))
+    client.set("key", "value")
+    before = running(up.scratch).broker.pid
+    os.kill(before, signal.SIGKILL)
+    until(lambda: running(up.scratch).broker.pid != before)
+    until(lambda: _pings(client))
+    assert client.dbsize() == 0
+    client.close()
 
 
 def _pings(client: redis.Redis) -> bool:
@@ -202,16 +208,15 @@ def _pings(client: redis.Redis) -> bool:
         return False
 
 
-def test_database_killed_comes_back_with_its_data(scratch: Path) -> None:
+def test_database_killed_comes_back_with_its_data(up: Settings) -> None:
     """PostgreSQL killed hard is there again, at the same address, and what was committed is still there."""
-    with embedded_services(Settings(scratch=scratch), slots=1) as settings:
-        url = settings.databases[0].url
-        query(url, KEEP)
-        before = running(scratch).servers[0].pid
-        os.kill(before, signal.SIGKILL)
-        until(lambda: running(scratch).servers[0].pid != before)
-        until(lambda: _answers(url))
-        assert query(url, "SELECT n FROM kept") == [(42,)]
+    url = up.databases[0].url
+    query(url, KEEP)
+    before = running(up.scratch).servers[0].pid
+    os.kill(before, signal.SIGKILL)
+    until(lambda: running(up.scratch).servers[0].pid != before)
+    until(lambda: _answers(url))
+    assert query(url, "SELECT n FROM kept") == [(42,)]
 
 
 def _answers(url: str) -> bool:
@@ -222,59 +227,52 @@ def _answers(url: str) -> bool:
     return True
 
 
-def test_passwords_are_asked_for_and_hidden(scratch: Path) -> None:
+def test_passwords_are_asked_for_and_hidden(up: Settings) -> None:
     """Nobody gets in without the password, and no file or command line shows it to others."""
-    with embedded_services(Settings(scratch=scratch), slots=1) as settings:
-        addresses = running(scratch)
-        password = addresses.servers[0].password
-        with pytest.raises(psycopg2.OperationalError, match="password authentication failed"):
-            query(settings.databases[0].url.replace(password, "wrong"), "SELECT 1")
-        with pytest.raises(redis.AuthenticationError):
-            redis.Redis(port=addresses.broker.port).ping()
-        secrets = (password, addresses.broker.password)
-        for process in everything(addresses):
-            with contextlib.suppress(psutil.NoSuchProcess, psutil.ZombieProcess):
-                assert not any(s in " ".join(process.cmdline()) for s in secrets)
-        for path in scratch.rglob("*"):
-            with contextlib.suppress(FileNotFoundError):  # the servers have files that come and go
-                if path.is_file() and path.stat().st_mode & 0o077:
-                    assert not any(s.encode() in path.read_bytes() for s in secrets), path
+    addresses = running(up.scratch)
+    password = addresses.servers[0].password
+    with pytest.raises(psycopg2.OperationalError, match="password authentication failed"):
+        query(up.databases[0].url.replace(password, "wrong"), "SELECT 1")
+    with pytest.raises(redis.AuthenticationError):
+        redis.Redis(port=addresses.broker.port).ping()
+    secrets = (password, addresses.broker.password)
+    for process in everything(addresses):
+        with contextlib.suppress(psutil.NoSuchProcess, psutil.ZombieProcess):
+            assert not any(s in " ".join(process.cmdline()) for s in secrets)
+    for path in up.scratch.rglob("*"):
+        with contextlib.suppress(FileNotFoundError):  # the servers have files that come and go
+            if path.is_file() and path.stat().st_mode & 0o077:
+                assert not any(s.encode() in path.read_bytes() for s in secrets), path
 
 
-def test_logs_are_not_for_everybody_and_do_not_grow_without_end(scratch: Path) -> None:
-    with embedded_services(Settings(scratch=scratch), slots=1):
-        logs = [scratch / "logs" / name for name in ("keeper.log", "postgres.log", "broker.log")]
-        for log in logs:
-            assert log.stat().st_mode & 0o777 == 0o640
-            os.truncate(log, MOST_BYTES + 1)  # sparse: it takes no room
-        until(lambda: all(log.stat().st_size < MOST_BYTES for log in logs))
-        for log in logs:
-            older = log.with_name(f"{log.name}.1")
-            assert older.stat().st_size > MOST_BYTES  # a server may have written a line meanwhile
-            older.unlink()
+def test_logs_are_not_for_everybody_and_do_not_grow_without_end(up: Settings) -> None:
+    logs = [up.scratch / "logs" / name for name in ("keeper.log", "postgres.log", "broker.log")]
+    for log in logs:
+        assert log.stat().st_mode & 0o777 == 0o640
+        os.truncate(log, MOST_BYTES + 1)  # sparse: it takes no room
+    until(lambda: all(log.stat().st_size < MOST_BYTES for log in logs))
+    for log in logs:
+        older = log.with_name(f"{log.name}.1")
+        assert older.stat().st_size > MOST_BYTES  # a server may have written a line meanwhile
+        older.unlink()
 
 
-def test_servers_are_safe_and_unprivileged(scratch: Path) -> None:
+def test_servers_are_safe_and_unprivileged(up: Settings) -> None:
     """A crash loses no committed data, there are connections for the slots, and PostgreSQL never runs as root."""
-    with embedded_services(Settings(scratch=scratch), databases=("db1", "db2"), slots=200) as settings:
-        assert [d.name for d in settings.databases] == ["db1", "db2"]
-        for database in settings.databases:
-            assert query(database.url, "SELECT current_database()") == [(database.name,)]
-        shown = query(settings.databases[0].url, "SELECT name, setting FROM pg_settings")
-        values = dict(shown)
-        assert (values["fsync"], values["full_page_writes"], values["synchronous_commit"]) == ("on", "on", "on")
-        assert int(values["max_connections"]) >= 400
-        assert values["listen_addresses"] == ""
-        assert psutil.Process(running(scratch).servers[0].pid).uids().effective != 0
+    assert [d.name for d in up.databases] == ["db1", "db2"]
+    for database in up.databases:
+        assert query(database.url, "SELECT current_database()") == [(database.name,)]
+    shown = query(up.databases[0].url, "SELECT name, setting FROM pg_settings")
+    values = dict(shown)
+    assert (values["fsync"], values["full_page_writes"], values["synchronous_commit"]) == ("on", "on", "on")
+    assert int(values["max_connections"]) >= 400
+    assert values["listen_addresses"] == ""
+    assert psutil.Process(running(up.scratch).servers[0].pid).uids().effective != 0
 
 
-def test_too_many_slots_for_running_services(scratch: Path) -> None:
+def test_too_many_slots_for_running_services(up: Settings) -> None:
     """A command that needs more connections than the running database allows is told so at once."""
-    with (
-        embedded_services(Settings(scratch=scratch), slots=1),
-        pytest.raises(UsageError, match="connections"),
-        embedded_services(Settings(scratch=scratch), slots=5000),
-    ):
+    with pytest.raises(UsageError, match="connections"), embedded_services(Settings(scratch=up.scratch), slots=5000):
         pass
 
 

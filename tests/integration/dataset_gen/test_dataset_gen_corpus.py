@@ -174,7 +174,7 @@ def test_a_killed_run_leaves_no_process_and_goes_on(whole: Path, tmp_path: Path)
 
 def test_a_dead_process_is_reported(whole: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """When the system kills a generating process, the run says so instead of waiting; it can be finished."""
-    monkeypatch.setattr("dataset_gen.writer.UNIT_BYTES", 50_000)
+    monkeypatch.setattr("dataset_gen.writer.UNIT_BYTES", 200_000)
 
     def kill_all(done: int, total: int) -> None:
         for server in psutil.Process().children() if done else ():

@@ -49,7 +49,7 @@ def nursery(user: int | None = None, body: Callable[[int], int] | None = None) -
         os.waitpid(pid, 0)
 
 
-def ended(slot: Callable[[], object], seconds: float = 60.0) -> int:
+def ended(slot: Callable[[], object], seconds: float = 300.0) -> int:
     """The wait status of a process that did this."""
     sys.stdout.flush()
     pid = os.fork()

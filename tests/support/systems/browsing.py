@@ -17,7 +17,7 @@ import pytest
 from installation import COMMAND_SECONDS, Bench, Hold, until
 from playwright.sync_api import Browser, ConsoleMessage, Page, sync_playwright
 
-TIMEOUT_MS = 120_000  # of everything that the browser does: all processors may be busy
+TIMEOUT_MS = 300_000  # of everything that the browser does: all processors may be busy
 _NAMES = ("chromium", "chromium-browser", "google-chrome-stable", "google-chrome")
 
 

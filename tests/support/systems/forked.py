@@ -35,7 +35,7 @@ class Forked:
         """Its exit status, less than zero after a signal; None while it lives."""
         return int(self.ended.read_text()) if self.ended.exists() else None
 
-    def wait(self, seconds: float = 120.0) -> int:
+    def wait(self, seconds: float = 300.0) -> int:
         """The same once it has ended."""
         last = time.monotonic() + seconds
         while (status := self.poll()) is None:

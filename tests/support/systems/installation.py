@@ -37,7 +37,7 @@ from core.settings import Settings, read_settings
 from sql.session import Database
 
 _SLOWER = float(os.environ.get("TESTS_SLOWER", "1"))  # how much slower than usual this machine is: an emulated one
-PATIENCE = 120.0 * _SLOWER  # for a condition; seconds on an idle machine, minutes where all processors are busy
+PATIENCE = 300.0 * _SLOWER  # for a condition; seconds on an idle machine, minutes where all processors are busy
 COMMAND_SECONDS = 600.0 * _SLOWER  # for a whole command, as above
 EDBENCH = Path(sys.executable).parent / "edbench"
 Running = subprocess.Popen[str] | Command

@@ -292,7 +292,7 @@ def test_none_is_set_outside_of_containers() -> None:
     assert published({}, WEB) is None
 
 
-PATIENCE = 90.0
+PATIENCE = 300.0
 
 
 class Work:

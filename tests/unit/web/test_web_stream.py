@@ -17,7 +17,7 @@ from core.errors import DatabaseFault, EdbenchError, UsageError
 from web.stream import QUEUED, Listener, Look, Streams
 
 JOB = uuid.UUID(int=7)
-PATIENCE = 60.0  # seconds; all of it takes a few milliseconds on a quiet machine
+PATIENCE = 300.0  # seconds; all of it takes a few milliseconds on a quiet machine
 
 
 @pytest.fixture(autouse=True)

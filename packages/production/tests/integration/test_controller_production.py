@@ -35,7 +35,7 @@ from sql.jobs import GroupRow, get_job
 
 FILER = Storage(NullRecorder())
 _MANY = 12  # messages of one name
-PATIENCE = 60  # seconds, for what takes none
+PATIENCE = 300  # seconds, for what takes none
 
 
 @dataclass(slots=True)

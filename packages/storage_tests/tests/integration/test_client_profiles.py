@@ -53,6 +53,18 @@ def studied(name: str, targets: Targets, given: list[str], place: Path, filer: s
             4,
             ("sweep-together", "sweep-spread", "clients"),
         ),
+        (
+            "insert-drift",
+            ["files=30", "group=5", "clients=2", "directories=own", "fsync=none,file"],
+            2,
+            ("insert-rate",),
+        ),
+        (
+            "client-sweep",
+            ["clients=1", "size=100000", "start=together", "fsync=none,file"],
+            2,
+            ("sweep-together-fsync-none", "sweep-together-fsync-file"),
+        ),
     ],
 )
 def test_a_profile_is_a_study(
@@ -67,7 +79,10 @@ def test_a_profile_is_a_study(
     assert {f"{one}.csv" for one in series} <= {file.name for file in (directory / "series").iterdir()}
     assert check(directory).differences == ()
     assert list(under_test.iterdir()) == []
-    if name == "client-sweep":
+    if "fsync=none,file" in given:
+        synced = {point.at.values()["fsync"]: "fsync" in point.repeats[0].latency for point in result.points}
+        assert synced == {"none": False, "file": True}
+    if "mixed=true" in given:
         (run,) = result.points[-1].repeats
         assert isinstance(run, SweepRun)
         half = {phase.deed: phase.bytes for phase in run.phases if phase.deed.startswith("mixed")}
@@ -157,7 +172,7 @@ def bucket(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[st
 
 
 def _listening(server: subprocess.Popen[bytes], port: int) -> None:
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + 300
     while time.monotonic() < deadline:
         if server.poll() is not None:
             pytest.skip("the S3 server did not start: its port is taken")

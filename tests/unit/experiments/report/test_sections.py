@@ -239,7 +239,7 @@ def test_latencies_by_size_stand_under_their_op() -> None:
     assert "read to 4 KiB" not in said(latency(whole))
     rows = [row for row in plot(section).series.rows if row[5] == "read to 4 KiB"]
     assert len(rows) == sum(len(point.repeats) for point in points)
-    assert {row[5:] for row in rows} == {(77, None, None, 5.0, 6.0, 7.0, None, "")}
+    assert {row[6:] for row in rows} == {(77, None, None, 5.0, 6.0, 7.0, None, "")}
 
 
 def test_percentiles_of_waiting_for_a_processor_are_marked() -> None:

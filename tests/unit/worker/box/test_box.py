@@ -153,7 +153,7 @@ def test_a_box_dies_with_its_slot() -> None:
         (child,) = Path(f"/proc/{address.pid}/task/{address.pid}/children").read_text().split()
         os.kill(pid, signal.SIGKILL)
         os.waitpid(pid, 0)
-        deadline = time.monotonic() + 60
+        deadline = time.monotonic() + 300
         while Path(f"/proc/{child}").exists() and time.monotonic() < deadline:
             time.sleep(0.01)
         assert not Path(f"/proc/{child}").exists()

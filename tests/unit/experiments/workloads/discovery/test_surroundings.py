@@ -94,7 +94,7 @@ def test_the_time_of_threads_that_have_ended_is_counted() -> None:
 def test_the_host_is_never_busier_than_time_allows() -> None:
     """Busy seconds never fall, and grow no faster than all seconds (Linux may take back a little of its iowait)."""
     first = host_seconds()
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + 300
     while (now := host_seconds())[1] < first[1] + 0.1:
         assert time.monotonic() < deadline
     assert 0 <= now[0] - first[0] <= now[1] - first[1] + 0.05
