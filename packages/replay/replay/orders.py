@@ -158,10 +158,6 @@ class ReplayStudyOrder(Order):
     ] = None
     workers: Annotated[
         int | None,
-        Field(
-            ge=1,
-            le=512,
-            description="Use the hosts of this many workers.  [default: all that are connected; 1 without a system]",
-        ),
+        Field(ge=1, le=512, description=f"{texts.WORKERS}  [default: all that are connected; 1 without a system]"),
     ] = None
     seed: Annotated[int, Field(ge=0, le=MOST_SEED, description=texts.SEED)] = 0
