@@ -5,9 +5,8 @@ from __future__ import annotations
 import uuid
 from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import closing
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from controller.browse.counts import Counted, TextCount
 from controller.browse.item_filter import ALL_ITEMS, ItemFilter
 from controller.databases import JobHandle
 from controller.search.opened import opened_shards
@@ -16,6 +15,9 @@ from core.names import display_name, json_name
 from core.settings import Settings
 from sql.browse import BROWSE, SEARCH, ItemRow, Member, WholeItem
 from sql.figures import FIGURES
+
+if TYPE_CHECKING:
+    from controller.browse.counted import Counted, TextCount
 
 FIELDS = [
     "id",
@@ -241,6 +243,8 @@ def _member(row: Member) -> dict[str, Any]:
 
 def custodians_of_jobs(handles: Sequence[JobHandle]) -> list[Counted]:
     """Items by custodian over all jobs, most items first."""
+    from controller.browse.counted import Counted  # documents, which a list of items does without
+
     sums: dict[str, tuple[int, int]] = {}
     for handle in handles:
         with handle.database.transaction() as conn:
@@ -253,6 +257,8 @@ def custodians_of_jobs(handles: Sequence[JobHandle]) -> list[Counted]:
 
 def texts_of_jobs(handles: Sequence[JobHandle]) -> list[TextCount]:
     """Items by text state over all jobs, most items first."""
+    from controller.browse.counted import TextCount  # documents, which a list of items does without
+
     sums: dict[str, TextCount] = {}
     for handle in handles:
         with handle.database.transaction() as conn:
