@@ -140,7 +140,8 @@ def pages() -> dict[str, dict[str, Any]]:
     )
     way = Way(words="items", back="/", before=None, after=None)
     return {
-        "run.html": {"production": [("withheld", HOSTILE)], "warned": True},
+        "run.html": {"production": [("withheld", HOSTILE)], "warned": True, "bound_columns": ["bound"],
+                     "bounds": [(HOSTILE, HOSTILE, "met")]},
         "item.html": {"item": details(), "pairs": pairs_of(details()), "roots": tree(family()), "truncated": True,
                       "text": text, "no_text": "", "pieces": cut(HOSTILE, []), "q": HOSTILE, "carried": "",
                       "marked": "", "portion": 1, "way": way, "equals": Equals(equals=[equal]),
