@@ -83,7 +83,7 @@ def _members(bench: Bench, command: Running) -> Iterator[None]:
     """Two workers, as on hosts of their own."""
     join = bench.scratch / "join"
     until(lambda: join.exists() or command.poll() is not None, "the command waits for members", COMMAND_SECONDS)
-    line = ("worker", "--storage", str(bench.storage), "--join", str(join), "--name")
+    line = ("worker", "--storage", str(bench.storage), "--join", str(join), "--member")
     members = [bench.start_afresh(*line, name) for name in ("m1", "m2")]
     try:
         yield
