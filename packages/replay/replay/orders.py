@@ -161,7 +161,7 @@ class ReplayStudyOrder(Order):
         Field(
             ge=1,
             le=512,
-            description="Use the hosts of this many workers.  [default: all that are connected; 1 without a system]",
+            description=f"{texts.WORKERS}  [default: all that are connected; 1 without a system]",
         ),
     ] = None
     seed: Annotated[int, Field(ge=0, le=MOST_SEED, description=texts.SEED)] = 0
