@@ -75,7 +75,7 @@ def main() -> None:
 
     def row(site: Site, case: Case, plan: Plan, most_tasks: int = MOST_TASKS) -> float:
         began = time.process_time()
-        found, trace = run_case(site, case, plan, calibration.demands, seed=1, most_tasks=most_tasks)
+        found, trace = run_case(site, case, plan, calibration.demands, most_tasks=most_tasks)
         limit = "; ".join(f"{one.stage}: {one.busiest} {one.utilisation:.0%}" for one in limits(site, trace))
         memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6
         rate = plan.items * (1 if case.shard else case.databases) / found.elapsed_s

@@ -80,7 +80,7 @@ class Model:
         site = emulated_site(self.filer, cores=cores, slots=slots, others=self.demands.others)
         site = dataclasses.replace(site, bytes_per_s=network * site.bytes_per_s)
         case = Case(workers=workers, databases=1)
-        return run_case(site, case, self.plan, self.demands, seed=_SEED, chunk=1)[0].elapsed_s
+        return run_case(site, case, self.plan, self.demands, chunk=1)[0].elapsed_s
 
 
 def model_of(filer: str, result: Mapping[str, Any], calibration: Calibration, plan: Plan) -> Model:
@@ -165,7 +165,7 @@ def main() -> None:
         print(f"elapsed of more than {_KNOWN} workers: median error {statistics.median(errors):.1%}, worst {max(errors):.1%}; goal 5 % and 15 %")  # fmt: skip
     r1, small = load_site("r1"), plan_of("r1", 0.02, _SEED, contents)
     alone, chunks = (
-        run_case(r1, Case(workers=10, databases=1), small, calibration.demands, seed=_SEED, chunk=chunk)[0].elapsed_s
+        run_case(r1, Case(workers=10, databases=1), small, calibration.demands, chunk=chunk)[0].elapsed_s
         for chunk in (1.0, _FULL_CHUNK)
     )
     print(f"R1 at scale 0.02, 10 workers: chunks of {_FULL_CHUNK:g} items {chunks / alone - 1:+.2%}")
