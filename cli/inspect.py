@@ -22,7 +22,7 @@ from core.options import DEFAULT_ZONE
 from core.passwords import read_bank
 from core.records import JobOptions
 from core.settings import read_settings
-from worker.inspect.file import FormatCount, Summary, counted
+from worker.inspect.summary import FormatCount, Summary, counted
 from worker.inspect.tree import inspect_paths
 from worker.ocr.tesseract import DEFAULT_LANGUAGES, ocr_choice, refuse_no_ocr
 from worker.parsers import load_plugins

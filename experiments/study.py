@@ -76,8 +76,8 @@ def _result(about: About, study: Study, order: str, findings: Findings, telling:
     labels = labels_of(points, emulated, cached=cached, undeclared=undeclared, least_s=least, paired=paired)
     levels = _levels(about, study, findings, points)
     tuning = _gained(about, findings, points)
-    said = sentence(about, kind, axis, points, where=telling.where(), pace=telling.pace(), knee=findings.knee,
-                    levels=levels, tuning=tuning)  # fmt: skip
+    said = sentence(about, kind, axis, points, where=telling.where(), pace=telling.pace(),
+                    found=findings.knee or levels or tuning)  # fmt: skip
     if told := telling.sentence(points):
         said = f"{about.titled(kind)} on {telling.where()}: {told}"
     fields: dict[str, Any] = {

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from core.histogram import Histogram
 from core.operations import Op
 from monitoring.frames import CounterDelta
-from sql.timeline import CALLS, OpCalls
+from sql.timeline import CALLS, OpCalls, StepSums
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
@@ -178,10 +178,6 @@ STEPS = (1, 4, 20, 120, 1200)  # seconds; a reader takes the first that gives fe
 Key = tuple[str, int, int, int]  # job, step, its first second, op
 
 _KEYS = ("job", "step", "second", "op")
-_COLUMNS = (
-    *_KEYS,
-    *("calls", "bytes", "errors", "total_ns", "max_ns", "p50_ns", "p95_ns", "p99_ns", "histogram"),
-)
 
 
 def step_for(first: int, end: int, points: int) -> int:
@@ -197,7 +193,8 @@ def add_to_steps(conn: Connection, calls: Iterable[tuple[str, int, Iterable[Coun
     keys = list(sums)
     for row in CALLS.call_steps_at(conn, **columns(_KEYS, keys)):
         sums[str(row.job), row.step, row.second, row.op].add(row)
-    CALLS.put_call_steps(conn, **columns(_COLUMNS, [_row(key, sums[key]) for key in sorted(keys)]))
+    rows = columns(StepSums.__match_args__, [_row(key, sums[key]) for key in sorted(keys)])
+    CALLS.put_call_steps(conn, rows=StepSums(**rows))
 
 
 def _by_step(calls: Iterable[tuple[str, int, Iterable[CounterDelta]]]) -> dict[Key, CallSum]:

@@ -24,12 +24,9 @@ from monitoring.aggregate import add_to_steps, columns
 from monitoring.broker import FIELD, connect, stream_of
 from monitoring.frames import CounterDelta, Frame, decode_frame
 from sql.session import Database
-from sql.timeline import CALLS, OBSERVING
+from sql.timeline import CALLS, OBSERVING, AddedCalls
 
 _SLACK_SECONDS = 5  # that clocks of hosts and databases may differ by where it is asked whether a job runs
-_CALLS = (
-    *("job", "incarnation", "second", "phase", "op", "calls", "bytes", "errors", "total_ns", "max_ns", "histogram"),
-)
 _OBSERVED = ("second", "kind", "source", "values", "taken")
 _WORKERS = ("incarnation", "sequence", "through")
 
@@ -65,7 +62,8 @@ def add_calls(conn: Connection, job_seconds: Sequence[JobSecond]) -> None:
     """Store those that are new, in the steps too; the caller holds the lock of collecting."""
     if not job_seconds:
         return
-    new = set(CALLS.add_calls(conn, **columns(_CALLS, [row for part in job_seconds for row in part.rows()])))
+    rows = columns(AddedCalls.__match_args__, [row for part in job_seconds for row in part.rows()])
+    new = set(CALLS.add_calls(conn, rows=AddedCalls(**rows)))
     add_to_steps(conn, ((*part.key[::2], part.deltas) for part in job_seconds if part.key in new))
 
 

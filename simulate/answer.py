@@ -77,7 +77,7 @@ def simulate(wish: Wish, say: Say) -> Answer:
     rows, traces = {}, {}
     for name, case in cases.items():
         say(f"simulating {case.workers} workers on {case.databases} databases")
-        rows[name], traces[name] = run_case(site, case, plan, demands, seed=wish.seed, chunk=wish.chunk)
+        rows[name], traces[name] = run_case(site, case, plan, demands, chunk=wish.chunk)
     found = evaluate(rows) if site.report == "r1" and list(cases) == list(R1_ROWS) and wish.scale == 1.0 else None
     gains = _gains(wish, next(iter(cases.items())), plan, demands, rows, say) if wish.gains and found is None else []
     document = SimulationDocument(
@@ -118,7 +118,8 @@ def calibrated(calibration: Calibration, result: Mapping[str, Any], plan: Plan, 
         scaled = mix * np.array([items / mix[:, 0].sum(), nbytes / mix[:, 1].sum()])
         return of_result(calibration, result, scaled, f"{source}, and the shipped calibration for the types of items")
     except (KeyError, IndexError, TypeError, AttributeError) as error:
-        raise UsageError(f"{source} is not the result of a discovery: it has no {error}") from error
+        lacks = error if isinstance(error, KeyError) else "runs with figures"
+        raise UsageError(f"{source} is not the result of a discovery: it has no {lacks}") from error
 
 
 def _gains(
@@ -131,7 +132,7 @@ def _gains(
         say(f"simulating twice the {what}")
         more = Case(workers=2 * case.workers, databases=case.databases, shard=case.shard) if what == "workers" else case
         try:
-            elapsed_s = run_case(site, more, plan, demands, seed=wish.seed, chunk=wish.chunk)[0].elapsed_s
+            elapsed_s = run_case(site, more, plan, demands, chunk=wish.chunk)[0].elapsed_s
         except UsageError:  # the hosts have no memory for so many workers
             continue
         out.append(GainDocument(doubled=what, elapsed_s=elapsed_s, gain=round(rows[name].elapsed_s / elapsed_s, 3)))

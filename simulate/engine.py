@@ -200,15 +200,15 @@ _SENT, _HOST, _FSA, _DATA, _STORED, _LOOK, _COMES = range(7)
 
 
 class Engine:
-    """One run. `chunk`: items that are served together; 1 serves each item alone. `exponential`: service times are drawn.
+    """One run. `chunk`: items that are served together; 1 serves each item alone. `dice`: service times are drawn from it.
     `most_tasks`: that a phase is cut into; of more, a part stands for several."""
 
     def __init__(
-        self, site: Site, jobs: Sequence[JobLoad], *, workers: int, databases: int, chunk: float = 25.0, seed: int = 1,
-        exponential: bool = False, note_order: bool = False, most_tasks: int = MOST_TASKS,
+        self, site: Site, jobs: Sequence[JobLoad], *, workers: int, databases: int, chunk: float = 25.0,
+        dice: random.Random | None = None, note_order: bool = False, most_tasks: int = MOST_TASKS,
     ) -> None:  # fmt: skip
         self._site, self._chunk = site, chunk
-        self._dice = random.Random(seed) if exponential else None
+        self._dice = dice
         self._hosts = [_Host(host.cores, host.ghz) for host in site.hosts]
         crew = [_Worker(self._hosts[at], site.worker_cores) for at in placed(site, workers)]
         self._slots = workers * site.slots

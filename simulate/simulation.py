@@ -34,14 +34,12 @@ def chunk_for(items: int, most: int = MOST_CHUNKS) -> float:
 
 
 def run_case(
-    site: Site, case: Case, plan: Plan, demands: Demands, *, seed: int, chunk: float | None = None, most_tasks: int = MOST_TASKS
+    site: Site, case: Case, plan: Plan, demands: Demands, *, chunk: float | None = None, most_tasks: int = MOST_TASKS
 ) -> tuple[Row, Trace]:  # fmt: skip
     """One run in virtual time. `most_tasks`: of a phase; of more, several are simulated as one."""
     jobs = _jobs(plan, demands, site, case, most_tasks)
     chunk = chunk or chunk_for(plan.items)
-    engine = Engine(
-        site, jobs, workers=case.workers, databases=case.databases, chunk=chunk, seed=seed, most_tasks=most_tasks
-    )
+    engine = Engine(site, jobs, workers=case.workers, databases=case.databases, chunk=chunk, most_tasks=most_tasks)
     trace = engine.run()
     raw = plan.raw_bytes * (1 if case.shard else case.databases)
     return row_of(site, trace, raw / _GB, sum(job.discovered_bytes for job in jobs) / _GB), trace

@@ -127,30 +127,29 @@ class TrueOwner(NamedTuple):
     custodian: str
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wanted:
+    """Conditions of the part `wanted_items`; None: any item."""
+
+    custodian: str | None
+    type: str | None
+    exception: str | None
+    kind: str | None
+    text_state: str | None
+    conditions: str | None  # on metadata, as JSON
+    duplicate: bool | None
+    near: bool | None
+    system: bool | None
+
+
 class _Browse(Protocol):
-    def items(
-        self, conn: Connection, *, job: uuid.UUID, custodian: str | None, type: str | None, exception: str | None,
-        kind: str | None, text_state: str | None, conditions: str | None, duplicate: bool | None, near: bool | None, system: bool | None,
-    ) -> Iterator[ItemRow]: ...  # fmt: skip
+    def items(self, conn: Connection, *, job: uuid.UUID, wanted: Wanted) -> Iterator[ItemRow]: ...
     def items_page(
-        self, conn: Connection, *, job: uuid.UUID, after: uuid.UUID | None, limit: int, custodian: str | None,
-        type: str | None, exception: str | None, kind: str | None, text_state: str | None, conditions: str | None,
-        duplicate: bool | None, near: bool | None, system: bool | None,
-    ) -> list[ItemRow]: ...  # fmt: skip
-    def item_before(
-        self, conn: Connection, *, job: uuid.UUID, item: uuid.UUID, custodian: str | None, type: str | None,
-        exception: str | None, kind: str | None, text_state: str | None, conditions: str | None,
-        duplicate: bool | None, near: bool | None, system: bool | None,
-    ) -> list[uuid.UUID]: ...  # fmt: skip
-    def last_item(
-        self, conn: Connection, *, job: uuid.UUID, custodian: str | None, type: str | None, exception: str | None,
-        kind: str | None, text_state: str | None, conditions: str | None, duplicate: bool | None, near: bool | None, system: bool | None,
-    ) -> list[uuid.UUID]: ...  # fmt: skip
-    def item_after(
-        self, conn: Connection, *, job: uuid.UUID, item: uuid.UUID, custodian: str | None, type: str | None,
-        exception: str | None, kind: str | None, text_state: str | None, conditions: str | None,
-        duplicate: bool | None, near: bool | None, system: bool | None,
-    ) -> list[uuid.UUID]: ...  # fmt: skip
+        self, conn: Connection, *, job: uuid.UUID, after: uuid.UUID | None, limit: int, wanted: Wanted
+    ) -> list[ItemRow]: ...
+    def item_before(self, conn: Connection, *, job: uuid.UUID, item: uuid.UUID, wanted: Wanted) -> list[uuid.UUID]: ...
+    def last_item(self, conn: Connection, *, job: uuid.UUID, wanted: Wanted) -> list[uuid.UUID]: ...
+    def item_after(self, conn: Connection, *, job: uuid.UUID, item: uuid.UUID, wanted: Wanted) -> list[uuid.UUID]: ...
     def item_whole(self, conn: Connection, *, job: uuid.UUID, item: uuid.UUID) -> WholeItem | None: ...
     def items_between(
         self, conn: Connection, *, job: uuid.UUID, low: uuid.UUID, high: uuid.UUID
@@ -267,10 +266,8 @@ class _Search(Protocol):
     def job_custodians(self, conn: Connection, *, job: uuid.UUID) -> list[CustodianName]: ...
     def has_items(self, conn: Connection, *, job: uuid.UUID, media_type: str | None, key: str | None) -> bool: ...
     def asked_items(
-        self, conn: Connection, *, job: uuid.UUID, custodian: str | None, type: str | None, exception: str | None,
-        kind: str | None, text_state: str | None, conditions: str | None, least: int | None, most: int | None,
-        tag: str | None, duplicate: bool | None, near: bool | None, system: bool | None,
-    ) -> Iterator[memoryview]: ...  # fmt: skip
+        self, conn: Connection, *, job: uuid.UUID, wanted: Wanted, least: int | None, most: int | None, tag: str | None
+    ) -> Iterator[memoryview]: ...
     def found_items(
         self, conn: Connection, *, job: uuid.UUID, items: Sequence[uuid.UUID], limit: int
     ) -> list[FoundRow]: ...

@@ -1,7 +1,7 @@
 """Statements as functions with typed rows: a class declares them, a method each, and `face` has them run.
 
 A method is named as its statement and takes, besides the connection, the statement's parameters by keyword (a test
-compares them). Its return type defines the result: a NamedTuple or dataclass is one row, by the names of the columns
+compares them); a dataclass holds several of them, each in a field of its name. Its return type defines the result: a NamedTuple or dataclass is one row, by the names of the columns
 that it has, with `| None` one or none; another type one value; `list[…]` of either all of them, `Iterator[…]` as they
 are read; None nothing, and the number of a statement that has no rows how many it changed.
 """
@@ -10,8 +10,8 @@ from __future__ import annotations
 
 import inspect
 import re
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, fields, is_dataclass
 from importlib.resources import files
 from types import NoneType, SimpleNamespace, UnionType
 from typing import TYPE_CHECKING, Any, get_args, get_origin, get_type_hints
@@ -79,15 +79,14 @@ def load_queries(package: str = "sql") -> dict[str, Query]:
 QUERIES = load_queries()
 
 
-if TYPE_CHECKING:
-    from sqlalchemy import Connection
-
-
 def face(kind: type[Any], queries: Mapping[str, Query] = QUERIES) -> Any:
     """An object with the methods that `kind` declares, which run `queries`. Raises KeyError for an unknown statement."""
     declared = {name: function for name, function in vars(kind).items() if _declares(name, function)}
     return SimpleNamespace(
-        **{name: _runner(queries[name], hints_of(function)["return"]) for name, function in declared.items()}
+        **{
+            name: _runner(queries[name], hints_of(function)["return"], _records(function))
+            for name, function in declared.items()
+        }
     )
 
 
@@ -98,10 +97,20 @@ def hints_of(function: Callable[..., Any]) -> dict[str, Any]:
 
 def parameters(kind: type[Any]) -> dict[str, set[str]]:
     """What each declared statement is given, by name."""
+    return {name: _parameters(function) for name, function in vars(kind).items() if _declares(name, function)}
+
+
+def _parameters(function: Callable[..., Any]) -> set[str]:
+    names = {p.name for p in inspect.signature(function).parameters.values() if p.kind is p.KEYWORD_ONLY}
+    records = _records(function)
+    return names - records.keys() | {name for inside in records.values() for name in inside}
+
+
+def _records(function: Callable[..., Any]) -> dict[str, tuple[str, ...]]:
+    """Its parameters that hold several of the statement, each with the names of these."""
+    hints = hints_of(function).items()
     return {
-        name: {p.name for p in inspect.signature(function).parameters.values() if p.kind is p.KEYWORD_ONLY}
-        for name, function in vars(kind).items()
-        if _declares(name, function)
+        name: tuple(f.name for f in fields(hint)) for name, hint in hints if name != "return" and is_dataclass(hint)
     }
 
 
@@ -109,22 +118,25 @@ def _declares(name: str, value: object) -> bool:
     return inspect.isfunction(value) and not name.startswith("_")
 
 
-def _runner(query: Query, wanted: Any) -> Callable[..., Any]:
+def _runner(query: Query, wanted: Any, records: Mapping[str, Sequence[str]]) -> Callable[..., Any]:
     origin = get_origin(wanted)
     kind = wanted if origin is None else get_args(wanted)[0]
-    fields = getattr(kind, "__match_args__", ())
+    columns = getattr(kind, "__match_args__", ())
 
     def run(conn: Connection, **given: Any) -> Any:
+        for record, names in records.items():
+            held = given.pop(record)
+            given |= {name: getattr(held, name) for name in names}
         result = query.run(conn, **given)
         if kind is NoneType:
             return None
         if not result.returns_rows:
             return result.rowcount
-        rows: Any = result.columns(*fields) if fields else result.scalars()
+        rows: Any = result.columns(*columns) if columns else result.scalars()
         if origin in (list, Iterator):
-            rows = (kind(*row) for row in rows) if fields else rows
+            rows = (kind(*row) for row in rows) if columns else rows
             return list(rows) if origin is list else rows
-        row = rows.one_or_none() if fields and origin is UnionType else rows.one()
-        return kind(*row) if fields and row else row
+        row = rows.one_or_none() if columns and origin is UnionType else rows.one()
+        return kind(*row) if columns and row else row
 
     return run

@@ -94,18 +94,48 @@ class CallsNow(NamedTuple):
     age: int
 
 
+@dataclass(frozen=True, slots=True)
+class AddedCalls:
+    """Columns of calls by worker, second, phase and operation."""
+
+    job: str
+    incarnation: str
+    second: str
+    phase: str
+    op: str
+    calls: str
+    bytes: str
+    errors: str
+    total_ns: str
+    max_ns: str
+    histogram: str
+
+
+@dataclass(frozen=True, slots=True)
+class StepSums:
+    """Columns of what calls come to in longer steps."""
+
+    job: str
+    step: str
+    second: str
+    op: str
+    calls: str
+    bytes: str
+    errors: str
+    total_ns: str
+    max_ns: str
+    p50_ns: str
+    p95_ns: str
+    p99_ns: str
+    histogram: str
+
+
 class _Calls(Protocol):
     def lock_collecting(self, conn: Connection, *, key: int) -> None: ...
     def known_jobs(self, conn: Connection, *, jobs: Sequence[uuid.UUID]) -> list[uuid.UUID]: ...
-    def add_calls(
-        self, conn: Connection, *, job: str, incarnation: str, second: str, phase: str, op: str, calls: str, bytes: str,
-        errors: str, total_ns: str, max_ns: str, histogram: str,
-    ) -> list[NewSecond]: ...  # fmt: skip
+    def add_calls(self, conn: Connection, *, rows: AddedCalls) -> list[NewSecond]: ...
     def call_steps_at(self, conn: Connection, *, job: str, step: str, second: str, op: str) -> list[StepCalls]: ...
-    def put_call_steps(
-        self, conn: Connection, *, job: str, step: str, second: str, op: str, calls: str, bytes: str, errors: str,
-        total_ns: str, max_ns: str, p50_ns: str, p95_ns: str, p99_ns: str, histogram: str,
-    ) -> None: ...  # fmt: skip
+    def put_call_steps(self, conn: Connection, *, rows: StepSums) -> None: ...
     def frames_stored(self, conn: Connection, *, incarnation: str, sequence: str, through: str) -> None: ...
     def call_rows(self, conn: Connection, *, job: uuid.UUID) -> Iterator[OpCalls]: ...
     def calls_per_second(self, conn: Connection, *, job: uuid.UUID) -> list[OpSecond]: ...

@@ -20,7 +20,7 @@ from core.storage.layer import Storage
 from traces.blocks import Damaged, zstd
 from traces.file import TraceWriter
 from traces.model import NO_NODE, UNKNOWN_RATIO, Call, Node, NodeKind, Stream, TraceHeader
-from traces.spool import SpoolHead, read_spool
+from traces.parts import SpoolHead, read_spool
 
 _NEVER = (1 << 63) - 1
 _REFUSED = frozenset(  # something is there, though the call failed

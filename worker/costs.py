@@ -44,7 +44,7 @@ def processor_seconds() -> float:
 
 
 if TYPE_CHECKING:
-    from sql.costs import Around, Death
+    from sql.ledger import Around, Death
 
 _MORE_DEATHS = 4  # of slots on their way to the last place of a death, then no slot goes there any more
 _MORE_SECONDS = 2.0  # times what was allowed; likewise

@@ -24,10 +24,10 @@ from core.moments import reached
 from core.places import job_location
 from core.records import ClaimedTask, Phase
 from monitoring.tally import Outcome
-from sql import costs, jobs, ledger, states
+from sql import jobs, ledger, states
 from sql.findings import TaskResult
 from sql.session import Database
-from worker.items.findings import Portions
+from worker.items.portions import Portions
 from worker.ocr import reading as ocr
 from worker.phases import expand, finalise, index, walk
 from worker.phases.finalise import remove_leftovers
@@ -167,7 +167,7 @@ def _prepare(context: SlotContext, db: Database, claimed: ClaimedTask) -> TaskWo
         context.crumb.doing(Activity.LOOKING, job.source)
         work = dataclasses.replace(work, source_device=work.check_source_root())
     work.portions.clear(context.crumb.alive)
-    context.crumb.doing(Activity.REPLAYING if claimed.phase is Phase.REPLAY else Activity.WORKING)
+    context.crumb.doing(Activity.WORKING)
     if claimed.phase not in _WITH_PASSWORDS:
         return work
     return dataclasses.replace(work, passwords=context.banks.of(context.storage, work.root, job))
@@ -175,14 +175,14 @@ def _prepare(context: SlotContext, db: Database, claimed: ClaimedTask) -> TaskWo
 
 def _spoilt(conn: Connection, claimed: ClaimedTask, at_least: float) -> dict[str, Any]:
     """Fields of TaskWork that say which items killed slots, and what loose files have cost."""
-    if not costs.any_of(conn, claimed.job, claimed.phase):
+    if not ledger.any_of(conn, claimed.job, claimed.phase):
         return {"convicted": {}, "untouchable": frozenset()}
     convicted = ledger.convicted(conn, claimed.job)
     return {
         "convicted": convicted,
         "untouchable": ledger.untouchable(conn, claimed.job) if convicted else frozenset(),
-        "deaths": costs.deaths(conn, claimed.job, claimed.phase),
-        "spent": costs.spent(conn, claimed.job, claimed.phase, _loose_files(claimed), at_least),
+        "deaths": ledger.deaths(conn, claimed.job, claimed.phase),
+        "spent": ledger.spent(conn, claimed.job, claimed.phase, _loose_files(claimed), at_least),
     }
 
 

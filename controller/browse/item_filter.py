@@ -14,6 +14,7 @@ from core.errors import UsageError
 from core.names import LOAD_KEY
 from readers.keys import DATE, KEYS, LIST, NUMBER, TEXT, YES, Key
 from readers.records import Kind, TextState
+from sql.browse import Wanted
 
 OPERATORS = ("<=", ">=", "!=", "=", "<", ">", "~")
 MOST_CONDITIONS = 20
@@ -52,20 +53,20 @@ class ItemFilter:
     near: bool | None = None
     system: bool | None = None
 
-    def parameters(self) -> dict[str, Any]:
+    def parameters(self) -> Wanted:
         """For the queries that take in the part `wanted_items`."""
         rows = [{"key": c.key, "op": c.op, "value": c.value, "kind": c.kind} for c in self.conditions]
-        return {
-            "custodian": self.custodian,
-            "type": self.type,
-            "exception": self.exception,
-            "kind": self.kind and self.kind.value,
-            "text_state": self.text_state and self.text_state.value,
-            "conditions": json.dumps(rows) if rows else None,
-            "duplicate": self.duplicate,
-            "near": self.near,
-            "system": self.system,
-        }
+        return Wanted(
+            custodian=self.custodian,
+            type=self.type,
+            exception=self.exception,
+            kind=self.kind and self.kind.value,
+            text_state=self.text_state and self.text_state.value,
+            conditions=json.dumps(rows) if rows else None,
+            duplicate=self.duplicate,
+            near=self.near,
+            system=self.system,
+        )
 
 
 ALL_ITEMS = ItemFilter()

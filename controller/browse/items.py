@@ -48,7 +48,7 @@ def stream_items(handle: JobHandle, wanted: ItemFilter = ALL_ITEMS) -> Generator
     """
     with handle.database.transaction() as conn:
         streaming = conn.execution_options(stream_results=True, yield_per=_ROWS_AT_ONCE)
-        for row in BROWSE.items(streaming, job=handle.id, **wanted.parameters()):
+        for row in BROWSE.items(streaming, job=handle.id, wanted=wanted.parameters()):
             yield item_json(row)
 
 
@@ -101,7 +101,7 @@ def items_page(
     for number, handle in enumerate(handles[begin:]):
         rest, since = limit - len(out), None if number else after
         with handle.database.transaction() as conn:
-            rows = BROWSE.items_page(conn, job=handle.id, after=since, limit=rest, **wanted.parameters())
+            rows = BROWSE.items_page(conn, job=handle.id, after=since, limit=rest, wanted=wanted.parameters())
             out += [item_json(row) | {"job": str(handle.id)} for row in rows]
         if len(out) >= limit:
             break
@@ -131,13 +131,13 @@ def _each(
     """Those of the item's own job, then of the jobs beyond it the one at the end that is nearer."""
     first, *others = handles
     with first.database.transaction() as conn:
-        yield from beside(conn, job=first.id, item=item, **wanted.parameters())
+        yield from beside(conn, job=first.id, item=item, wanted=wanted.parameters())
     for handle in others:
         with handle.database.transaction() as conn:
             if last:
-                yield from BROWSE.last_item(conn, job=handle.id, **wanted.parameters())
+                yield from BROWSE.last_item(conn, job=handle.id, wanted=wanted.parameters())
             else:
-                rows = BROWSE.items_page(conn, job=handle.id, after=None, limit=1, **wanted.parameters())
+                rows = BROWSE.items_page(conn, job=handle.id, after=None, limit=1, wanted=wanted.parameters())
                 yield from (row.id for row in rows)
 
 

@@ -27,8 +27,7 @@ from monitoring.aggregate import calls_by_op
 from sql import jobs
 from sql.runs import RUNS, recorders
 from traces.gather import Gathered, Gathering, gather_trace
-from traces.parts import deliver_left_behind, done_until, parts_directory
-from traces.spool import SUFFIX
+from traces.parts import SUFFIX, deliver_left_behind, done_until, parts_directory
 
 WAIT_SECONDS = 120.0  # for workers that live on to bring what they recorded
 _POLL_SECONDS = 0.2

@@ -93,7 +93,7 @@ def _asked(handle: JobHandle, asked: Asked) -> Ids:
         wanted = _filter(asked)
     with handle.database.transaction() as conn:
         rows = SEARCH.asked_items(
-            streaming(conn), job=handle.id, least=least, most=most, tag=tag, **wanted.parameters()
+            streaming(conn), job=handle.id, least=least, most=most, tag=tag, wanted=wanted.parameters()
         )
         return item_ids(map(bytes, rows))
 

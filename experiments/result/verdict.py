@@ -180,17 +180,18 @@ def labels_of(
 
 
 def sentence(
-    about: About, kind: str, axis: str, points: Sequence[Point], *, where: str, pace: str, knee: Knee | None,
-    levels: Levels | None = None, tuning: Tuning | None = None,
+    about: About, kind: str, axis: str, points: Sequence[Point], *, where: str, pace: str,
+    found: Knee | Levels | Tuning | None = None,
 ) -> str:  # fmt: skip
     """State what was found. Points that differ in more than the axis are reported group by group."""
     what = f"{about.titled(kind)}{pace and ' '}{pace}"
-    if knee is not None:
-        return f"{what} on {where}: {_knee(about, axis, points, knee)}"
-    if levels is not None:
-        return f"{what} on {where}: {told_levels(levels)}"
-    if tuning is not None:
-        return f"{what} on {where}: {_tuned(about, points, tuning)}"
+    match found:
+        case Knee():
+            return f"{what} on {where}: {_knee(about, axis, points, found)}"
+        case Levels():
+            return f"{what} on {where}: {told_levels(found)}"
+        case Tuning():
+            return f"{what} on {where}: {_tuned(about, points, found)}"
     groups: dict[tuple[Any, ...], list[Point]] = {}
     for point in points:
         key = tuple(point.at.on(name) if isinstance(value, int) else value for name, value in _beside(point, axis))

@@ -1,23 +1,15 @@
-"""What one attempt of a task finds, gathered until it is written: in one transaction, or in portions (decision 0042)."""
+"""What one attempt of a task finds, gathered until it is written in one transaction."""
 
 from __future__ import annotations
 
-import logging
 import uuid
-from collections.abc import Callable, Container
+from collections.abc import Container
 from dataclasses import dataclass, field
-from typing import Any, TypeVar
+from typing import Any
 
-from sqlalchemy import Connection
-
-from core.clock import Clock
-from core.errors import DatabaseFault
-from core.moments import reached
-from core.records import ClaimedTask, ExceptionLevel, NewTask, Shard
+from core.records import ExceptionLevel, NewTask, Shard
 from readers.errors import DocumentError, ExceptionCode
-from sql import ledger
 from sql.findings import ContainerCount, IndexOwner, Item, ItemException, ItemText, TaskResult
-from sql.session import Database
 
 CHARACTERS_A_ROW = 2_000  # metadata beyond this counts as further rows
 
@@ -166,62 +158,3 @@ class ChildCounts:
     def _difference(self, failed: int) -> int:
         """Children announced that are neither emitted nor failed."""
         return 0 if self.announced is None else self.announced - self.emitted - failed
-
-
-_T = TypeVar("_T")
-ROWS = 10_000  # findings that a task gathers before it writes them
-_RETRY_SECONDS = 0.25
-
-log = logging.getLogger(__name__)
-
-
-@dataclass(slots=True, kw_only=True)
-class Portions:
-    """Those of one claim. A database that is away for a moment is waited for, as at the finish."""
-
-    database: Database
-    claimed: ClaimedTask
-    clock: Clock
-    seconds: float  # that a database which is away is waited for
-    rows: int = field(default_factory=lambda: ROWS)
-    written: int = field(init=False)  # portions that the ledger must have seen, those of earlier claims included
-
-    def __post_init__(self) -> None:
-        self.written = self.claimed.portions
-
-    @property
-    def any(self) -> bool:
-        """Whether the ledger holds some that the finish has to know of."""
-        return self.written > 0
-
-    def clear(self, alive: Callable[[], None]) -> None:
-        """Take out what earlier claims of the task wrote and never finished. Raises TaskLost, DatabaseFault."""
-        more = self.any
-        while more:
-            # Where the answer was lost, it is asked again.
-            more = self._transact(lambda conn: ledger.take_out(conn, self.claimed, self.written + 1)) is not False
-            alive()
-
-    def write(self, task_result: TaskResult) -> None:
-        """Write one portion. Raises TaskLost, DatabaseFault."""
-        reached("portion")
-        self._transact(lambda conn: ledger.write_portion(conn, self.claimed, self.written + 1, task_result))
-        reached("portioned")
-
-    def _transact(self, work: Callable[[Connection], _T]) -> _T | None:
-        """What `work` gives; None where it had been committed already and only the answer was lost."""
-        deadline = self.clock.monotonic_ns() + int(self.seconds * 1e9)
-        unsure = False  # whether a first try may have been committed
-        while True:
-            try:
-                with self.database.transaction() as conn:
-                    known = unsure and ledger.portion_is_written(conn, self.claimed, self.written + 1)
-                    result = None if known else work(conn)
-                self.written += 1
-                return result
-            except DatabaseFault as e:
-                if not e.transient or self.clock.monotonic_ns() > deadline:
-                    raise
-                log.warning("task %s: retrying to write a part of its findings: %s", self.claimed.id, e)
-                unsure = True
-                self.clock.sleep(_RETRY_SECONDS)

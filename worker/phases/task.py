@@ -18,11 +18,11 @@ from core.storage.layer import Storage
 from core.storage.whole import WHOLE, Parts, parts_below
 from readers.errors import DocumentError, ExceptionCode
 from readers.passwords import NO_PASSWORDS, Passwords
-from sql.costs import Death, ancestors
 from sql.findings import Item, TaskResult
+from sql.ledger import Death, ancestors
 from sql.session import Database
 from worker.costs import ItemCharges, of_items, processor_seconds
-from worker.items.findings import Portions
+from worker.items.portions import Portions
 from worker.items.sources import FilerSource, HashedSource
 from worker.slots.breadcrumb import Activity
 from worker.slots.context import SlotContext

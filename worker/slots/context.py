@@ -30,8 +30,7 @@ from readers.passwords import NO_PASSWORDS, Passwords
 from sql import ledger
 from sql.items import custodian_names
 from sql.session import Database
-from traces.parts import WorkerParts
-from traces.spool import Row, SpoolHead, SpoolWriter
+from traces.parts import Row, SpoolHead, SpoolWriter, WorkerParts
 from worker.parsers import own_set
 from worker.slots.breadcrumb import Breadcrumb
 

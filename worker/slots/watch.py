@@ -18,7 +18,7 @@ from sqlalchemy import Connection
 from core.errors import StorageFault
 from readers.errors import ExceptionCode
 from sql import ledger, states
-from sql.costs import Death
+from sql.ledger import Death
 from worker.slots.breadcrumb import TELL_SECONDS, words
 from worker.slots.slot import EXIT_MEMORY
 from worker.slots.table import NOWHERE, SlotRow, TaskAt, Whereabouts

@@ -23,11 +23,11 @@ from core.errors import DatabaseFault, TaskLost, UsageError
 from core.records import ClaimedTask, ExceptionLevel, JobOptions, JobState, NewTask, Phase, Shard
 from readers.errors import ExceptionCode
 from readers.records import TextState
-from sql import bulk, costs, jobs, ledger, states
-from sql.costs import Death
+from sql import bulk, jobs, ledger, states
 from sql.face import QUERIES
 from sql.findings import ContainerCount, IndexOwner, ItemException, ItemText, TaskResult
 from sql.jobs import request_resume
+from sql.ledger import Death
 from sql.requeue import ROOTS_AT_ONCE, requeue, requeued_files
 from sql.session import Database
 
@@ -315,15 +315,15 @@ def test_what_loose_files_cost(hands: Any) -> None:
     with hands.database.transaction() as conn:
         for death in (full, late):
             ledger.record_death(conn, job, Phase.EXPAND, uuid.uuid4(), death, "w1")
-        found = costs.deaths(conn, job, Phase.EXPAND)
+        found = ledger.deaths(conn, job, Phase.EXPAND)
         assert sorted(found, key=lambda death: death.seconds) == [full, late]
-        assert costs.deaths(conn, job, Phase.INDEX) == []
+        assert ledger.deaths(conn, job, Phase.INDEX) == []
         assert ledger.convicted(conn, job) == {}
         for seconds in ({loose: 1.5}, {loose: 1.0, dear: 50.0}, {}):
-            costs.add_spent(conn, job, Phase.EXPAND, seconds)
-        assert costs.spent(conn, job, Phase.EXPAND, [loose], 100.0) == {loose: 2.5}
-        assert costs.spent(conn, job, Phase.EXPAND, [], 50.0) == {dear: 50.0}
-        assert costs.spent(conn, job, Phase.INDEX, [loose], 0.0) == {}
+            ledger.add_spent(conn, job, Phase.EXPAND, seconds)
+        assert ledger.spent(conn, job, Phase.EXPAND, [loose], 100.0) == {loose: 2.5}
+        assert ledger.spent(conn, job, Phase.EXPAND, [], 50.0) == {dear: 50.0}
+        assert ledger.spent(conn, job, Phase.INDEX, [loose], 0.0) == {}
 
 
 def test_whether_anything_was_costly_is_asked_first(hands: Any) -> None:
@@ -332,11 +332,11 @@ def test_whether_anything_was_costly_is_asked_first(hands: Any) -> None:
     killed, slow, sound = (hands.create(1) for _ in range(3))
     death = Death(task=uuid.uuid4(), item=uuid.uuid4(), cause=ExceptionCode.TIMEOUT, detail="60 s")
     with hands.database.transaction() as conn:
-        assert not any(costs.any_of(conn, job, Phase.EXPAND) for job in (killed, slow, sound))
+        assert not any(ledger.any_of(conn, job, Phase.EXPAND) for job in (killed, slow, sound))
         ledger.record_death(conn, killed, Phase.EXPAND, uuid.uuid4(), death, "w1")
-        costs.add_spent(conn, slow, Phase.INDEX, {uuid.uuid4(): 50.0})
+        ledger.add_spent(conn, slow, Phase.INDEX, {uuid.uuid4(): 50.0})
         known = {
-            job: [costs.any_of(conn, job, phase) for phase in (Phase.EXPAND, Phase.INDEX)]
+            job: [ledger.any_of(conn, job, phase) for phase in (Phase.EXPAND, Phase.INDEX)]
             for job in (killed, slow, sound)
         }
     assert known == {killed: [True, True], slow: [False, True], sound: [False, False]}

@@ -25,9 +25,9 @@ from core.errors import TaskLost
 from core.records import PHASES, ClaimedTask, JobState, NewTask, Phase
 from readers.errors import ExceptionCode
 from sql import bulk, deletion, jobs, ledger, states
-from sql.costs import Death
 from sql.face import QUERIES
 from sql.findings import ContainerCount, TaskResult
+from sql.ledger import Death
 
 
 @dataclass

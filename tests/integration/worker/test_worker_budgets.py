@@ -108,7 +108,7 @@ def test_ranges_of_one_container_share_its_deaths(dying: DyingSlot) -> None:
 
 
 def test_deaths_in_a_task_that_writes_portions(dying: DyingSlot, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("worker.items.findings.ROWS", 10)
+    monkeypatch.setattr("worker.items.portions.ROWS", 10)
     bench = dying.bench
     texts = {f"{n:03}.txt": b"innocent %d" % n for n in range(100)}
     _write(bench, "b.zip", make_zip(sorted({**texts, **_killers(b"children", 100)}.items())))
@@ -123,7 +123,7 @@ def test_deaths_in_a_task_that_writes_portions(dying: DyingSlot, monkeypatch: py
 def test_members_that_are_handed_on_share_what_is_left(dying: DyingSlot, monkeypatch: pytest.MonkeyPatch) -> None:
     """The members of an archive without ranges, in several portions: those that are no bombs are whole, and all of them
     together give no more than the loose file may."""
-    monkeypatch.setattr("worker.items.findings.ROWS", 10)
+    monkeypatch.setattr("worker.items.portions.ROWS", 10)
     bench = dying.bench
     bench.options = JobOptions(split_bytes=10_000, limits=Limits(expansion_floor=400_000, expansion_ratio=1.0))
     small = {f"{n:03}.zip": make_zip({"in.txt": random.Random(n).randbytes(200).hex().encode()}) for n in range(40)}

@@ -23,8 +23,7 @@ from core.records import JobOptions
 from monitoring.metrics import Endpoint
 from readers.errors import ExceptionCode
 from sql import jobs, states, workers
-from traces.parts import parts_directory
-from traces.spool import read_spool
+from traces.parts import parts_directory, read_spool
 
 
 def _slot_pids(bench: Any, worker: Forked) -> list[int]:

@@ -20,7 +20,7 @@ from traces.blocks import Damaged
 from traces.file import TraceWriter, open_trace, write_trace
 from traces.gather import NodeTree
 from traces.model import NO_NODE, Call, MemoryTrace, Node, NodeKind, Stream, TraceHeader
-from traces.spool import Row, SpoolHead, SpoolWriter, read_spool
+from traces.parts import Row, SpoolHead, SpoolWriter, read_spool
 
 BIG = 1 << 62
 PHASES = ("walk", "expand")

@@ -16,8 +16,16 @@ from core.storage.layer import Storage
 from traces.file import open_trace
 from traces.gather import Gathered, Gathering, gather_trace
 from traces.model import UNKNOWN_RATIO, NodeKind
-from traces.parts import WorkerParts, deliver_left_behind, done_until, parts_directory, worker_parts
-from traces.spool import Row, SpoolHead, SpoolWriter
+from traces.parts import (
+    Row,
+    SpoolHead,
+    SpoolWriter,
+    WorkerParts,
+    deliver_left_behind,
+    done_until,
+    parts_directory,
+    worker_parts,
+)
 from worker.slots.watch import WorkerScratch
 
 SECOND = 1_000_000_000

@@ -48,7 +48,7 @@ def result(repeats: int = 1, factor: float = 1.0) -> ReplayResult:
     _, runs, peak = study(repeats, factor=factor)
     points = points_of(ABOUT, runs)
     levels = levels_of(ABOUT, points, peak, found=True)
-    verdict = sentence(ABOUT, "load", "percent", points, where="here", pace="", knee=None, levels=levels)
+    verdict = sentence(ABOUT, "load", "percent", points, where="here", pace="", found=levels)
     plain = made.result(*(point for point in points if isinstance(point, ReplayPoint)), verdict=verdict)
     return dataclasses.replace(plain, kind="load", axis="percent", levels=levels, fidelity=None)
 

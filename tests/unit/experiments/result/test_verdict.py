@@ -28,7 +28,7 @@ def limits_of(runs: list[Run]) -> tuple[str, ...]:
 
 
 def _line(kind: str, points: tuple[Point, ...], labels: tuple[str, ...], where: str, knee: Knee | None) -> str:
-    return "; ".join([*labels, sentence(ABOUT, kind, "workers", points, where=where, pace="", knee=knee)])
+    return "; ".join([*labels, sentence(ABOUT, kind, "workers", points, where=where, pace="", found=knee)])
 
 
 @pytest.mark.parametrize(

@@ -17,7 +17,7 @@ from installation import until
 
 from core.records import Limits
 from readers.errors import DocumentError, ExceptionCode
-from sql.costs import Around, Death
+from sql.ledger import Around, Death
 from worker.costs import Allowance, Budget, Charges, count_box, of_expand, of_items, processor_seconds
 
 LIMITS = Limits(expansion_ratio=10.0, expansion_floor=1_000, extracted_bytes=50_000, children=3)

@@ -23,7 +23,8 @@ from core.storage.errors import reading_error
 from core.storage.layer import Storage
 from readers.errors import ExceptionCode
 from worker.inspect import tree
-from worker.inspect.file import Loose, Summary, inspect_file
+from worker.inspect.file import Loose, inspect_file
+from worker.inspect.summary import Summary
 from worker.inspect.tree import find_loose, inspect_paths
 
 REPOSITORY = Path(__file__).parents[4]
