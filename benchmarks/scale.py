@@ -12,7 +12,6 @@ import argparse
 import dataclasses
 import resource
 import time
-from typing import NamedTuple
 
 from benchmarks import dispatcher
 from benchmarks.driver import bench_home
@@ -24,23 +23,12 @@ from simulate.tasks import MOST_TASKS
 
 _WORKERS_A_HOST = 8  # of 4 slots and 4 cores
 
-
-class Point(NamedTuple):
-    """A size that is simulated."""
-
-    workers: int
-    databases: int
-    times: int  # the 45 GB of the reference profile
-    dispatched_per_s: float | None = None  # by each dispatcher; None: as measured
-    larger: int = 1  # times the usual bytes and files of a task
-
-
 _FEW_TASKS = 4_000  # of 100 workers: as few a slot as 10,000 workers have with the usual limit
 _SLOW = 200.0  # tasks/s of a dispatcher that is the limit
+# Workers, databases, times the 45 GB of the reference profile, tasks/s of each dispatcher (None: as measured), times the usual size of a task.
 POINTS = (
-    Point(100, 1, 22, _SLOW), Point(100, 1, 22, _SLOW, larger=4), Point(100, 4, 22, _SLOW), Point(100, 1, 22),
-    Point(1_000, 1, 222), Point(1_000, 4, 222), Point(1_000, 16, 222),
-    Point(10_000, 16, 2_222), Point(10_000, 64, 2_222), Point(10_000, 64, 22_222),
+    (100, 1, 22, _SLOW, 1), (100, 1, 22, _SLOW, 4), (100, 4, 22, _SLOW, 1), (100, 1, 22, None, 1), (1_000, 1, 222, None, 1),
+    (1_000, 4, 222, None, 1), (1_000, 16, 222, None, 1), (10_000, 16, 2_222, None, 1), (10_000, 64, 2_222, None, 1), (10_000, 64, 22_222, None, 1),
 )  # fmt: skip
 _SECTION_6 = Case(workers=100, databases=2)  # R1's largest installations: 50 to 100 workers, several servers and jobs
 _HEADER = "dispatcher    workers databases      TB    items/s  elapsed s  GB/hour  CPU s   GB  limits"
@@ -106,14 +94,13 @@ def main() -> None:
         report = load_site("r1")
         grown = dataclasses.replace(report, name="r1 x 2", hosts=report.hosts * 2)
         row(grown, _SECTION_6, plan_of("r1", 1.0, 1, contents))
-    for number, point in enumerate(POINTS, 1):
+    for number, (workers, databases, times, slow, larger) in enumerate(POINTS, 1):
         if args.only and number not in args.only:
             continue
-        rate = point.dispatched_per_s or dispatched_per_s
-        site = site_for(point.workers, rate, point.larger)
-        site = dataclasses.replace(site, name=f"{rate:,.0f}/s" + (f", x {point.larger}" if point.larger > 1 else ""))
-        case = Case(workers=point.workers, databases=point.databases, shard=True)
-        row(site, case, dataclasses.replace(whole, copies=point.times))
+        rate = slow or dispatched_per_s
+        site = site_for(workers, rate, larger)
+        site = dataclasses.replace(site, name=f"{rate:,.0f}/s" + (f", x {larger}" if larger > 1 else ""))
+        row(site, Case(workers=workers, databases=databases, shard=True), dataclasses.replace(whole, copies=times))
 
 
 if __name__ == "__main__":

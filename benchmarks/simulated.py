@@ -26,7 +26,7 @@ from simulate.answer import calibrated
 from simulate.demands import WAIT, Calibration, Demands, shipped
 from simulate.plan import Plan, contents_of_plain, plan_of
 from simulate.simulation import Case, run_case
-from simulate.site import Host, emulated_site, load_site
+from simulate.site import emulated_site, load_site
 
 _CORES = os.cpu_count() or 1
 _SLOTS = 2  # few, so that a small machine has cores for 8 workers
@@ -41,6 +41,7 @@ class Runs:
     """Real discoveries of a small corpus; their results are kept in a directory, and those that are there are not measured again."""
 
     def __init__(self, directory: Path) -> None:
+        directory.mkdir(parents=True, exist_ok=True)
         self._directory = directory
 
     def of(self, filer: str, workers: str, slots: int = _SLOTS, name: str = "") -> dict[str, Any]:
@@ -74,10 +75,10 @@ class Model:
     demands: Demands
     filer: FilerModel
 
-    def elapsed_s(self, workers: int, *, slots: int = _SLOTS, **changed: Any) -> float:
-        """Predicted, with these fields of the site changed."""
-        site = emulated_site(self.filer, cores=_CORES, slots=slots, others=self.demands.others)
-        site = dataclasses.replace(site, **changed)
+    def elapsed_s(self, workers: int, *, slots: int = _SLOTS, cores: int = _CORES, network: int = 1) -> float:
+        """Predicted; `network`: times as fast."""
+        site = emulated_site(self.filer, cores=cores, slots=slots, others=self.demands.others)
+        site = dataclasses.replace(site, bytes_per_s=network * site.bytes_per_s)
         case = Case(workers=workers, databases=1)
         return run_case(site, case, self.plan, self.demands, chunk=1)[0].elapsed_s
 
@@ -86,13 +87,12 @@ def model_of(filer: str, result: Mapping[str, Any], calibration: Calibration, pl
     """From the points of a result that are known. What slots wait for besides filer, cores and databases is as many times that of the
     calibration as makes these points take what they took."""
     known = {**result, "points": [point for point in result["points"] if point["at"]["workers"] <= _KNOWN]}
-    found = load_filer(filer)
+    demands, found = calibrated(calibration, known, plan, "the runs of 1 and 2 workers"), load_filer(filer)
     assert found is not None
-    demands = calibrated(calibration, known, plan, "the runs of 1 and 2 workers")
     models = [Model(plan=plan, demands=_waiting(demands, times), filer=found) for times in _WAITS]
+    counts = [point["at"]["workers"] for point in known["points"]]
 
     def miss(model: Model) -> float:
-        counts = [point["at"]["workers"] for point in known["points"]]
         return abs(sum(math.log(model.elapsed_s(workers) / _took(result, workers)[0]) for workers in counts))
 
     return min(models, key=miss)
@@ -127,25 +127,19 @@ def sensitivity(runs: Runs, model: Model, result: Mapping[str, Any]) -> None:
     twice = runs.twice(_DOUBLED)
     faster = load_filer(f"{twice}")
     assert faster is not None
-    more = dataclasses.replace(model, filer=faster)
-    host = Host(cores=2 * _CORES, ghz=1.0, memory_gb=0.0)
-    predicted = {
-        "workers": model.elapsed_s(2 * _AT),
-        "slots": model.elapsed_s(_AT, slots=2 * _SLOTS),
-        "speed of the filer": more.elapsed_s(_AT),
-        "cores": model.elapsed_s(_AT, hosts=(host,), worker_cores=2 * _CORES),
-        "network": model.elapsed_s(_AT, bytes_per_s=2 * model.filer.link_bytes_per_s / model.filer.scale),
-    }
-    real = {
-        "workers": result,
-        "slots": runs.of(_DOUBLED, f"{_AT}", 2 * _SLOTS, f"{_DOUBLED}-slots"),
-        "speed of the filer": runs.of(f"{twice}", f"{_AT}", name=f"{_DOUBLED}-twice"),
-    }
+    slots = runs.of(_DOUBLED, f"{_AT}", 2 * _SLOTS, f"{_DOUBLED}-slots")
+    fast = runs.of(f"{twice}", f"{_AT}", name=f"{_DOUBLED}-twice")
+    table = (
+        ("workers", model.elapsed_s(2 * _AT), _took(result, 2 * _AT)[0]),
+        ("slots", model.elapsed_s(_AT, slots=2 * _SLOTS), _took(slots, _AT)[0]),
+        ("speed of the filer", dataclasses.replace(model, filer=faster).elapsed_s(_AT), _took(fast, _AT)[0]),
+        ("cores", model.elapsed_s(_AT, cores=2 * _CORES), math.nan),
+        ("network", model.elapsed_s(_AT, network=2), math.nan),
+    )
     simulated, took = model.elapsed_s(_AT), _took(result, _AT)[0]
     print(f"{_DOUBLED}, {_AT} workers, twice the …     simulated: times as fast   measured")
-    for what, seconds in predicted.items():
-        found = f"{took / _took(real[what], 2 * _AT if what == 'workers' else _AT)[0]:.2f}" if what in real else "-"
-        print(f"{what:37s} {simulated / seconds:26.2f} {found:>10s}", flush=True)
+    for what, predicted, measured in table:
+        print(f"{what:37s} {simulated / predicted:26.2f} {took / measured:10.2f}", flush=True)
 
 
 def main() -> None:
@@ -168,9 +162,7 @@ def main() -> None:
             if filer == _DOUBLED and {_AT, 2 * _AT} <= {point["at"]["workers"] for point in result["points"]}:
                 sensitivity(runs, model, result)
     if errors:
-        print(
-            f"elapsed of more than {_KNOWN} workers: median error {statistics.median(errors):.1%}, worst {max(errors):.1%}; goal 5 % and 15 %"
-        )
+        print(f"elapsed of more than {_KNOWN} workers: median error {statistics.median(errors):.1%}, worst {max(errors):.1%}; goal 5 % and 15 %")  # fmt: skip
     r1, small = load_site("r1"), plan_of("r1", 0.02, _SEED, contents)
     alone, chunks = (
         run_case(r1, Case(workers=10, databases=1), small, calibration.demands, chunk=chunk)[0].elapsed_s

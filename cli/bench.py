@@ -1,4 +1,4 @@
-"""`edbench bench scale-up|scale-out|tune|sweep|r1|knee|job-types`: experiments. Its other commands: `storage_tests.commands`, `cli.plan`."""
+"""`edbench bench scale-up|scale-out|tune|sweep|r1|knee`: experiments. Its other commands: `storage_tests.commands`, `cli.day`, `cli.plan`."""
 
 from __future__ import annotations
 
@@ -24,7 +24,6 @@ from experiments.orders import (
     ALIKE,
     TUNED_ALIKE,
     Axes,
-    JobTypesOrder,
     KneePoints,
     R1Points,
     ScaleOutPoints,
@@ -397,56 +396,3 @@ def carry_out(
                 baseline=not study.no_baseline,
             )
             return conduct(discovery, plan, study.min_seconds, fail_if=study.fail_if or (), array=array)
-
-
-@commands.add("job-types", "edbench bench job-types --corpus c --workers 2 --repeats 5")
-def job_types(
-    ctx: typer.Context,
-    *,
-    corpus: opt.Corpus,
-    order: JobTypesOrder,
-    storage: opt.StorageRoot = None,
-    experiment: Experiment,
-) -> None:
-    """Compare the load of the four types of jobs.
-
-    These are discovery, extraction, processing and export.
-
-    The command runs a job of each type over the same data in random order, for each number of workers. It reports calls and bytes
-    per second, CPU time per item, and the share of time in storage calls. The last line is the path of the report.
-    """
-    from core.dates import checked_zone
-
-    context = shared(ctx)
-    settings = with_options(context.settings(), storage=storage, slots=order.slots, engine=None, filer=order.filer)
-    counts = opt.numbers(order.workers, "--workers")
-    zone = checked_zone(order.time_zone)
-
-    from cli.progress import progress_display
-    from controller.jobs.jobs import prepare_source
-    from core.operations import NullRecorder
-    from core.storage.layer import Storage
-    from experiments.kinds import Grid, checked
-    from experiments.study import conduct
-    from experiments.workloads.job_types import TypeLoad
-    from experiments.workloads.job_types.workload import TYPES, JobTypes, Stage
-
-    await_answer(settings.storage, corpus)
-    source = prepare_source(Storage(NullRecorder()), corpus)
-    points = [TypeLoad(type=kind.value, workers=many) for kind in TYPES for many in checked(counts, "--workers")]
-    with progress_display(context.err) as display:
-        stage = Stage(
-            settings=settings,
-            time_zone=zone,
-            env=context.env,
-            clock=context.clock,
-            show=display.show,
-            say=context.say,
-            ways=experiment.ways,
-        )
-        grid = Grid("sweep", "type", points, repeats=order.repeats, seed=opt.given_seed(order.seed))
-        job_types = JobTypes(stage, source, corpus.absolute())
-        experiment.begin(job_types.about.titled(grid.name))
-        array = experiment.counters(context)
-        result, directory = conduct(job_types, grid, order.min_seconds, fail_if=order.fail_if or (), array=array)
-    print_result(context, result, directory, experiment)

@@ -1,8 +1,9 @@
-"""`edbench bench day`: a business day of matters."""
+"""`edbench bench day|job-types`: a business day of matters, and one matter at a time."""
 
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -10,20 +11,24 @@ import typer
 
 from cli import options as opt
 from cli.bench import print_result
-from cli.context import shared, with_options
+from cli.context import CommandContext, shared, with_options
 from cli.experiment import Experiment
 from cli.output import await_answer, table
 from cli.tree import Commands
 from core import texts
 from core.errors import UsageError
-from experiments.orders import DayOrder, day_loads
+from experiments.orders import DayOrder, JobTypesOrder, day_loads
 
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from controller.jobs.source import PreparedSource
+    from core.settings import Settings
+    from experiments.kinds import Kind
     from experiments.workloads.day.result import DayResult, Prediction
 
 commands = Commands()
+_NO_BOUND = 1e9  # seconds a GB
 
 From = Annotated[
     Path | None,
@@ -57,26 +62,12 @@ def day(
     settings = with_options(context.settings(), storage=storage, slots=order.slots, engine=None, filer=order.filer)
     loads = day_loads(order.matters)
 
-    from cli.progress import progress_display
-    from controller.jobs.jobs import prepare_source
-    from core.operations import NullRecorder
-    from core.records import JobOptions
-    from core.storage.layer import Storage
-    from experiments.study import conduct
     from experiments.workloads.day import searched
     from experiments.workloads.day.result import DayLoad
     from experiments.workloads.day.schedule import Schedule, read_schedule
-    from experiments.workloads.day.workload import Day, sources_of, steps_there
-    from experiments.workloads.discovery.run_point import Load
-    from experiments.workloads.discovery.site import Site
 
-    cache, seed = opt.declared_cache(order.filer_cache, settings), opt.given_seed(order.seed)
-    await_answer(settings.storage, corpus)
-    source = prepare_source(Storage(NullRecorder()), corpus)
-    sources = sources_of(source)
-    steps, absent = steps_there()
-    if absent:
-        context.say(absent)
+    seed = opt.given_seed(order.seed)
+    source, sources, steps = _taken(context, settings, corpus)
     listed = () if schedule is None else read_schedule(schedule, tuple(sources))
     drawn = Schedule(seconds=order.business_hours * 3600 / order.compress, seed=seed, clients=order.matter_clients, sources=tuple(sources),
                      steps=steps, listed=listed)  # fmt: skip
@@ -90,14 +81,81 @@ def day(
         prediction = predicted(read_day(from_), load_filer(settings.filer), at, drawn, order.within,
                                tuple(load for load in loads if load), repeats=order.repeats, source=f"{from_}")  # fmt: skip
         show_prediction(context.people, prediction)
+    told = None if prediction is None else dataclasses.asdict(prediction)
+    _measured(context, settings, corpus, source, order, plan, experiment, schedule=drawn,
+              sources=sources, within=order.within, predicted=told)  # fmt: skip
+
+
+@commands.add("job-types", "edbench bench job-types --corpus c --workers 2 --repeats 5")
+def job_types(
+    ctx: typer.Context,
+    *,
+    corpus: opt.Corpus,
+    order: JobTypesOrder,
+    storage: opt.StorageRoot = None,
+    experiment: Experiment,
+) -> None:
+    """Compare the load of the four types of jobs.
+
+    These are discovery, extraction, processing and export.
+
+    The command runs a job of each type over the same data, one after another, for each number of workers: a business day with one matter at
+    a time, whose later jobs take all items. It reports calls and bytes per second, CPU time per item, and the storage share. The last line
+    is the path of the report.
+    """
+    from experiments.kinds import Cases, checked
+    from experiments.workloads.day.result import DayLoad
+    from experiments.workloads.day.schedule import Schedule
+
+    context = shared(ctx)
+    settings = with_options(context.settings(), storage=storage, slots=order.slots, engine=None, filer=order.filer)
+    counts = checked(opt.numbers(order.workers, "--workers"), "--workers")
+    seed = opt.given_seed(order.seed)
+    source, sources, steps = _taken(context, settings, corpus)
+    alone = Schedule(seconds=1.0, seed=seed, clients=1, sources=tuple(sources), steps=steps, alone=1.0)
+    points = [DayLoad(1, workers, settings.slots, 0) for workers in counts]
+    plan = Cases("workers", points, repeats=order.repeats, seed=seed)
+    _measured(context, settings, corpus, source, order, plan, experiment, schedule=alone,
+              sources=sources, within=_NO_BOUND)  # fmt: skip
+
+
+def _taken(
+    context: CommandContext, settings: Settings, corpus: Path
+) -> tuple[PreparedSource, Mapping[str, tuple[bytes, int]], tuple[str, ...]]:
+    """The corpus, its custodians, and the job types that are installed."""
+    from controller.jobs.source import prepare_source
+    from core.operations import NullRecorder
+    from core.storage.layer import Storage
+    from experiments.workloads.day.workload import sources_of, steps_there
+
+    await_answer(settings.storage, corpus)
+    source = prepare_source(Storage(NullRecorder()), corpus)
+    steps, absent = steps_there()
+    if absent:
+        context.say(absent)
+    return source, sources_of(source), steps
+
+
+def _measured(
+    context: CommandContext, settings: Settings, corpus: Path, source: PreparedSource, order: DayOrder | JobTypesOrder,
+    plan: Kind, experiment: Experiment, **day: Any,
+) -> None:  # fmt: skip
+    """Carry the days, write the report and print its tables. `day`: what `Day` takes besides."""
+    from cli.progress import progress_display
+    from core.dates import checked_zone
+    from core.records import JobOptions
+    from experiments.study import conduct
+    from experiments.workloads.day.workload import Day
+    from experiments.workloads.discovery.run_point import Load
+    from experiments.workloads.discovery.site import Site
+
+    options = JobOptions(time_zone=checked_zone(order.time_zone))
     with progress_display(context.err) as display:
-        load = Load(options=JobOptions(), shard=False, copies=False, cold=False, env=context.env, clock=context.clock,
+        load = Load(options=options, shard=False, copies=False, cold=False, env=context.env, clock=context.clock,
                     show=display.show, say=context.say)  # fmt: skip
         site = Site(settings, corpus.absolute(), context.env, load.say, experiment.ways)
-        workload = Day(
-            *(settings, source, load, site), schedule=drawn, sources=sources, within=order.within, filer_cache=cache,
-            predicted=None if prediction is None else dataclasses.asdict(prediction), baseline=not order.no_baseline,
-        )  # fmt: skip
+        cache = opt.declared_cache(order.filer_cache, settings)
+        workload = Day(settings, source, load, site, filer_cache=cache, baseline=not order.no_baseline, **day)
         experiment.begin(workload.about.titled(plan.name))
         array = experiment.counters(context)
         result, directory = conduct(workload, plan, order.min_seconds, fail_if=order.fail_if or (), array=array)
@@ -130,4 +188,4 @@ def _show_tables(console: Console, result: Any) -> None:
     from experiments.workloads.day.sections import printed
 
     for titles, lines in printed(result):
-        console.print(table(titles, lines, right=[n for n in range(len(titles)) if n != 1]))
+        console.print(table(titles, lines, right=range(2, len(titles))))

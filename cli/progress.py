@@ -28,8 +28,8 @@ class Display(Protocol):
 class PlainDisplay:
     """One line at most every `PLAIN_SECONDS`."""
 
-    def __init__(self, console: Console, line: Callable[[Snapshot], str] = one_line) -> None:
-        self._console, self._line = console, line
+    def __init__(self, console: Console) -> None:
+        self._console = console
         self._next: float | None = None
 
     def show(self, snapshot: Snapshot, at: float) -> None:
@@ -37,7 +37,7 @@ class PlainDisplay:
             self._next = at + PLAIN_SECONDS
         if at >= self._next:
             self._next = at + PLAIN_SECONDS
-            self._console.print(self._line(snapshot), markup=False)
+            self._console.print(one_line(snapshot), markup=False)
 
 
 class LiveDisplay:

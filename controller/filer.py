@@ -6,7 +6,7 @@ import threading
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any, Protocol
+from typing import Any
 
 from core.errors import UsageError
 from core.filer.arbiter import Arbiter
@@ -33,15 +33,6 @@ def refuse_no_common_arbiter(databases: Sequence[Database], settings: Settings, 
             raise UsageError(f"--filer: {reason}", field="filer")
 
 
-class Watch(Protocol):
-    """Looks at the stations of an emulated filer while jobs run."""
-
-    began: float  # wall clock, seconds since the epoch; known once there are figures
-
-    def figures(self) -> dict[str, Any]:
-        """`filer` for a result, up to now; nothing where no filer is emulated."""
-
-
 class FilerWatch:
     """What the stations did between its start and its end."""
 
@@ -66,6 +57,11 @@ class FilerWatch:
         if self._sampler is None:
             return {}
         return {"filer": {"name": self._choice.name, "scale": self._choice.scale} | self._sampler.to_json()}
+
+    def busy_s(self) -> dict[str, float]:
+        """Seconds that each station was busy since the arbiter was made, by its servers; nothing where no filer is emulated."""
+        stations = {} if self._arbiter is None else self._arbiter.snapshot().stations
+        return {name: counts.busy_ns / counts.servers / 1e9 for name, counts in stations.items()}
 
     def close(self) -> None:
         """Stop looking; the arbiter is removed when no other process uses it."""

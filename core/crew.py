@@ -32,7 +32,7 @@ OF_MEMBER, PROVISIONER = "member:", "provisioner"  # whose orders they are: `mem
 ALIVE_SECONDS = 20.0  # after which a member, or the command that leased it, is lost
 BEAT_SECONDS = 1.0
 MOST_DATABASES, MOST_WORKERS, MOST_SLOTS, MOST_CLIENTS = 64, 1_000, 4_096, 1_000
-CEILING_MODULE = "replay.local"  # what a host can replay at most
+REPLAY_MODULE = "replay.local"  # a process of a replay's clients
 CLIENTS_MODULE = "storage_tests.clients"  # a process of a storage test's clients
 OWNER_MODULE = "storage_tests.owner"  # directories that belong to a process
 RUN_DATABASE = re.compile(r"edbench_run_([0-9a-f]{16})_[0-9]{1,2}")
@@ -100,13 +100,26 @@ class Drop(_Order, frozen=True, kw_only=True):
     places: Annotated[tuple[Place, ...], Meta(max_length=16)]
 
 
-class Ceiling(_Order, frozen=True, kw_only=True):
-    """Replay clones of a trace on null storage."""
+class Replay(_Order, frozen=True, kw_only=True):
+    """Have clients of a replay prepare their files there for a run, until `Return`; the answer is what the trace comes to."""
 
+    run: Run
     trace: Place
-    clients: Annotated[int, Meta(ge=1, le=1_000_000)]
+    paths: Annotated[tuple[Place, ...], Meta(max_length=64)]  # empty: null storage, in the memory of this host
+    clients: Annotated[int, Meta(ge=1, le=4_096)]  # of all members
+    numbers: Annotated[tuple[int, ...], Meta(min_length=1, max_length=4_096)]  # of those that play here
+    speed: float
+    closed: bool
     shared: bool
     seed: int
+    filer: Place | str = "none"  # as of a lease
+
+
+class Play(_Order, frozen=True, kw_only=True):
+    """Have the clients of the replay play; the answer is what each of them found."""
+
+    run: Run
+    start: float  # the member's clock, seconds since the epoch
 
 
 class Clients(_Order, frozen=True, kw_only=True):
@@ -152,7 +165,7 @@ class Remove(_Order, frozen=True, kw_only=True):
     databases: Databases
 
 
-MemberOrder = Lease | Return | Look | Clock | Drop | Ceiling | Clients | Act
+MemberOrder = Lease | Return | Look | Clock | Drop | Replay | Play | Clients | Act
 ProvisionerOrder = Make | Remove
 
 

@@ -29,7 +29,6 @@ class JobType(enum.StrEnum):
     EXTRACTION = "extraction"
     PROCESSING = "processing"
     EXPORT = "export"
-    REPLAY = "replay"
 
     @property
     def produces(self) -> bool:
@@ -44,7 +43,6 @@ class Phase(enum.StrEnum):
     EXPAND = "expand"
     INDEX = "index"
     OCR = "ocr"  # only where a job requests it (JobOptions.phases)
-    REPLAY = "replay"
     EXTRACT = "extract"  # texts out of the index
     RENDER = "render"  # pages are counted …
     STAMP = "stamp"  # … and drawn, with the numbers that the barrier gave them
@@ -94,11 +92,6 @@ class TypeOptions:
     def out(self) -> str:
         """Absolute path of the directory that the job writes to in addition to the storage root; empty: none."""
         return ""
-
-    @property
-    def paths(self) -> tuple[str, ...]:
-        """Absolute paths of files that the job uses instead of its source; empty: it reads its source."""
-        return ()
 
     def anonymous(self) -> dict[str, Any]:
         """The options without names of people and things, for a trace that is passed on."""

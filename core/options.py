@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from core.job_types import JobType, TypeOptions
-
 DEFAULT_ZONE = "UTC"
 FILER = "EMULATED FILER"  # how its label begins
 
@@ -56,23 +54,6 @@ class OcrChoice:
     def asked(self) -> bool:
         """Whether the job has a phase ocr."""
         return bool(self.languages)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ReplayChoice(TypeOptions):
-    """Options of a job that replays a trace (replay)."""
-
-    clients: int = 0  # processes, all at the same time
-    paths: tuple[str, ...] = ()  # absolute; the files replayed are below them
-    speed: float = 1.0  # times the recorded one; 0: no think time
-    closed: bool = False  # a closed loop: calls come when the one before is over and its think time has passed
-    shared: bool = False  # clones of the trace share the files that are only read
-    seed: int = 0  # of the files' contents
-
-    @property
-    def type(self) -> JobType:
-        """A replay."""
-        return JobType.REPLAY
 
 
 MOST_SEED = 10**15  # below 2**53: whole in whatever reads JSON

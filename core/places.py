@@ -40,11 +40,6 @@ def copies_location(group: uuid.UUID) -> bytes:
     return b"corpora/copies-" + group.hex.encode()
 
 
-def replayed_trace_location(job: uuid.UUID) -> bytes:
-    """The trace that a replay replays, where every worker can read it."""
-    return job_location(job) + b"/replayed.edbtrace"
-
-
 def items_location(job: uuid.UUID) -> bytes:
     """The folder of a job's extracted children."""
     return job_location(job) + b"/items"

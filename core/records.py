@@ -21,7 +21,6 @@ from core.options import DEFAULT_ZONE as DEFAULT_ZONE
 from core.options import BankNote as BankNote
 from core.options import FilerChoice as FilerChoice
 from core.options import OcrChoice as OcrChoice
-from core.options import ReplayChoice as ReplayChoice
 from core.plain import surplus
 
 

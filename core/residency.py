@@ -7,7 +7,7 @@ import ctypes
 import mmap
 import os
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -17,7 +17,6 @@ from core.storage.layer import Storage
 
 _PAGE = mmap.PAGESIZE
 _DROP = Path("/proc/sys/vm/drop_caches")
-_AT_ONCE = 1_000  # files that are dropped between two checks whether to continue
 _SAMPLE = 4_096  # files whose residency is looked at: a look at all of a million would take minutes
 _libc = ctypes.CDLL(None, use_errno=True)
 _libc.mincore.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_void_p]
@@ -48,17 +47,14 @@ class Dropped:
     seconds: float
 
 
-def drop_pages(paths: Sequence[Path], *, everything: bool, between: Callable[[], None] = lambda: None) -> Dropped:
-    """Write out and drop these files' pages, with `everything` of the machine where we may; `between` is called now and
-    then, and may end it by raising."""
+def drop_pages(paths: Sequence[Path], *, everything: bool) -> Dropped:
+    """Write out and drop these files' pages, with `everything` of the machine where we may."""
     started = time.monotonic()
     sample = _spread(paths)
     before = residency(sample)
     _write_back(paths)  # a page that is not written yet cannot go
-    all_gone, refused = everything and _drop_everything(), 0
-    for first in range(0, 0 if all_gone else len(paths), _AT_ONCE):
-        between()
-        refused += _advise_drop(paths[first : first + _AT_ONCE])
+    all_gone = everything and _drop_everything()
+    refused = 0 if all_gone else _advise_drop(paths)
     after = residency(sample)
     return Dropped(
         files=len(paths),

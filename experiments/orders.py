@@ -150,20 +150,27 @@ class KneePoints(Order):
     max_workers: Annotated[int, Field(ge=1, le=512, description="Try at most this many workers.")] = 32
 
 
-class JobTypesOrder(Order):
-    """The four types of jobs side by side, with each number of workers."""
+class _Days(Order):
+    """Matters, each with all types of jobs."""
 
-    workers: WorkerPoints = "2"
     slots: Slots = None
     time_zone: TimeZone = DEFAULT_ZONE
     repeats: Repeats = DEFAULT_REPEATS
-    min_seconds: MinSeconds = _LEAST_SECONDS
     filer: Filer = None
+    filer_cache: FilerCache = None
+    no_baseline: NoBaseline = False
     seed: Seed = None
     fail_if: FailIf = None
 
 
-class DayOrder(Order):
+class JobTypesOrder(_Days):
+    """The four types of jobs side by side, with each number of workers."""
+
+    workers: WorkerPoints = "2"
+    min_seconds: MinSeconds = _LEAST_SECONDS
+
+
+class DayOrder(_Days):
     """A business day: matters that arrive, at rising rates."""
 
     matters: Annotated[
@@ -198,14 +205,7 @@ class DayOrder(Order):
     ] = 1.0
     matter_clients: Annotated[int, Field(ge=1, le=1_000, description="Draw the matters' clients from this many.")] = 4
     workers: Workers = 2
-    slots: Slots = None
-    repeats: Repeats = DEFAULT_REPEATS
     min_seconds: MinSeconds = MIN_SECONDS
-    filer: Filer = None
-    filer_cache: FilerCache = None
-    no_baseline: NoBaseline = False
-    seed: Seed = None
-    fail_if: FailIf = None
 
 
 def day_loads(matters: str | None) -> tuple[int, ...]:

@@ -60,7 +60,8 @@ class Telling:
 
     def emulated(self, point: Any) -> str | None:
         """The label of the emulated filer that a point ran on; None without one."""
-        return None
+        filer = self.surroundings.get("emulated_filer")
+        return filer and str(filer["label"])
 
     def cached(self, points: Sequence[Any]) -> bool:
         """Whether caches may have held the data."""
@@ -68,7 +69,7 @@ class Telling:
 
     def undeclared(self) -> bool:
         """Whether the storage may have a cache of undeclared size, so that `cached` does not know of it."""
-        return False
+        return "cache" in self.surroundings and self.filer_cache.undeclared
 
     def sentence(self, points: Sequence[Any]) -> str:
         """What was found, for the first line; empty: the rate at the highest load against that at the lowest."""

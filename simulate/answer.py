@@ -118,7 +118,8 @@ def calibrated(calibration: Calibration, result: Mapping[str, Any], plan: Plan, 
         scaled = mix * np.array([items / mix[:, 0].sum(), nbytes / mix[:, 1].sum()])
         return of_result(calibration, result, scaled, f"{source}, and the shipped calibration for the types of items")
     except (KeyError, IndexError, TypeError, AttributeError) as error:
-        raise UsageError(f"{source} is not the result of a discovery: it has no {error}") from error
+        lacks = error if isinstance(error, KeyError) else "runs with figures"
+        raise UsageError(f"{source} is not the result of a discovery: it has no {lacks}") from error
 
 
 def _gains(

@@ -84,11 +84,6 @@ class OwnFindings(msgspec.Struct, frozen=True, kw_only=True):
     """Base of what a task of a registered job type found (core.job_types)."""
 
     @property
-    def durable(self) -> bool:
-        """Whether its commit has to outlive a crash of the database."""
-        return False
-
-    @property
     def kinds(self) -> Iterable[FileKind]:
         """The kind of each file that it wrote below the output directory, to be counted."""
         return ()
@@ -123,4 +118,4 @@ class TaskResult(msgspec.Struct, frozen=True, kw_only=True):
     def durable(self) -> bool:
         """Whether its commit has to outlive a crash of the database, because something outside depends on it: a slot
         publishes to its shard again and again."""
-        return (self.own is not None and self.own.durable) or (self.shard is not None and self.shard.first)
+        return self.shard is not None and self.shard.first

@@ -46,7 +46,6 @@ GRANTS: Mapping[str, Mapping[str, tuple[str, ...]]] = {
     "operator_action": {QUEUE_MANAGER: ("SELECT", "INSERT")},  # that a production is over, and what it wrote
     "death": {QUEUE_MANAGER: ("SELECT",), WORKER: ("SELECT", "INSERT")},
     "loose_cost": {WORKER: ("SELECT", "INSERT", "UPDATE")},
-    "replay_client": {QUEUE_MANAGER: ("SELECT",), WORKER: ("SELECT", "UPDATE")},
     "worker": {QUEUE_MANAGER: ("SELECT", "UPDATE"), WORKER: ("SELECT", "INSERT", "UPDATE")},
     "call_second": {QUEUE_MANAGER: ("SELECT", "INSERT", "UPDATE")},
     "call_step": {QUEUE_MANAGER: ("SELECT", "INSERT", "UPDATE")},

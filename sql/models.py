@@ -503,24 +503,6 @@ loose_cost = Table(
     PrimaryKeyConstraint("job", "phase", "loose"),
 )
 
-# A client of a replay: which host is to play it, which claim does, and what it found.
-replay_client = Table(
-    "replay_client",
-    metadata,
-    _job(),
-    Column("client", Integer, nullable=False),
-    Column("host", Text, nullable=False),  # that is to play it, see sql.replay.host_key
-    Column("task", Uuid),  # NULL until a slot took it
-    Column("token", Uuid),
-    Column("worker", Text),
-    Column("slot", Integer),
-    _time("taken_at"),
-    _time("ready_at"),  # its part of the tree exists, its calls are ready to be made
-    _time("finished_at"),
-    Column("result", JSONB),  # replay's ClientResult
-    PrimaryKeyConstraint("job", "client"),
-)
-
 worker = Table(
     "worker",
     metadata,

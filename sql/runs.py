@@ -118,15 +118,6 @@ class Activity(NamedTuple):
     rows: int
 
 
-class Effort(NamedTuple):
-    """All workers' CPU seconds and seconds waited for a CPU, the mean time of their last reports, and the clock now."""
-
-    cpu: float
-    waited: float
-    seen: float
-    now: float
-
-
 class PhaseSpan(NamedTuple):
     """Of a phase that has ended; seconds since the epoch, and seconds stopped in between."""
 
@@ -189,7 +180,6 @@ class _Runs(Protocol):
     def queue_now(self, conn: Connection, *, job: uuid.UUID) -> QueueDepth: ...
     def activity_now(self, conn: Connection) -> Activity: ...
     def clock_now(self, conn: Connection) -> float: ...
-    def workers_effort(self, conn: Connection, *, seconds: float) -> Effort: ...
     def phase_spans(self, conn: Connection, *, job: uuid.UUID) -> list[PhaseSpan]: ...
     def task_spans(self, conn: Connection, *, job: uuid.UUID) -> list[TaskSpan]: ...
     def index_hosts(self, conn: Connection, *, job: uuid.UUID) -> list[IndexHosts]: ...

@@ -167,7 +167,7 @@ def _prepare(context: SlotContext, db: Database, claimed: ClaimedTask) -> TaskWo
         context.crumb.doing(Activity.LOOKING, job.source)
         work = dataclasses.replace(work, source_device=work.check_source_root())
     work.portions.clear(context.crumb.alive)
-    context.crumb.doing(Activity.REPLAYING if claimed.phase is Phase.REPLAY else Activity.WORKING)
+    context.crumb.doing(Activity.WORKING)
     if claimed.phase not in _WITH_PASSWORDS:
         return work
     return dataclasses.replace(work, passwords=context.banks.of(context.storage, work.root, job))

@@ -31,12 +31,10 @@ from controller.labels.rules import (
 )
 from controller.timeline.job_status import JobStatus, read_status
 from controller.timeline.readings import JobAt
-from core.job_types import JobType
 from core.records import GroupKind, JobState
 from core.settings import Settings
 from monitoring.machine import capacities
 from sql import jobs as ledger_jobs
-from sql import replay
 from sql.figures import FIGURES, Stop
 from sql.jobs import JobProgress
 from sql.requeue import requeued_files
@@ -75,7 +73,7 @@ def labels_of_jobs(
     end = math.ceil(min(ends[witness], max(s.now for s in statuses)))
     first = dict(TIMELINE.timeline_first_workers(conn, low=low, high=low + BEGIN_SECONDS))
     last = dict(TIMELINE.timeline_last_workers(conn, low=max(low, end - _LATEST_SECONDS), high=end + _AFTER_SECONDS))
-    return labels_of(statuses, done, last, first, _unique(jobs, statuses, done), cache)
+    return labels_of(statuses, done, last, first, _unique(jobs, done), cache)
 
 
 def labels_of(
@@ -112,9 +110,7 @@ def labels_of(
     )
 
 
-def _unique(jobs: Sequence[JobAt], statuses: Sequence[JobStatus], done: Sequence[JobProgress]) -> float | None:
-    if any(s.job.options.type is JobType.REPLAY for s in statuses):
-        return _replayed(jobs)
+def _unique(jobs: Sequence[JobAt], done: Sequence[JobProgress]) -> float | None:
     if not all(p.total_known for p in done):
         return None
     discovered = sum(p.raw_bytes + p.extracted_bytes for p in done)
@@ -126,12 +122,6 @@ def _unique(jobs: Sequence[JobAt], statuses: Sequence[JobStatus], done: Sequence
     if group is None:  # a deletion that was cut short: the least that they may have read
         return unique_bytes(discovered, kind=GroupKind.SIMULTANEOUS.value, jobs=len(jobs), source_copies=1)
     return unique_bytes(discovered, kind=group.kind.value, jobs=len(jobs), source_copies=group.source_copies)
-
-
-def _replayed(jobs: Sequence[JobAt]) -> float | None:
-    """Bytes of the files that clients prepared; None until all have reported."""
-    results = [client.result for conn, job in jobs for client in replay.clients(conn, job)]
-    return None if None in results or not results else sum(int(result["bytes"]) for result in results if result)
 
 
 def _grown(key: str, last: Mapping[str, Values], first: Mapping[str, Values]) -> float:

@@ -9,7 +9,6 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -156,7 +155,7 @@ ELSEWHERE = "SOURCE NOT ON THE STORAGE UNDER TEST"
 class Surroundings(msgspec.Struct, frozen=True, kw_only=True):
     """Of one job."""
 
-    storage: Place  # the storage under test: that of the storage root, of a replay that of its first target
+    storage: Place  # the storage under test: that of the storage root
     source: Place | None  # what the source is on, where that is another file system
     cache_declared: int | None  # bytes that the filer can cache, as declared
     cache_possible: bool
@@ -183,11 +182,11 @@ class Surroundings(msgspec.Struct, frozen=True, kw_only=True):
         return data
 
 
-def surroundings_of(settings: Settings, source: bytes, target: Path | None = None) -> Surroundings:
-    """Of a job that is created now; `target`: of a replay, which has no source of its own."""
-    mounts, root = read_mounts(), target or settings.storage
+def surroundings_of(settings: Settings, source: bytes) -> Surroundings:
+    """Of a job that is created now."""
+    mounts, root = read_mounts(), settings.storage
     cache = filer_cache(root, settings.filer_cache)
-    same = target is not None or on_one_storage(os.fsdecode(source), settings.storage, mounts)
+    same = on_one_storage(os.fsdecode(source), settings.storage, mounts)
     return Surroundings(
         storage=place_of(root, mounts),
         source=None if same else place_of(os.fsdecode(source), mounts),

@@ -21,7 +21,6 @@ from core.job_types import JobType
 from core.operations import Op
 from monitoring.aggregate import CallTotals, step_for
 from monitoring.observations import BLOCK, DATABASE, WIRE
-from sql import replay
 from sql.timeline import TIMELINE, Values
 
 _POINTS = 600
@@ -73,11 +72,9 @@ def io_of(handles: Sequence[JobHandle], calls: Mapping[str, CallTotals], *, raw_
         jobs = [(stack.enter_context(handle.database.transaction()), handle) for handle in handles]
         databases = [_grown(conn, handle, [DATABASE]) for conn, handle in jobs]
         counters = _longest(_grown(conn, handle, list(_COUNTERS)) for conn, handle in jobs)
-        prepared = [_prepared(conn, handle) for conn, handle in jobs if handle.job.options.type is JobType.REPLAY]
     kinds = [
         _calls(calls),
         _databases([pair for by_source in databases for pair in by_source.values()]),
-        *(_beforehand("files that clients prepared", 0, bytes_) for bytes_ in prepared),
         *([_beforehand("copies of the source", raw_bytes, raw_bytes)] if copies > 1 else []),
         *_uncounted(
             traced=any(h.job.options.trace for h in handles),
@@ -145,12 +142,6 @@ def _uncounted(*, traced: bool, indexed: bool) -> list[IoKind]:
         for kind, when, holds in there
         if holds
     ]
-
-
-def _prepared(conn: Connection, handle: JobHandle) -> int | None:
-    """Bytes of the files that a replay's clients made; None until all have reported."""
-    results = [client.result for client in replay.clients(conn, handle.id)]
-    return None if None in results else sum(int(result["bytes"]) for result in results if result)
 
 
 def _longest(of_jobs: Iterable[dict[Source, Moved]]) -> dict[Source, Moved]:

@@ -46,7 +46,7 @@ class WireShares(Document):
 
 @dataclass(slots=True)
 class WireReads:
-    """What was read over the wire by the mounts that hold the storage root or a source, or what is replayed on."""
+    """What was read over the wire by the mounts that hold the storage root or a source."""
 
     counters: Mapping[str, Counter]  # by source
 
@@ -57,14 +57,13 @@ class WireReads:
 
 def wire_reads(handles: Sequence[JobHandle], first: float, last: float) -> WireReads:
     """What the mounts under these jobs read around that time; empty where nothing is mounted over NFS."""
-    replayed = [path for handle in handles if (given := handle.job.options.of_type) for path in given.paths]
-    places = replayed or [os.fsdecode(handle.job.source) for handle in handles]
+    places = [os.fsdecode(handle.job.source) for handle in handles]
     rows: dict[tuple[str, int], WireReading] = {}
     for handle in handles:
         with handle.database.transaction() as conn:
             observed = FIGURES.wire_reads(conn, first=int(first), last=int(last))
             rows |= {(row.source, row.second): row for row in observed}
-    wanted = {row.source for row in rows.values() if row.storage and not replayed}
+    wanted = {row.source for row in rows.values() if row.storage}
     points = {(row.source, point) for row in rows.values() for point in row.points or ()}
     for path in places:
         wanted |= _under(path, points)

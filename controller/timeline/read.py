@@ -29,7 +29,6 @@ from controller.timeline.panels import (
     worker_panels,
 )
 from controller.timeline.readings import Axis, JobAt, TimelineData, axis_of, read_all
-from core.job_types import JobType
 from core.records import JobState
 from monitoring.aggregate import STEPS, totals_by_op
 from monitoring.observations import ARRAY, BLOCK, DATABASE, EMULATED, SPACE, WIRE, WORKER
@@ -121,12 +120,9 @@ def _panels(timeline_data: TimelineData, statuses: Sequence[JobStatus]) -> Itera
     ]
     produced = all(status.job.options.type.produces for status in statuses)
     volumes, items, exceptions = work_panels(axis, jobs, produced=produced)
-    discovers = not all(status.job.options.type is JobType.REPLAY for status in statuses)  # a replay has calls alone
-    if discovers:
-        yield volumes
+    yield volumes
     yield from call_panels(axis, timeline_data.calls, ops)
-    if discovers:
-        yield items
+    yield items
     yield from database_panels(axis, timeline_data.of(DATABASE))
     yield queue_panel(axis, timeline_data.queue, [status.stops for status in statuses])
     workers = timeline_data.of(WORKER)
@@ -140,8 +136,7 @@ def _panels(timeline_data: TimelineData, statuses: Sequence[JobStatus]) -> Itera
     share = read_share_panel(axis, timeline_data.of(WIRE), read_bytes(axis, timeline_data.calls))
     if share is not None:
         yield share
-    if discovers:
-        yield exceptions
+    yield exceptions
 
 
 def _totals(statuses: Sequence[JobStatus], done: Sequence[JobProgress]) -> dict[str, int | float]:

@@ -6,6 +6,7 @@ import ctypes
 import os
 import statistics
 import time
+from collections.abc import Sequence
 from pathlib import Path
 
 from core.filer.arbiter import Arbiter
@@ -65,6 +66,17 @@ SERVED_WORDS = 2 + (max(Op) + 1) * OCTAVES  # waited in queues, overshoot, then 
 def octave(duration_ns: int) -> int:
     """The exponent of the smallest power of two above a duration; a histogram's first bucket has one in all."""
     return min(max(duration_ns.bit_length(), FIRST_BITS), OCTAVES - 1)
+
+
+def mostly_over(served: Sequence[int]) -> dict[str, dict[str, int]]:
+    """What `EmulatedFiler.served` has of calls that are mostly overshoot: op label → octave → calls, where there are any."""
+    out: dict[str, dict[str, int]] = {}
+    for op in Op:
+        begin = 2 + op * OCTAVES
+        counts = {str(octave): n for octave, n in enumerate(served[begin : begin + OCTAVES]) if n}
+        if counts:
+            out[op.label] = counts
+    return out
 
 
 class EmulatedFiler:

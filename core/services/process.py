@@ -212,10 +212,9 @@ class LineProcess:
             self.process.wait(_END_S)
         return RunFailed(f"a process of {self._what} died (status {self.process.returncode}); the run has ended")
 
-    def end(self) -> None:
-        """By force."""
-        self.process.kill()
-        self.process.wait()
+    def end(self, seconds: float = 0.0) -> None:
+        """By force, with the processes that it has forked; after so many seconds to end by itself on SIGTERM."""
+        stop(self.process, [(signal.SIGTERM, seconds)] if seconds else [])
         for pipe in (self.process.stdin, self.process.stdout):
             with contextlib.suppress(OSError):
                 if pipe is not None:

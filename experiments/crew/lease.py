@@ -119,7 +119,7 @@ class Leased:
                 "workers": seat.workers,
                 "slots": self._slots,
                 **({"mount": mounted} if mounted else {}),
-                "clock_offset_s": _clock(self._before[seat.member.id], after[seat.member.id]),
+                "clock_offset_s": clock_between(self._before[seat.member.id], after[seat.member.id]),
                 **msgspec.to_builtins(msgspec.convert(meters, Meters)),
             }
             for seat, meters, mounted in zip(self.seats, counted, self._mounts, strict=True)
@@ -185,6 +185,6 @@ class Leased:
             time.sleep(_LOOK_SECONDS)
 
 
-def _clock(start: tuple[float, float], end: tuple[float, float]) -> dict[str, float]:
+def clock_between(start: tuple[float, float], end: tuple[float, float]) -> dict[str, float]:
     """A member's clock less this one's, and by how much that may be off."""
     return {"start": start[0], "end": end[0], "within": max(start[1], end[1])}

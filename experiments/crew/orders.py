@@ -100,8 +100,23 @@ class Crew:
         """The same of several at the same time; what came of it in their order."""
         if not asked:
             return []
-        with ThreadPoolExecutor(len(asked)) as pool:
+        pool = ThreadPoolExecutor(len(asked))
+        try:
             return list(pool.map(lambda one: self.ask(one[0], one[1], seconds), asked))
+        finally:
+            pool.shutdown(wait=False, cancel_futures=True)  # Ctrl-C does not wait for answers
+
+    @contextlib.contextmanager
+    def working(self, run: str, members: Sequence[Hello]) -> Iterator[None]:
+        """The run is wanted, and these members work for it, until the block ends. One that is at work then stops when it notices
+        that its lease is over."""
+        try:
+            with self.held(run):
+                yield
+        finally:
+            for member in members:
+                with contextlib.suppress(HostLost, SystemFault):
+                    self.ask(member, Return(run=run))
 
     def provision(self, order: Make | Remove) -> None:
         """Have the provisioner carry out an order. Raises SystemFault where it is not there or could not, BrokerFault."""

@@ -90,7 +90,7 @@ class System:
         there = place_at(settings.storage, self.roots)
         if there is None:
             raise UsageError(f"the members do not see {settings.storage}; it has to be below {self.settings.storage}")
-        filer = self._named(settings.filer, settings.storage)
+        filer = self.named_filer(settings.filer, settings.storage)
         with run_databases(self.crew, settings, databases) as (run, attached, opened):
             yield (
                 attached,
@@ -98,7 +98,7 @@ class System:
                 lambda seats: Leased(self.admission, seats, run, opened, there, settings.slots, filer),
             )
 
-    def _named(self, filer: str, storage: Path) -> Place | str:
+    def named_filer(self, filer: str, storage: Path) -> Place | str:
         """The emulated filer as an order names it; a file that the members do not see is copied into the run's storage root."""
         if filer in profile_names():
             return filer

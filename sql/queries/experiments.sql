@@ -74,17 +74,3 @@ ORDER BY second, phase, op, incarnation;
 -- name: clock_now
 -- The database's clock, seconds since the epoch.
 SELECT extract(epoch FROM clock_timestamp())::float8;
-
--- name: workers_effort
--- Processor and run-queue seconds of all workers so far, and when they said so, on the average of those that live;
--- of all when none lives any more.
-SELECT coalesce(sum(cpu_seconds), 0)::float8 AS cpu, coalesce(sum(run_queue_seconds), 0)::float8 AS waited,
-    coalesce(
-        avg(extract(epoch FROM seen_at)) FILTER (
-            WHERE stopped_at IS NULL AND seen_at > clock_timestamp() - make_interval(secs => %(seconds)s)
-        ),
-        avg(extract(epoch FROM seen_at)),
-        extract(epoch FROM clock_timestamp())
-    )::float8 AS seen,
-    extract(epoch FROM clock_timestamp())::float8 AS now
-FROM worker;

@@ -13,7 +13,6 @@ from controller.jobs.figures import GroupFigures, JobFigures
 from controller.jobs.groups import refresh
 from controller.jobs.overview import JobRow, allowed
 from controller.jobs.results import figures_of
-from core.job_types import JobType
 from core.records import JobState
 from sql import workers
 from web.api.models.common import responses
@@ -48,18 +47,13 @@ def one_job(context: Context, rows: Rows, jobs: Found) -> JobDetails:
 def _allowed(context: WebContext, jobs: Jobs, row: JobRow) -> list[str]:
     """Actions that are possible now. A job whose command was killed still has the state `running`: it can be resumed."""
     out = allowed(row)
-    if row.state in (JobState.COMPLETED, JobState.COMPLETED_WITH_EXCEPTIONS) and not replayed(jobs):
+    if row.state in (JobState.COMPLETED, JobState.COMPLETED_WITH_EXCEPTIONS):
         out.append("verify")
     if row.state is JobState.RUNNING and not context.runner.tends(jobs.id) and "resume" not in out:
         with jobs.each[0].database.transaction() as conn:
             orphaned = not workers.live_slots(conn)
         return [*out, "resume"] if orphaned else out
     return out if context.runner.creating else [action for action in out if action not in ("resume", "requeue")]
-
-
-def replayed(jobs: Jobs) -> bool:
-    """Whether it replays a trace: then it has no items that could be verified."""
-    return any(handle.job.options.type is JobType.REPLAY for handle in jobs.each)
 
 
 def with_problem(context: WebContext, row: JobRow) -> JobRow:

@@ -15,9 +15,8 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from core.errors import DatabaseFault, StorageFault, UsageError
 from core.extensions import installed_version
-from core.filer.emulation import OCTAVES
+from core.filer.emulation import mostly_over
 from core.filer.use import no_common_arbiter
-from core.operations import Op
 from core.services.shared_storage import Identity, identify
 from core.settings import Settings
 from monitoring.block import boot_id, short_boot_id
@@ -189,7 +188,7 @@ class WorkerSampler:
         if self._filer:
             for place, name in enumerate(("slot_queued_s", "slot_over_s"), SERVED):
                 values[name] = [round(of[place] / 1e9, 4) for of in by_slot]
-            values["mostly_over"] = _mostly_over(words)
+            values["mostly_over"] = mostly_over(words[SERVED:])
         return [Observation(WORKER, self._name, values | self._host)]
 
     def _slot_waits(self, pids: Sequence[int], waits: Mapping[int, float]) -> list[float]:
@@ -200,14 +199,3 @@ class WorkerSampler:
                 waited, earlier = 0.0, earlier + waited
             self._waits[slot] = (pid, max(waited, waits.get(pid, 0.0)), earlier)
         return [round(waited + earlier, 4) for _, waited, earlier in self._waits]
-
-
-def _mostly_over(words: Sequence[int]) -> dict[str, dict[str, int]]:
-    """Op label → octave → calls, where there are any."""
-    out: dict[str, dict[str, int]] = {}
-    for op in Op:
-        begin = SERVED + 2 + op * OCTAVES
-        counts = {str(octave): n for octave, n in enumerate(words[begin : begin + OCTAVES]) if n}
-        if counts:
-            out[op.label] = counts
-    return out

@@ -19,7 +19,7 @@ from importlib import import_module
 from importlib.util import find_spec
 from multiprocessing.connection import Connection
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
 import psutil
@@ -29,7 +29,6 @@ from core.crew import (
     ALIVE_SECONDS,
     ANSWERS,
     BEAT_SECONDS,
-    CEILING_MODULE,
     CLIENTS_MODULE,
     LEASED,
     MEMBER,
@@ -37,9 +36,9 @@ from core.crew import (
     OF_MEMBER,
     ORDERS,
     OWNER_MODULE,
+    REPLAY_MODULE,
     Act,
     Answer,
-    Ceiling,
     Clock,
     Drop,
     Envelope,
@@ -49,6 +48,7 @@ from core.crew import (
     MemberOrder,
     Meters,
     Place,
+    Play,
     Return,
     Sight,
     Used,
@@ -57,10 +57,10 @@ from core.crew import (
     wait_for,
 )
 from core.crew import Clients as ClientsOrder
+from core.crew import Replay as ReplayOrder
 from core.errors import EdbenchError, RunFailed, StorageFault, SystemFault, UsageError
 from core.extensions import installed_version
 from core.filer.model import profile_names
-from core.records import ReplayChoice
 from core.residency import drop_pages, regular_files
 from core.services.process import LineProcess, heard
 from core.settings import Settings
@@ -175,7 +175,7 @@ class Agent:
         self._lock = threading.Lock()  # of the lease
         self._run, self._heard = "", time.monotonic()
         self._meter: MemberMeter | None = None
-        self._clients: Clients | None = None
+        self._clients: Clients | Replay | None = None
         self._hello = Hello(
             id=secrets.token_hex(8),
             name=plan.name,
@@ -191,9 +191,10 @@ class Agent:
             Look: self._look,
             Clock: lambda _order: {"now": time.time()},
             Drop: self._drop,
-            Ceiling: self._ceiling,
+            ReplayOrder: self._have_replay,
+            Play: lambda order: self._of(order.run, Replay).play(order),
             ClientsOrder: self._have_clients,
-            Act: self._act,
+            Act: lambda order: self._of(order.run, Clients).act(order),
         }
 
     def run(self) -> int:
@@ -302,11 +303,21 @@ class Agent:
             self._run, self._heard = order.run, time.monotonic()
             return {"clients": self._clients.of_each}
 
-    def _act(self, order: Act) -> object:
-        """Without the lock, for as long as it takes: clients whose lease is lost are killed meanwhile."""
-        if self._run != order.run or self._clients is None:
-            raise UsageError(f"this member has no clients of run {order.run}")
-        return self._clients.act(order)
+    def _have_replay(self, order: ReplayOrder) -> object:
+        """The same; what its clients prepare takes its time."""
+        with self._lock:
+            self._refuse_leased()
+            settings = dataclasses.replace(self._settings, filer=self._filer(order.filer))
+            self._clients = replay = Replay(order, self._roots, settings)
+            self._run, self._heard = order.run, time.monotonic()
+            self._meter = MemberMeter(settings.storage, self._crowd)
+        return replay.prepared()
+
+    def _of(self, run: str, kind: type[_Clients]) -> _Clients:
+        """Clients of a run. They work without the lock, for as long as it takes: those whose lease is lost are killed meanwhile."""
+        if self._run != run or not isinstance(self._clients, kind):
+            raise UsageError(f"this member has no clients of run {run}")
+        return self._clients
 
     def _plans(self, settings: Settings, order: Lease) -> list[WorkerPlan]:
         before = f"{order.hosts[0]}-" if order.hosts else ""
@@ -378,16 +389,6 @@ class Agent:
         paths = [path for directory in directories for path in regular_files(directory)]
         return dataclasses.asdict(drop_pages(paths, everything=True))
 
-    def _ceiling(self, order: Ceiling) -> object:
-        trace = resolved(order.trace, self._roots)
-        wait_for(trace)
-        choice = ReplayChoice(clients=order.clients, paths=(), speed=0.0, shared=order.shared, seed=order.seed)
-        # numpy would start threads, and slots are forked from this process
-        os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-        if find_spec(CEILING_MODULE.partition(".")[0]) is None:
-            raise UsageError("this host has no replays; install edbench-replay on it")
-        return import_module(CEILING_MODULE).ceiling(trace, choice, self._settings.scratch)
-
     # The heartbeat
 
     def _beat(self) -> None:
@@ -437,12 +438,79 @@ def _seen(storage: Path) -> dict[str, Any]:
         ) from error
 
 
+def _module(name: str, what: str) -> str:
+    """Raises UsageError where its package is not installed."""
+    package = name.partition(".")[0]
+    if find_spec(package) is None:
+        raise UsageError(f"this host has no {what}; install edbench-{package.replace('_', '-')} on it")
+    return name
+
+
+def _written_to(place: Place, roots: Mapping[str, Path]) -> Path:
+    """Raises UsageError for evidence."""
+    path = resolved(place, roots)
+    if place.root == "evidence":
+        raise UsageError("evidence is not written to")
+    return path
+
+
+def _heard(processes: Sequence[LineProcess]) -> list[Any]:
+    """An answer of each. Raises SystemFault."""
+    try:
+        said = [msgspec.json.decode(line) for line in heard(processes)]
+    except RunFailed as error:
+        raise SystemFault(str(error)) from error
+    for one in said:
+        if isinstance(one, dict) and "error" in one:
+            raise SystemFault(str(one["error"]))
+    return said
+
+
+def _monotonic_ns(start: float) -> int:
+    """A moment of this host's wall clock."""
+    return time.monotonic_ns() + round((start - time.time()) * 1e9)
+
+
+class Replay:
+    """A process whose children are clients of a replay. Raises UsageError for a place that is not theirs, SystemFault."""
+
+    _END_SECONDS = 10.0  # for clients to end, and for what they have in memory to be removed
+
+    def __init__(self, order: ReplayOrder, roots: Mapping[str, Path], settings: Settings) -> None:
+        trace = resolved(order.trace, roots)
+        paths = [_written_to(path, roots) for path in order.paths]
+        for path in (trace, *paths):
+            wait_for(path)
+        choice = {name: getattr(order, name) for name in ("clients", "speed", "closed", "shared", "seed")}
+        emulated = bool(paths) and settings.filer != "none"
+        self._process = LineProcess(_module(REPLAY_MODULE, "replays"), "the replay", settings.environment())
+        self._process.tell(
+            {
+                "trace": str(trace), "scratch": str(settings.scratch), "replay_id": order.run if paths else "",
+                "choice": choice | {"paths": [str(path) for path in paths]}, "numbers": order.numbers,
+                "null": not paths, "cold": bool(paths) and not emulated, "emulated": emulated,
+            }
+        )  # fmt: skip
+
+    def prepared(self) -> Any:
+        """Returns when all are ready. Raises SystemFault."""
+        return _heard([self._process])[0]
+
+    def play(self, order: Play) -> Any:
+        """Returns when all are through. Raises SystemFault."""
+        self._process.tell(_monotonic_ns(order.start))
+        return _heard([self._process])[0]
+
+    def end(self) -> None:
+        """Their files below the order's paths stay."""
+        self._process.end(self._END_SECONDS)
+
+
 class Clients:
     """As many processes as cores. Raises UsageError for a place that is not theirs, SystemFault."""
 
     def __init__(self, order: ClientsOrder, roots: Mapping[str, Path]) -> None:
-        if find_spec(CLIENTS_MODULE.partition(".")[0]) is None:
-            raise UsageError("this host has no storage tests; install edbench-storage-tests on it")
+        module = _module(CLIENTS_MODULE, "storage tests")
         self._own = contextlib.ExitStack()  # in the memory of this host
         self._processes: list[LineProcess] = []
         numbers = range(order.first, order.first + order.step * order.count, order.step)
@@ -453,18 +521,16 @@ class Clients:
                 "fsync": order.fsync, "io_bytes": order.io_bytes, "part_bytes": 0, "emulated": False,
             }  # fmt: skip
             for part in range(parts):
-                self._processes.append(LineProcess(CLIENTS_MODULE, "clients"))
+                self._processes.append(LineProcess(module, "clients"))
                 self._processes[-1].tell(spec | {"clients": tuple(numbers[part::parts])})
-            self._heard()
+            _heard(self._processes)
         except BaseException:
             self.end()
             raise
         self.of_each = [len(numbers[part::parts]) for part in range(parts)]
 
     def _place(self, each: Place, roots: Mapping[str, Path]) -> Path:
-        path = resolved(each, roots)
-        if each.root == "evidence":
-            raise UsageError("evidence is not written to")
+        path = _written_to(each, roots)
         if each.root == "null":  # clients read only what they wrote: each member has null storage of its own
             owner = import_module(OWNER_MODULE)
             path = self._own.enter_context(owner.place_of_own(roots["null"], "edbench-clients"))
@@ -475,7 +541,7 @@ class Clients:
         """Returns when all have done it. Raises UsageError, SystemFault."""
         if len(order.shares) != len(self._processes):
             raise UsageError(f"this member has {len(self._processes)} processes of clients")
-        start_ns = time.monotonic_ns() + round((order.start - time.time()) * 1e9)
+        start_ns = _monotonic_ns(order.start)
         for process, (first, last) in zip(self._processes, order.shares, strict=True):
             process.tell(
                 {
@@ -484,20 +550,13 @@ class Clients:
                     "start_ns": start_ns, "delays_ns": order.delays_ns,
                 }
             )  # fmt: skip
-        return {"start_ns": start_ns, "done": self._heard()}
-
-    def _heard(self) -> list[Any]:
-        try:
-            said = [msgspec.json.decode(line) for line in heard(self._processes)]
-        except RunFailed as error:
-            raise SystemFault(str(error)) from error
-        for one in said:
-            if isinstance(one, dict) and "error" in one:
-                raise SystemFault(str(one["error"]))
-        return said
+        return {"start_ns": start_ns, "done": _heard(self._processes)}
 
     def end(self) -> None:
         """By force; what they wrote in the memory of this host goes."""
         for process in self._processes:
             process.end()
         self._own.close()
+
+
+_Clients = TypeVar("_Clients", Clients, Replay)

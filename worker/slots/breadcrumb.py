@@ -27,7 +27,6 @@ class Activity(enum.IntEnum):
     SYNCING = 8
     REMOVING = 9
     COMMITTING = 10
-    REPLAYING = 11
     FETCHING = 12
     COPYING = 13
     REPORTING = 14
@@ -47,7 +46,6 @@ _WORDS = {
     Activity.SYNCING: "syncing {} to stable storage",
     Activity.REMOVING: "removing files in {}",
     Activity.COMMITTING: "writing its findings to the database",
-    Activity.REPLAYING: "replaying calls",
     Activity.FETCHING: "fetching the index shard {}",
     Activity.COPYING: "copying item {}",
     Activity.REPORTING: "writing the load files to {}",
@@ -57,7 +55,6 @@ _WORDS = {
 _PATIENCE = {
     Activity.IDLE: 0.0,
     Activity.SYNCING: 6.0,  # one call may have to write all that a large cache holds
-    Activity.REPLAYING: 0.0,  # its pauses are those of the trace, and each of its clients waits for the others
 }
 
 

@@ -53,19 +53,10 @@ def _near_null(runs: Sequence[DayRun]) -> str | None:
 class DayTelling(Telling):
     """`surroundings` as `Day.surroundings` has them."""
 
-    def emulated(self, point: DayPoint) -> str | None:
-        """The same for every point."""
-        filer = self.surroundings["emulated_filer"]
-        return filer and str(filer["label"])
-
     def cached(self, points: Sequence[DayPoint]) -> bool:
         """Matters read the same few sources again and again: each counts once."""
         once = {job.source: job.bytes for point in points for run in point.repeats for job in run.discoveries}
         return is_cached(sum(once.values()), self.surroundings["cache"]["client_memory_bytes"] + self.filer_cache.bytes)
-
-    def undeclared(self) -> bool:
-        """As of a discovery."""
-        return self.filer_cache.undeclared
 
     def _predicted(self) -> Prediction | None:
         found = self.surroundings["predicted"]
@@ -80,6 +71,8 @@ class DayTelling(Telling):
 
     def sentence(self, points: Sequence[DayPoint]) -> str:
         """Matters carried, where it broke, and the overall response time."""
+        if not any(point.at.matters for point in points):
+            return "every matter ran alone"
         score = score_of(points, self.surroundings["schedule"]["within_s_per_gb"])
         bound = f"95 % of discoveries within {duration(score.within_s_per_gb)} a GB"
         said = [f"{score.carried:,} matters/day with {bound}" if score.carried else f"no load measured has {bound}"]

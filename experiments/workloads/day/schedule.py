@@ -53,6 +53,7 @@ class Schedule:
     sources: tuple[str, ...]
     steps: tuple[str, ...]  # job types that are installed
     listed: tuple[Listed, ...] = ()  # of a file; empty: drawn
+    alone: float = (_LEAST_SHARE + _MOST_SHARE) / 2  # of the items, that each step takes of a matter that is alone
 
     def matters(self, load: int, repeat: int) -> list[Matter]:
         """The matters of a day with so many, in the order of their arrival. Another repeat is another day."""
@@ -72,7 +73,7 @@ class Schedule:
 
     def each_alone(self) -> list[Matter]:
         """One matter with the data of each source, for a run in which they follow each other."""
-        shares = {step.value: (_LEAST_SHARE + _MOST_SHARE) / 2 for step in STEPS}
+        shares = {step.value: self.alone for step in STEPS}
         return [self._matter(0.0, "client 1", source, shares) for source in self.sources]
 
     def _matter(self, at: float, client: str, source: str, shares: Mapping[str, float]) -> Matter:

@@ -7,39 +7,46 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 from core.job_types import JobType
+from core.operations import Op
 from experiments.report import words
 from experiments.report.parts import Column, Parts, Plot, Section, Series, note, section, tabled
 from experiments.report.plots import counts_on_x, drawing, from_zero, legend_beside, new_figure
 from experiments.report.sections import disclosure, points, steadiness
 from experiments.report.style import WARN, line_style, marker, series_colour
-from experiments.report.views import middle
+from experiments.report.views import middle, named
 from experiments.workloads.day.result import P95, DayJob, DayResult, percentile
 
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """Jobs of one kind, or of one client, at one load."""
+    """Jobs of one kind, or of one client, at one point."""
 
-    load: int
+    point: str
     what: str
     jobs: Sequence[DayJob]
-    seconds: float  # of the day
+    null: Sequence[DayJob]  # the same on null storage
+    seconds: float  # of the day; of matters that were alone, of these jobs
 
     @property
     def responses(self) -> list[float]:
         """Seconds of each."""
         return [job.response_s for job in self.jobs]
 
+    def moved(self, op: Op) -> float:
+        """MB/s that calls of the op moved."""
+        by_op = (ops for job in self.jobs for ops in job.calls.values())
+        return sum(ops[op.label][1] for ops in by_op if op.label in ops) / 1e6 / self.seconds
+
 
 def _rows(result: DayResult, of: Callable[[DayJob], str], kept: Callable[[DayJob], bool]) -> list[Row]:
-    """By load and `of`, of each point's middle repeat."""
+    """By point and `of`, of each point's middle repeat."""
     out = []
     for point in result.points:
         run = middle(point.repeats)
-        by: dict[str, list[DayJob]] = {}
-        for job in filter(kept, run.jobs):
-            by.setdefault(of(job), []).append(job)
-        out += [Row(point.at.matters, what, jobs, run.elapsed_s) for what, jobs in by.items()]
+        for what in dict.fromkeys(of(job) for job in run.jobs if kept(job)):
+            jobs, null = ([one for one in jobs if kept(one) and of(one) == what] for jobs in (run.jobs, run.null))
+            seconds = run.elapsed_s if point.at.matters else max(sum(job.response_s for job in jobs), 1e-3)
+            out.append(Row(named(point, result), what, jobs, null, seconds))
     return out
 
 
@@ -47,9 +54,19 @@ def _gb_per_hour(row: Row) -> float:
     return sum(job.bytes for job in row.jobs) / 1e9 / row.seconds * 3600
 
 
+def _cpu_ms(row: Row) -> float | None:
+    """None where other jobs ran at the same time, and without items."""
+    items, known = sum(job.items for job in row.jobs), [job.cpu_s for job in row.jobs if job.cpu_s is not None]
+    return sum(known) / items * 1e3 if items and len(known) == len(row.jobs) else None
+
+
+def _storage_share(row: Row) -> float | None:
+    took = sum(row.responses)
+    return 1 - sum(job.response_s for job in row.null) / took if row.null and took else None
+
+
 _COMMON: tuple[Column[Row], ...] = (
-    Column("matters", None, lambda row: row.load),
-    Column("", "matters/day", lambda row: f"{row.load:,}" if row.load else "alone"),
+    Column("point", "point", lambda row: row.point, text=True),
     Column("what", "", lambda row: row.what, text=True),
     Column("jobs", "number", lambda row: len(row.jobs)),
     Column("mean_response_s", "mean s", lambda row: statistics.fmean(row.responses), words.figure),
@@ -60,6 +77,10 @@ _TYPES: tuple[Column[Row], ...] = (
     *_COMMON,
     Column("gb_per_hour", "GB/hour", _gb_per_hour, words.figure),
     Column("calls_per_s", "calls/s", lambda row: sum(job.calls_made for job in row.jobs) / row.seconds, words.figure),
+    Column("read_mb_per_s", "MB/s read", lambda row: row.moved(Op.READ), words.figure),
+    Column("written_mb_per_s", "MB/s written", lambda row: row.moved(Op.WRITE), words.figure),
+    Column("cpu_ms_per_item", "CPU ms/item", _cpu_ms, words.figure),
+    Column("storage_share", "storage share", _storage_share, words.percent),
 )
 _CLIENTS: tuple[Column[Row], ...] = (
     *_COMMON,
@@ -95,9 +116,13 @@ def curve(result: DayResult) -> Parts:
 
 @section("job-types", "Jobs and review actions by type")
 def types(result: DayResult) -> Parts:
-    """Of each load: GB an hour, calls, response times."""
+    """Of each point: what a type costs in time, calls, bytes and CPU."""
     rows = _rows(result, lambda job: job.type, lambda _: True)
-    remark = "Of each load's middle repeat. GB are discovered, of later jobs written; response times begin when a job is due."
+    remark = (
+        "Of each point's middle repeat. GB are discovered, of later jobs written; response times begin when a job is due. Rates are over"
+        " the day, of matters that were alone over their own time. Storage share: 1 \u2212 response times on null storage ÷ response"
+        " times. CPU of all workers meanwhile, where one job ran at a time."
+    )
     return (tabled("job_types", _TYPES, rows), note(remark))
 
 

@@ -42,18 +42,9 @@ class DiscoveryTelling(Telling):
             self._hosts.append({"run": raw.order, **raw.hosts.index, "hosts": list(raw.hosts.counted)})
         self._versions = raw.result["versions"]
 
-    def emulated(self, point: Point) -> str | None:
-        """The same for every point."""
-        filer = self.surroundings["emulated_filer"]
-        return filer and str(filer["label"])
-
     def cached(self, points: Sequence[Point]) -> bool:
         """Whether some point discovered too little for what can cache it."""
         return cached(points, self.surroundings["cache"]["client_memory_bytes"] + self.filer_cache.bytes)
-
-    def undeclared(self) -> bool:
-        """Whether there may be a filer with an undeclared cache."""
-        return self.filer_cache.undeclared
 
     def remarks(self, result: Result) -> Sequence[str]:
         """What of its time the storage took, what of an emulated filer was the limit, what a bound on writes is worth."""

@@ -16,7 +16,6 @@ from typing import Annotated, Any, ClassVar, Literal
 from pydantic import Field
 
 from core.errors import UsageError
-from core.records import ReplayChoice
 from experiments.kinds import Cases, Kind
 from experiments.report import words
 from experiments.report.parts import Cell, Column, Plot, Section, Series, note, paragraph, tabled
@@ -27,9 +26,9 @@ from experiments.result.schema import At, PointOf, ResultOf
 from experiments.result.steady import judged
 from experiments.workload import Figure, Turn
 from monitoring.machine import processors
-from replay.host import plan_of
-from replay.local import Order, played_apart
+from replay.local import Order, players
 from replay.orders import parse_pace
+from replay.plan import ReplayChoice
 from replay.program import Program, compile_replay
 from replay.tally import ClientResult
 from storage_tests.about import Described, ProfileTelling, Published, about_test
@@ -266,7 +265,7 @@ class AnalysisReplay(Profile[AnalysisSettings]):
             tempfile.TemporaryDirectory(prefix="edbench-analysis-") as directory,
             open_trace(Path(self.settings.trace)) as trace,
         ):
-            return compile_replay(trace, plan_of(trace.header, self._choice(clients, paths)), Path(directory))
+            return compile_replay(trace, self._choice(clients, paths).plan(trace.header), Path(directory))
 
     @functools.cached_property
     def _room(self) -> Room:
@@ -303,13 +302,13 @@ class AnalysisReplay(Profile[AnalysisSettings]):
         started = time.time()
         with tuned(paths, scheduler, ahead) as queues:
             arena.tell(str(at))
-            done = played_apart(order, lambda: arena.tell(""))
-        merged = ClientResult.from_json(done.found)
+            with players(order, lambda: arena.tell("")) as (ready, play):
+                merged = play().merged
         elapsed = merged.elapsed_s
         return AnalysisSeen(
             repeat=turn.repeat, order=turn.order, started_at=started, elapsed_s=elapsed,
-            worker_cpu=merged.cpu_s / (elapsed * processors()) if elapsed else 0.0, paths=at.paths, found=done.found,
-            data_sets=done.data_sets, touched_bytes=done.touched, adapted=done.adapted, tuned=queues,
+            worker_cpu=merged.cpu_s / (elapsed * processors()) if elapsed else 0.0, paths=at.paths, found=merged.to_json(),
+            data_sets=ready.data_sets, touched_bytes=ready.touched, adapted=ready.adapted, tuned=queues,
             trace_sha256=self._hash,
         )  # fmt: skip
 

@@ -20,7 +20,7 @@ from typing import Final, Self
 from core.content import Content
 from core.errors import RunFailed, StorageFault
 from core.filer.emulation import Pacer
-from core.operations import Op, Recorder
+from core.operations import Op
 from core.records import Phase
 from core.storage.errors import reading_error, storage_fault
 from core.storage.files import Station
@@ -104,7 +104,6 @@ class Progress:
         self.close()
 
 
-_TICK_NS: Final = 500_000_000
 _LOOK_AGAIN_NS: Final = 250_000_000  # while waiting for another client: whether it lives
 _LATE_NS: Final = 60_000_000_000  # for a client to come at all
 _POLL_FIRST_S: Final = 20e-6
@@ -122,18 +121,15 @@ def run_client(
     client: int,
     progress: Path,
     start_ns: int | Callable[[], int],
-    recorder: Recorder | None = None,
     station: Station | None = None,
-    between: Callable[[], None] | None = None,
 ) -> ClientResult:
     """Play one client's script to its end.
 
     `client`: its number in the plan. `progress`: a directory in this host's shared memory where the clients of a clone
     publish how far they are (one file a clone, made when missing, removed with the directory);
     the same for all clients of a clone, new for every run. `start_ns`: the monotonic time at which all clients start, or what
-    waits for it and returns it, called once everything is open; the calls' intended starts are counted from there. `recorder` takes every call's service time.
-    `station` delays the calls: an emulated filer. `between` is called about once a second, also while waiting; what it
-    raises ends the client.
+    waits for it and returns it, called once everything is open; the calls' intended starts are counted from there.
+    `station` delays the calls: an emulated filer.
 
     Raises StorageFault when the storage broke (no space, I/O error, stale handle), ReplayStopped when another client of
     the clone died or gave up, UsageError when the program is damaged.
@@ -141,8 +137,7 @@ def run_client(
     seat = program.plan.seat(client)
     path = progress / f"clone-{seat.clone.number}"
     with Progress(path, len(seat.clone.clients), seat.position) as mine, program.table(seat.clone) as table:
-        player = _Player(program, target, seat, table, mine)
-        player.take_along(recorder, station, between)
+        player = _Player(program, target, seat, table, mine, station)
         try:
             blocks = read_script(program.script(seat.clone, seat.position))
             player.play(blocks, start_ns if callable(start_ns) else lambda: start_ns)
@@ -158,7 +153,15 @@ def run_client(
 class _Player:
     """The loop and what it needs; everything that is looked up for each call is an attribute made before."""
 
-    def __init__(self, program: Program, target: Target, seat: Seat, table: CallTable, progress: Progress) -> None:
+    def __init__(
+        self,
+        program: Program,
+        target: Target,
+        seat: Seat,
+        table: CallTable,
+        progress: Progress,
+        station: Station | None,
+    ) -> None:
         slots = program.kind(seat.clone).slots[seat.position]
         _allow_descriptors(slots)
         self._table = table
@@ -175,24 +178,16 @@ class _Player:
         self._shift = seat.clone.shift_ns
         self._pacer = Pacer()
         self._waited_ns = 0
-        self._next_tick = time.monotonic_ns() + _TICK_NS
         self._unrecorded = 0
-
-    def take_along(
-        self, recorder: Recorder | None, station: Station | None, between: Callable[[], None] | None
-    ) -> None:
-        """Who takes the calls, who delays them, who is asked in between."""
-        self._record = None if recorder is None else recorder.record
         self._serve = None if station is None else station.serve
         self._station, self._indexing = station, False
-        self._between = between
 
     def play(self, blocks: Iterator[Block], start: Callable[[], int]) -> None:
         """From the start to the end of the script."""
         first = next(blocks, None)
         self._start = self._last_end = start()
         self._tally = ReplayCounters(self._start)
-        self._wait_until(self._start)
+        self._pacer.wait_until(self._start)
         self._cpu = time.process_time()
         if first is not None:
             self._block(first)
@@ -219,7 +214,7 @@ class _Player:
         done, position = self._progress.done, self._position
         steps_done = done[position]
         pace, base, shift, closed = self._pace, self._start, self._shift, self._closed
-        record, serve, indexing = self._record, self._serve, self._indexing
+        serve, indexing, wait_until = self._serve, self._indexing, self._pacer.wait_until
         waits = iter(block.waits)
         end = self._last_end
         for code, expected, first, wait, slot, node, other, nbytes, argument, time_ns in STEP.iter_unpack(block.steps):
@@ -229,14 +224,14 @@ class _Player:
             if pace is not None:
                 due = base + int((time_ns + shift) * pace)
                 if due > now():
-                    self._wait_until(due)
+                    wait_until(due)
             elif closed:
                 if first and wait:
                     due = self._wait_for(waits, wait) or end
                     wait = 0
                 due += time_ns
                 if due > now():
-                    self._wait_until(due)
+                    wait_until(due)
             if wait:
                 self._wait_for(waits, wait)
             error = size = 0
@@ -256,8 +251,6 @@ class _Player:
                     if (code >= INDEXING) is not indexing:
                         indexing = self._turn()
                     end = max(end, serve(op, size, begin, path, argument, aside))
-                if record is not None:
-                    record(op, begin, end - begin, size, path, error, argument, aside)
                 if error or expected or size < nbytes:
                     self._judge(op, expected, error, size < nbytes)
             else:
@@ -269,15 +262,13 @@ class _Player:
             moved.append(size)
             ended.append(end)
             self._last_end = end
-            if end > self._next_tick:
-                self._tick()
 
     def _turn(self) -> bool:
         """Note that phase index begins or ends with the next call, and report it to the filer. Returns whether the next
         call is of phase index."""
         self._indexing = not self._indexing
         assert self._station is not None
-        self._station.works_on(Phase.INDEX if self._indexing else Phase.REPLAY)
+        self._station.works_on(Phase.INDEX if self._indexing else Phase.EXPAND)
         return self._indexing
 
     def _judge(self, op: Op, expected: int, error: int, short: bool) -> None:
@@ -293,12 +284,6 @@ class _Player:
             raise fault from error
         if error.errno == errno.EIO:
             raise storage_fault(_OPS[code].label, path, error) from error
-
-    def _wait_until(self, moment: int) -> None:
-        while moment - time.monotonic_ns() > _TICK_NS:
-            self._pacer.wait_until(time.monotonic_ns() + _TICK_NS // 2)
-            self._tick()
-        self._pacer.wait_until(moment)
 
     def _wait_for(self, waits: Iterator[tuple[int, int]], count: int) -> int:
         """The next `count` entries: until those clients are so far. When that was; 0: they were already."""
@@ -320,7 +305,6 @@ class _Player:
             if now > look:
                 look = now + _LOOK_AGAIN_NS
                 self._check_on(other, steps, now - began)
-                self._tick()
         over = time.monotonic_ns()
         self._waited_ns += over - began
         return over
@@ -330,14 +314,6 @@ class _Player:
         if (late or self._progress.gave_up(other)) and self._progress.done[other] < steps:
             what = "did not start" if late else "ended before its script"
             raise ReplayStopped(f"client {other} of this replay's clone {what}; the replay is stopped")
-
-    def _tick(self) -> None:
-        """Asks `between`, where the last time is long enough ago."""
-        now = time.monotonic_ns()
-        if now > self._next_tick:
-            self._next_tick = now + _TICK_NS
-            if self._between is not None:
-                self._between()
 
     def result(self) -> ClientResult:
         tally = self._tally

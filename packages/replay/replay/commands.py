@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import json
 from collections.abc import Sequence
@@ -22,7 +23,6 @@ from core.errors import UsageError
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from controller.jobs.progress import Snapshot
     from core.settings import Settings
     from experiments.kinds import Kind
     from experiments.result.schema import Result
@@ -239,7 +239,6 @@ def replay(
     ] = False,
     keep: Annotated[bool, typer.Option("--keep", help="Keep the files that the replay creates.")] = False,
     storage: opt.StorageRoot = None,
-    name: Annotated[str, typer.Option("--name", help=f"{texts.NAME}  [default: from the trace]")] = "",
     experiment: Experiment,
 ) -> None:
     """Run the storage calls of a trace again.
@@ -267,7 +266,6 @@ def replay(
         seed=order.seed,
         not_empty=not_empty,
         keep=keep,
-        name=name,
     )
     filers = filers_of(order.filer, settings)
     if order.stages is not None:
@@ -368,28 +366,20 @@ def _replayed(
     experiment: Experiment,
     workers: int | None,
 ) -> tuple[Result, Path]:
-    from cli.progress import PlainDisplay
     from experiments.crew.system import Wanted, taken_system
     from experiments.study import conduct
     from replay.workload import Replays
 
     await_answer(*order.paths)
-    array, show = experiment.counters(context), PlainDisplay(context.err, _line).show
-    wanted = Wanted(workers=workers or 1, databases=1, slots=max(wish.clients))
-    with taken_system(settings, context.env, order.paths[0], wanted, context.say, experiment.ways) as (system, _):
-        many = workers or sum(member.workers for member in system.crew.present())
-        replays = Replays(system, many, order, wish.filers, wish.bounds_us or (), context.clock, show, context.say)
-        asked = wish.order
+    array, asked, system, many = experiment.counters(context), wish.order, None, 1
+    with contextlib.ExitStack() as stack:
+        if experiment.listen is not None or not settings.embedded:
+            wanted = Wanted(workers=workers or 1, databases=1, slots=1)
+            taken = taken_system(settings, context.env, order.paths[0], wanted, context.say, experiment.ways)
+            system, _ = stack.enter_context(taken)
+            many = workers or sum(member.workers for member in system.crew.present())
+        replays = Replays(settings, system, many, order, wish.filers, wish.bounds_us or (), context.clock, context.say)
         return conduct(replays, wish.kind(replays), asked.min_seconds, fail_if=asked.fail_if or (), array=array)
-
-
-def _line(snapshot: Snapshot) -> str:
-    """Of the progress."""
-    from controller.jobs.progress import duration
-
-    rate = snapshot.calls_per_second
-    doing = f"{rate:,.0f} calls/s" if rate else "preparing files"
-    return f"{snapshot.phase}: {doing}, {duration(snapshot.elapsed_s)} elapsed"
 
 
 def show_fidelity(console: Console, result: Result) -> None:

@@ -1,8 +1,9 @@
-"""A replay on this host alone: as many processes as the plan has clients, started together; and the ceiling of this host.
+"""Clients of a replay on this host: forked processes that prepare their files, start together, and report what they found.
 
-The ceiling is what the same clients do on null storage without think time. Null storage has names in memory and no data: reads are
-zeros that the system generates, writes are discarded (decision 49), so that a trace of any size has a ceiling. Callers that may have
-threads play it in a process of its own, `python -m replay.local`, because clients are forked.
+They are forked from a process without threads, `python -m replay.local` (`core.services.process`): it reads an `Order`, has its clients
+prepare their files, answers with `Ready`, reads the start, and answers with `Played`, or with `Trouble` in place of both. On null
+storage it measures the ceiling of this host: there are names in memory and no data, reads are zeros that the system generates and
+writes are discarded (decision 49), so that a trace of any size has a ceiling.
 """
 
 from __future__ import annotations
@@ -10,17 +11,17 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import dataclasses
+import functools
 import multiprocessing
 import os
 import shutil
 import signal
-import subprocess
 import sys
 import tempfile
 import time
 import uuid
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
 from pathlib import Path
@@ -28,28 +29,38 @@ from typing import Any, Final, NoReturn
 
 import msgspec
 
-import core
-from core.errors import EdbenchError, Interrupted, RunFailed, StorageFault
+from core.errors import EdbenchError, Interrupted, RunFailed, StorageFault, UsageError
+from core.filer.emulation import EmulatedFiler, emulated_filer, mostly_over
 from core.filer.use import SHARED_MEMORY
 from core.mounts import in_memory, read_mounts
-from core.operations import Op
-from core.records import ReplayChoice
 from core.services.launch import PR_SET_PDEATHSIG
-from core.services.process import stop, tied
+from core.services.process import LineProcess, heard
+from core.settings import read_settings
 from core.storage.files import Station
 from monitoring.machine import free_memory
+from monitoring.wire import WireSampler
 from replay.client import run_client
-from replay.host import plan_of
-from replay.program import Program, compile_replay
+from replay.plan import ReplayChoice
+from replay.program import Program, compile_replay, open_program
 from replay.tally import ClientResult, merge_results
 from replay.tree import Target, drop_own, prepare_tree, remove_trees
 from traces.file import open_trace
+from worker.processes import RunQueueMeter
 
-_START_AFTER_NS: Final = 50_000_000  # the last client has its order by then
-_LOOK_S: Final = 1.0
+MODULE = "replay.local"
 _END_S: Final = 20.0  # for a client to end on SIGTERM
 
 MakeStation = Callable[[], Station | None]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReplayClient:
+    """What one client reported. Times are seconds since the epoch by the clock of its host."""
+
+    client: int
+    taken: float  # it began to prepare its files
+    ready: float
+    result: dict[str, Any]  # found (replay.tally), start, run_queue_s, dropped, reading: what a worker reads of a slot
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,29 +76,50 @@ def run_local(
     target: Target,
     *,
     keep: bool = False,
+    station: MakeStation | None = None,
+) -> LocalResult:
+    """Have all clients of a program play it now; raises what `waiting_clients` does."""
+    with waiting_clients(program, target, keep=keep, station=station) as play:
+        results = tuple(ClientResult.from_json(one.result["found"]) for one in play(None))
+        return LocalResult(merged=merge_results(results), clients=results)
+
+
+@contextlib.contextmanager
+def waiting_clients(
+    program: Program,
+    target: Target,
+    numbers: Sequence[int] = (),
+    *,
+    keep: bool = False,
     cold: bool = False,
     station: MakeStation | None = None,
-    between: Callable[[], None] | None = None,
-) -> LocalResult:
-    """Prepare the trees, play the program with forked clients behind a barrier, remove the trees unless `keep`.
+) -> Iterator[Callable[[int | None], list[ReplayClient]]]:
+    """Fork clients (those of these `numbers`, else all), which prepare their trees; calling what is yielded starts them at a monotonic
+    time in ns (None: at once) and waits for their ends. The trees are removed at the end unless `keep`.
 
     `cold`: this host's page cache is asked to forget the prepared files before the first call (replay.tree).
     `station` makes each client's way to an emulated filer, after the fork. Clients die with their parent, and end cleanly
-    on SIGTERM. For a caller without threads. Raises RunFailed in one line when a client dies, StorageFault, and what
-    `between` raises (called about once a second here).
+    on SIGTERM. For a caller without threads. Raises RunFailed in one line when a client dies, StorageFault.
     """
     shared = SHARED_MEMORY if SHARED_MEMORY.is_dir() else program.directory
     progress = Path(tempfile.mkdtemp(prefix="edbench-replay-", dir=shared))
     clients: list[_Client] = []
     try:
-        for number in range(program.plan.clients):
+        for number in numbers or range(program.plan.clients):
             clients.append(_Client(program, target, number, progress, station, cold=cold))
-        _hear(clients, between)  # prepared, and everything is open
-        start = time.monotonic_ns() + _START_AFTER_NS
-        for client in clients:
-            client.connection.send(start)
-        results = tuple(ClientResult.from_json(message) for message in _hear(clients, between))
-        return LocalResult(merged=merge_results(results), clients=results)
+        prepared = _hear(clients)
+        shutil.rmtree(progress)  # all have it open: nothing of it stays, even after SIGKILL
+
+        def play(start_ns: int | None) -> list[ReplayClient]:
+            for client in clients:
+                client.connection.send(time.monotonic_ns() if start_ns is None else start_ns)
+            played = _hear(clients)
+            return [
+                ReplayClient(client=client.number, taken=before["taken"], ready=before["ready"], result=before | after)
+                for client, before, after in zip(clients, prepared, played, strict=True)
+            ]
+
+        yield play
     finally:
         _end(clients)
         shutil.rmtree(progress, ignore_errors=True)
@@ -111,12 +143,12 @@ class _Client:
         theirs.close()
 
 
-def _hear(clients: list[_Client], between: Callable[[], None] | None) -> list[Any]:
+def _hear(clients: list[_Client]) -> list[Any]:
     """One message of each client, in their order; raises what a client had to say instead."""
     heard: dict[int, Any] = {}
     while len(heard) < len(clients):
         silent = {client.connection: client for client in clients if client.number not in heard}
-        for ready in wait(list(silent), _LOOK_S):
+        for ready in wait(list(silent)):
             client = silent[ready]  # type: ignore[index]
             try:
                 message = client.connection.recv()
@@ -128,8 +160,6 @@ def _hear(clients: list[_Client], between: Callable[[], None] | None) -> list[An
             if isinstance(message, BaseException):
                 raise message
             heard[client.number] = message
-        if between is not None:
-            between()
     return [heard[client.number] for client in clients]
 
 
@@ -169,17 +199,28 @@ def _client(
     if os.getppid() != parent:  # it died before the signal was asked for
         os._exit(1)
     try:
+        taken = time.time()
         prepare_tree(program, target, client=number)
-        if cold:
-            drop_own(program, target, client=number)
+        dropped = drop_own(program, target, client=number) if cold else None
+        filer = None if station is None else station()
+        waits, started = RunQueueMeter(), [0.0, 0.0]  # wall clock, run-queue seconds
 
         def start() -> int:
-            connection.send(None)
-            return int(connection.recv())
+            told = None if dropped is None else dataclasses.asdict(dropped)
+            connection.send({"taken": taken, "ready": time.time(), "dropped": told})
+            start_ns = int(connection.recv())
+            started[:] = time.time() + (start_ns - time.monotonic_ns()) / 1e9, waits.look([os.getpid()])
+            return start_ns
 
-        filer = None if station is None else station()
-        result = run_client(program, target, client=number, progress=progress, start_ns=start, station=filer)
-        connection.send(result.to_json())
+        found = run_client(program, target, client=number, progress=progress, start_ns=start, station=filer)
+        waited = waits.look([os.getpid()]) - started[1]
+        reading: dict[str, Any] = {"busy_s": found.elapsed_s, "slot_wait_s": [waited]}
+        if isinstance(filer, EmulatedFiler):
+            queued_ns, over_ns, *_ = served = filer.served
+            reading |= {"slot_queued_s": [queued_ns / 1e9], "slot_over_s": [over_ns / 1e9]}
+            reading["mostly_over"] = mostly_over(served)
+        told = {"found": found.to_json(), "start": started[0], "run_queue_s": waited, "reading": reading}
+        connection.send(told)
     except (Interrupted, EOFError, ConnectionError):  # the parent ended it, or is gone
         return
     except EdbenchError as e:
@@ -201,74 +242,80 @@ _MOST_SECONDS = 600.0  # … so that a replay on null storage would take longer 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Order:
-    """A replay in a process of its own."""
+    """Clients of a replay in a process of their own."""
 
     trace: str
     scratch: str  # a directory in which it is compiled
-    choice: ReplayChoice  # with the paths
-    null: bool = False  # the paths are null storage
+    program: str = ""  # a directory in which it has been compiled (replay.program)
+    choice: ReplayChoice
+    null: bool = False  # the paths are null storage; without paths, in a directory of its own
+    replay_id: str = (
+        ""  # of the directories on the paths, which stay at the end; empty: a new one, whose directories are removed
+    )
+    numbers: tuple[int, ...] = ()  # of its clients that play here; empty: all
     cold: bool = False
+    emulated: bool = False  # by the filer that the environment names
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ready:
+    """All clients have prepared their files."""
+
+    data_sets: int  # clones of the trace
+    touched: int  # bytes that were prepared
+    adapted: int  # calls that the trace does not explain
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Played:
-    """What came of it, or why it ended."""
+    """All clients are through."""
 
-    found: dict[str, Any] = field(default_factory=dict)  # of all clients (replay.tally)
-    data_sets: int = 0  # clones of the trace
-    touched: int = 0  # bytes that were prepared
-    adapted: int = 0  # calls that the trace does not explain
-    error: str = ""
+    clients: tuple[ReplayClient, ...]
+    wire_read_bytes: int | None  # that the NFS mounts below the paths read meanwhile; None: there are none
+
+    @property
+    def merged(self) -> ClientResult:
+        """What all of them found."""
+        return merge_results(ClientResult.from_json(one.result["found"]) for one in self.clients)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Trouble:
+    """Why it ended."""
+
+    error: str
     errno: int | None = None  # of the storage
+    usage: bool = False  # a UsageError
 
 
-def played_apart(order: Order, between: Callable[[], None] = lambda: None) -> Played:
-    """Play it in a process without threads, which clients can be forked from. `between` is called now and then. Raises RunFailed,
-    StorageFault and what `between` raises; the files are gone, whatever comes."""
-    process = subprocess.Popen(
-        tied([sys.executable, "-m", "replay.local"], death_signal=signal.SIGTERM), stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=Path(core.__file__).parents[1], start_new_session=True,
-    )  # fmt: skip
-    given: bytes | None = msgspec.json.encode(order)
+def answered(line: bytes) -> Any:
+    """The decoded answer of such a process. Raises RunFailed, StorageFault, UsageError where it is `Trouble`."""
+    answer = msgspec.json.decode(line)
+    if "error" not in answer:
+        return answer
+    trouble = msgspec.convert(answer, Trouble)
+    if trouble.usage:
+        raise UsageError(trouble.error)
+    raise RunFailed(trouble.error) if trouble.errno is None else StorageFault(trouble.error, errno=trouble.errno)
+
+
+@contextlib.contextmanager
+def players(
+    order: Order, between: Callable[[], None] = lambda: None, env: Mapping[str, str] | None = None
+) -> Iterator[tuple[Ready, Callable[[], Played]]]:
+    """Have clients on this host that are ready; calling what is yielded starts them and waits for their ends. `between` is called about
+    once a second. Raises UsageError, RunFailed, StorageFault and what `between` raises; no client is left at the end."""
+    process = LineProcess(MODULE, "the replay", env)
+
+    def told(what: object) -> Any:
+        process.tell(what)
+        return answered(heard([process], between)[0])
+
     try:
-        while True:
-            try:
-                out, errors = process.communicate(given, timeout=_LOOK_S)
-                break
-            except subprocess.TimeoutExpired:
-                given = None  # it was handed over
-                between()
+        ready = msgspec.convert(told(order), Ready)
+        yield ready, lambda: msgspec.convert(told(None), Played)
     finally:
-        stop(process, [(signal.SIGTERM, _END_S)])
-    if process.returncode or not out:
-        last = errors.decode("utf-8", "replace").strip().splitlines() or [f"status {process.returncode}"]
-        raise RunFailed(f"the replay failed: {last[-1]}")
-    done = msgspec.json.decode(out, type=Played)
-    if done.error:
-        raise RunFailed(done.error) if done.errno is None else StorageFault(done.error, errno=done.errno)
-    return done
-
-
-@dataclass(frozen=True, slots=True)
-class Ceiling:
-    """What the clients made of calls on null storage."""
-
-    calls: int
-    elapsed_s: float
-    discarded_bytes: int = 0  # that were written
-
-
-def ceiling(trace: Path, choice: ReplayChoice, scratch: Path) -> Ceiling:
-    """The ceiling of these clients. Raises RunFailed with the reason where it is not known, StorageFault."""
-    try:
-        with tempfile.TemporaryDirectory(prefix=f"edbench-null-{os.getpid()}-", dir=PLACE) as place:
-            choice = dataclasses.replace(choice, paths=(place,), speed=0.0, closed=False)
-            done = played_apart(Order(trace=str(trace), scratch=str(scratch), choice=choice, null=True))
-    except OSError as error:
-        raise RunFailed(f"{PLACE} is not a memory file system: {error.strerror}") from error
-    merged = ClientResult.from_json(done.found)
-    written = merged.ops.get(Op.WRITE)
-    return Ceiling(merged.calls, merged.elapsed_s, 0 if written is None else written.bytes)
+        process.end(_END_S)
 
 
 def no_room(program: Program) -> str | None:
@@ -284,30 +331,65 @@ def no_room(program: Program) -> str | None:
     return None
 
 
-def _played(order: Order) -> Played:
+def _obey(order: Order) -> None:
     """Raises EdbenchError, OSError."""
-    scratch = Path(order.scratch)
+    scratch, choice, null = Path(order.scratch), order.choice, order.null
     scratch.mkdir(parents=True, exist_ok=True)
-    target = Target(paths=tuple(map(Path, order.choice.paths)), replay_id=uuid.uuid4().hex, null=order.null)
-    with tempfile.TemporaryDirectory(prefix="replay-", dir=scratch) as directory:
-        with open_trace(Path(order.trace)) as opened:
-            program = compile_replay(opened, plan_of(opened.header, order.choice), Path(directory) / "program")
-        if order.null and (reason := no_room(program)) is not None:
+    with contextlib.ExitStack() as stack:
+        if not choice.paths:
+            own = stack.enter_context(tempfile.TemporaryDirectory(prefix=f"edbench-null-{os.getpid()}-", dir=PLACE))
+            choice = dataclasses.replace(choice, paths=(own,))
+        if order.program:
+            program = open_program(Path(order.program))
+        else:
+            directory = stack.enter_context(tempfile.TemporaryDirectory(prefix="replay-", dir=scratch))
+            with open_trace(Path(order.trace)) as opened:
+                program = compile_replay(opened, choice.plan(opened.header), Path(directory) / "program")
+        if null and (reason := no_room(program)) is not None:
             raise RunFailed(reason)
-        found = run_local(program, target, cold=order.cold).merged.to_json()
+        paths = tuple(map(Path, choice.paths))
+        target = Target(paths=paths, replay_id=order.replay_id or uuid.uuid4().hex, null=null)
+        play = stack.enter_context(
+            waiting_clients(program, target, order.numbers, keep=bool(order.replay_id), cold=order.cold,
+                            station=functools.partial(_station, order.replay_id) if order.emulated else None)
+        )  # fmt: skip
         touched = sum(room.bytes for room in program.rooms)
-        return Played(found=found, data_sets=len(program.plan.clones), touched=touched, adapted=program.adapted)
+        _say(Ready(data_sets=len(program.plan.clones), touched=touched, adapted=program.adapted))
+        start = sys.stdin.buffer.readline()
+        if not start:
+            return
+        before = _read_over(paths)
+        clients = tuple(play(msgspec.json.decode(start, type=int | None)))
+        after = _read_over(paths)
+    # Now that everything is removed: nothing is left to do when this process is ended.
+    _say(Played(clients=clients, wire_read_bytes=None if before is None or after is None else after - before))
+
+
+def _read_over(paths: Sequence[Path]) -> int | None:
+    """Bytes that the NFS mounts which hold the paths have read over the wire; None where they are on none."""
+    seen = {one.source: int(one.values["read_bytes"]) for path in paths for one in WireSampler(path).sample()
+            if one.values["storage"]}  # fmt: skip
+    return sum(seen.values()) if seen else None
+
+
+def _station(run: str) -> Station | None:
+    """One filer for the clients of a replay on all members of this host."""
+    return emulated_filer(dataclasses.replace(read_settings(os.environ), run=run))
+
+
+def _say(what: object) -> None:
+    sys.stdout.buffer.write(msgspec.json.encode(what) + b"\n")
+    sys.stdout.buffer.flush()
 
 
 def main() -> int:
-    """Play the order on standard input; the exit status."""
+    """Obey the order on standard input; the exit status."""
     signal.signal(signal.SIGTERM, _ended)
     try:
-        done = _played(msgspec.json.decode(sys.stdin.buffer.read(), type=Order))
+        _obey(msgspec.json.decode(sys.stdin.buffer.readline(), type=Order))
     except (EdbenchError, OSError) as error:
-        why = " ".join(str(error).split())
-        done = Played(error=why, errno=error.errno if isinstance(error, StorageFault) else None)
-    sys.stdout.buffer.write(msgspec.json.encode(done) + b"\n")
+        errno = error.errno if isinstance(error, StorageFault) else None
+        _say(Trouble(error=" ".join(str(error).split()), errno=errno, usage=isinstance(error, UsageError)))
     return 0
 
 

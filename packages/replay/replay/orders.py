@@ -15,7 +15,6 @@ from core.document import TEXT, Order
 from core.errors import UsageError
 from core.filer.model import filer_help
 from core.options import MOST_SEED
-from core.records import ReplayChoice
 from experiments.orders import (
     DEFAULT_REPEATS,
     LEAST_LEVELS,
@@ -27,8 +26,7 @@ from experiments.orders import (
     StagesText,
 )
 from experiments.result.steady import MIN_SECONDS
-from replay.plan import LEAST_SPEED, MAX_CLIENTS, MOST_SPEED
-from traces.model import TraceHeader
+from replay.plan import LEAST_SPEED, MAX_CLIENTS, MOST_SPEED, ReplayChoice
 
 JOB, SCHEDULE, MOST = "job", "schedule", "max"
 _TIMES = re.compile(r"[x×]([0-9]{1,7}(?:\.[0-9]{1,6})?)")
@@ -46,10 +44,9 @@ class ReplayOrder:
     seed: int = 0
     not_empty: bool = False  # also where a path is not empty
     keep: bool = False  # leave the files
-    name: str = ""
 
     def choice(self, clients: int) -> ReplayChoice:
-        """As the job's options have it. Raises UsageError for a path that is not UTF-8."""
+        """For so many clients. Raises UsageError for a path that is not UTF-8."""
         return ReplayChoice(
             clients=clients,
             paths=tuple(_text(path) for path in self.paths),
@@ -58,12 +55,6 @@ class ReplayOrder:
             shared=self.shared,
             seed=self.seed,
         )
-
-
-def default_name(header: TraceHeader, path: Path) -> str:
-    """The default name of a replay: after the job of the trace, else after its file."""
-    job = header.origin.get("job")
-    return f"replay of {job[:8] if isinstance(job, str) and job else path.stem}"
 
 
 class Pace(NamedTuple):
@@ -167,6 +158,10 @@ class ReplayStudyOrder(Order):
     ] = None
     workers: Annotated[
         int | None,
-        Field(ge=1, le=512, description=f"{texts.WORKERS}  [default: all that are connected; 1 without a system]"),
+        Field(
+            ge=1,
+            le=512,
+            description="Use the hosts of this many workers.  [default: all that are connected; 1 without a system]",
+        ),
     ] = None
     seed: Annotated[int, Field(ge=0, le=MOST_SEED, description=texts.SEED)] = 0

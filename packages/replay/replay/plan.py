@@ -85,6 +85,25 @@ class ReplayPlan:
         return msgspec.convert({**data, "clones": clones}, ReplayPlan)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReplayChoice:
+    """How a trace is replayed, and where."""
+
+    clients: int  # processes, all at the same time
+    paths: tuple[str, ...] = ()  # absolute; the files replayed are below them
+    speed: float = 1.0  # times the recorded one; 0: no think time
+    closed: bool = False  # a closed loop: calls come when the one before is over and its think time has passed
+    shared: bool = False  # clones of the trace share the files that are only read
+    seed: int = 0  # of the files' contents
+
+    def plan(self, header: TraceHeader) -> ReplayPlan:
+        """Who plays what; the same on every host. Raises UsageError."""
+        return plan_replay(
+            header, clients=self.clients, paths=len(self.paths) or 1, speed=self.speed or None, closed=self.closed,
+            shared=self.shared, seed=self.seed,
+        )  # fmt: skip
+
+
 def plan_replay(
     header: TraceHeader, *, clients: int, paths: int = 1, speed: float | None = 1.0, closed: bool = False,
     shared: bool = False, seed: int = 0,

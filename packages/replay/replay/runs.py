@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import dataclasses
 import enum
+import errno
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -25,10 +26,9 @@ from experiments.result.latency import call_time_of, latency, marked
 from experiments.result.schema import Latency, Steady
 from experiments.result.steady import judged
 from monitoring.aggregate import CallSum
-from replay.job import difference_text, outcome_of
+from replay.local import ReplayClient
 from replay.plan import data_sets
-from replay.tally import ClientResult
-from sql.replay import ReplayClient
+from replay.tally import ClientResult, Difference, merge_results
 from traces.model import Trace
 
 
@@ -131,7 +131,7 @@ class ReplayRun(schema.Run):
     time: what this host can make of calls at most; it is made once for each number of clients."""
 
     emulated: bool
-    job_id: str
+    job_id: str  # of the replay; of older versions of its job
     prepared_s: float  # to make the files and the clients' programs, before the start
     calls: int
     errors: int  # recorded ones among them
@@ -149,7 +149,9 @@ class ReplayRun(schema.Run):
     offered_per_second: float | None = None  # calls ÷ the last intended start; None as fast as it goes
     response_mean_us: float | None = None  # of all calls; None in results of older versions
     service_mean_us: float | None = None
-    job: dict[str, Any]  # as `edbench job show -o json` has it
+    job: dict[
+        str, Any
+    ]  # versions, workers, call_time, an emulated filer's stations, wire; of older versions a job's document
 
     @property
     def ceiling(self) -> float | None:
@@ -263,8 +265,6 @@ def backlogs(clients: Sequence[ReplayClient], streams: Sequence[Sequence[str]]) 
     """Of clients whose calls had a schedule and that were behind it, the worst first. `streams`: of each client."""
     found = []
     for client in clients:
-        if client.result is None:
-            continue
         seen = ClientResult.from_json(client.result["found"])
         seconds = seen.lateness_max_ns / 1e9
         if seen.due_by_second and seconds >= LEAST_SECONDS:
@@ -411,7 +411,7 @@ class Observed:
     order: int
     emulated: bool
     job_id: str
-    job: dict[str, Any]  # as `edbench job show -o json` has it
+    job: dict[str, Any]  # as ReplayRun has it
     processors: float
     clients: tuple[ReplayClient, ...]
     touched: int  # bytes of the files that were made
@@ -425,23 +425,23 @@ class Observed:
 
 
 def run_of(seen: Observed) -> ReplayRun:
-    """Every figure of it; nothing else is asked. Raises RunFailed when a client has no result."""
-    all_of = outcome_of(seen.clients, f"job {seen.job_id}")
-    merged = all_of.result
+    """Every figure of it; nothing else is asked."""
+    results = [client.result for client in seen.clients]
+    merged = merge_results(ClientResult.from_json(result["found"]) for result in results)
     time = call_time_of(seen.job)
     inside = sum(one.service_total_ns for one in merged.ops.values()) / 1e9
     return ReplayRun(
         repeat=seen.repeat,
         order=seen.order,
-        started_at=all_of.began,
+        started_at=min(float(result["start"]) for result in results),
         elapsed_s=merged.elapsed_s,
         worker_cpu=merged.cpu_s / (merged.elapsed_s * seen.processors) if merged.elapsed_s else 0.0,
-        run_queue_share=all_of.run_queue_s / inside if inside else None,
+        run_queue_share=sum(float(result["run_queue_s"]) for result in results) / inside if inside else None,
         null_elapsed_s=seen.null_elapsed_s,
         latency=replayed_latencies(merged, response=True),
         emulated=seen.emulated,
         job_id=seen.job_id,
-        prepared_s=all_of.prepared_s,
+        prepared_s=max(client.ready for client in seen.clients) - min(client.taken for client in seen.clients),
         calls=merged.calls,
         errors=merged.errors,
         bytes=merged.bytes,
@@ -462,6 +462,17 @@ def run_of(seen: Observed) -> ReplayRun:
         null_calls=seen.null_calls,
         job=seen.job,
     )
+
+
+def difference_text(difference: Difference) -> str:
+    """`open: recorded ENOENT, replayed OK`."""
+    if difference.expected == difference.found:
+        return f"{difference.op.label}: fewer bytes than recorded"
+    return f"{difference.op.label}: recorded {_name(difference.expected)}, replayed {_name(difference.found)}"
+
+
+def _name(number: int) -> str:
+    return errno.errorcode.get(number, str(number)) if number else "OK"
 
 
 def _mean_us(merged: ClientResult, totals_ns: Sequence[int]) -> float | None:

@@ -12,7 +12,6 @@ from experiments.report import words
 from experiments.result.codec import decode
 from experiments.result.verdict import bounds_copies
 from experiments.workload import Telling
-from replay.job import dropped_by
 from replay.orders import JOB, MOST, SCHEDULE
 from replay.runs import (
     ELAPSED,
@@ -48,7 +47,8 @@ class ReplayTelling(Telling):
 
     def see(self, raw: Observed) -> None:
         """What its files and its program came to, and what its clients dropped."""
-        self._drops += map(drop_of, dropped_by(raw.clients))
+        dropped = (client.result.get("dropped") for client in raw.clients)
+        self._drops += [Drop(when="before the calls", **one) for one in dropped if one]
         if raw.hosts:
             self._hosts.append({"run": raw.order, "hosts": list(raw.hosts)})
         self._touched = max(self._touched, raw.touched)
@@ -71,10 +71,6 @@ class ReplayTelling(Telling):
     def cached(self, points: Sequence[ReplayPoint]) -> bool:
         """Whether the files are less than three times what this host's memory and the filer hold."""
         return is_cached(self._touched, self.surroundings["cache"]["client_memory_bytes"] + self.filer_cache.bytes)
-
-    def undeclared(self) -> bool:
-        """Whether there may be a filer whose cache was not declared."""
-        return self.filer_cache.undeclared
 
     def beside(self, points: Sequence[ReplayPoint]) -> Mapping[str, Any]:
         """The trace, whether it came out as recorded, and what more clients are."""
@@ -132,11 +128,6 @@ class ReplayTelling(Telling):
             "workers": run.job["workers"],
             "versions": run.job["versions"],
         }
-
-
-def drop_of(dropped: Mapping[str, Any]) -> Drop:
-    """What one client dropped between writing its files and playing."""
-    return Drop(when="before the calls", **dropped)
 
 
 def as_recorded(result: ReplayResult) -> list[str]:

@@ -9,8 +9,7 @@ import errno
 import os
 import re
 import stat
-import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -29,7 +28,6 @@ _SHARED: Final = b"shared"
 _DIRECTORY_MODE: Final = 0o750
 _FILE_MODE: Final = 0o640
 _CREATE: Final = os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_CLOEXEC | os.O_NOFOLLOW
-_TICK_S: Final = 1.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,37 +68,26 @@ class Target:
         return out
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Prepared:
-    """What one client made of the tree."""
-
-    files: int
-    bytes: int
-
-
-def prepare_tree(
-    program: Program, target: Target, *, client: int, between: Callable[[], None] | None = None
-) -> Prepared:
+def prepare_tree(program: Program, target: Target, *, client: int) -> None:
     """Make this client's part of its clone's tree, unrecorded: clients of a clone divide it among them.
 
-    Every byte is written, except on null storage. All clients have to be through before the first of them starts. `between` is called about once
-    a second; what it raises ends the work. Raises StorageFault in one line.
+    Every byte is written, except on null storage. All clients have to be through before the first of them
+    starts. Raises StorageFault in one line.
     """
     seat = program.plan.seat(client)
     with program.table(seat.clone) as table:
-        maker = _Maker(program, target, table, seat.clone.number, between)
+        maker = _Maker(program, target, table, seat.clone.number)
         for home in target.homes():
             maker.home(os.fsencode(home))
         maker.directories_of_all()
         maker.files_of(seat.position, len(seat.clone.clients))
-    return Prepared(files=maker.files, bytes=maker.bytes)
 
 
 def own_files(program: Program, target: Target, *, client: int) -> Iterator[bytes]:
     """The files that `prepare_tree` makes for this client."""
     seat = program.plan.seat(client)
     with program.table(seat.clone) as table:
-        maker = _Maker(program, target, table, seat.clone.number, None)
+        maker = _Maker(program, target, table, seat.clone.number)
         for path, _ in maker.of_part(seat.position, len(seat.clone.clients)):
             yield path
 
@@ -108,9 +95,7 @@ def own_files(program: Program, target: Target, *, client: int) -> Iterator[byte
 class _Maker:
     """Makes a clone's tree; the first clone's also what all share. Others may be making the same directories."""
 
-    def __init__(
-        self, program: Program, target: Target, table: CallTable, clone: int, between: Callable[[], None] | None
-    ) -> None:
+    def __init__(self, program: Program, target: Target, table: CallTable, clone: int) -> None:
         self._table = table
         self._content = Content(program.plan.seed, clone)
         self._null = target.null
@@ -118,9 +103,6 @@ class _Maker:
         self._tops = [(OWN_DIRECTORY, OWN_FILE, [target.own(clone, place) for place in self._paths])]
         if clone == 0:
             self._tops.append((SHARED_DIRECTORY, SHARED_FILE, [target.shared(place) for place in self._paths]))
-        self._between = between
-        self._next_tick = time.monotonic() + _TICK_S
-        self.files = self.bytes = 0
 
     def home(self, path: bytes) -> None:
         """Make the replay's own directory, or use the one that another client made; never a link or another user's."""
@@ -142,7 +124,6 @@ class _Maker:
                 if what & bit:
                     for place in self._paths if what & EVERYWHERE else (places[node] >> 1,):
                         self._mkdir(tops[place] + b"/" + self._table.relative(node))
-            self._tick()
 
     def files_of(self, part: int, parts: int) -> None:
         """Of all files to be made, each `parts`-th from number `part` on."""
@@ -178,19 +159,10 @@ class _Maker:
                 while offset < size:
                     piece = self._content.piece(kind, node, offset, min(size - offset, self._content.most))
                     offset += os.pwrite(fd, piece, offset)
-                    self._tick()
             finally:
                 os.close(fd)
         except OSError as e:
             raise storage_fault("write", path, e) from e
-        self.files += 1
-        self.bytes += size
-        self._tick()
-
-    def _tick(self) -> None:
-        if self._between is not None and time.monotonic() > self._next_tick:
-            self._next_tick = time.monotonic() + _TICK_S
-            self._between()
 
 
 def remove_trees(target: Target) -> None:
@@ -244,13 +216,13 @@ def _emptied(directory: bytes) -> list[bytes]:
     return directories
 
 
-def drop_own(program: Program, target: Target, *, client: int, between: Callable[[], None] = lambda: None) -> Dropped:
+def drop_own(program: Program, target: Target, *, client: int) -> Dropped:
     """Write out what this client made of the tree, and drop its pages; directories and inodes stay cached.
 
-    Every client drops its own files: each may be on another host. `between` is called now and then.
+    Every client drops its own files: each may be on another host.
     """
     paths = [Path(os.fsdecode(path)) for path in own_files(program, target, client=client)]
-    return drop_pages(paths, everything=False, between=between)
+    return drop_pages(paths, everything=False)
 
 
 MARGIN: Final = 0.1  # of the bytes and inodes needed, that have to be free in addition to them

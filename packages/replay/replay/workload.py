@@ -1,72 +1,93 @@
-"""Replays of one trace as a workload of the experiment engine: each leases its members of the crew."""
+"""Replays of one trace as a workload of the experiment engine: its clients are on this host, or at members of a system's crew."""
 
 from __future__ import annotations
 
 import contextlib
 import hashlib
+import math
+import platform
 import secrets
 import shutil
+import tempfile
+import time
+import uuid
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, cast
 
 import msgspec
 from msgspec import to_builtins
 
-from controller.jobs.progress import Snapshot
+from controller.filer import watched_filer
 from controller.labels.rules import filer_cache
+from controller.observe.call_time import split
 from core.clock import Clock
-from core.crew import Ceiling as CeilingOrder
-from core.crew import Place
-from core.errors import StorageFault, SystemFault, UsageError
+from core.crew import Place, Play, Return, place_at
+from core.crew import Replay as ReplayOrderAt
+from core.errors import Interrupted, RunFailed, StorageFault, SystemFault, UsageError
+from core.extensions import installed_version
 from core.filer import FilerModel, load_filer
 from core.mounts import read_mounts, storage_label
+from core.operations import Op
+from core.settings import Settings
 from experiments.conditions import emulated
 from experiments.crew.admission import BACK_SECONDS, described, usable
-from experiments.crew.lease import Leased
-from experiments.crew.orders import LONG_SECONDS
+from experiments.crew.lease import clock_between
 from experiments.crew.system import System
-from experiments.places import fresh_place
 from experiments.result.schema import At
 from experiments.workload import HostLost, Observe, Turn, Workload
-from monitoring.machine import place
+from monitoring.aggregate import CallSum
+from monitoring.machine import client_memory, host, place, usable_processors
 from replay.about import ABOUT
-from replay.host import plan_of
-from replay.job import Stage, replay_once
-from replay.local import PLACE, Ceiling
+from replay.local import PLACE, Order, Played, ReplayClient, players
 from replay.orders import ReplayOrder, pace_text
-from replay.plan import recorded_rate
+from replay.plan import ReplayChoice, ReplayPlan, recorded_rate
+from replay.program import Program, compile_replay
 from replay.runs import ALL, LEVELS, Load, Observed, RecordedFigures, recorded_figures
+from replay.tally import ClientResult, merge_results
+from replay.tree import Target, check_room, remove_trees
 from traces.file import FileTrace, open_trace
 
+_AHEAD_SECONDS = 0.5  # that an order to play is on its way to a member
+_RUN_DIGITS = 16
+_COPY = "trace"
 
-def clients_by_member(clients: int, streams: int, members: int) -> list[int]:
-    """How many clients each of the first members has, in whole clones of the trace, whose clients share memory; those that would
+
+def numbers_by_member(plan: ReplayPlan, members: int) -> list[list[int]]:
+    """The clients that each of the first members has, in whole clones of the trace, whose clients share memory; members that would
     have none are left out."""
-    whole, rest = divmod(clients, max(1, streams))
-    clones = [max(1, streams)] * whole + ([rest] if rest else [])
-    return [sum(clones[member::members]) for member in range(min(members, len(clones)))]
+    out: list[list[int]] = [[] for _ in plan.clones[:members]]
+    first = 0
+    for clone in plan.clones:
+        last = first + len(clone.clients)
+        out[clone.number % len(out)] += range(first, last)
+        first = last
+    return out
 
 
-def slots_for(clients: int, streams: int, workers: Sequence[int]) -> int:
-    """Slots that each worker needs so that whole clones of the trace fit on members with so many `workers` each."""
-    shares = clients_by_member(clients, streams, len(workers))
-    return max(-(-share // many) for share, many in zip(shares, workers, strict=False))
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Site:
+    """Where clients play."""
+
+    play: Callable[[], list[Played]]  # all start, and are through when it returns
+    processors: float
+    hosts: Callable[[], tuple[dict[str, Any], ...]] = tuple  # what was counted at each member, once all are through
 
 
 class Replays(Workload):
-    """`filers`: emulated one after another, each a source as settings have it; `bounded`: ops that a bound is set on; `workers`:
-    of the crew, that are leased for a replay."""
+    """`system`: whose crew the clients are at; None: they are on this host. `workers`: of the crew, whose hosts are used; `filers`:
+    emulated one after another, each a source as settings have it; `bounded`: ops that a bound is set on."""
 
     about = ABOUT
 
     def __init__(
-        self, system: System, workers: int, order: ReplayOrder, filers: Sequence[str], bounded: Iterable[str], clock: Clock,
-        show: Callable[[Snapshot, float], None], say: Callable[[str], None],
+        self, settings: Settings, system: System | None, workers: int, order: ReplayOrder, filers: Sequence[str],
+        bounded: Iterable[str], clock: Clock, say: Callable[[str], None],
     ) -> None:  # fmt: skip
-        self._system, self._workers = system, workers
-        self.storage, self.clock, self.say, self._show = system.settings.storage, clock, say, show
+        self._settings, self._system, self._workers = settings if system is None else system.settings, system, workers
+        self.storage, self.clock, self.say = self._settings.storage, clock, say
         self._order, self._bounded = order, tuple(bounded)
         self._filers: dict[str, FilerModel | None] = {}  # by the storage's name
         self._sources: dict[str, str] = {}
@@ -79,71 +100,179 @@ class Replays(Workload):
         self._discarded: dict[int, int] = {}  # bytes written on null storage, by clients
         self._no_pair: str | None = None  # why no run has a null baseline
         self._trace: FileTrace
+        self._shown: Path  # a directory that members see, with a copy of the trace
         self._recorded: RecordedFigures
 
     def loads(self, clients: int = 1) -> list[Load]:
         """So many clients on each storage, in the order asked for."""
         return [Load(storage, clients) for storage in self._filers]
 
-    @contextlib.contextmanager
+    @contextmanager
     def prepared(self, points: Sequence[At]) -> Iterator[None]:
-        """The trace is open."""
-        with open_trace(self._order.trace) as self._trace:
+        """The trace is open, and a copy of it where members see it."""
+        with contextlib.ExitStack() as stack:
+            self._trace = stack.enter_context(open_trace(self._order.trace))
             self._recorded = recorded_figures(str(self._order.trace), self._trace)
             refuse_bounds_on_nothing(self._bounded, self._recorded)
+            if self._system is not None:
+                self._shown = stack.enter_context(_shown(self._order.trace, self.storage))
             yield
 
-    @contextlib.contextmanager
+    @contextmanager
     def started(self, turn: Turn) -> Iterator[Observe]:
-        """The members' workers, with slots for their shares of the clients, and a database, from entering the lease."""
-        at, system = cast(Load, turn.at), self._system
-        filer = self._sources[at.storage]
-        seats = system.admission.await_workers(self._workers, BACK_SECONDS)
-        system.refuse_filer(filer, seats)
-        slots = slots_for(at.clients, self._recorded.streams, [seat.workers for seat in seats])
-        settings = replace(system.settings, slots=slots, filer=filer)
-        with (
-            fresh_place(settings, self.storage, turn.name) as own,
-            system.run(own, 1) as (attached, (database,), lease),
-            lease(seats) as leased,
-        ):
-            stage = Stage(
-                settings=attached, database=database, clock=self.clock, show=self._show, say=self.say, cluster=leased
-            )
-            yield lambda: self._observed(turn, stage, leased)
+        """A run brings everything along."""
+        yield lambda: self._observed(turn)
 
-    def _observed(self, turn: Turn, stage: Stage, leased: Leased) -> Observed:
-        at = cast(Load, turn.at)
-        order = replace(self._order, speed=self._speed(at))
+    def _observed(self, turn: Turn) -> Observed:
+        """Raises UsageError before anything is made, StorageFault, RunFailed in one line when a client died, Interrupted."""
+        at, order = cast(Load, turn.at), self._order
+        choice = replace(order, speed=self._speed(at)).choice(at.clients)
         self._levels |= at.percent is not None
-        done = replay_once(stage, self._trace, order, at.clients)
-        leased.leave()
-        plan, streams = done.program.plan, self._trace.header.streams
-        return Observed(
-            repeat=turn.repeat,
-            order=turn.order,
-            emulated=self._filers[at.storage] is not None,
-            job_id=str(done.job),
-            job=done.result,
-            processors=usable([seat.member for seat in leased.seats], "processors"),
-            clients=tuple(done.clients),
-            touched=sum(room.bytes for room in done.program.rooms),
-            adapted=done.program.adapted,
-            opened=done.program.unrecorded_opens,
-            streams=tuple(
-                tuple(f"{streams[n].worker}/{streams[n].slot}" for n in its)
-                for clone in plan.clones
-                for its in clone.clients
+        target = Target(paths=order.paths, replay_id=uuid.uuid4().hex[:_RUN_DIGITS])
+        settings = replace(self._settings, filer=self._sources[at.storage], run=target.replay_id)
+        with self._program(choice) as program:
+            check_room(program, order.paths, not_empty=order.not_empty)
+            try:
+                with (
+                    watched_filer(settings) as filer,
+                    self._players(choice, settings, program, target.replay_id) as site,
+                ):
+                    played = site.play()
+                    beside = filer.figures()
+                hosts = site.hosts()
+            except KeyboardInterrupt as error:
+                raise Interrupted(
+                    "the replay was stopped; it is not resumed, because its time would be wrong"
+                ) from error
+            finally:
+                self._clear(target)
+            plan, streams = program.plan, self._trace.header.streams
+            clients = sorted((one for each in played for one in each.clients), key=lambda one: one.client)
+            return Observed(
+                repeat=turn.repeat,
+                order=turn.order,
+                emulated=self._filers[at.storage] is not None,
+                job_id=target.replay_id,
+                job=beside | self._beside(clients, played),
+                processors=site.processors,
+                clients=tuple(clients),
+                touched=sum(room.bytes for room in program.rooms),
+                adapted=program.adapted,
+                opened=program.unrecorded_opens,
+                streams=tuple(
+                    tuple(f"{streams[n].worker}/{streams[n].slot}" for n in its)
+                    for clone in plan.clones
+                    for its in clone.clients
+                ),
+                data_sets=len(plan.clones),
+                hosts=hosts,
+            )
+
+    @contextmanager
+    def _program(self, choice: ReplayChoice) -> Iterator[Program]:
+        """Compiled on scratch."""
+        scratch = self._settings.scratch
+        scratch.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(prefix="replay-", dir=scratch) as directory:
+            yield compile_replay(self._trace, choice.plan(self._trace.header), Path(directory) / "program")
+
+    def _beside(self, clients: Sequence[ReplayClient], played: Sequence[Played]) -> dict[str, Any]:
+        """What is known besides of a run: as `ReplayRun.job` has it."""
+        merged = merge_results(ClientResult.from_json(one.result["found"]) for one in clients)
+        over = [one.wire_read_bytes for one in played if one.wire_read_bytes is not None]
+        read = merged.ops[Op.READ].bytes if Op.READ in merged.ops else 0
+        wire = {
+            "seconds": merged.elapsed_s, "call_read_bytes": read, "wire_read_bytes": sum(over),
+            "ratio": round(sum(over) / read, 4) if read else None, "why": None if read else "nothing was read by calls",
+        }  # fmt: skip
+        versions = {"edbench": installed_version(), "python": platform.python_version(), "kernel": platform.release()}
+        return {
+            "versions": versions,
+            "workers": 1 if self._system is None else self._workers,
+            "call_time": _call_time(clients, merged),
+            **(
+                {"wire": {"total": {key: value for key, value in wire.items() if key != "why" or value}}}
+                if over
+                else {}
             ),
-            data_sets=len(plan.clones),
-            hosts=tuple(leased.left),
-        )
+        }
+
+    def _clear(self, target: Target) -> None:
+        """The members' clients are gone, or go when they notice that their lease is over."""
+        if self._order.keep:
+            for home in target.homes():
+                self.say(f"kept: {home}")
+            return
+        try:
+            remove_trees(target)
+        except StorageFault as error:
+            self.say(f"not everything was removed: {error}")
+
+    @contextmanager
+    def _players(
+        self, choice: ReplayChoice, settings: Settings, program: Program | None, replay: str
+    ) -> Iterator[Site]:
+        """Clients that are ready to play. `program`: None on null storage."""
+        if self._system is not None:
+            with self._at_members(self._system, choice, settings.filer, replay) as site:
+                yield site
+            return
+        real = program is not None
+        order = Order(
+            trace=str(self._order.trace), scratch=str(settings.scratch), choice=choice, null=not real,
+            program="" if program is None else str(program.directory), replay_id=replay if real else "",
+            cold=real and settings.filer == "none", emulated=real and settings.filer != "none",
+        )  # fmt: skip
+        with players(order, env=settings.environment()) as (_, play):
+            yield Site(play=lambda: [play()], processors=usable_processors())
+
+    @contextmanager
+    def _at_members(self, system: System, choice: ReplayChoice, filer: str, replay: str) -> Iterator[Site]:
+        """Raises UsageError for a path that members do not see, HostLost, SystemFault."""
+        places = [place_at(Path(path), system.roots) for path in choice.paths]
+        if None in places:
+            raise UsageError(f"the members do not see every --path; each has to be below {system.settings.storage}")
+        crew, admission = system.crew, system.admission
+        seats = admission.await_workers(self._workers, BACK_SECONDS)
+        if choice.paths:
+            system.refuse_filer(filer, seats)
+        numbers = numbers_by_member(choice.plan(self._trace.header), len(seats))
+        members = [seat.member for seat in seats[: len(numbers)]]
+        how = {name: getattr(choice, name) for name in ("clients", "speed", "closed", "shared", "seed")}
+        named = system.named_filer(filer, self._shown) if choice.paths else "none"
+        trace = Place(root="storage", path=f"{self._shown.name}/{_COPY}")
+        counted: list[dict[str, Any]] = []
+        with crew.working(replay, members):
+            offsets = admission.offsets(members)
+            orders = (
+                ReplayOrderAt(run=replay, trace=trace, paths=tuple(filter(None, places)), filer=named,
+                              numbers=tuple(its), **how)
+                for its in numbers
+            )  # fmt: skip
+            crew.ask_all(list(zip(members, orders, strict=True)), math.inf)
+
+            def play() -> list[Played]:
+                start = time.time() + _AHEAD_SECONDS
+                starts = [Play(run=replay, start=start + offsets[member.id][0]) for member in members]
+                return [
+                    msgspec.convert(one, Played)
+                    for one in crew.ask_all(list(zip(members, starts, strict=True)), math.inf)
+                ]
+
+            yield Site(play=play, processors=usable(members, "processors"), hosts=lambda: tuple(counted))
+            after = admission.offsets(members)
+            meters = crew.ask_all([(member, Return(run=replay)) for member in members])
+            counted += [
+                {"name": member.name, "clients": len(its), **one,
+                 "clock_offset_s": clock_between(offsets[member.id], after[member.id])}
+                for member, its, one in zip(members, numbers, meters, strict=True)
+            ]  # fmt: skip
 
     def _speed(self, at: Load) -> float:
         """What makes the trace's calls come at the level's rate; of a load without levels the order's."""
         if at.percent is None:
             return self._order.speed
-        plan = plan_of(self._trace.header, replace(self._order, speed=1.0).choice(at.clients))
+        plan = replace(self._order, speed=1.0).choice(at.clients).plan(self._trace.header)
         return (at.peak or 0) * at.percent / 100 / recorded_rate(self._trace.header, plan)
 
     def on_null(self, turn: Turn) -> Mapping[str, Any]:
@@ -154,39 +283,27 @@ class Replays(Workload):
                 found = self._ceiling(clients)
             except HostLost:
                 raise  # it is made again
-            except SystemFault as fault:
+            except (RunFailed, SystemFault) as fault:
                 self._no_pair, self._ceilings[clients] = str(fault), {}
             else:
-                self._discarded[clients] = found.discarded_bytes
+                written = found.ops.get(Op.WRITE)
+                self._discarded[clients] = 0 if written is None else written.bytes
                 self._ceilings[clients] = {"null_calls": found.calls, "null_elapsed_s": found.elapsed_s}
         return self._ceilings[clients]
 
-    def _ceiling(self, clients: int) -> Ceiling:
-        """What the members make of the calls on null storage, each with the clients that are its, all at the same time: all
-        calls in the time of the slowest. Raises RunFailed when members are gone, SystemFault."""
-        system, order = self._system, self._order
-        seats = system.admission.await_workers(self._workers, BACK_SECONDS)
-        shares = clients_by_member(clients, self._recorded.streams, len(seats))
-        with _shown(order.trace, self.storage) as there:
-            trace = Place(root="storage", path=there.name)
-            asked = [
-                (seat.member, CeilingOrder(trace=trace, clients=share, shared=order.shared, seed=order.seed))
-                for seat, share in zip(seats, shares, strict=False)
-            ]
-            answers = system.crew.ask_all(asked, LONG_SECONDS)
-        found = [msgspec.convert(one, Ceiling) for one in answers]
-        return Ceiling(
-            calls=sum(one.calls for one in found),
-            elapsed_s=max(one.elapsed_s for one in found),
-            discarded_bytes=sum(one.discarded_bytes for one in found),
-        )
+    def _ceiling(self, clients: int) -> ClientResult:
+        """What they make of the calls on null storage, all at the same time. Raises RunFailed, SystemFault."""
+        choice = replace(self._order.choice(clients), paths=(), speed=0.0, closed=False)
+        replay = secrets.token_hex(_RUN_DIGITS // 2)
+        with self._players(choice, replace(self._settings, filer="none"), None, replay) as site:
+            return merge_results(one.merged for one in site.play())
 
     def surroundings(self) -> dict[str, Any]:
         """What was asked for, the trace, and the places."""
         order = self._order
-        cache = filer_cache(order.paths[0], self._system.settings.filer_cache)
+        cache = filer_cache(order.paths[0], self._settings.filer_cache)
         filers = [emulated(filer) for filer in self._filers.values()]
-        hosts = self._system.admission.admitted
+        hosts = None if self._system is None else self._system.admission.admitted
         return {
             "configuration": {
                 "pace": LEVELS if self._levels else pace_text(order.speed, order.closed),
@@ -205,7 +322,7 @@ class Replays(Workload):
             "emulated_filer": filers[0] if len(filers) == 1 else filers,
             "digests": {name: "" if filer is None else filer.digest for name, filer in self._filers.items()},
             "cache": {
-                "client_memory_bytes": usable(hosts, "memory_bytes"),
+                "client_memory_bytes": client_memory() if hosts is None else usable(hosts, "memory_bytes"),
                 "filer_cache_bytes": cache.declared,
                 "filer_caches_itself": cache.possible,
             },
@@ -217,22 +334,36 @@ class Replays(Workload):
                 "writes": "discarded; a file is as long as if it had them",
                 "discarded_bytes": {str(clients): size for clients, size in self._discarded.items()},
             },
-            "hosts": described(hosts),
+            "hosts": [host()] if hosts is None else described(hosts),
         }
 
 
 @contextlib.contextmanager
 def _shown(trace: Path, storage: Path) -> Iterator[Path]:
-    """A copy where the members see it, for as long as the block lasts. Raises StorageFault."""
-    there = storage / f".edbench-trace-{secrets.token_hex(8)}"
+    """A directory below the storage root with a copy of the trace, for as long as the block lasts. Raises StorageFault."""
+    there = storage / f".edbench-replay-{secrets.token_hex(8)}"
     try:
-        shutil.copyfile(trace, there)
+        there.mkdir()
+        shutil.copyfile(trace, there / _COPY)
     except OSError as error:
         raise StorageFault(f"the trace cannot be copied to {storage}: {error.strerror}") from error
     try:
         yield there
     finally:
-        there.unlink(missing_ok=True)
+        shutil.rmtree(there, ignore_errors=True)
+
+
+def _call_time(clients: Sequence[ReplayClient], merged: ClientResult) -> dict[str, Any] | None:
+    """What the time inside calls was: each client has read what a worker reads of a slot, before and after all calls."""
+    step = math.ceil(merged.elapsed_s) + 1
+    calls = {
+        int(op): CallSum(calls=one.calls, bytes=one.bytes, errors=one.errors, total_ns=one.service_total_ns,
+                         max_ns=one.service_max_ns, histogram=one.service)
+        for op, one in merged.ops.items()
+    }  # fmt: skip
+    readings = {f"client {one.client}": [(-1, {"busy_s": 0.0}), (step - 1, one.result["reading"])] for one in clients}
+    times = split({0: calls}, readings, step)
+    return None if times is None else times.figures().to_json()
 
 
 def _hash(file: Path) -> str:

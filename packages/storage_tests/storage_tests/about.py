@@ -32,11 +32,6 @@ class ProfileTelling(Telling):
         if raw.filer is not None:
             self._served.append({"run": raw.order} | raw.filer)
 
-    def emulated(self, point: Any) -> str | None:
-        """One for all points."""
-        filer = self.surroundings.get("emulated_filer")
-        return None if filer is None else str(filer["label"])
-
     def conditions(self, points: Sequence[Any]) -> dict[str, Any]:
         """The emulated filer's with what its stations did in each run."""
         if not self._served:
@@ -73,10 +68,6 @@ class ProfileTelling(Telling):
         cache = self.surroundings["cache"]
         client = 0 if cache["direct"] else cache["client_memory_bytes"]
         return is_cached(cache["touched_bytes"], client + self.filer_cache.bytes)
-
-    def undeclared(self) -> bool:
-        """Whether there may be a filer whose cache was not declared."""
-        return self.filer_cache.undeclared
 
     def warnings(self, points: Sequence[Any]) -> Sequence[str]:
         """Paths that are not what they were meant as; that it was interrupted and gone on with."""

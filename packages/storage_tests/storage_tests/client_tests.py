@@ -282,7 +282,7 @@ class ClientSweep(ClientTest[SweepSettings]):
         assert isinstance(load, SweepLoad)
         with own_place(arena, turn.name, seed=s.seed, fsync=load.fsync or s.fsync[0], io_bytes=_IO_BYTES) as place:
             started = time.time()
-            with crowd(place, load.clients, arena.look) as people:
+            with crowd(place, load.clients) as people:
                 told = {deed: self._phase(people, deed, load, turn, arena) for deed in deeds}
         phases = tuple(_sweep_seen(deed, done) for deed, done in told.items())
         if not any(one.done for one in phases[0].clients):
@@ -697,7 +697,7 @@ class InsertDrift(ClientTest[InsertSettings]):
             arena, turn.name, seed=s.seed, fsync=load.fsync or s.fsync[0], io_bytes=min(max(s.size, _BLOCK), 1 << 20)
         ) as place:
             started, before = time.time(), usage(place.roots)
-            with crowd(place, load.clients, arena.look) as people:
+            with crowd(place, load.clients) as people:
                 begun = time.monotonic()
                 told = [
                     (done, usage(place.roots)) for done in self._inserted(people, load.directories == "shared", arena)

@@ -34,7 +34,7 @@ MOST = MOST_CLIENTS
 _AHEAD_NS = 20_000_000  # that all know of an order before it begins
 _AHEAD_EACH_NS = 200_000  # and for each client
 
-Elsewhere = Callable[["Place", int, Callable[[], None]], AbstractContextManager["Crowd"]]
+Elsewhere = Callable[["Place", int], AbstractContextManager["Crowd"]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -92,7 +92,7 @@ class Crowd(ABC):
         """Each client does it with all these numbers, or all clients `together`, each number once.
 
         They begin at the same moment, or each so much later. Raises RunFailed when a process dies, HostLost when a member of the
-        crew is lost, what `between` raises.
+        crew is lost.
         """
         start = time.monotonic_ns() + self._ahead_ns
         delays = tuple(round(delay * 1e9) for delay in delays_s)
@@ -128,27 +128,26 @@ class Crowd(ABC):
 class _Here(Crowd):
     """Processes of this host."""
 
-    def __init__(self, processes: Sequence[LineProcess], clients: Sequence[int], between: Callable[[], None]) -> None:
+    def __init__(self, processes: Sequence[LineProcess], clients: Sequence[int]) -> None:
         super().__init__(clients, processors())
-        self._processes, self._between = processes, between
+        self._processes = processes
 
     def _obeyed(self, orders: Sequence[Order]) -> Sequence[ProcessDone]:
         for process, order in zip(self._processes, orders, strict=True):
             process.tell(order)
-        return [msgspec.json.decode(_checked(line), type=ProcessDone) for line in heard(self._processes, self._between)]
+        return [msgspec.json.decode(_checked(line), type=ProcessDone) for line in heard(self._processes)]
 
 
 @contextlib.contextmanager
-def crowd(place: Place, clients: int, between: Callable[[], None] = lambda: None) -> Iterator[Crowd]:
-    """Start so many clients, which then wait for orders; none is left at the end. `between` is called about once a
-    second while they work.
+def crowd(place: Place, clients: int) -> Iterator[Crowd]:
+    """Start so many clients, which then wait for orders; none is left at the end.
 
     Raises UsageError, RunFailed.
     """
     if not 1 <= clients <= MOST:
         raise UsageError(f"{clients:,} clients of one test; use 1 to {MOST:,}")
     if place.elsewhere is not None:
-        with place.elsewhere(place, clients, between) as people:
+        with place.elsewhere(place, clients) as people:
             yield people
         return
     parts = min(clients, processors()) if place.filer is None else clients
@@ -159,9 +158,9 @@ def crowd(place: Place, clients: int, between: Callable[[], None] = lambda: None
             env = None if place.filer is None else place.filer.environment()
             processes.append(LineProcess(CLIENTS_MODULE, "clients", env))
             processes[-1].tell(_spec(place, own))
-        for line in heard(processes, between):
+        for line in heard(processes):
             _checked(line)
-        yield _Here(processes, [len(own) for own in numbers], between)
+        yield _Here(processes, [len(own) for own in numbers])
     finally:
         for process in processes:
             process.end()

@@ -105,7 +105,6 @@ class Arena:
     filer: Settings | None = None  # that name the emulated filer which delays our own clients' calls
     counters: Path | None = None  # where clients count for the live view; None: there is none
     elsewhere: Elsewhere | None = None  # who has our own clients in place of this host
-    look: Callable[[], None] = field(default=lambda: None)  # to be called about once a second while clients work
 
 
 S = TypeVar("S", bound=ProfileSettings)

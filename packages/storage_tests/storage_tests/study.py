@@ -9,8 +9,6 @@ import dataclasses
 import secrets
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor, wait
-from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
 from importlib.metadata import version
@@ -19,14 +17,13 @@ from typing import Any
 
 import msgspec
 
+from controller.filer import watched_filer
 from controller.labels.rules import filer_cache
 from core.clock import Clock
-from core.crew import Act, Hello, Return, place_at
+from core.crew import Act, Hello, place_at
 from core.crew import Clients as ClientsOrder
-from core.errors import RunFailed, StorageFault, SystemFault, UsageError
+from core.errors import RunFailed, StorageFault, UsageError
 from core.filer import load_filer
-from core.filer.arbiter import Arbiter
-from core.filer.emulation import open_arbiter
 from core.mounts import in_memory, read_mounts
 from core.settings import Settings
 from experiments.conditions import emulated
@@ -34,16 +31,15 @@ from experiments.crew.admission import BACK_SECONDS, described, usable
 from experiments.crew.orders import LONG_SECONDS
 from experiments.crew.system import System, Wanted, Ways, taken_system
 from experiments.result.schema import At
-from experiments.workload import HostLost, Observe, Turn, Workload
+from experiments.workload import Observe, Turn, Workload
 from monitoring.machine import client_memory, free_memory, host, place
-from monitoring.observations import EmulatedSampler
 from storage_tests.clients import Order, ProcessDone
 from storage_tests.crowd import Crowd, Elsewhere, Place
 from storage_tests.devices import Direct, direct_on, restore_dead
 from storage_tests.live import Live
 from storage_tests.null_server import null_endpoint
 from storage_tests.owner import claimed, place_of_own
-from storage_tests.profile import MEMORY, Arena, Observed, Profile
+from storage_tests.profile import MEMORY, Arena, Profile
 from storage_tests.stores import claimed_prefix
 
 _AHEAD_NS = 500_000_000  # that an order is on its way to a member
@@ -51,7 +47,7 @@ _LOOK_S = 1.0
 
 
 @contextlib.contextmanager
-def crowd_at(system: System, place: Place, clients: int, between: Callable[[], None]) -> Iterator[Crowd]:
+def crowd_at(system: System, place: Place, clients: int) -> Iterator[Crowd]:
     """So many clients, spread over all members; none is left at the end. Raises UsageError for a place that members do not see,
     HostLost, SystemFault."""
     places = []
@@ -63,36 +59,30 @@ def crowd_at(system: System, place: Place, clients: int, between: Callable[[], N
     crew, run = system.crew, secrets.token_hex(8)
     system.admission.await_workers(1, BACK_SECONDS)
     members = system.admission.here()[:clients]
-    with crew.held(run):
-        try:
-            orders = [
-                ClientsOrder(
-                    run=run, first=number, step=len(members), count=len(range(number, clients, len(members))),
-                    places=tuple(places), seed=place.seed, fsync=place.fsync,  # type: ignore[arg-type]
-                    io_bytes=place.io_bytes,
-                )
-                for number in range(len(members))
-            ]  # fmt: skip
-            answers = crew.ask_all(list(zip(members, orders, strict=True)))
-            offsets = system.admission.offsets(members)
-            seats = [(member, list(answer["clients"])) for member, answer in zip(members, answers, strict=True)]
-            yield _There(system, run, seats, {one: offset for one, (offset, _) in offsets.items()}, between)
-        finally:
-            for member in members:
-                with contextlib.suppress(HostLost, SystemFault):  # it notices by itself that the run is over
-                    crew.ask(member, Return(run=run))
+    with crew.working(run, members):
+        orders = [
+            ClientsOrder(
+                run=run, first=number, step=len(members), count=len(range(number, clients, len(members))),
+                places=tuple(places), seed=place.seed, fsync=place.fsync,  # type: ignore[arg-type]
+                io_bytes=place.io_bytes,
+            )
+            for number in range(len(members))
+        ]  # fmt: skip
+        answers = crew.ask_all(list(zip(members, orders, strict=True)))
+        offsets = system.admission.offsets(members)
+        seats = [(member, list(answer["clients"])) for member, answer in zip(members, answers, strict=True)]
+        yield _There(system, run, seats, {one: offset for one, (offset, _) in offsets.items()})
 
 
 class _There(Crowd):
     """`seats`: members with how many clients each of their processes has; `offsets`: of their clocks, by id."""
 
     def __init__(
-        self, system: System, run: str, seats: Sequence[tuple[Hello, list[int]]], offsets: Mapping[str, float],
-        between: Callable[[], None],
-    ) -> None:  # fmt: skip
+        self, system: System, run: str, seats: Sequence[tuple[Hello, list[int]]], offsets: Mapping[str, float]
+    ) -> None:
         every = [many for _, its in seats for many in its]
         super().__init__(every, usable([member for member, _ in seats], "processors"), _AHEAD_NS)
-        self._crew, self._run, self._seats, self._offsets, self._between = system.crew, run, seats, offsets, between
+        self._crew, self._run, self._seats, self._offsets = system.crew, run, seats, offsets
 
     def _obeyed(self, orders: Sequence[Order]) -> Sequence[ProcessDone]:
         start = time.time() + (orders[0].start_ns - time.monotonic_ns()) / 1e9
@@ -100,11 +90,8 @@ class _There(Crowd):
         for member, its in self._seats:
             own = [next(left) for _ in its]
             acts.append((member, self._act(own, start + self._offsets[member.id])))
-        with ThreadPoolExecutor(len(acts)) as pool:
-            asked = [pool.submit(self._crew.ask, member, act, LONG_SECONDS) for member, act in acts]
-            while wait(asked, _LOOK_S).not_done:
-                self._between()
-        return [one for future in asked for one in _done(future.result(), orders[0].start_ns)]
+        answers = self._crew.ask_all(acts, LONG_SECONDS)
+        return [one for answer in answers for one in _done(answer, orders[0].start_ns)]
 
     def _act(self, orders: Sequence[Order], start: float) -> Act:
         one = orders[0]
@@ -124,49 +111,6 @@ def _done(answer: Mapping[str, Any], start_ns: int) -> Iterator[ProcessDone]:
             replace(one, began_ns=one.began_ns + later, ended_ns=one.ended_ns + later) for one in done.clients
         )
         yield replace(done, clients=clients)
-
-
-_EACH_NS = 1_000_000_000
-
-
-class FilerMeter:
-    """One run after another; use `metered`."""
-
-    def __init__(self, arbiter: Arbiter) -> None:
-        self._arbiter = arbiter
-        self.begin()
-
-    def begin(self) -> None:
-        """A run begins."""
-        self._sampler = EmulatedSampler(self._arbiter.snapshot, time.monotonic_ns)
-        self._last = time.monotonic_ns()
-
-    def look(self) -> None:
-        """Once a second, however often it is called."""
-        now = time.monotonic_ns()
-        if now - self._last >= _EACH_NS:
-            self._last = now
-            self._sampler.sample()
-
-    def busy_s(self) -> dict[str, float]:
-        """Seconds that each station was busy since it was made, by its servers."""
-        stations = self._arbiter.snapshot().stations
-        return {name: counts.busy_ns / counts.servers / 1e9 for name, counts in stations.items()}
-
-    def told(self) -> dict[str, Any]:
-        """Of the run, at its end."""
-        return self._sampler.to_json()
-
-
-@contextmanager
-def metered(settings: Settings) -> Iterator[FilerMeter]:
-    """The filer that these settings name, its arbiter there for all clients; gone at the end. Raises UsageError, StorageFault."""
-    arbiter = open_arbiter(settings)
-    assert arbiter is not None  # the settings name one
-    try:
-        yield FilerMeter(arbiter)
-    finally:
-        arbiter.close_and_remove()
 
 
 NULL_ENDPOINT = "an S3 server on this host that answers at once and keeps nothing"
@@ -202,7 +146,6 @@ class ProfileStudy(Workload):
         self._ceilings: dict[At, dict[str, Any]] = {}  # of each load, the pair
         self._null: tuple[Profile[Any], Arena] | None = None
         self._filer = load_filer(settings.filer) if profile.emulates else None
-        self._meter: FilerMeter | None = None
         self._no_pair: str | None = None
         self._direct: list[Direct | None] = []
         self._system: System | None = None
@@ -212,9 +155,6 @@ class ProfileStudy(Workload):
         """The directories are taken, and what all runs need is there."""
         restore_dead()
         with contextlib.ExitStack() as self._stack:
-            self._meter = None if self._filer is None else self._stack.enter_context(metered(self._settings))
-            if self._live is not None and self._meter is not None:
-                self._stack.enter_context(self._live.beside(self._meter.busy_s))
             if self._run.env is not None:
                 wanted, path = Wanted(workers=self._run.workers, databases=1, slots=1), self._profile.targets.paths[0]
                 taken = taken_system(self._settings, self._run.env, path, wanted, self.say, self._run.ways)
@@ -229,9 +169,8 @@ class ProfileStudy(Workload):
         paths = tuple(stack.enter_context(claimed(path)) for path in self._profile.targets.paths)
         s3 = self._profile.targets.s3
         prefix = None if s3 is None else stack.enter_context(claimed_prefix(s3))
-        filer, meter = None if self._filer is None else self._settings, self._meter
-        look = _nothing if meter is None else meter.look
-        return Arena(paths=paths, scratch=scratch, s3=prefix, tell=self._tell, filer=filer, look=look,
+        filer = None if self._filer is None else self._settings
+        return Arena(paths=paths, scratch=scratch, s3=prefix, tell=self._tell, filer=filer,
                      counters=self._counters, elsewhere=self._elsewhere)  # fmt: skip
 
     @property
@@ -261,15 +200,15 @@ class ProfileStudy(Workload):
 
     @contextlib.contextmanager
     def started(self, turn: Turn) -> Iterator[Observe]:
-        """A run brings everything along."""
+        """A run brings everything along, an emulated filer too."""
         self._begins(str(turn))
-        if self._meter is not None:
-            self._meter.begin()
-        yield lambda: self._observed(turn)
-
-    def _observed(self, turn: Turn) -> Observed:
-        seen = self._profile.observe(turn, self._own)
-        return seen if self._meter is None else dataclasses.replace(seen, filer=self._meter.told())
+        observe = partial(self._profile.observe, turn, self._own)
+        if self._filer is None:
+            yield observe
+            return
+        shown = contextlib.nullcontext if self._live is None else self._live.beside
+        with watched_filer(self._settings) as watch, shown(watch.busy_s):
+            yield lambda: dataclasses.replace(observe(), filer=watch.figures()["filer"])
 
     def on_null(self, turn: Turn) -> Mapping[str, Any]:
         """Once for each load: what memory gives is the same in every repeat."""

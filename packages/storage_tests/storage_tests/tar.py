@@ -119,7 +119,7 @@ def tarred(trees: Sequence[Path], tell: Callable[[str], None]) -> Ran:
     Not to /dev/null: GNU tar notices that and reads no file.
     """
     version = _run(["tar", "--version"]).partition("\n")[0]
-    drop_pages([path for tree in trees for path in regular_files(tree)], everything=False, between=lambda: tell(""))
+    drop_pages([path for tree in trees for path in regular_files(tree)], everything=False)
     began, start, chunk, done = time.time(), time.monotonic(), bytearray(_CHUNK), dict[int, Done]()
     with ExitStack() as stack:
         ready, errors = stack.enter_context(DefaultSelector()), stack.enter_context(TemporaryFile())

@@ -36,9 +36,9 @@ def _tried() -> str:
 
 
 class Disk:
-    """ext4 in a sparse file, or memory where there is no `image`, mounted at a directory."""
+    """ext4 in a sparse file, mounted at a directory."""
 
-    def __init__(self, image: Path | None, directory: Path, size: int) -> None:
+    def __init__(self, image: Path, directory: Path, size: int) -> None:
         self.image = image
         self.directory = directory
         self._size = size
@@ -49,22 +49,16 @@ class Disk:
         if self._mounted:
             return
         self.directory.mkdir(parents=True, exist_ok=True)
-        if self.image is None:
-            _do("mount", "-t", "tmpfs", "-o", f"size={self._size},mode=1777", "tmpfs", str(self.directory))
-        else:
-            self._mount_image(self.image)
-        self._mounted = True
-        self.empty()
-
-    def _mount_image(self, image: Path) -> None:
-        if not image.exists():
-            with image.open("wb") as out:
+        if not self.image.exists():
+            with self.image.open("wb") as out:
                 out.truncate(self._size)
-            _do("mkfs.ext4", "-q", "-m", "0", "-O", "^has_journal", str(image))
-        _do("mount", "-o", "loop,errors=continue", str(image), str(self.directory))
+            _do("mkfs.ext4", "-q", "-m", "0", "-O", "^has_journal", str(self.image))
+        _do("mount", "-o", "loop,errors=continue", str(self.image), str(self.directory))
         with contextlib.suppress(OSError):
             (self.directory / "lost+found").rmdir()
         self.directory.chmod(0o711)
+        self._mounted = True
+        self.empty()
 
     def fill(self) -> None:
         """Take all the room there is."""

@@ -81,7 +81,6 @@ ALL: tuple[Kind, ...] = (
         truth=False,
         missing=no_tesseract,
     ),
-    Kind(name="replay", phases=("replay", "finalise"), script="replay"),
     Kind(
         name="processing",
         phases=("render", "stamp", "finalise"),

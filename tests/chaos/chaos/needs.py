@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 
-from chaos import disk, memory, namespace
+from chaos import disk, namespace
 from chaos.faults.base import Fault
 from chaos.servers import Servers
-from chaos.site import DISKS, NETWORK, SERVERS, SHM
+from chaos.site import DISKS, NETWORK, SERVERS
 
-_CANNOT: Mapping[str, Callable[[], str]] = {DISKS: disk.cannot, SHM: memory.cannot, NETWORK: namespace.cannot}
+_CANNOT: Mapping[str, Callable[[], str]] = {DISKS: disk.cannot, NETWORK: namespace.cannot}
 
 
 def needs_of(faults: Iterable[Fault]) -> frozenset[str]:

@@ -21,12 +21,6 @@ from chaos.source import Source
 from core.errors import EdbenchError
 
 
-def _replay(stage: Stage) -> None:
-    from chaos.scripts_replay import replay  # needs the package replay
-
-    replay(stage)
-
-
 def _produce(stage: Stage) -> None:
     from chaos.scripts_producing import produce  # needs the package production
 
@@ -39,7 +33,6 @@ SCRIPTS: Mapping[str, Callable[[Stage], None]] = {
     "requeue": scripts.requeue,
     "cancel": scripts.cancel,
     "delete": scripts.delete,
-    "replay": _replay,
     "produce": _produce,
     "command": command,
 }

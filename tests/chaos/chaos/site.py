@@ -16,7 +16,6 @@ from chaos.armed import armed
 from chaos.clock import lay_clock
 from chaos.disk import Disk
 from chaos.lines import Lines
-from chaos.memory import seeing
 from chaos.moments import is_alive, is_stopped
 from chaos.namespace import Namespace
 from chaos.servers import Servers
@@ -29,9 +28,8 @@ from sql.session import Database
 from sql.workers import live_slots
 
 DATABASES = ("db1", "db2")
-DISKS, SHM, NETWORK, SERVERS, CLOCK, SOURCE = (
+DISKS, NETWORK, SERVERS, CLOCK, SOURCE = (
     "disks",
-    "shm",
     "network",
     "servers",
     "clock",
@@ -40,7 +38,6 @@ DISKS, SHM, NETWORK, SERVERS, CLOCK, SOURCE = (
 WORKERS, SLOTS = 2, 2
 DEATHS_BEFORE_RENEWAL = 3  # of one thing; whoever keeps it up waits longer each time, and gives up in the end
 _STORAGE_BYTES, _SCRATCH_BYTES, _DATABASE_BYTES = 512_000_000, 128_000_000, 3_000_000_000  # of its own disks
-_SHM_BYTES = 8_000_000
 READY_SECONDS = 180.0  # seconds on an idle machine
 _POLL_SECONDS = 0.02
 
@@ -137,8 +134,6 @@ class Site:
         command = armed(module_commands(name, slots), self.ear)
         if name == "queue-manager":
             return command
-        if SHM in self.disks:
-            command = seeing(self.disks[SHM].directory, command)
         return command if self.namespace is None else self.namespace.inside(command)
 
     def _forget_namespace(self) -> None:
@@ -271,10 +266,9 @@ class Site:
 def _disks(settings: Settings, needs: frozenset[str]) -> dict[str, Disk]:
     """Their images lie beside what is mounted; they are sparse."""
     beside = settings.scratch.parent
-    disks = {SHM: Disk(None, beside / "shm", _SHM_BYTES)} if SHM in needs else {}
     if DISKS not in needs:
-        return disks
-    return disks | {
+        return {}
+    return {
         "storage": Disk(beside / "storage.img", settings.storage, _STORAGE_BYTES),
         "scratch": Disk(beside / "scratch.img", settings.scratch / "workers", _SCRATCH_BYTES),
         "database": Disk(beside / "database.img", settings.scratch / "services" / "postgres", _DATABASE_BYTES),

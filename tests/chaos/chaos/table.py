@@ -10,7 +10,7 @@ from pydantic import PlainSerializer
 
 from core.document import Document
 
-_ORDER = ("start", "walk", "expand", "index", "ocr", "replay", "finalise", "-")
+_ORDER = ("start", "walk", "expand", "index", "ocr", "finalise", "-")
 
 
 _Seconds = Annotated[float, PlainSerializer(lambda value: round(value, 2))]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import io
 import json
 import os
@@ -25,7 +24,7 @@ from controller.observe.wire import wire_shares
 from controller.timeline.read import read_timeline
 from core.errors import SystemFault, UsageError
 from core.operations import Op
-from core.records import Phase, ReplayChoice
+from core.records import Phase
 from sql.jobs import get_job
 
 START = 1_700_000_000  # epoch seconds
@@ -103,17 +102,6 @@ def test_the_sources_own_mount_counts_and_a_counter_may_begin_anew(handle: JobHa
     assert shares is not None
     assert shares.sources == ("cccccccc:source:0:70",)
     assert 1_900 <= shares.total.wire_read_bytes <= 2_100
-
-
-def test_of_a_replay_the_mounts_of_its_paths_count(handle: JobHandle) -> None:
-    """They are what is measured; the storage root holds its trace and nothing else of it."""
-    options = dataclasses.replace(handle.job.options, of_type=ReplayChoice(clients=1, paths=("/mnt/filer/replay",)))
-    replay = JobHandle(handle.database, dataclasses.replace(handle.job, options=options))
-    observe(handle, "dddddddd:filer:0:80", list(range(0, 2_300, 100)), storage=False, points=["/mnt/filer"])
-    observe(handle, "dddddddd:root:0:81", [at * 10**6 for at in range(23)], storage=True, points=["/"])
-    shares = wire_shares([replay])
-    assert shares is not None
-    assert shares.sources == ("dddddddd:filer:0:80",)
 
 
 def test_phases_of_a_group_that_overlap_have_no_ratio(handle: JobHandle) -> None:

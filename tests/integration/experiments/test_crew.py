@@ -10,17 +10,20 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
+from importlib.util import find_spec
 from pathlib import Path
 
 import psycopg2
 import pytest
 import redis
+from replay_traces import reading_trace
 
 from controller.databases import open_databases, refuse_experiment
 from controller.jobs.create import create_discovery
 from controller.jobs.jobs import cancel_job, pause_job, requeue_exceptions, resume_job
 from controller.jobs.orders import DiscoveryPlan
 from controller.jobs.source import prepare_source
+from core.clock import SystemClock
 from core.crew import NULL_ROOT, Act, Clients, Lease, Look, Make, Place, Remove, Return
 from core.errors import SystemFault, UsageError
 from core.operations import NullRecorder
@@ -35,10 +38,11 @@ from experiments.crew.hold import held_system, run_databases
 from experiments.crew.lease import Leased
 from experiments.crew.orders import Crew
 from experiments.crew.system import System
-from experiments.workload import HostLost
+from experiments.workload import HostLost, Turn
 from sql import runs, workers
 from sql.runs import RunMark
 from sql.session import Database
+from traces.file import write_trace
 
 ROOT = Path(__file__).parents[3]
 PATIENCE = 300.0
@@ -211,7 +215,7 @@ def test_a_member_obeys_no_order_that_leads_elsewhere(system: Settings, crew: Cr
             ({"place": Place(root="evidence", path=".")}, "evidence is not written to"),
             ({"workers": 2}, "at most 1 workers"),
             ({"databases": 3}, "names 2 databases here"),
-            ({"filer": "/etc/passwd"}, "no profile of an emulated filer"),
+            ({"filer": "/etc/passwd"}, "is not an emulated filer"),
             ({"filer": Place(root="storage", path="../x")}, "is not below the storage root"),
         ):
             with pytest.raises(SystemFault, match=f"member m1: .*{refusal}"):
@@ -228,9 +232,9 @@ def test_a_member_obeys_no_order_that_leads_elsewhere(system: Settings, crew: Cr
                     client.rpush(f"edbench:crew:orders:{key}", b"{}")
 
 
-def test_clients_of_a_storage_test_run_at_all_members(system: Settings, crew: Crew, tmp_path: Path) -> None:
-    """Five at two members, on the storage and in the memory of each: every file once, begun together by the clock of this host,
-    nothing left. A member that is killed is named, and orders that lead elsewhere are refused."""
+def test_clients_run_at_all_members(system: Settings, crew: Crew, tmp_path: Path) -> None:
+    """Those of a storage test and of a replay. Five at two members, on the storage and in the memory of each: every file once,
+    begun together by the clock of this host, nothing left. A member that is killed is named, and orders that lead elsewhere are refused."""
     crowd_at = pytest.importorskip("storage_tests.study").crowd_at
     from storage_tests.crowd import Place as ClientsPlace
 
@@ -243,7 +247,7 @@ def test_clients_of_a_storage_test_run_at_all_members(system: Settings, crew: Cr
         looked.await_workers(2, PATIENCE)
         roots = {"storage": system.storage, "null": memory}
         taken = System(settings=system, crew=crew, admission=looked, roots=roots, ours=False)
-        with crowd_at(taken, ClientsPlace(roots=(place,)), 5, lambda: None) as people:
+        with crowd_at(taken, ClientsPlace(roots=(place,)), 5) as people:
             written = people.do("write", range(12), 10_000, together=True)
             assert sorted(int(path.name) for path in place.rglob("*") if path.is_file()) == list(range(12))
             with pytest.raises(SystemFault, match="has no clients of run"):
@@ -252,7 +256,7 @@ def test_clients_of_a_storage_test_run_at_all_members(system: Settings, crew: Cr
         assert [one.client for one in written.clients] == [0, 1, 2, 3, 4]
         assert (written.files, sum(one.bytes for one in written.clients)) == (12, 120_000)
         assert all(one.ended_ns >= one.began_ns >= written.start_ns - 1_000_000_000 for one in written.clients)
-        with crowd_at(taken, ClientsPlace(roots=(memory / "run",)), 2, lambda: None) as people:
+        with crowd_at(taken, ClientsPlace(roots=(memory / "run",)), 2) as people:
             assert people.do("write", range(1), 10).files == 2
             own = sorted(path.parent for path in memory.rglob("client-*"))
             assert len(set(own)) == 2, "each member's clients have a directory that it alone removes"
@@ -269,10 +273,37 @@ def test_clients_of_a_storage_test_run_at_all_members(system: Settings, crew: Cr
         for bad in (Place(root="storage", path="../scratch"), Place(root="evidence", path=".")):
             with pytest.raises(SystemFault, match=r"is not below the storage root|no root evidence"):
                 crew.ask(looked.admitted[0], Clients(places=(bad,), **good))  # type: ignore[arg-type]
-        with crowd_at(taken, ClientsPlace(roots=(place,)), 2, lambda: None) as people:
+        if find_spec("replay") is not None:  # an optional package
+            _replayed(taken, tmp_path)
+        with crowd_at(taken, ClientsPlace(roots=(place,)), 2) as people:
             os.killpg(killed.pid, signal.SIGKILL)
             with pytest.raises(HostLost, match="member m2 was lost"):
                 people.do("write", range(1), 10)
+
+
+def _replayed(taken: System, tmp_path: Path) -> None:
+    """Two clones of a trace, each by another member, that start together; the same on null storage. Nothing stays."""
+    from replay.orders import ReplayOrder
+    from replay.runs import run_of
+    from replay.workload import Replays
+
+    write_trace(reading_trace(streams=2), tmp_path / "t.edbtrace")
+    target = taken.settings.storage / "replayed"
+    target.mkdir()
+    order = ReplayOrder(trace=tmp_path / "t.edbtrace", paths=(target,), speed=0.0)
+    replays = Replays(taken.settings, taken, 2, order, ["none"], (), SystemClock(), lambda _line: None)
+    turn = Turn(at=replays.loads(4)[0], repeat=0, order=0, name="t")
+    with replays.prepared([turn.at]):
+        with replays.started(turn) as observe:
+            seen = observe()
+        ceiling = replays.on_null(turn)
+    run = run_of(seen)
+    assert (run.calls, run.differences, run.data_sets) == (64, {}, 2)
+    assert [(host["name"], host["clients"]) for host in seen.hosts] == [("m1", 2), ("m2", 2)]
+    assert all(host["workers_cpu_s"] >= 0 and host["seconds"] > 0 for host in seen.hosts)
+    assert ceiling["null_calls"] == 64
+    assert list(target.iterdir()) == []
+    assert not list(taken.settings.storage.glob(".edbench-replay-*"))
 
 
 def test_a_member_with_another_storage_is_refused(system: Settings, crew: Crew, tmp_path: Path) -> None:

@@ -167,7 +167,7 @@ def test_a_result_scales_what_workers_take(plan: Plan) -> None:
 
 def test_what_is_no_result_of_a_discovery_is_refused(plan: Plan) -> None:
     """Promise: one line names the file and what it lacks."""
-    with pytest.raises(UsageError, match="mine is no result of a discovery"):
+    with pytest.raises(UsageError, match="mine is not the result of a discovery: it has no runs"):
         calibrated(_CALIBRATION, {"points": []}, plan, "mine")
 
 

@@ -8,11 +8,12 @@ import struct
 import tarfile
 import zipfile
 import zlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
 import py7zr
 import pycdlib
 import pytest
+from archive_files import Files, cabinet, cpio
 from bad_files import docx
 from old_office import begin, biff, word, workbook
 from unpacking import unpack
@@ -27,7 +28,6 @@ from readers.mail.eml import EmlHandler
 from readers.mail_form import MailAttachment, MailForm
 from readers.registry import handler_for
 
-Files = Sequence[tuple[str, bytes]]
 ONE, TWO = [("one.txt", b"alphaword text\n")], [("two.txt", b"betaword text\n")]
 TRAILING = b"trailingword in clear after the end\n"
 AFTER = "bytes after the end"
@@ -59,19 +59,6 @@ def sevenzipped(files: Files) -> bytes:
     return out.getvalue()
 
 
-def cabinet(files: Files) -> bytes:
-    """One folder, stored ([MS-CAB])."""
-    data = b"".join(body for _, body in files)
-    entries, at = b"", 0
-    for name, body in files:
-        entries += struct.pack("<LLHHHH", len(body), at, 0, 0x5566, 0x1234, 0x20) + name.encode() + b"\0"
-        at += len(body)
-    block = struct.pack("<LHH", 0, len(data), len(data)) + data
-    begin = 44 + len(entries)
-    head = struct.pack("<LLLLLBBHHHHH", 0, begin + len(block), 0, 44, 0, 3, 1, 1, len(files), 0, 1, 0)
-    return b"MSCF" + head + struct.pack("<LHH", begin, 1, 0) + entries + block
-
-
 def rar(files: Files) -> bytes:
     """Version 4, stored (technote.txt)."""
 
@@ -84,18 +71,6 @@ def rar(files: Files) -> bytes:
         body = struct.pack("<LLBLLBBHL", len(data), len(data), 3, zlib.crc32(data), 0, 20, 0x30, len(name), 0o100644)
         out += block(0x74, 0x8000, body + name.encode()) + data
     return out + block(0x7B, 0x4000, b"")
-
-
-def cpio(files: Files) -> bytes:
-    """newc."""
-    out = b""
-    for name, data in [*files, ("TRAILER!!!", b"")]:
-        fields = (1, 0o100644 if data else 0, 0, 0, 1, 0, len(data), 0, 0, 0, 0, len(name) + 1, 0)
-        out += b"070701" + b"".join(b"%08X" % field for field in fields) + name.encode() + b"\0"
-        for _ in range(2):
-            out += bytes(-len(out) % 4)
-            out, data = out + data, b""
-    return out + bytes(-len(out) % 512)
 
 
 def disc(files: Files) -> bytes:

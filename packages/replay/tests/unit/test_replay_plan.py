@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import json
-import uuid
 import zlib
-from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -14,14 +12,11 @@ from lived_traces import traces
 from replay_traces import reading_trace
 
 from core.content import BLOCK, CONTENT_CLASSES, Content
-from core.errors import StorageFault, UsageError
-from core.records import ReplayChoice
-from replay.host import plan_of, replay_host, target_of
+from core.errors import UsageError
 from replay.order import Order
-from replay.plan import CLONES_SPREAD, ReplayPlan, plan_replay
-from replay.workload import clients_by_member, slots_for
+from replay.plan import CLONES_SPREAD, ReplayChoice, ReplayPlan, plan_replay
+from replay.workload import numbers_by_member
 from replay.world import Survey, World
-from traces.file import write_trace
 from traces.model import MemoryTrace, Stream, TraceHeader
 
 
@@ -104,86 +99,11 @@ def test_every_outcome_is_explained(trace: MemoryTrace) -> None:
         assert [play.call for play in plays if play.stream == stream] == list(calls)
 
 
-def test_the_last_user_removes_what_is_shared(tmp_path: Path) -> None:
-    """Members of one host with scratch of their own share its memory until the last of them has left."""
-    job = uuid.uuid4()
-    with replay_host(tmp_path, job) as one:
-        with replay_host(tmp_path, job) as other:
-            assert other.directory == one.directory
-            assert other.progress(0) == one.progress(0)
-            assert one.progress(0).is_dir()
-            assert one.progress(1) != one.progress(0)
-        assert one.progress(0).is_dir()
-    assert not one.directory.exists()
-    assert not one.memory.exists()
-    with replay_host(tmp_path / "b", job) as last:
-        with replay_host(tmp_path / "a", job) as first:
-            shared = first.progress(0)
-        assert not first.directory.exists()
-        assert shared.is_dir()
-        assert last.progress(0) == shared
-    assert not last.memory.exists()
-
-
-def test_what_killed_processes_left_is_removed_by_the_next_replay(tmp_path: Path) -> None:
-    left = tmp_path / "replay" / uuid.uuid4().hex
-    (left / "program").mkdir(parents=True)
-    (left / "lock").touch()
-    with replay_host(tmp_path, uuid.uuid4()) as running:
-        assert not left.exists()
-        with replay_host(tmp_path, uuid.uuid4()):
-            assert running.directory.exists()
-
-
-def test_one_process_of_a_host_makes_the_program(tmp_path: Path) -> None:
-    """The second finds it, even when the trace is gone by then; what somebody began and left is made anew."""
-    trace = tmp_path / "t.edbtrace"
-    write_trace(reading_trace(), trace)
-    choice = ReplayChoice(clients=2, paths=("/x",), speed=0.0)
-    with replay_host(tmp_path, uuid.uuid4()) as host:
-        (host.directory / "program").mkdir()
-        made = host.program(trace, choice, lambda: None)
-        trace.unlink()
-        assert host.program(trace, choice, lambda: None) == made
-    assert (made.calls, made.plan.clients, made.plan.speed) == (32, 2, None)
-
-
 @pytest.mark.parametrize("closed", [False, True])
 def test_every_host_plans_what_was_asked_for(closed: bool) -> None:
-    plan = plan_of(
-        reading_trace().header, ReplayChoice(clients=3, paths=("/x", "/y"), shared=True, seed=7, closed=closed)
-    )
+    plan = ReplayChoice(clients=3, paths=("/x", "/y"), shared=True, seed=7, closed=closed).plan(reading_trace().header)
     assert (plan.clients, plan.paths, plan.shared, plan.seed) == (3, 2, True, 7)
     assert (plan.closed, plan.speed) == ((True, None) if closed else (False, 1.0))
-
-
-def test_a_damaged_trace_is_refused(tmp_path: Path) -> None:
-    trace = tmp_path / "t.edbtrace"
-    write_trace(reading_trace(), trace)
-    trace.write_bytes(trace.read_bytes()[:-1])
-    with replay_host(tmp_path, uuid.uuid4()) as host, pytest.raises(UsageError, match="cut short"):
-        host.program(trace, ReplayChoice(clients=1, paths=("/x",)), lambda: None)
-
-
-def test_scratch_that_cannot_be_written_is_told(tmp_path: Path) -> None:
-    (tmp_path / "scratch").write_bytes(b"")
-    with pytest.raises(StorageFault, match="EDBENCH_SCRATCH"), replay_host(tmp_path / "scratch", uuid.uuid4()):
-        raise AssertionError("not reached")
-
-
-def test_memory_that_cannot_be_had_is_told(tmp_path: Path) -> None:
-    """As a full /dev/shm is: the slot lives, and the replay says why it ended."""
-    with replay_host(tmp_path, uuid.uuid4()) as host:
-        host.memory = tmp_path / "full"
-        host.memory.touch()
-        with pytest.raises(StorageFault, match="free memory"):
-            host.progress(0)
-
-
-def test_the_target_is_named_for_the_job() -> None:
-    job = uuid.uuid4()
-    homes = target_of(job, ReplayChoice(clients=1, paths=("/a", "/b"))).homes()
-    assert homes == (Path(f"/a/edbench-replay-{job.hex}"), Path(f"/b/edbench-replay-{job.hex}"))
 
 
 @pytest.mark.parametrize("kind", range(CONTENT_CLASSES + 1))
@@ -216,14 +136,16 @@ def test_zeros_are_zeros() -> None:
     assert not any(Content(seed=1, clone=0).piece(0, 5, 0, 10_000))
 
 
-def test_whole_clones_fit_on_a_member() -> None:
-    assert slots_for(clients=4, streams=1, workers=[1, 1]) == 2
-    assert slots_for(clients=9, streams=3, workers=[1, 1]) == 6
-    assert slots_for(clients=2, streams=8, workers=[1, 1, 1, 1]) == 2
-
-
-def test_a_member_measures_the_clients_that_it_plays() -> None:
-    assert clients_by_member(clients=9, streams=3, members=2) == [6, 3]
-    assert clients_by_member(clients=7, streams=3, members=2) == [4, 3]
-    assert clients_by_member(clients=2, streams=8, members=4) == [2]
-    assert clients_by_member(clients=4, streams=1, members=4) == [1, 1, 1, 1]
+@pytest.mark.parametrize(
+    ("clients", "streams", "members", "expected"),
+    [
+        (9, 3, 2, [[0, 1, 2, 6, 7, 8], [3, 4, 5]]),
+        (7, 3, 2, [[0, 1, 2, 6], [3, 4, 5]]),
+        (2, 8, 4, [[0, 1]]),
+        (4, 1, 4, [[0], [1], [2], [3]]),
+    ],
+)
+def test_a_member_plays_whole_clones(clients: int, streams: int, members: int, expected: list[list[int]]) -> None:
+    """Clients of a clone wait for each other in memory."""
+    plan = plan_replay(reading_trace(streams=streams).header, clients=clients)
+    assert numbers_by_member(plan, members) == expected

@@ -24,6 +24,7 @@ from experiments.result.compare import compare
 from experiments.result.schema import CallTime, Knee
 from experiments.result.verdict import limits_of
 from replay.about import ABOUT
+from replay.local import ReplayClient
 from replay.runs import (
     ALL,
     Backlog,
@@ -41,7 +42,6 @@ from replay.runs import (
 from replay.tally import ClientResult
 from replay.telling import ReplayTelling, as_recorded, closed_doubts, limits_told, pace_of, warnings_of
 from replay.workload import refuse_bounds_on_nothing
-from sql.replay import ReplayClient
 
 
 def test_a_faithful_replay_passes_and_each_bound_can_fail_it() -> None:
@@ -231,12 +231,7 @@ def test_a_bound_on_writes_is_said_to_bound_copies() -> None:
 
 
 def observed(*dropped: dict[str, Any] | None) -> Observed:
-    clients = [
-        ReplayClient(
-            client=n, host="h", worker="w", slot=n, taken=0.0, ready=1.0, finished=2.0, result={"dropped": one}
-        )
-        for n, one in enumerate(dropped)
-    ]
+    clients = [ReplayClient(client=n, taken=0.0, ready=1.0, result={"dropped": one}) for n, one in enumerate(dropped)]
     return Observed(
         repeat=0, order=0, emulated=False, job_id="j", job={}, processors=2, clients=tuple(clients), touched=10 * GB,
         adapted=0, opened=0,
@@ -321,7 +316,7 @@ def test_strong_and_weak_scaling_are_compared_when_asked_for_by_name(tmp_path: P
 
 def _client(number: int, **found: Any) -> ReplayClient:
     result = {"found": ClientResult(**found).to_json()}
-    return ReplayClient(client=number, host="h", worker="w", slot=0, taken=0.0, ready=0.0, finished=1.0, result=result)
+    return ReplayClient(client=number, taken=0.0, ready=0.0, result=result)
 
 
 def test_a_late_clients_backlog_is_a_figure() -> None:

@@ -32,7 +32,6 @@ FAMILIES: Mapping[str, tuple[Fault, ...]] = {
     "clock": clock.FAULTS,
     "source": source.FAULTS,
     "poison": source.POISON,
-    "memory": (disks.SHARED_MEMORY,),
     "servers": servers.FAULTS,
 }
 ALL: tuple[Fault, ...] = tuple(fault for family in FAMILIES.values() for fault in family)

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from chaos.disk import Disk
-from chaos.faults.base import FOREVER, Effect, Fault, Scene, Striking
-from chaos.plan import Aim
+from chaos.faults.base import Effect, Fault, Scene, Striking
 from core.errors import SystemFault
 
 _SECONDS = (0.5, 4.0)
@@ -48,13 +47,4 @@ FAULTS = tuple(
         ("database-disk-full", "the database's file system is full", _filled("database")),
         ("storage-disk-read-only", "the storage root's file system is remounted read-only", _read_only),
     )
-)
-SHARED_MEMORY = Fault(
-    "shm-full",
-    "the workers' /dev/shm (a tmpfs of their own) is full when the clients of a replay come together there",
-    _filled("shm"),
-    seconds=(FOREVER, FOREVER),
-    needs="shm",
-    kinds=("replay",),
-    at=Aim(moment="claimed", phase="replay", position=0.0, delay=0.0),
 )

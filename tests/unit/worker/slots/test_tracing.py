@@ -192,8 +192,6 @@ def test_short_things_and_those_without_a_deadline_are_not_said() -> None:
     assert waiting(3, table.read(0), later - 1) is None
     said = f"slot 3 (process {os.getpid()}) has been listing /source/\\xff for {TELL_SECONDS:.0f} s"
     assert waiting(3, table.read(0), later) == {"job": str(JOB_WAITING), "text": said}
-    writer.doing(Activity.REPLAYING)
-    assert waiting(3, table.read(0), later) is None
 
 
 def test_an_item_is_named_and_so_are_kernel_and_mount() -> None:
