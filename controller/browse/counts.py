@@ -7,11 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from pydantic import Field
-
 from controller.databases import JobHandle
-from core.document import Document, Milli
-from core.records import Phase
 from sql import figures
 from sql import jobs as ledger_jobs
 from sql.browse import BROWSE
@@ -144,67 +140,3 @@ def count_job(handle: JobHandle) -> JobCounts:
             children=FIGURES.children_totals(conn, job=handle.id),
             violations=violations_of(conn, handle.id),
         )
-
-
-class Counted(Document):
-    """Items that have something in common."""
-
-    name: str
-    items: int
-    bytes: int
-
-
-class PhaseCounts(Document):
-    """One phase of a job."""
-
-    tasks_done: int
-    tasks_open: int
-    items: int
-    seconds: Milli
-
-
-class ExceptionCount(Document):
-    """Exceptions of one code at one level."""
-
-    code: str
-    level: str
-    exceptions: int
-    missing: int = Field(description="Children missing because of them, where known.")
-
-
-class TextCount(Document):
-    """Items of one text state."""
-
-    name: str
-    items: int
-    characters: int
-    pages: int
-
-
-class Children(Document):
-    """Children over all containers; expected must be emitted and failed together."""
-
-    expected: int
-    emitted: int
-    failed: int
-    remainder_unknown: int = Field(
-        0, description="Containers that were cut short: an unknown number of children is missing."
-    )
-
-
-def phases_of(counts: JobCounts) -> dict[Phase, PhaseCounts]:
-    """Those with tasks."""
-    return {
-        phase: PhaseCounts(tasks_done=p.done, tasks_open=p.open, items=p.items, seconds=p.elapsed_s)
-        for phase, p in counts.progress.phases.items()
-    }
-
-
-def exceptions_of(counts: JobCounts) -> tuple[ExceptionCount, ...]:
-    """By code and level, most frequent first."""
-    return tuple(ExceptionCount(**row._asdict()) for row in counts.exceptions)
-
-
-def children_of(counts: JobCounts) -> Children:
-    """Over all containers."""
-    return Children(**counts.children._asdict())

@@ -10,15 +10,8 @@ from typing import Annotated, Any
 
 from pydantic import Field, PlainSerializer
 
-from controller.browse.counts import (
-    Children,
-    ExceptionCount,
-    JobCounts,
-    PhaseCounts,
-    children_of,
-    exceptions_of,
-    phases_of,
-)
+from controller.browse.counted import Children, ExceptionCount, PhaseCounts, children_of, exceptions_of, phases_of
+from controller.browse.counts import JobCounts
 from controller.jobs.figures import ProductionFigures
 from controller.jobs.progress import gb_per_hour
 from controller.labels.rules import storage_text

@@ -7,7 +7,8 @@ from typing import Annotated
 
 from fastapi import Depends, Request
 
-from controller.browse.counts import Counted, JobCounts, TextCount, children_of, exceptions_of, phases_of
+from controller.browse.counted import Counted, TextCount, children_of, exceptions_of, phases_of
+from controller.browse.counts import JobCounts
 from controller.databases import LAST, Jobs
 from controller.jobs.groups import OtherType
 from controller.jobs.overview import Overview

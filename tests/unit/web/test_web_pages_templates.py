@@ -15,7 +15,7 @@ import pytest
 from installation import PATIENCE
 from starlette.types import Receive, Scope, Send
 
-from controller.browse.counts import TextCount
+from controller.browse.counted import TextCount
 from controller.custody import Action
 from controller.findings import Equal, Message, Near
 from controller.jobs.overview import allowed

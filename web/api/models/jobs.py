@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
-from controller.browse.counts import Children, Counted, ExceptionCount, PhaseCounts, TextCount
+from controller.browse.counted import Children, Counted, ExceptionCount, PhaseCounts, TextCount
 from controller.jobs.orders import DiscoveryOrder
 from controller.jobs.overview import JobRow
 from core.document import TEXT, Document
