@@ -299,7 +299,7 @@ def item(
     context = shared(ctx)
     if text and context.output != "table":
         raise UsageError(f"--text-only prints plain text: remove it, or -o {context.output}")
-    work = ("controller.browse.items", "controller.browse.items", "controller.findings", "rich.table")
+    work = ("controller.browse.pages", "controller.findings", "rich.table")
     with installation(context.settings(), broker=False, work=work) as installed:
         if text:
             _print_text(installed, job, item)
@@ -309,7 +309,7 @@ def item(
 
 def _print_text(installed: Installation, job: str, reference: str) -> None:
     """The whole text; on a terminal without control characters."""
-    from controller.browse.items import item_text
+    from controller.browse.pages import item_text
 
     handle, row = _item_called(installed, job, reference)
     text = item_text(handle, installed.settings, row)
@@ -322,7 +322,7 @@ def _print_text(installed: Installation, job: str, reference: str) -> None:
 
 def _show_item(context: CommandContext, installed: Installation, job: str, reference: str) -> None:
     """Everything else, as the web UI shows it."""
-    from controller.browse.items import FAMILY_SHOWN
+    from controller.browse.pages import FAMILY_SHOWN
 
     of = _described(installed, *_item_called(installed, job, reference))
     if context.document(of):
@@ -345,7 +345,7 @@ def _show_item(context: CommandContext, installed: Installation, job: str, refer
 
 
 def _item_called(installed: Installation, job: str, reference: str) -> tuple[JobHandle, WholeItem]:
-    from controller.browse.items import find_item, item_called
+    from controller.browse.pages import find_item, item_called
 
     handles = installed.find_discovered(job).each
     return find_item(handles, item_called(handles, reference))
@@ -353,7 +353,7 @@ def _item_called(installed: Installation, job: str, reference: str) -> tuple[Job
 
 def _described(installed: Installation, handle: JobHandle, row: WholeItem) -> dict[str, Any]:
     """Plain data. A finding that no command has computed is None; `unknown` names the command."""
-    from controller.browse.items import family_tree, item_details
+    from controller.browse.pages import family_tree, item_details
     from controller.findings import equals_of, near_of, thread_of
 
     findings: Mapping[str, Callable[..., Sequence[Document]]] = {
@@ -515,7 +515,7 @@ def _change_tag(
     remove: bool,
 ) -> None:
     """Set or remove a tag on the items that a query finds, or on those with these ids, and print the numbers."""
-    from controller.browse.items import item_called
+    from controller.browse.pages import item_called
     from controller.search.named import tag_found, tag_items
     from controller.search.opened import opened_index
 

@@ -1,5 +1,4 @@
-"""What is counted of jobs, as documents; `controller.browse.counts` counts it, and commands that print no document do without
-pydantic."""
+"""What is counted of jobs, as documents; `controller.browse.counts` counts it."""
 
 from __future__ import annotations
 

@@ -12,16 +12,8 @@ from fastapi.responses import StreamingResponse
 
 from controller import findings
 from controller.browse.item_filter import ItemFilter, in_language, parse_conditions
-from controller.browse.items import (
-    family_tree,
-    fields_of,
-    find_item,
-    item_details,
-    item_text,
-    items_beside,
-    items_page,
-    stream_all,
-)
+from controller.browse.items import fields_of, stream_all
+from controller.browse.pages import family_tree, find_item, item_details, item_text, items_beside, items_page
 from controller.databases import JobHandle, Jobs
 from controller.findings import check_findings
 from controller.search.answers import Wanted, answer_all

@@ -10,7 +10,7 @@ from urllib.parse import urlencode
 from fastapi import APIRouter, Depends, Query, Request, Response
 
 from controller.browse.item_filter import EXAMPLE, ItemFilter
-from controller.browse.items import texts_of_jobs
+from controller.browse.pages import texts_of_jobs
 from controller.findings import ReviewKind, latest
 from core.errors import UsageError
 from readers.errors import ExceptionCode

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 from core.records import Limits
 from readers.base import Child, Handler, LeafHandler, Part, Source, Text
-from worker.items import findings
+from worker.items import portions
 
 HEAD = b"EDBENCH POISON "
 WAYS = ("segfault", "hang", "memory", "abort")
@@ -57,4 +57,4 @@ HANDLERS: tuple[Handler, ...] = (PoisonHandler(),)
 MAGIC = {HEAD: "application/x-edbench-poison"}
 
 if FIRST_WORKER in sys.argv:
-    findings.ROWS = PORTION_ROWS
+    portions.ROWS = PORTION_ROWS

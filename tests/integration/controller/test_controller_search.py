@@ -14,7 +14,8 @@ import pytest
 from shelf import Shelf
 
 from controller.browse.item_filter import ItemFilter, parse_conditions
-from controller.browse.items import items_page, stream_items
+from controller.browse.items import stream_items
+from controller.browse.pages import items_page
 from controller.custody import acting, actions_of, items_of, parsers_told
 from controller.databases import JobHandle, alone
 from controller.jobs.jobs import requeue_exceptions

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import is_dataclass
 from datetime import datetime
 from types import NoneType
 from typing import Any, get_args, get_origin, get_type_hints
@@ -153,6 +154,14 @@ def _sample(hint: Any) -> Any:
     return None if _optional(hint) else [] if get_origin(hint) is Sequence else _SAMPLES[hint]
 
 
+def _samples(hints: Mapping[str, Any]) -> dict[str, Any]:
+    """A sample of each parameter; a record holds several."""
+    out: dict[str, Any] = {}
+    for name, hint in hints.items():
+        out |= _samples(get_type_hints(hint)) if is_dataclass(hint) else {name: _sample(hint)}
+    return out
+
+
 def _expected(returned: Any) -> list[tuple[str | None, Any]]:
     """Names and types of columns; of a value its type alone."""
     kind = get_args(returned)[0] if get_origin(returned) in (list, Iterator) else _known(returned)
@@ -168,7 +177,7 @@ def test_rows_have_the_columns_of_their_statements(name: str, database: Database
         types = dict(map(tuple, conn.exec_driver_sql("SELECT oid, typname FROM pg_type")))
         for statement in parameters(FACES[name]):
             hints = hints_of(getattr(FACES[name], statement))
-            given = {key: _sample(hint) for key, hint in hints.items() if key not in ("conn", "return")}
+            given = _samples({key: hint for key, hint in hints.items() if key not in ("conn", "return")})
             found = STATEMENTS[statement].run(conn, **given)
             if hints["return"] is NoneType or not found.returns_rows:
                 assert found.returns_rows or hints["return"] in (NoneType, int), statement

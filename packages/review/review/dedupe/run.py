@@ -19,9 +19,9 @@ from controller.findings import ReviewKind
 from core.document import Document
 from core.errors import UsageError
 from readers.records import NO_FIELDS
+from review.carry import carry
 from review.kinds import By, Scope
 from review.looked_at import Site, looked_at, note, transactions
-from sql.carry import carry
 from sql.deletion import users_of
 from sql.review import REVIEW
 

@@ -21,11 +21,11 @@ from core.document import Document
 from core.errors import UsageError
 from core.names import display_name
 from core.settings import Settings
+from review.carry import fixed_rows, put_flags
 from review.denist.digest_set import DigestSet
 from review.denist.digests import read_digests
 from review.denist.lists import Digests, HashKind, HashList, hash_list
 from review.looked_at import Site, looked_at, note, transactions
-from sql.carry import fixed_rows, put_flags
 from sql.review import REVIEW
 
 ITEMS_AT_ONCE = 4_000_000  # some 100 bytes each

@@ -12,7 +12,7 @@ from finished_job import Copy
 
 from benchmarks.review import near_quality
 from controller.browse.item_filter import ItemFilter, in_language, parse_conditions
-from controller.browse.items import items_page
+from controller.browse.pages import items_page
 from controller.custody import actions_of
 from controller.databases import Jobs, alone
 from controller.search.answers import Wanted, count_all

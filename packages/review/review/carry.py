@@ -14,6 +14,7 @@ import numpy.typing as npt
 if TYPE_CHECKING:
     from sqlalchemy import Connection
 
+
 _IN_MEMORY = 64_000_000  # bytes that wait in memory; more go to a temporary file
 _HEADER = struct.Struct(">11sii")  # signature, flags, length of the extension (PostgreSQL, COPY, "Binary Format")
 _SIGNATURE = b"PGCOPY\n\xff\r\n\0"

@@ -1,0 +1,210 @@
+"""Items of a job as a person looks through them: pages, one with all that is known of it, families."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+from controller.browse.counted import Counted, TextCount
+from controller.browse.item_filter import ItemFilter
+from controller.browse.items import item_json
+from controller.databases import JobHandle
+from controller.search.opened import opened_shards
+from core.errors import UsageError
+from core.names import display_name
+from core.settings import Settings
+from sql.browse import BROWSE, SEARCH, Member, WholeItem
+from sql.figures import FIGURES
+
+FAMILY_SHOWN = 2_000
+_ID_DIGITS = 32
+
+
+def items_page(
+    handles: Sequence[JobHandle], wanted: ItemFilter, *, after: uuid.UUID | None, limit: int
+) -> list[dict[str, Any]]:
+    """At most `limit` items in path order, one job after the other, beginning after the item `after`; keys as in
+    `controller.browse.items.FIELDS` and `job`. Raises UsageError when `after` is no item of these jobs, DatabaseFault."""
+    begin = 0 if after is None else _position(handles, after)
+    out: list[dict[str, Any]] = []
+    for number, handle in enumerate(handles[begin:]):
+        rest, since = limit - len(out), None if number else after
+        with handle.database.transaction() as conn:
+            rows = BROWSE.items_page(conn, job=handle.id, after=since, limit=rest, wanted=wanted.parameters())
+            out += [item_json(row) | {"job": str(handle.id)} for row in rows]
+        if len(out) >= limit:
+            break
+    return out
+
+
+def items_beside(
+    handles: Sequence[JobHandle], wanted: ItemFilter, item: uuid.UUID
+) -> tuple[uuid.UUID | None, uuid.UUID | None]:
+    """The wanted items before and behind this one, as `items_page` orders them; None: there is none. Raises UsageError when
+    it is no item of these jobs, DatabaseFault."""
+    here = _position(handles, item)
+    return (
+        next(_each(handles[here::-1], wanted, item, BROWSE.item_before, last=True), None),
+        next(_each(handles[here:], wanted, item, BROWSE.item_after, last=False), None),
+    )
+
+
+def _each(
+    handles: Sequence[JobHandle],
+    wanted: ItemFilter,
+    item: uuid.UUID,
+    beside: Callable[..., list[uuid.UUID]],
+    *,
+    last: bool,
+) -> Iterator[uuid.UUID]:
+    """Those of the item's own job, then of the jobs beyond it the one at the end that is nearer."""
+    first, *others = handles
+    with first.database.transaction() as conn:
+        yield from beside(conn, job=first.id, item=item, wanted=wanted.parameters())
+    for handle in others:
+        with handle.database.transaction() as conn:
+            if last:
+                yield from BROWSE.last_item(conn, job=handle.id, wanted=wanted.parameters())
+            else:
+                rows = BROWSE.items_page(conn, job=handle.id, after=None, limit=1, wanted=wanted.parameters())
+                yield from (row.id for row in rows)
+
+
+def _position(handles: Sequence[JobHandle], item: uuid.UUID) -> int:
+    for number, handle in enumerate(handles):
+        with handle.database.transaction() as conn:
+            if BROWSE.item_whole(conn, job=handle.id, item=item) is not None:
+                return number
+    raise UsageError(f"there is no item {item} in this job")
+
+
+def find_item(handles: Sequence[JobHandle], item: uuid.UUID) -> tuple[JobHandle, WholeItem]:
+    """The job that has the item, and its row; raises UsageError when none has."""
+    for handle in handles:
+        with handle.database.transaction() as conn:
+            row = BROWSE.item_whole(conn, job=handle.id, item=item)
+        if row is not None:
+            return handle, row
+    raise UsageError(f"there is no item {item} in this job")
+
+
+def item_called(handles: Sequence[JobHandle], reference: str) -> uuid.UUID:
+    """The item that an id means, or an unambiguous beginning of one, as a search prints it; raises UsageError."""
+    digits = reference.replace("-", "").lower()
+    if not 0 < len(digits) <= _ID_DIGITS or set(digits) - set("0123456789abcdef"):
+        raise UsageError(
+            f"{reference[:80]!r} is not an item id; `edbench review search` and `edbench review items -o jsonl` print them"
+        )
+    low, high = (uuid.UUID(digits.ljust(_ID_DIGITS, digit)) for digit in "0f")
+    found: list[uuid.UUID] = []
+    for handle in handles:
+        with handle.database.transaction() as conn:
+            found += BROWSE.items_between(conn, job=handle.id, low=low, high=high)
+    if len(found) > 1:
+        raise UsageError(f"several item ids begin with {reference}; give more digits")
+    if not found:
+        raise UsageError(f"there is no item {reference} in this job")
+    return found[0]
+
+
+def item_details(handle: JobHandle, row: WholeItem) -> dict[str, Any]:
+    """Everything that is known of one item, in plain data."""
+    with handle.database.transaction() as conn:
+        exceptions = BROWSE.item_exceptions(conn, job=handle.id, item=row.id)
+        tags = SEARCH.item_tags(conn, job=handle.id, item=row.id)
+    counts = None
+    if row.emitted is not None:
+        counts = {
+            "announced": row.announced,
+            "emitted": row.emitted,
+            "failed": row.failed,
+            "remainder_unknown": row.remainder_unknown,
+        }
+    return item_json(row) | {
+        "job": str(handle.id),
+        "depth": row.depth,
+        "content_hash": _hex(row.content_hash),
+        "message_id_hash": _hex(row.message_id_hash),
+        "location": None if row.location is None else display_name(bytes(row.location)),
+        "path": None if row.path is None else display_name(bytes(row.path)),
+        "mtime_ns": row.mtime_ns,
+        "metadata": dict(row.metadata or {}),
+        "children": counts,
+        "failures": [each._asdict() for each in exceptions],
+        "tags": [each._asdict() for each in tags],
+    }
+
+
+def _hex(value: memoryview | None) -> str | None:
+    return None if value is None else value.hex()
+
+
+def family_tree(handle: JobHandle, row: WholeItem, limit: int = FAMILY_SHOWN) -> dict[str, Any]:
+    """The containers and parents of the item (outermost first), and its family in path order; of a container outside
+    any family its direct children. At most `limit` members; `truncated`: there are more."""
+    with handle.database.transaction() as conn:
+        above = BROWSE.item_ancestors(conn, job=handle.id, item=row.id)
+        below = BROWSE.items_below(conn, job=handle.id, item=row.id, family=row.family_id, limit=limit + 1)
+    return {
+        "item": str(row.id),
+        "family": str(row.family_id) if row.family_id else None,
+        "ancestors": [_member(each) for each in above[:-1]],
+        "members": [_member(each) for each in below[:limit]],
+        "truncated": len(below) > limit,
+    }
+
+
+def _member(row: Member) -> dict[str, Any]:
+    return {
+        "id": str(row.id),
+        "parent": str(row.parent) if row.parent else None,
+        "depth": row.depth,
+        "name": row.display,
+        "kind": row.kind,
+        "container": row.container,
+        "media_type": row.media_type,
+        "bytes": row.bytes,
+        "failed": row.failed,
+    }
+
+
+def custodians_of_jobs(handles: Sequence[JobHandle]) -> list[Counted]:
+    """Items by custodian over all jobs, most items first."""
+    sums: dict[str, tuple[int, int]] = {}
+    for handle in handles:
+        with handle.database.transaction() as conn:
+            for row in BROWSE.count_custodians(conn, job=handle.id):
+                items, nbytes = sums.get(row.name, (0, 0))
+                sums[row.name] = items + row.items, nbytes + row.bytes
+    ordered = sorted(sums.items(), key=lambda pair: (-pair[1][0], pair[0]))
+    return [Counted(name=name, items=items, bytes=nbytes) for name, (items, nbytes) in ordered]
+
+
+def texts_of_jobs(handles: Sequence[JobHandle]) -> list[TextCount]:
+    """Items by text state over all jobs, most items first."""
+    sums: dict[str, TextCount] = {}
+    for handle in handles:
+        with handle.database.transaction() as conn:
+            for row in FIGURES.count_texts(conn, job=handle.id):
+                so_far = sums.get(row.name, TextCount(name=row.name, items=0, characters=0, pages=0))
+                sums[row.name] = TextCount(
+                    name=row.name,
+                    items=so_far.items + row.items,
+                    characters=so_far.characters + row.characters,
+                    pages=so_far.pages + row.pages,
+                )
+    return sorted(sums.values(), key=lambda count: (-count.items, count.name))
+
+
+def item_text(handle: JobHandle, settings: Settings, row: WholeItem) -> str | None:
+    """The text that was indexed of an item; None while it has no document.
+
+    Whoosh has no way to one document by its item, so its shard is looked through. Raises RunFailed when the shard is
+    not on the storage root, StorageFault.
+    """
+    if row.shard is None or row.owner is None:
+        return None
+    with opened_shards(handle, settings, only=row.shard) as readers:
+        reader = readers.get(row.shard)
+        return None if reader is None else reader.body(row.id, row.owner)
