@@ -309,8 +309,12 @@ def _read(path: Path) -> tuple[dict[str, Any], list[tuple[float, dict[str, float
         said = json.loads(header)
         if said["schema"] != SCHEMA:
             raise ValueError(f"schema {said['schema']!r}")
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        raise UsageError(f"{path} was not written by `edbench counters collect`: {error!r}") from error
+    except OSError as error:
+        raise UsageError(f"cannot read {path}: {error.strerror}") from error
+    except (ValueError, KeyError, TypeError) as error:
+        raise UsageError(
+            f"{path} was not written by `edbench counters collect`: its first line has no schema {SCHEMA}"
+        ) from error
     moments, bad = [], []
     for number, line in enumerate(lines, 2):
         try:

@@ -125,6 +125,6 @@ def test_other_files_are_not_taken_for_it(tmp_path: Path) -> None:
     for text in ("", "t,v\n1,2\n", '{"schema":"edbench-counters/9","name":"x"}\n', "[]"):
         file.write_text(text)
         assert not is_collected(file)
-        with pytest.raises(UsageError, match="nothing that"):
+        with pytest.raises(UsageError, match="its first line has no schema edbench-counters"):
             collected_map(file)
     assert not is_collected(tmp_path / "none")
