@@ -58,7 +58,7 @@ def test_the_result_agrees_with_the_corpus(finished: Any, handle: JobHandle) -> 
     truth = json.loads((finished.corpus / "dataset.json").read_text())
     assert set(KEYS) <= set(result)
     refuse_unlike_schema("discover", result)
-    refuse_unlike_schema("job", document_of(count_job(handle), None, {}).to_json())
+    refuse_unlike_schema("job", document_of(count_job(handle), None, [], {}).to_json())
     assert result["raw_bytes"] == truth["raw_bytes"]
     assert result["items"] == truth["items"]
     assert result["discovered_bytes"] == truth["discovered_bytes"]

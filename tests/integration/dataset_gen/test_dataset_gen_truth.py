@@ -241,7 +241,7 @@ def test_names_and_times(corpus: Corpus) -> None:
 def test_reading_something_else_is_refused(tmp_path: Path) -> None:
     other = tmp_path / "x.parquet"
     other.write_bytes(b"no parquet")
-    with pytest.raises(m.UsageError, match="not a manifest"):
+    with pytest.raises(m.UsageError, match="is not a readable manifest"):
         m.read_manifest(other)
     pa.parquet.write_table(pa.table({"a": [1]}), other)
     with pytest.raises(m.UsageError, match="no column"):

@@ -22,7 +22,7 @@ from readers.records import TextState
 from sql import ledger as ledger_portions
 from sql.findings import ItemText, TaskResult
 from worker import run_task
-from worker.items import findings
+from worker.items import portions
 from worker.items.findings import Findings
 from worker.phases import walk
 from worker.phases.task import TaskWork
@@ -109,7 +109,7 @@ class _Cut:
             write(conn, claimed, number, found)
             self.written += 1
 
-        patch.setattr(ledger_portions, "write", cutting)
+        patch.setattr(ledger_portions, "write_portion", cutting)
 
 
 @pytest.mark.parametrize("undisturbed", [False, True], indirect=True)
@@ -117,7 +117,7 @@ def test_portions_change_nothing_of_the_result(
     task_bench: TaskBench, undisturbed: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Promise: items, exceptions, counts, texts, owners and tasks are those of a job without portions."""
-    monkeypatch.setattr(findings, "ROWS", ROWS)
+    monkeypatch.setattr(portions, "ROWS", ROWS)
     cut = _Cut(monkeypatch, every=-1)
     told = _told(task_bench)
     _again(task_bench)
@@ -132,7 +132,7 @@ def test_claims_that_are_cut_off_leave_nothing_and_lose_nothing(
     task_bench: TaskBench, undisturbed: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Promise: whatever claims wrote before they lost their task, the job's outcome is the same."""
-    monkeypatch.setattr(findings, "ROWS", ROWS)
+    monkeypatch.setattr(portions, "ROWS", ROWS)
     monkeypatch.setattr(ledger_portions, "TASKS_AT_ONCE", 2)
     monkeypatch.setattr(ledger_portions, "ITEMS_AT_ONCE", 7)
     cut = _Cut(monkeypatch, every=2)
@@ -156,8 +156,8 @@ def test_a_portion_whose_answer_was_lost_is_not_written_twice(
     task_bench: TaskBench, undisturbed: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Promise: a connection that breaks right after the commit costs a second look and no more."""
-    monkeypatch.setattr(findings, "ROWS", ROWS)
-    monkeypatch.setattr(findings, "_RETRY_SECONDS", 0.0)
+    monkeypatch.setattr(portions, "ROWS", ROWS)
+    monkeypatch.setattr(portions, "_RETRY_SECONDS", 0.0)
     transaction = task_bench.slots.transaction
     broken: list[int] = []
     write = ledger_portions.write_portion
@@ -184,7 +184,7 @@ def test_a_portion_whose_answer_was_lost_is_not_written_twice(
                 raise DatabaseFault("the connection is gone", transient=True)
             return out
 
-    monkeypatch.setattr(ledger_portions, "write", noting)
+    monkeypatch.setattr(ledger_portions, "write_portion", noting)
     monkeypatch.setattr(task_bench.slots, "transaction", Breaking)
     _again(task_bench)
     assert task_bench.run() == "completed_with_exceptions"
@@ -207,7 +207,7 @@ def test_long_metadata_counts_as_many_rows() -> None:
 @pytest.mark.parametrize("link", [False, True])
 def test_long_paths_count_as_many_rows(task_bench: TaskBench, monkeypatch: pytest.MonkeyPatch, link: bool) -> None:
     """Promise: a portion of a walk is bounded in bytes, not only in files or links: a path may have four thousand."""
-    monkeypatch.setattr(findings, "ROWS", 40)
+    monkeypatch.setattr(portions, "ROWS", 40)
     monkeypatch.setattr(walk, "LOOK_EVERY", 1)
     task_bench.options = JobOptions(batch_files=1)
     written = {}
@@ -257,7 +257,7 @@ def test_the_memory_of_a_walk_does_not_grow_with_the_directory(
     task_bench: TaskBench, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Promise: four times the files, the same memory."""
-    monkeypatch.setattr(findings, "ROWS", 400)
+    monkeypatch.setattr(portions, "ROWS", 400)
     monkeypatch.setattr(storage_listing, "AT_ONCE", 400)
     task_bench.options = JobOptions(batch_files=100)
     _walk_peak(task_bench, monkeypatch, 400)  # what is made once and stays
@@ -268,7 +268,7 @@ def test_the_memory_of_a_walk_does_not_grow_with_the_directory(
 def test_what_the_last_portion_took_is_published(task_bench: TaskBench, monkeypatch: pytest.MonkeyPatch) -> None:
     """Single-pass: the finish has no owner left to write down, and the documents of all that portions wrote must be in the
     shard all the same. They rode along with the slot's next publication, and were lost where there was none."""
-    monkeypatch.setattr(findings, "ROWS", 1)
+    monkeypatch.setattr(portions, "ROWS", 1)
     task_bench.options = JobOptions(single_pass=True)
     for number in range(3):
         (task_bench.source / f"note{number}.txt").write_text(f"words of note {number}")
