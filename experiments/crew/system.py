@@ -63,6 +63,11 @@ class Ways:
         if parsed.is_unspecified or parsed.is_multicast:
             raise UsageError(f"--listen is {self.listen!r}; it must be one address of this host, such as 10.0.0.1")
 
+    def refuse_standing(self, settings: Settings) -> None:
+        """Raises UsageError where a system of its own is wanted beside the one that is set."""
+        if self.listen is not None and not settings.embedded:
+            raise UsageError("--listen starts a system of its own: unset EDBENCH_DATABASES and EDBENCH_BROKER")
+
     def seconds(self, *, own: bool) -> float:
         """That members are waited for; `own`: by a system that starts them itself."""
         if self.wait is not None:
@@ -121,8 +126,7 @@ def taken_system(
 ) -> Iterator[tuple[System, list[Seat]]]:
     """For an experiment, with its first seats; at the end everything is as it was. `source`: a directory that all members have to
     see. Raises UsageError, SystemFault."""
-    if ways.listen is not None and not given.embedded:
-        raise UsageError("--listen starts a system of its own: unset EDBENCH_DATABASES and EDBENCH_BROKER")
+    ways.refuse_standing(given)
     with contextlib.ExitStack() as stack:
         settings = stack.enter_context(_started(given, env, wanted, ways, say)) if given.embedded else given
         if len(settings.databases) < wanted.databases:

@@ -164,7 +164,7 @@ def test_a_path_that_cannot_be_looked_at_is_told_of_each_profile(
     under_test = tmp_path / "there"
     under_test.mkdir()
 
-    def fails(_profile: object, *, yes: bool) -> None:
+    def fails(_profile: object, *, fill: bool) -> None:
         raise StorageFault("there: Input/output error")
 
     monkeypatch.setattr(refusal, "refuse_room", fails)
