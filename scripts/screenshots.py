@@ -42,7 +42,7 @@ Look = tuple[int, Literal["light", "dark"], str]
 LOOKS: tuple[Look, ...] = ((1400, "light", ""), (400, "dark", "-narrow"))
 OTHERS: tuple[Look, ...] = ((1400, "dark", "-dark"), (400, "light", "-narrow-light"))
 CHARTS = "canvas"  # a selector
-SEEN_S = 8.0  # of the phase in which the running job is photographed, so that its charts have points
+SEEN_S = 4.0  # of the phase in which the running job is photographed, so that its charts have points
 COLOURS = 128  # of a palette: text and lines need no more, and the files are a third as large
 
 
@@ -50,7 +50,7 @@ def main() -> int:
     """All pictures."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--out", type=Path, default=ROOT / "docs" / "images")
-    parser.add_argument("--scale", default="0.008", help="of the corpus of the job")
+    parser.add_argument("--scale", default="0.016", help="of the corpus of the job")
     parser.add_argument("--jobs", action="store_true", help="no scale-up, and no pictures of it")
     parser.add_argument("--every", action="store_true", help="also wide and dark, and narrow and light, to look at")
     wanted = parser.parse_args()
@@ -94,7 +94,9 @@ class Camera:
         """A page, once it shows a text or a chart; the end of the file's name says the look."""
         address, token = server
         for width, scheme, ending in self.looks:
-            context = self.browser.new_context(viewport={"width": width, "height": HEIGHT}, color_scheme=scheme)
+            context = self.browser.new_context(
+                viewport={"width": width, "height": HEIGHT}, color_scheme=scheme, reduced_motion="reduce"
+            )
             context.set_default_timeout(1000 * DEADLINE_S)
             page = context.new_page()
             page.goto(f"{address}/login#token={token}")
@@ -123,7 +125,11 @@ def _jobs(camera: Camera, home: Path, scale: str) -> None:
         failing = _created(*server, "unmounted")
         _until(lambda: _job_of(*server, failing)["phase"] == "index")
         time.sleep(SEEN_S)
+        # Paused, so that it cannot end before its source goes.
+        _asked(f"{server[0]}/api/v1/jobs/{failing}/pause", server[1], {})
+        _until(lambda: _job_of(*server, failing)["state"] == "paused")
         corpus.rename(corpus.with_name("unmounted"))
+        _asked(f"{server[0]}/api/v1/jobs/{failing}/resume", server[1], {})
         _until(lambda: _job_of(*server, failing)["state"] == "suspended")
         camera.take(server, f"/jobs/{failing}", "suspended", CHARTS)
         camera.take(server, "/", "jobs", "in total")
