@@ -81,9 +81,9 @@ def day(
         prediction = predicted(read_day(from_), load_filer(settings.filer), at, drawn, order.within,
                                tuple(load for load in loads if load), repeats=order.repeats, source=f"{from_}")  # fmt: skip
         show_prediction(context.people, prediction)
-    told = None if prediction is None else dataclasses.asdict(prediction)
+    plain = None if prediction is None else dataclasses.asdict(prediction)
     _measured(context, settings, corpus, source, order, plan, experiment, schedule=drawn,
-              sources=sources, within=order.within, predicted=told)  # fmt: skip
+              sources=sources, within=order.within, predicted=plain)  # fmt: skip
 
 
 @commands.add("job-types", "edbench bench job-types --corpus c --workers 2 --repeats 5")

@@ -66,11 +66,6 @@ class BrokerServer:
         password = next(login.password for login in self._logins if login.role == CONTROLLER)
         return BrokerAddress(pid=self.pid, port=self._port, password=password, log=str(self._log), listen=self._listen)
 
-    @property
-    def own_url(self) -> str:
-        """For redis-py: as the one who may do everything there."""
-        return f"redis://{self._own}@{LOOPBACK}:{self._port}/0"
-
     def begin(self) -> None:
         """Start it on a port that is free. Raises StorageFault or BrokerFault."""
         rotate(self._log)

@@ -64,7 +64,7 @@ class Ways:
             raise UsageError(f"--listen is {self.listen!r}; it must be one address of this host, such as 10.0.0.1")
 
     def refuse_standing(self, settings: Settings) -> None:
-        """Raises UsageError where a system of its own is wanted beside the one that is set."""
+        """Raises UsageError where a system of its own is wanted and another one is set."""
         if self.listen is not None and not settings.embedded:
             raise UsageError("--listen starts a system of its own: unset EDBENCH_DATABASES and EDBENCH_BROKER")
 

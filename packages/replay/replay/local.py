@@ -206,8 +206,8 @@ def _client(
         waits, started = RunQueueMeter(), [0.0, 0.0]  # wall clock, run-queue seconds
 
         def start() -> int:
-            told = None if dropped is None else dataclasses.asdict(dropped)
-            connection.send({"taken": taken, "ready": time.time(), "dropped": told})
+            plain = None if dropped is None else dataclasses.asdict(dropped)
+            connection.send({"taken": taken, "ready": time.time(), "dropped": plain})
             start_ns = int(connection.recv())
             started[:] = time.time() + (start_ns - time.monotonic_ns()) / 1e9, waits.look([os.getpid()])
             return start_ns
@@ -219,8 +219,8 @@ def _client(
             queued_ns, over_ns, *_ = served = filer.served
             reading |= {"slot_queued_s": [queued_ns / 1e9], "slot_over_s": [over_ns / 1e9]}
             reading["mostly_over"] = mostly_over(served)
-        told = {"found": found.to_json(), "start": started[0], "run_queue_s": waited, "reading": reading}
-        connection.send(told)
+        answer = {"found": found.to_json(), "start": started[0], "run_queue_s": waited, "reading": reading}
+        connection.send(answer)
     except (Interrupted, EOFError, ConnectionError):  # the parent ended it, or is gone
         return
     except EdbenchError as e:
@@ -307,13 +307,13 @@ def players(
     once a second. Raises UsageError, RunFailed, StorageFault and what `between` raises; no client is left at the end."""
     process = LineProcess(MODULE, "the replay", env)
 
-    def told(what: object) -> Any:
+    def ask(what: object) -> Any:
         process.tell(what)
         return answered(heard([process], between)[0])
 
     try:
-        ready = msgspec.convert(told(order), Ready)
-        yield ready, lambda: msgspec.convert(told(None), Played)
+        ready = msgspec.convert(ask(order), Ready)
+        yield ready, lambda: msgspec.convert(ask(None), Played)
     finally:
         process.end(_END_S)
 

@@ -127,7 +127,7 @@ def tarred(trees: Sequence[Path], tell: Callable[[str], None]) -> Ran:
             stream = _Stream(tree, errors)
             stack.callback(stream.close)
             ready.register(stream.pipe, EVENT_READ, (number, stream))
-        told = start
+        reported = start
         while len(done) < len(trees):
             for key, _ in ready.select(_LOOK_S):
                 number, stream = key.data
@@ -137,7 +137,7 @@ def tarred(trees: Sequence[Path], tell: Callable[[str], None]) -> Ran:
                 else:
                     ready.unregister(stream.pipe)
                     done[number] = stream.ended(f"stream{number}", since)
-            if time.monotonic() > told + _LOOK_S:
+            if time.monotonic() > reported + _LOOK_S:
                 tell("")
-                told = time.monotonic()
+                reported = time.monotonic()
     return Ran(version=version, job_file="tar -cf - .", began=began, jobs=tuple(done[n] for n in range(len(trees))))
