@@ -25,9 +25,10 @@ demo: ## generate a corpus, run a discovery job, verify it, and scale it up on a
 	@$(PYTHON) scripts/demo.py
 
 # Three processes on two cores: jobs under test wait for storage and for each other. The long ones come first, and what only
-# computes in between (tests/support/systems/dealing.py).
+# computes in between (tests/support/systems/dealing.py). A process that dies ends the run: by file, xdist waits for ever for
+# the tests that it had been given.
 test: setup ## run all tests (PYTEST_ARGS="-k name" for some)
-	@$(PYTHON) -m pytest -n 3 --dist loadfile --no-loadscope-reorder $(PYTEST_ARGS)
+	@$(PYTHON) -m pytest -n 3 --dist loadfile --no-loadscope-reorder --max-worker-restart 0 $(PYTEST_ARGS)
 
 # A job by the command and one run by the tests themselves, with its results; statements on a real server; readers of each
 # family; the rules of the house.

@@ -25,8 +25,8 @@ def _memory_mb() -> int:
 
 
 @contextmanager
-def nursery(user: int | None = None, body: Callable[[int], int] | None = None) -> Iterator[NurseryAddress]:
-    """A nursery with this process's modules, whose boxes do `body` (parse, unless said)."""
+def nursery(user: int | None = None, body: Callable[[int, int], int] = live) -> Iterator[NurseryAddress]:
+    """A nursery with this process's modules, whose boxes do `body` (parse, unless said), given their socket and memory in MB."""
     ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     all_handlers()  # as the nursery has
     memory_mb = _memory_mb()
@@ -38,7 +38,7 @@ def nursery(user: int | None = None, body: Callable[[int], int] | None = None) -
                 os.setgroups([])
                 os.setgid(user)
                 os.setuid(user)
-            Nursery(theirs, body or (lambda talk: live(talk, memory_mb))).run()
+            Nursery(theirs, lambda talk: body(talk, memory_mb)).run()
         finally:
             os._exit(0)
     theirs.close()

@@ -64,11 +64,11 @@ def _register() -> None:
     load_plugins(("intruder_plugin", "killer_plugin"))
 
 
-def _body(talk: int) -> int:
+def _body(talk: int, memory_mb: int) -> int:
     from worker.box.main import live
 
     _register()
-    return live(talk, 1024)
+    return live(talk, memory_mb)
 
 
 @pytest.mark.parametrize("user", USERS)
@@ -183,7 +183,7 @@ _LIES: dict[str, Any] = {
 
 @pytest.mark.parametrize("lie", _LIES.values(), ids=_LIES)
 def test_a_box_that_lies_ends_its_slot_and_convicts_the_item(lie: bytes) -> None:
-    def liar(talk: int) -> int:
+    def liar(talk: int, _memory_mb: int) -> int:
         pipe = Pipe(talk)
         pipe.receive()
         if lie == _LIES["a message of a petabyte"]:
@@ -211,7 +211,7 @@ def test_a_child_that_names_a_stream_too_early_ends_the_slot() -> None:
     far = [b"a", "attachment", 0, None, True, None, None, True, None, 1, None, b"", 0]
     lie = msgspec.msgpack.encode([5, [far, far], False, None, []])
 
-    def liar(talk: int) -> int:
+    def liar(talk: int, _memory_mb: int) -> int:
         pipe = Pipe(talk)
         pipe.receive()
         pipe.send(lie)
