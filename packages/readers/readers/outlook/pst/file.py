@@ -10,6 +10,7 @@ import io
 import struct
 import zlib
 from bisect import bisect_right
+from collections import OrderedDict
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import BinaryIO, NamedTuple
@@ -23,6 +24,7 @@ _PAGE = 512
 _BBT, _NBT = 0x80, 0x81
 _MAX_LEVELS = 8
 _CACHED_PAGES = 4_000
+_CHUNK, _KEPT_CHUNKS = 1 << 17, 64
 _SMALLEST_BLOCK = 64  # bytes that a block takes
 _REFERENCE = struct.Struct("<QQ")
 _BRANCH = struct.Struct("<QQQ")  # key, block id, offset
@@ -88,8 +90,9 @@ class PstFile:
     def __init__(self, source: Source, header: Header) -> None:
         self.size = source.size
         self.header = header
-        self._pages = _buffered(source.open(), 1 << 14)  # two readers: the trees are apart from what they lead to
-        self._blocks = _buffered(source.open(), 1 << 15)
+        file = source.open()
+        self._file = file.detach() if isinstance(file, io.BufferedReader) else file
+        self._read = self._read_kept if self._file is file else _Chunks(self._file).read
         self._known: dict[int, Page] = {}
         self.damage: DocumentError | None = None
         self.index_damage: str | None = None
@@ -97,14 +100,17 @@ class PstFile:
         self.truncated = header.size > source.size
 
     def close(self) -> None:
-        """Both readers."""
-        self._pages.close()
-        self._blocks.close()
+        """Release the file."""
+        self._file.close()
 
     def fail(self, detail: str) -> DocumentError:
         """The error for what cannot be read."""
         code = ExceptionCode.TRUNCATED if self.truncated else ExceptionCode.CORRUPT
         return DocumentError(code, detail)
+
+    def _read_kept(self, offset: int, size: int) -> bytes:
+        self._file.seek(offset)
+        return self._file.read(size)
 
     def _page(self, offset: int, kind: int) -> Page:
         page = self._known.get(offset)
@@ -117,8 +123,7 @@ class PstFile:
 
     def _read_page(self, offset: int, kind: int) -> Page:
         """A page of this tree (2.2.2.7.7); DocumentError when there is none at this place."""
-        self._pages.seek(min(offset, self.size))
-        raw = self._pages.read(_PAGE)
+        raw = self._read(min(offset, self.size), _PAGE)
         if len(raw) < _PAGE or raw[496] != kind or raw[497] != kind:
             raise self.fail("a page of the store's index is not where it should be")
         count, width, level = raw[488], raw[490], raw[491]
@@ -176,8 +181,7 @@ class PstFile:
         if offset + size > self.size:
             raise self.fail("a block is beyond the end of the store")
         whole = (size + 16 + 63) & ~63  # with its trailer (2.2.2.8.1)
-        self._blocks.seek(offset)
-        raw = self._blocks.read(whole)
+        raw = self._read(offset, whole)
         data = raw[:size]
         if len(raw) == whole:
             stored, own = struct.unpack_from("<IQ", raw, whole - 12)
@@ -256,6 +260,36 @@ def _ids(raw: bytes) -> list[int]:
     return list(struct.unpack_from(f"<{count}Q", raw, 8)) if count > 0 else []
 
 
-def _buffered(file: BinaryIO, size: int) -> BinaryIO:
-    """A reader that reads ahead by `size` only: a store is read here and there."""
-    return io.BufferedReader(file.detach(), size) if isinstance(file, io.BufferedReader) else file
+class _Chunks:
+    """Reads a large file here and there, in whole chunks, and keeps those that were used last: the objects of a store are spread over
+    it, but those of one message lie near each other, and on a filer each call costs more than its bytes."""
+
+    def __init__(self, file: BinaryIO | io.RawIOBase) -> None:
+        self._file = file
+        self._kept: OrderedDict[int, bytes] = OrderedDict()
+
+    def read(self, offset: int, size: int) -> bytes:
+        """These bytes; fewer at the end of the file."""
+        at, rest = offset // _CHUNK, offset % _CHUNK
+        data = self._chunk(at)
+        while rest + size > len(data) and len(data) % _CHUNK == 0:
+            at += 1
+            more = self._chunk(at)
+            data += more
+            if not more:
+                break
+        return data[rest : rest + size]
+
+    def _chunk(self, number: int) -> bytes:
+        data = self._kept.get(number)
+        if data is None:
+            self._file.seek(number * _CHUNK)
+            pieces = bytearray()
+            while len(pieces) < _CHUNK and (piece := self._file.read(_CHUNK - len(pieces))):
+                pieces += piece
+            data = self._kept[number] = bytes(pieces)
+            if len(self._kept) > _KEPT_CHUNKS:
+                self._kept.popitem(last=False)
+        else:
+            self._kept.move_to_end(number)
+        return data
