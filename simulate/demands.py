@@ -309,7 +309,7 @@ def of_result(calibration: Calibration, result: Mapping[str, Any], items: Array,
 
 def cores_of(conditions: Mapping[str, Any]) -> int:
     """Cores of all machines that a result's conditions name, each machine counted once."""
-    return max(1, round(sum({host["boot_id"]: host["processors"] for host in conditions["hosts"]}.values())))
+    return max(1, int(sum({host["boot_id"]: host["processors"] for host in conditions["hosts"]}.values())))
 
 
 def others_of(used: Sequence[tuple[float, float, float]]) -> tuple[float, float]:

@@ -6,17 +6,16 @@ down a few levels only, and what is read for one object is bounded by the caller
 
 from __future__ import annotations
 
-import io
 import struct
 import zlib
 from bisect import bisect_right
-from collections import OrderedDict
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import BinaryIO, NamedTuple
+from typing import NamedTuple
 
 from readers.base import Source
 from readers.errors import DocumentError, ExceptionCode
+from readers.streams import scattered
 
 UNICODE = 23  # wVer of stores in the Unicode format with pages of 512 bytes
 PLAIN, PERMUTED = 0, 1  # bCryptMethod; 2, the cyclic one, is left to libpff
@@ -24,7 +23,6 @@ _PAGE = 512
 _BBT, _NBT = 0x80, 0x81
 _MAX_LEVELS = 8
 _CACHED_PAGES = 4_000
-_CHUNK, _KEPT_CHUNKS = 1 << 17, 64
 _SMALLEST_BLOCK = 64  # bytes that a block takes
 _REFERENCE = struct.Struct("<QQ")
 _BRANCH = struct.Struct("<QQQ")  # key, block id, offset
@@ -90,9 +88,7 @@ class PstFile:
     def __init__(self, source: Source, header: Header) -> None:
         self.size = source.size
         self.header = header
-        file = source.open()
-        self._file = file.detach() if isinstance(file, io.BufferedReader) else file
-        self._read = self._read_kept if self._file is file else _Chunks(self._file).read
+        self._file = scattered(source.open())
         self._known: dict[int, Page] = {}
         self.damage: DocumentError | None = None
         self.index_damage: str | None = None
@@ -108,7 +104,7 @@ class PstFile:
         code = ExceptionCode.TRUNCATED if self.truncated else ExceptionCode.CORRUPT
         return DocumentError(code, detail)
 
-    def _read_kept(self, offset: int, size: int) -> bytes:
+    def _read(self, offset: int, size: int) -> bytes:
         self._file.seek(offset)
         return self._file.read(size)
 
@@ -258,38 +254,3 @@ def _ids(raw: bytes) -> list[int]:
     count = struct.unpack_from("<H", raw.ljust(4, b"\0"), 2)[0]
     count = min(count, (len(raw) - 8) // 8)
     return list(struct.unpack_from(f"<{count}Q", raw, 8)) if count > 0 else []
-
-
-class _Chunks:
-    """Reads a large file here and there, in whole chunks, and keeps those that were used last: the objects of a store are spread over
-    it, but those of one message lie near each other, and on a filer each call costs more than its bytes."""
-
-    def __init__(self, file: BinaryIO | io.RawIOBase) -> None:
-        self._file = file
-        self._kept: OrderedDict[int, bytes] = OrderedDict()
-
-    def read(self, offset: int, size: int) -> bytes:
-        """These bytes; fewer at the end of the file."""
-        at, rest = offset // _CHUNK, offset % _CHUNK
-        data = self._chunk(at)
-        while rest + size > len(data) and len(data) % _CHUNK == 0:
-            at += 1
-            more = self._chunk(at)
-            data += more
-            if not more:
-                break
-        return data[rest : rest + size]
-
-    def _chunk(self, number: int) -> bytes:
-        data = self._kept.get(number)
-        if data is None:
-            self._file.seek(number * _CHUNK)
-            pieces = bytearray()
-            while len(pieces) < _CHUNK and (piece := self._file.read(_CHUNK - len(pieces))):
-                pieces += piece
-            data = self._kept[number] = bytes(pieces)
-            if len(self._kept) > _KEPT_CHUNKS:
-                self._kept.popitem(last=False)
-        else:
-            self._kept.move_to_end(number)
-        return data
