@@ -21,7 +21,7 @@ from msgspec import Meta, Struct
 from core.errors import UsageError, read_problem
 from traces import blocks
 from traces.blocks import Damaged
-from traces.model import Call, Node, Stream, Trace, TraceHeader
+from traces.model import Call, Node, Stream, TraceHeader
 
 Natural = Annotated[int, Meta(ge=0, le=(1 << 63) - 1)]
 
@@ -320,12 +320,3 @@ class TraceWriter:
 
     def _refusal(self, error: OSError) -> UsageError:
         return UsageError(f"cannot write the trace {self.path}: {error.strerror or error}")
-
-
-def write_trace(trace: Trace, path: Path) -> int:
-    """A whole trace into a file, replacing one of that name; its size in bytes. Raises UsageError."""
-    with TraceWriter(path) as writer:
-        for stream in range(len(trace.header.streams)):
-            for call in trace.calls(stream):
-                writer.add(stream, call)
-        return writer.finish(trace.header, trace.nodes)

@@ -90,15 +90,3 @@ class Trace(Protocol):
     def calls(self, stream: int) -> Iterator[Call]:
         """The calls of one stream in order, read as they are asked for. Raises UsageError when the file is damaged."""
         ...
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class MemoryTrace:
-    """A trace in memory, for small ones and tests."""
-
-    header: TraceHeader
-    nodes: Sequence[Node]
-    streams: Sequence[Sequence[Call]]
-
-    def calls(self, stream: int) -> Iterator[Call]:
-        return iter(self.streams[stream])

@@ -18,9 +18,10 @@ from typing import TYPE_CHECKING, Any, Literal
 import msgspec
 
 from core.content import CONTENT_CLASSES, Content
-from core.errors import EdbenchError, UsageError
+from core.errors import EdbenchError
 from core.filer.emulation import emulated_filer
 from core.records import FsyncPolicy
+from core.services.process import answer, answer_error
 from core.settings import read_settings
 from core.storage.files import Station
 from storage_tests.stores import MOVES, Failed, ObjectStore, PathStore, Refused, Store, place_of
@@ -86,14 +87,6 @@ class ProcessDone:
     counted: tuple[Counted, ...]
     bytes_by_second: tuple[int, ...]
     cpu_s: float
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Trouble:
-    """In place of an answer."""
-
-    error: str
-    usage: bool = False  # a UsageError
 
 
 _KINDS = {"write": WHOLE_WRITE, "read": WHOLE_READ, "remove": WHOLE_REMOVE}
@@ -211,24 +204,19 @@ def _added(each: Any) -> tuple[int, ...]:
     return tuple(total)
 
 
-def _say(what: object) -> None:
-    sys.stdout.buffer.write(msgspec.json.encode(what) + b"\n")
-    sys.stdout.buffer.flush()
-
-
 def main() -> int:
-    """The exit status: 1 after a Trouble."""
+    """The exit status: 1 after an error."""
     spec = msgspec.json.decode(sys.stdin.buffer.readline(), type=Spec)
     try:
         station = emulated_filer(read_settings(os.environ)) if spec.emulated else None
         clients = [client_of(spec, number, station) for number in spec.clients]
     except EdbenchError as error:
-        _say(Trouble(error=str(error), usage=isinstance(error, UsageError)))
+        answer_error(error)
         return 1
-    _say(None)
+    answer(None)
     with ThreadPoolExecutor(len(clients)) as pool:
         for line in sys.stdin.buffer:
-            _say(obeyed(msgspec.json.decode(line, type=Order), clients, pool))
+            answer(obeyed(msgspec.json.decode(line, type=Order), clients, pool))
     return 0
 
 

@@ -21,11 +21,11 @@ import msgspec
 
 from core.crew import CLIENTS_MODULE, MOST_CLIENTS
 from core.errors import RunFailed, StorageFault, UsageError
-from core.services.process import LineProcess, heard
+from core.services.process import LineProcess, answers
 from core.settings import Settings
 from monitoring.machine import processors
 from storage_tests.about import ProfileTelling
-from storage_tests.clients import ClientDone, Deed, Order, ProcessDone, Spec, Trouble
+from storage_tests.clients import ClientDone, Deed, Order, ProcessDone, Spec
 from storage_tests.profile import Arena
 from storage_tests.stores import Failed, Refused, connect, place_of, remove_below
 from storage_tests.tally import Counted, merged
@@ -135,7 +135,7 @@ class _Here(Crowd):
     def _obeyed(self, orders: Sequence[Order]) -> Sequence[ProcessDone]:
         for process, order in zip(self._processes, orders, strict=True):
             process.tell(order)
-        return [msgspec.json.decode(_checked(line), type=ProcessDone) for line in heard(self._processes)]
+        return msgspec.convert(answers(self._processes), list[ProcessDone])
 
 
 @contextlib.contextmanager
@@ -158,8 +158,7 @@ def crowd(place: Place, clients: int) -> Iterator[Crowd]:
             env = None if place.filer is None else place.filer.environment()
             processes.append(LineProcess(CLIENTS_MODULE, "clients", env))
             processes[-1].tell(_spec(place, own))
-        for line in heard(processes):
-            _checked(line)
+        answers(processes)
         yield _Here(processes, [len(own) for own in numbers])
     finally:
         for process in processes:
@@ -178,14 +177,6 @@ def _spec(place: Place, numbers: tuple[int, ...]) -> Spec:
         emulated=place.filer is not None,
         counters=None if place.counters is None else str(place.counters),
     )
-
-
-def _checked(line: bytes) -> bytes:
-    said: Any = msgspec.json.decode(line)
-    if isinstance(said, dict) and "error" in said:
-        trouble = msgspec.convert(said, Trouble)
-        raise (UsageError if trouble.usage else RunFailed)(trouble.error)
-    return line
 
 
 def check_s3(url: str | None) -> None:

@@ -16,6 +16,7 @@ from pathlib import Path
 import psycopg2
 import pytest
 import redis
+from memory_traces import write_trace
 from replay_traces import reading_trace
 
 from controller.databases import open_databases, refuse_experiment
@@ -42,7 +43,6 @@ from experiments.workload import HostLost, Turn
 from sql import runs, workers
 from sql.runs import RunMark
 from sql.session import Database
-from traces.file import write_trace
 
 ROOT = Path(__file__).parents[3]
 PATIENCE = 300.0

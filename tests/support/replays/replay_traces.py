@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from memory_traces import MemoryTrace
+
 from core.operations import Op
-from traces.model import NO_NODE, Call, MemoryTrace, Node, NodeKind, Stream, TraceHeader
+from traces.model import NO_NODE, Call, Node, NodeKind, Stream, TraceHeader
 
 MS = 1_000_000
 FILE_BYTES = 4096

@@ -15,7 +15,8 @@ from itertools import pairwise
 from pathlib import Path
 
 import pytest
-from relay_traces import MS, SIZE, compiled, relay
+from memory_traces import MemoryTrace
+from relay_traces import MS, SIZE, compiled, relay, run_local
 from strace_counts import SYSCALLS, kernel_counts, need_strace
 
 from core.errors import Interrupted, RunFailed, StorageFault
@@ -26,9 +27,8 @@ from core.operations import CallRecord, MemoryRecorder, Op
 from core.records import Phase
 from core.storage.layer import Storage
 from replay.client import ReplayStopped, run_client
-from replay.local import run_local
 from replay.tree import prepare_tree, remove_trees
-from traces.model import NO_NODE, Call, MemoryTrace, Stream
+from traces.model import NO_NODE, Call, Stream
 
 
 @pytest.mark.parametrize("clients", [1, 2, 3, 5])

@@ -9,13 +9,13 @@ import subprocess
 from pathlib import Path
 
 import pytest
+from memory_traces import MemoryTrace
 from trace_samples import directory, memory_trace, written_and_moved
 
 from core.operations import Op
 from replay.exports import export_trace
 from replay.jsonl import ExportFormat
 from replay.table import Layout
-from traces.model import MemoryTrace
 
 pytestmark = pytest.mark.skipif(shutil.which("fio") is None, reason="fio is not installed")
 

@@ -15,9 +15,10 @@ from pathlib import Path
 from random import Random
 
 from hypothesis import strategies as st
+from memory_traces import MemoryTrace
 
 from core.operations import Op
-from traces.model import NO_NODE, Call, MemoryTrace, Node, NodeKind, Stream, TraceHeader
+from traces.model import NO_NODE, Call, Node, NodeKind, Stream, TraceHeader
 
 CHANGES = (Op.CREATE, Op.MKDIR, Op.REMOVE, Op.RENAME)
 DIRECTORY, FILE, MISSING = NodeKind.DIRECTORY, NodeKind.FILE, NodeKind.MISSING

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import NamedTuple
+
+from memory_traces import MemoryTrace
 
 from core.operations import Op
+from replay.local import MakeStation, waiting_clients
 from replay.plan import plan_replay
 from replay.program import Program, compile_replay
+from replay.tally import ClientResult, merge_results
 from replay.tree import Target
-from traces.model import NO_NODE, Call, MemoryTrace, Node, NodeKind, Stream, TraceHeader
+from traces.model import NO_NODE, Call, Node, NodeKind, Stream, TraceHeader
 
 MS = 1_000_000
 SIZE = 5_000
@@ -56,6 +61,20 @@ def relay(streams: int = 3) -> MemoryTrace:
         origin={},
     )
     return MemoryTrace(header=header, nodes=nodes, streams=[story.calls for story in stories])
+
+
+class LocalResult(NamedTuple):
+    merged: ClientResult
+    clients: tuple[ClientResult, ...]
+
+
+def run_local(
+    program: Program, target: Target, *, keep: bool = False, station: MakeStation | None = None
+) -> LocalResult:
+    """Have all clients of a program play it now; raises what `waiting_clients` does."""
+    with waiting_clients(program, target, keep=keep, station=station) as play:
+        results = tuple(ClientResult.from_json(one.result["found"]) for one in play(None))
+    return LocalResult(merged=merge_results(results), clients=results)
 
 
 def compiled(

@@ -6,10 +6,11 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from hypothesis import strategies as st
+from memory_traces import MemoryTrace
 
 from core.operations import Op
 from traces.file import open_trace
-from traces.model import NO_NODE, Call, MemoryTrace, Node, NodeKind, Stream, Trace, TraceHeader
+from traces.model import NO_NODE, Call, Node, NodeKind, Stream, Trace, TraceHeader
 
 numbers = st.one_of(st.integers(0, 300), st.integers(0, 1 << 60))
 PHASES = ("walk", "expand")

@@ -7,13 +7,13 @@ import xml.etree.ElementTree as ET
 from pathlib import Path
 
 import pytest
+from memory_traces import write_trace
 from replay_traces import reading_trace
 from schema_check import refuse_unlike_schema
 from trace_samples import call, directory, everything, memory_trace, written_and_moved
 
 from cli.main import OK, USAGE, main
 from core.operations import Op
-from traces.file import write_trace
 
 LOGS = Path(__file__).parents[1] / "support" / "strace_logs"
 

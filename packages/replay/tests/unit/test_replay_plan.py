@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from lived_traces import traces
+from memory_traces import MemoryTrace
 from replay_traces import reading_trace
 
 from core.content import BLOCK, CONTENT_CLASSES, Content
@@ -17,7 +18,7 @@ from replay.order import Order
 from replay.plan import CLONES_SPREAD, ReplayChoice, ReplayPlan, plan_replay
 from replay.workload import numbers_by_member
 from replay.world import Survey, World
-from traces.model import MemoryTrace, Stream, TraceHeader
+from traces.model import Stream, TraceHeader
 
 
 def header(*calls: int, duration_ns: int = 1_000_000) -> TraceHeader:

@@ -12,13 +12,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from lived_traces import looked_at, nodes
+from memory_traces import MemoryTrace
 
 from core.errors import StorageFault, UsageError
 from replay.plan import plan_replay
 from replay.program import Program, Room, compile_replay
 from replay.table import Layout
 from replay.tree import Target, check_paths, check_room, drop_own, prepare_tree, remove_trees
-from traces.model import NO_NODE, MemoryTrace, Node, NodeKind
+from traces.model import NO_NODE, Node, NodeKind
 
 PATHS = 2
 

@@ -12,6 +12,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from lived_traces import traces
+from memory_traces import MemoryTrace
+from script_steps import Step, Wait, all_steps
 
 from core.content import Content
 from core.operations import Op
@@ -19,9 +21,9 @@ from replay import script
 from replay.calls import Calls
 from replay.plan import Clone, ReplayPlan, plan_replay
 from replay.program import Program, compile_replay
-from replay.script import INDEXING, Step, Wait, all_steps
+from replay.script import INDEXING
 from replay.tree import Target, prepare_tree
-from traces.model import NO_NODE, Call, MemoryTrace, Node, NodeKind, Stream, TraceHeader
+from traces.model import NO_NODE, Call, Node, NodeKind, Stream, TraceHeader
 
 CHANGES = (Op.CREATE, Op.MKDIR, Op.REMOVE, Op.RENAME)
 PATHLESS = (Op.READ, Op.WRITE, Op.FSYNC, Op.CLOSE)

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from memory_traces import MemoryTrace, write_trace
 from trace_samples import any_traces, call, copied, directory, everything, file, memory_trace, written_and_moved
 
 from core.errors import UsageError
@@ -20,8 +21,8 @@ from replay.exports import LONGEST_NAME, UsedFiles, export_elbencho, export_trac
 from replay.jsonl import ExportFormat, import_jsonl
 from replay.merge import Align, merge_traces
 from replay.table import Layout
-from traces.file import open_trace, write_trace
-from traces.model import NO_NODE, Call, MemoryTrace, Node, NodeKind
+from traces.file import open_trace
+from traces.model import NO_NODE, Call, Node, NodeKind
 
 
 def exported(trace: MemoryTrace, target: Path) -> list[str]:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from hypothesis import given, settings
+from memory_traces import MemoryTrace
 from trace_samples import any_traces, call, directory, file, memory_trace, written_and_moved
 
 from core.operations import Op
 from replay.trace_summary import BINS, TraceSummary, trace_info
-from traces.model import MemoryTrace, NodeKind
+from traces.model import NodeKind
 
 
 @settings(max_examples=30)

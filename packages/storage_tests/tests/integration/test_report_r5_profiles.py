@@ -10,6 +10,7 @@ import time
 from pathlib import Path
 
 import pytest
+from memory_traces import write_trace
 from replay_traces import reading_trace
 
 from core.clock import SystemClock
@@ -21,8 +22,6 @@ from experiments.study import conduct
 from storage_tests.owner import MARKER, claimed
 from storage_tests.profile import Targets, made
 from storage_tests.study import ProfileStudy, Running
-from traces.file import TraceWriter
-from traces.model import MemoryTrace
 
 pytest.importorskip("replay")
 
@@ -113,18 +112,9 @@ def _files(path: Path) -> bool:
     return any(True for _ in path.glob("*/*/series 1/zeros/*/*"))
 
 
-def _trace(file: Path, trace: MemoryTrace) -> Path:
-    with TraceWriter(file) as writer:
-        for number in range(len(trace.streams)):
-            for call in trace.calls(number):
-                writer.add(number, call)
-        writer.finish(trace.header, trace.nodes)
-    return file
-
-
 def test_a_trace_is_played_over_one_and_two_paths(tmp_path: Path) -> None:
     """Every call of every clone, by the replay engine; more paths than the trace can be divided among are refused."""
-    trace = _trace(tmp_path / "calls.edbtrace", reading_trace(streams=2, files=3))
+    trace = write_trace(reading_trace(streams=2, files=3), tmp_path / "calls.edbtrace")
     paths = [tmp_path / "one", tmp_path / "two"]
     result, directory = studied("analysis-replay", paths, [f"trace={trace}", "clients=4"], tmp_path)
     assert result.workload == "analysis-replay"
