@@ -23,8 +23,8 @@ from experiments.report.plots import counts_on_x, drawing, from_zero, legend_bes
 from experiments.report.style import marker, series_colour
 from experiments.report.views import middle, named
 from experiments.result.schema import At, PointOf, ResultOf
-from experiments.result.steady import judged
-from experiments.workload import Figure, Turn
+from experiments.result.steady import by_second, judged_whole
+from experiments.workload import ELAPSED, Figure, Turn, percentile
 from monitoring.machine import processors
 from replay.local import Order, players
 from replay.orders import parse_pace
@@ -96,12 +96,10 @@ def run_of(seen: AnalysisSeen) -> AnalysisRun:
     from replay.runs import replayed_latencies  # what reads traces is slow to come
 
     found = ClientResult.from_json(seen.found)
-    by_second = [(float(at), float(calls)) for at, calls in enumerate(found.by_second)]
-    steady = judged("calls", by_second, 0.0, found.elapsed_s)
     return AnalysisRun(
         **common(seen, AnalysisFacts),
         latency=replayed_latencies(found, response=False),
-        steady=() if steady is None else (steady,),
+        steady=judged_whole("calls", by_second(found.by_second), found.elapsed_s),
         calls=found.calls,
         bytes=found.bytes,
         errors=found.errors,
@@ -388,12 +386,6 @@ def _queues(result: AnalysisResult) -> Section:
 
 
 _R5_CLIENTS = 64
-_ALL = "all"
-
-
-def _time(run: AnalysisRun, percent: int) -> float | None:
-    whole = run.latency.get(_ALL)
-    return None if whole is None else (whole.p50_us if percent == 50 else whole.p99_us)
 
 
 def _enough_for_r5(result: AnalysisResult) -> float | None:
@@ -417,9 +409,9 @@ AnalysisReplay.ABOUT = about_test(
                    write=words.figure),
             Figure(name="mb_per_s", title="MB/s", of=lambda run: run.bytes / run.elapsed_s / 1e6 if run.elapsed_s else None,
                    write=words.figure),
-            Figure(name="elapsed_s", title="elapsed", of=lambda run: run.elapsed_s, write=words.seconds, unit="s"),
-            Figure(name="p50_us", title="p50", of=lambda run: _time(run, 50), write=words.microseconds, unit="µs"),
-            Figure(name="p99_us", title="p99", of=lambda run: _time(run, 99), headline=True, write=words.microseconds, unit="µs"),
+            ELAPSED,
+            percentile("p50", "all"),
+            percentile("p99", "all", headline=True),
             Figure(name="paths", title="paths", of=lambda run: float(run.paths), write=words.count, aside=True),
         ),
         sections=sections,

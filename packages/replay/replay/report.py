@@ -38,6 +38,7 @@ from experiments.report.sections import points as table_of_points
 from experiments.report.style import FAINT, marker, series_colour
 from experiments.report.views import PERCENTILES, binned, in_calls, named, percentiles, spread
 from experiments.result.schema import Latency, Level, Levels, SizedLatency
+from experiments.result.steady import by_second
 from experiments.result.verdict import told_levels
 from replay.runs import (
     ELAPSED,
@@ -479,10 +480,6 @@ def timeline(result: ReplayResult) -> Section:
     return Section(anchor=NAME, title="Calls a second over time, compared with the recorded ones", parts=tuple(parts))
 
 
-def _samples(per_second: Sequence[int]) -> list[tuple[float, float]]:
-    return [(float(second), float(calls)) for second, calls in enumerate(per_second)]
-
-
 def _timeline_plot(result: ReplayResult, storage: str, points: Sequence[ReplayPoint], name: str) -> Plot:
     shown = spread(points, _MOST_LINES)
     trace = result.recorded
@@ -490,11 +487,11 @@ def _timeline_plot(result: ReplayResult, storage: str, points: Sequence[ReplayPo
     length, unit = time_unit(longest)
     with drawing():
         figure, (axes,) = new_figure(height=3.4)
-        line, step = binned(_samples(trace.per_second))
+        line, step = binned(by_second(trace.per_second))
         axes.fill_between([at / length for at, _ in line], [calls for _, calls in line], color=FAINT.light, alpha=0.25,
                           linewidth=0, label=_recorded(result, storage))  # fmt: skip
         for number, point in enumerate(shown):
-            line, own = binned(_samples(point.run.per_second))
+            line, own = binned(by_second(point.run.per_second))
             step = max(step, own)
             draw_line(axes, line, number, point.at.on(result.axis), length)
         over_time(axes, unit, "calls a second", start="the start")

@@ -27,8 +27,8 @@ from experiments.report.plots import drawing, legend_beside, new_figure, written
 from experiments.report.style import series_colour
 from experiments.report.views import middle, named
 from experiments.result.schema import At, PointOf, ResultOf
-from experiments.result.steady import judged
-from experiments.workload import Figure, Turn
+from experiments.result.steady import by_second, judged_whole
+from experiments.workload import ELAPSED, Figure, Turn
 from monitoring.machine import host_seconds, processors
 from storage_tests.about import Described, ProfileTelling, Published, about_test
 from storage_tests.dedup_data import CDC as CDC_BYTES
@@ -235,12 +235,10 @@ DedupResult = ResultOf[DedupPoint]
 def run_of(seen: DedupSeen) -> DedupRun:
     """Every figure of it; nothing else is asked."""
     written, end = _grown(seen)
-    by_second = [(float(at), float(moved)) for at, moved in enumerate(seen.bytes_by_second)]
-    steady = judged("bytes", by_second, 0.0, seen.elapsed_s)
     return DedupRun(
         **common(seen, DedupFacts),
         latency=latencies(seen.counted),
-        steady=() if steady is None else (steady,),
+        steady=judged_whole("bytes", by_second(seen.bytes_by_second), seen.elapsed_s),
         written_ratio=_ratio(seen.bytes, written),
         ratio=_ratio(seen.bytes, end),
         used_bytes=end,
@@ -596,7 +594,7 @@ Dedup.ABOUT = about_test(
             _expected_figure("128K"),
             _expected_figure("CDC", aside=False),
             _ratio_figure(f"{CDC}_compressed", "CDC, compressed", _compressed, aside=True),
-            Figure(name="elapsed_s", title="elapsed", of=lambda run: run.elapsed_s, write=words.seconds, unit="s"),
+            ELAPSED,
             Figure(name="host_busy", title="CPU busy", of=lambda run: run.host_busy, write=words.percent, aside=True),
             Figure(name="load1", title="load", of=lambda run: run.load1, write=words.figure, aside=True),
         ),

@@ -27,7 +27,7 @@ from experiments.report.style import marker, series_colour
 from experiments.result.drift import Drift, drift_of
 from experiments.result.latency import latency
 from experiments.result.schema import Latency, Result
-from experiments.result.steady import judged
+from experiments.result.steady import judged_whole
 from experiments.workload import Figure, Turn
 from monitoring.machine import processors
 from storage_tests.about import ProfileTelling
@@ -450,11 +450,11 @@ def run_of(seen: FioSeen) -> FioRun:
         latency = {op: latency for op, own in by_op.items() for latency in latencies(own).values()}
         return FioRun(**facts, latency=latency, ops={op: _op(own, seen) for op, own in by_op.items()})
     per_second = by_second(jobs)
-    steady, samples = judged("I/Os", per_second, 0.0, seen.elapsed_s), sampled(per_second, seen.elapsed_s)
+    samples = sampled(per_second, seen.elapsed_s)
     return FioRun(
         **facts,
         latency=latencies(jobs),
-        steady=() if steady is None else (steady,),
+        steady=judged_whole("I/Os", per_second, seen.elapsed_s),
         samples=samples,
         drift=drift_of(samples),
     )
@@ -488,7 +488,6 @@ def settings_in(of: Result | ProfileTelling) -> dict[str, Any]:
 
 IOPS = Figure(name="iops", title="IOPS", of=lambda run: run.ios / run.elapsed_s, headline=True, write=words.count)
 MB_PER_S = Figure(name="mb_per_s", title="MB/s", of=lambda run: run.bytes / run.elapsed_s / 1e6)
-ELAPSED = Figure(name="elapsed_s", title="elapsed", of=lambda run: run.elapsed_s, write=words.seconds, unit="s")
 
 
 class FioTest(Profile[S]):

@@ -30,12 +30,11 @@ from experiments.report.views import middle
 from experiments.result import schema
 from experiments.result.drift import LEAST
 from experiments.result.schema import Point
-from experiments.workload import Figure, Turn
+from experiments.workload import ELAPSED, Figure, Turn, percentile
 from monitoring.machine import processors
 from storage_tests.about import MARK, Described, ProfileTelling, Published, about_test
 from storage_tests.devices import Direct, Tuned, tuned
 from storage_tests.fio import (
-    ELAPSED,
     IOPS,
     MB_PER_S,
     SAMPLE_S,
@@ -339,13 +338,6 @@ def _within(result: BlockResult) -> float | None:
     return None if best is None else best.figures["iops"].median
 
 
-def _p99(way: str) -> Figure:
-    def of(run: FioRun) -> float | None:
-        return run.latency[way].p99_us if way in run.latency else None
-
-    return Figure(name=f"{way}_p99_us", title=f"{way} p99", write=words.microseconds, unit="µs", of=of)
-
-
 PUBLISHED = (
     _of_case(1, 12_035, "1 volume, 256 outstanding", _ONE, "3 members of 16 disks, one host, 1 GbE"),
     _of_case(1, 21_270, "its mean response time", _ONE, figure="mean_us"),
@@ -367,8 +359,8 @@ Block.ABOUT = about_test(
             IOPS,
             Figure(name="mean_us", title="mean", of=lambda run: run.mean_us, headline=True, write=words.microseconds, unit="µs"),
             MB_PER_S,
-            _p99("read"),
-            _p99("write"),
+            percentile("read p99", "read"),
+            percentile("write p99", "write"),
         ),
         seen=FioSeen,
         run_of=run_of,

@@ -21,12 +21,11 @@ from experiments.report.plots import (
     new_figure,
 )
 from experiments.result import schema
-from experiments.workload import Figure, Turn
+from experiments.workload import ELAPSED, Figure, Turn
 from storage_tests import fio
 from storage_tests.about import Described, ProfileTelling, Published, about_test
 from storage_tests.fio import (
     COARSE_S,
-    ELAPSED,
     FioRun,
     FioSeen,
     FioTest,
