@@ -546,7 +546,7 @@ class Clients:
                     "start_ns": start_ns, "delays_ns": order.delays_ns,
                 }
             )  # fmt: skip
-        return {"start_ns": start_ns, "done": _heard(self._processes)}
+        return {"done": _heard(self._processes)}
 
     def end(self) -> None:
         """By force; what they wrote in the memory of this host goes."""

@@ -29,7 +29,7 @@ from experiments.result.schema import At, PointOf, ResultOf, Steady
 from experiments.result.steady import by_second, judged_whole
 from experiments.workload import Figure, Turn, percentile
 from storage_tests.about import Described, Published, about_test
-from storage_tests.clients import Deed
+from storage_tests.clients import ClientDone, Deed
 from storage_tests.crowd import MOST, ClientsTelling, Crowd, Done, check_s3, crowd, own_place
 from storage_tests.devices import Usage, synced, usage
 from storage_tests.profile import Arena, Observed, Profile, ProfileRun, ProfileSettings, Room, common, noted, varied
@@ -87,23 +87,11 @@ class SweepLoad(At):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SeenClient:
-    """One client's part of a phase; seconds since the phase's start."""
-
-    began_s: float
-    ended_s: float
-    done: int  # objects
-    bytes: int
-    refused: int
-    failed: int
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class SeenPhase:
     """One phase: every client writes, reads or removes its objects."""
 
     deed: str
-    clients: tuple[SeenClient, ...]
+    clients: tuple[ClientDone, ...]
     counted: tuple[Counted, ...]
     bytes_by_second: tuple[int, ...]
     said: tuple[str, ...]  # refusals and errors in words
@@ -287,7 +275,10 @@ class ClientSweep(ClientTest[SweepSettings]):
             started = time.time()
             with crowd(place, load.clients) as people:
                 told = {deed: self._phase(people, deed, load, turn, arena) for deed in deeds}
-        phases = tuple(_sweep_seen(deed, done) for deed, done in told.items())
+        phases = tuple(
+            SeenPhase(deed=deed, clients=done.clients, counted=done.counted, bytes_by_second=done.bytes_by_second, said=_said([done]))
+            for deed, done in told.items()
+        )  # fmt: skip
         if not any(one.done for one in phases[0].clients):
             raise RunFailed(
                 f"not one object could be written: {'; '.join(phases[0].said) or 'no client gave a reason'}"
@@ -309,23 +300,6 @@ class ClientSweep(ClientTest[SweepSettings]):
             dice = random.Random(f"{s.seed}-{turn.repeat}-{load.clients}-{deed}")
             delays = [dice.uniform(0, s.window) for _ in range(load.clients)]
         return people.do(deed, numbers, s.size, delays_s=delays)
-
-
-def _sweep_seen(deed: str, done: Done) -> SeenPhase:
-    clients = tuple(
-        SeenClient(
-            began_s=(one.began_ns - done.start_ns) / 1e9,
-            ended_s=(one.ended_ns - done.start_ns) / 1e9,
-            done=one.done,
-            bytes=one.bytes,
-            refused=one.refused,
-            failed=one.failed,
-        )
-        for one in done.clients
-    )
-    return SeenPhase(
-        deed=deed, clients=clients, counted=done.counted, bytes_by_second=done.bytes_by_second, said=_said([done])
-    )
 
 
 _MB = 1e6
@@ -723,12 +697,12 @@ class InsertDrift(ClientTest[InsertSettings]):
 def _insert_seen(done: Done, used: Usage | None) -> SeenGroup:
     return SeenGroup(
         seconds=done.elapsed_s,
-        first_done_s=(min(one.ended_ns for one in done.clients) - done.start_ns) / 1e9,
+        first_done_s=min(one.ended_s for one in done.clients),
         done=done.files,
         bytes=sum(one.bytes for one in done.clients),
         refused=sum(one.refused for one in done.clients),
         failed=sum(one.failed for one in done.clients),
-        late_s=(max(one.began_ns for one in done.clients) - done.start_ns) / 1e9,
+        late_s=max(one.began_s for one in done.clients),
         counted=done.counted,
         usage=used,
     )

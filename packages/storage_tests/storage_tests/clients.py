@@ -67,11 +67,11 @@ class Order:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClientDone:
-    """One client's part of an order."""
+    """One client's part of an order; seconds since the order's start."""
 
-    client: int
-    began_ns: int  # monotonic
-    ended_ns: int
+    client: int = 0  # its number; packages of older versions name none
+    began_s: float
+    ended_s: float
     done: int  # files or objects that succeeded
     bytes: int
     refused: int  # connections that the storage did not take
@@ -114,7 +114,7 @@ class Client:
         done = moved = refused = failed = 0
         said: dict[type, str] = {}
         self._wait(order)
-        began = time.monotonic_ns()
+        began = time.monotonic_ns() - order.start_ns
         for number in numbers:
             try:
                 moved += self._one(order, directory, number)
@@ -125,9 +125,9 @@ class Client:
             except Failed as error:
                 failed += 1
                 said.setdefault(Failed, str(error))
-        ended = time.monotonic_ns()
-        return ClientDone(client=self.number, began_ns=began, ended_ns=ended, done=done, bytes=moved, refused=refused,
-                          failed=failed, said=tuple(said.values()))  # fmt: skip
+        ended = time.monotonic_ns() - order.start_ns
+        return ClientDone(client=self.number, began_s=began / 1e9, ended_s=ended / 1e9, done=done, bytes=moved,
+                          refused=refused, failed=failed, said=tuple(said.values()))  # fmt: skip
 
     def _wait(self, order: Order) -> None:
         start = order.start_ns + (order.delays_ns[self.number] if order.delays_ns else 0)

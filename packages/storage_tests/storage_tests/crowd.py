@@ -56,7 +56,6 @@ class Place:
 class Done:
     """What became of an order, over all clients."""
 
-    start_ns: int  # monotonic: when the first was to begin
     clients: tuple[ClientDone, ...]  # by their numbers
     counted: tuple[Counted, ...]
     bytes_by_second: tuple[int, ...]  # since the start
@@ -65,7 +64,7 @@ class Done:
     @property
     def elapsed_s(self) -> float:
         """From the start to the last client's end."""
-        return (max(one.ended_ns for one in self.clients) - self.start_ns) / 1e9
+        return max(one.ended_s for one in self.clients)
 
     @property
     def files(self) -> int:
@@ -83,7 +82,7 @@ class Crowd(ABC):
 
     @abstractmethod
     def _obeyed(self, orders: Sequence[Order]) -> Sequence[ProcessDone]:
-        """An order for each process; what came of them, by this host's monotonic clock."""
+        """An order for each process; what came of them."""
 
     def do(
         self, deed: Deed, numbers: range, size: int, *, shared_directory: bool = False, together: bool = False,
@@ -107,7 +106,6 @@ class Crowd(ABC):
         by_second = [one.bytes_by_second for one in said]
         longest = max(map(len, by_second))
         return Done(
-            start_ns=start,
             clients=tuple(sorted((c for one in said for c in one.clients), key=lambda c: c.client)),
             counted=merged(one for each in said for one in each.counted),
             bytes_by_second=tuple(sum(s[n] for s in by_second if n < len(s)) for n in range(longest)),

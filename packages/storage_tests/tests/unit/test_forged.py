@@ -27,13 +27,13 @@ from experiments.workloads import about
 from storage_tests.client_tests import (
     InsertLoad,
     InsertSeen,
-    SeenClient,
     SeenGroup,
     SeenPhase,
     SweepLoad,
     SweepSeen,
     Usage,
 )
+from storage_tests.clients import ClientDone
 from storage_tests.tally import Counted
 
 Forgery = Callable[[Path], None]
@@ -107,7 +107,7 @@ def _inserted(turn: Turn) -> InsertSeen:
 def _swept(turn: Turn) -> SweepSeen:
     """Four clients, one of them refused."""
     clients = tuple(
-        SeenClient(began_s=0.0, ended_s=1.0 + n, done=int(n < 3), bytes=10**6 * (n < 3), refused=int(n == 3), failed=0)
+        ClientDone(began_s=0.0, ended_s=1.0 + n, done=int(n < 3), bytes=10**6 * (n < 3), refused=int(n == 3), failed=0)
         for n in range(4)
     )
     phases = tuple(
