@@ -184,33 +184,25 @@ _HOW = "edbench discover DIR --workers 1 --slots 1 --trace"
 class AnalysisSettings(ProfileSettings):
     """Of profile `analysis-replay`."""
 
-    trace: Annotated[str, Field(description=f"trace to replay: {_HOW}")] = ""
-    clients: Annotated[
-        tuple[Annotated[int, Field(ge=1, le=4096)], ...],
-        Field(min_length=1, description="clients at once, one point each; report R5 had 64"),
-    ] = (16,)
-    paths: Annotated[
-        tuple[Annotated[int, Field(ge=1, le=64)], ...],
-        Field(description="number of paths used, one point each; none: every number from 1"),
-    ] = ()
-    schedulers: Annotated[
-        tuple[str, ...],
-        Field(
-            description="schedulers of the paths' devices, one point each, such as mq-deadline,none; empty: unchanged"
-        ),
-    ] = ()
-    read_ahead_kb: Annotated[
-        tuple[Annotated[int, Field(ge=0)], ...],
-        Field(
-            description="read-ahead of the paths' devices in KiB, one point each; report R5 had 128 and 512; empty: unchanged"
-        ),
-    ] = ()
-    pace: Annotated[
-        Literal["max", "job", "schedule"],
-        Field(description="max: no think time between calls; job: with think times; schedule: at recorded starts"),
-    ] = "max"
-    cold: Annotated[bool, Field(description="drop the files from the page cache before the first call")] = True
-    seed: Annotated[int, Field(ge=0, description="seed of the file contents")] = 0
+    trace: str = Field("", description=f"trace to replay: {_HOW}")
+    clients: tuple[Annotated[int, Field(ge=1, le=4096)], ...] = Field(
+        (16,), min_length=1, description="clients at once, one point each; report R5 had 64"
+    )
+    paths: tuple[Annotated[int, Field(ge=1, le=64)], ...] = Field(
+        (), description="number of paths used, one point each; none: every number from 1"
+    )
+    schedulers: tuple[str, ...] = Field(
+        (), description="schedulers of the paths' devices, one point each, such as mq-deadline,none; empty: unchanged"
+    )
+    read_ahead_kb: tuple[Annotated[int, Field(ge=0)], ...] = Field(
+        (),
+        description="read-ahead of the paths' devices in KiB, one point each; report R5 had 128 and 512; empty: unchanged",
+    )
+    pace: Literal["max", "job", "schedule"] = Field(
+        "max", description="max: no think time between calls; job: with think times; schedule: at recorded starts"
+    )
+    cold: bool = Field(True, description="drop the files from the page cache before the first call")
+    seed: int = Field(0, ge=0, description="seed of the file contents")
 
 
 class AnalysisReplay(Profile[AnalysisSettings]):

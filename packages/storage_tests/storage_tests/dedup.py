@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from pydantic import ByteSize, Field
 
@@ -303,41 +303,35 @@ _NUMBER = re.compile(r"\d+")
 class DedupSettings(ProfileSettings):
     """Of profile `dedup`."""
 
-    data: Annotated[tuple[Data, ...], Field(min_length=1, description="types of data, one point each; own: the data in `source`")] = (
-        "zeros", "random", "scientific", "backups", "snapshots", "discovery",
-    )  # fmt: skip
-    size: Annotated[ByteSize, Field(ge=1 << 20, description="bytes of each type; report R5 had 0.8 to 4 TB")] = (
-        ByteSize(1_000_000_000)
+    data: tuple[Data, ...] = Field(
+        ("zeros", "random", "scientific", "backups", "snapshots", "discovery"),
+        min_length=1,
+        description="types of data, one point each; own: the data in `source`",
     )
-    source: Annotated[
-        str, Field(description="directory with your own data, for data=own", json_schema_extra=COMMAND_ONLY)
-    ] = ""
-    writers: Annotated[int, Field(ge=1, le=256, description="processes that generate and write the files")] = 2
-    block: Annotated[ByteSize, Field(ge=4096, description="size of each write; report R5 had 512 KB for dd")] = (
-        ByteSize(1 << 20)
+    size: ByteSize = Field(
+        ByteSize(1_000_000_000), ge=1 << 20, description="bytes of each type; report R5 had 0.8 to 4 TB"
     )
-    fsync: Annotated[Literal["none", "file"], Field(description="sync each file to stable storage")] = "file"
-    reduce: Annotated[
-        str,
-        Field(
-            description="command that deduplicates, run on the directory after writing, such as duperemove -dr",
-            json_schema_extra=COMMAND_ONLY,
-        ),
-    ] = ""
-    used: Annotated[
-        str,
-        Field(
-            description="command that prints the bytes in use (first number), instead of statvfs",
-            json_schema_extra=COMMAND_ONLY,
-        ),
-    ] = ""
-    settle: Annotated[
-        float, Field(ge=0, le=30, description="seconds during which the space in use must not change before it is read")
-    ] = 3.0
-    stated: Annotated[
-        tuple[str, ...], Field(description="ratios that the storage reports elsewhere, such as backups=2.8,zeros=1045")
-    ] = ()
-    seed: Annotated[int, Field(description="seed of the data; each repeat has its own data")] = 1
+    source: str = Field("", description="directory with your own data, for data=own", json_schema_extra=COMMAND_ONLY)
+    writers: int = Field(2, ge=1, le=256, description="processes that generate and write the files")
+    block: ByteSize = Field(ByteSize(1 << 20), ge=4096, description="size of each write; report R5 had 512 KB for dd")
+    fsync: Literal["none", "file"] = Field("file", description="sync each file to stable storage")
+    reduce: str = Field(
+        "",
+        description="command that deduplicates, run on the directory after writing, such as duperemove -dr",
+        json_schema_extra=COMMAND_ONLY,
+    )
+    used: str = Field(
+        "",
+        description="command that prints the bytes in use (first number), instead of statvfs",
+        json_schema_extra=COMMAND_ONLY,
+    )
+    settle: float = Field(
+        3.0, ge=0, le=30, description="seconds during which the space in use must not change before it is read"
+    )
+    stated: tuple[str, ...] = Field(
+        (), description="ratios that the storage reports elsewhere, such as backups=2.8,zeros=1045"
+    )
+    seed: int = Field(1, description="seed of the data; each repeat has its own data")
 
 
 class Dedup(Profile[DedupSettings]):

@@ -151,23 +151,25 @@ def _sizes(*numbers: int) -> tuple[ByteSize, ...]:
 class MatrixSettings(ProfileSettings):
     """Of profile `matrix`."""
 
-    threads: Annotated[tuple[Annotated[int, Field(ge=1, le=1024)], ...], Field(min_length=1, description="at once")] = (
-        1, 2, 4, 8, 16, 24,
-    )  # fmt: skip
-    records: Annotated[Sizes, Field(min_length=1, description="size of each read and write")] = _sizes(
-        8 * _KIB, 256 * _KIB, 512 * _KIB, _MIB, 4 * _MIB, 8 * _MIB, 16 * _MIB
+    threads: tuple[Annotated[int, Field(ge=1, le=1024)], ...] = Field(
+        (1, 2, 4, 8, 16, 24), min_length=1, description="at once"
     )
-    files: Annotated[
-        Sizes, Field(min_length=1, description="size of each thread's file; cells with a larger record are omitted")
-    ] = _sizes(_MIB, 2 * _MIB, 8 * _MIB, 16 * _MIB, 32 * _MIB, 256 * _MIB)
-    seconds: Annotated[
-        int, Field(ge=0, description="most seconds of each operation, without the sync; 0: to the ends of the files")
-    ] = 0
-    drop: Annotated[
-        Drop, Field(description="when to drop this host's cached pages: before-each, before-read, never")
-    ] = Drop.EACH
-    fsync: Annotated[bool, Field(description="sync each file at its end, within the time of write and rewrite")] = True
-    direct: Annotated[bool, Field(description="bypass the page cache (O_DIRECT)")] = False
+    records: Sizes = Field(
+        _sizes(8 * _KIB, 256 * _KIB, 512 * _KIB, _MIB, 4 * _MIB, 8 * _MIB, 16 * _MIB),
+        min_length=1,
+        description="size of each read and write",
+    )
+    files: Sizes = Field(
+        _sizes(_MIB, 2 * _MIB, 8 * _MIB, 16 * _MIB, 32 * _MIB, 256 * _MIB),
+        min_length=1,
+        description="size of each thread's file; cells with a larger record are omitted",
+    )
+    seconds: int = Field(
+        0, ge=0, description="most seconds of each operation, without the sync; 0: to the ends of the files"
+    )
+    drop: Drop = Field(Drop.EACH, description="when to drop this host's cached pages: before-each, before-read, never")
+    fsync: bool = Field(True, description="sync each file at its end, within the time of write and rewrite")
+    direct: bool = Field(False, description="bypass the page cache (O_DIRECT)")
 
 
 class Matrix(FioTest[MatrixSettings]):
