@@ -31,7 +31,6 @@ import msgspec
 
 from core.errors import EdbenchError, Interrupted, RunFailed
 from core.filer.emulation import EmulatedFiler, emulated_filer, mostly_over
-from core.filer.use import SHARED_MEMORY
 from core.mounts import in_memory, read_mounts
 from core.services.launch import PR_SET_PDEATHSIG
 from core.services.process import LineProcess, answer, answer_error, answers
@@ -39,7 +38,7 @@ from core.settings import read_settings
 from core.storage.files import Station
 from monitoring.machine import free_memory
 from monitoring.wire import WireSampler
-from replay.client import run_client
+from replay.client import run_client, shared_steps
 from replay.plan import ReplayChoice
 from replay.program import Program, compile_replay, open_program
 from replay.tally import ClientResult, merge_results
@@ -80,14 +79,12 @@ def waiting_clients(
     `station` makes each client's way to an emulated filer, after the fork. Clients die with their parent, and end cleanly
     on SIGTERM. For a caller without threads. Raises RunFailed in one line when a client dies, StorageFault.
     """
-    shared = SHARED_MEMORY if SHARED_MEMORY.is_dir() else program.directory
-    progress = Path(tempfile.mkdtemp(prefix="edbench-replay-", dir=shared))
+    done = [shared_steps(len(clone.clients)) for clone in program.plan.clones]
     clients: list[_Client] = []
     try:
         for number in numbers or range(program.plan.clients):
-            clients.append(_Client(program, target, number, progress, station, cold=cold))
+            clients.append(_Client(program, target, number, done, station, cold=cold))
         prepared = _hear(clients)
-        shutil.rmtree(progress)  # all have it open: nothing of it stays, even after SIGKILL
 
         def play(start_ns: int | None) -> list[ReplayClient]:
             for client in clients:
@@ -101,7 +98,6 @@ def waiting_clients(
         yield play
     finally:
         _end(clients)
-        shutil.rmtree(progress, ignore_errors=True)
         if not keep:
             remove_trees(target)
 
@@ -110,13 +106,14 @@ class _Client:
     """The parent's side of one client process."""
 
     def __init__(
-        self, program: Program, target: Target, number: int, progress: Path, station: MakeStation | None, *, cold: bool
-    ) -> None:
+        self, program: Program, target: Target, number: int, done: Sequence[memoryview], station: MakeStation | None,
+        *, cold: bool,
+    ) -> None:  # fmt: skip
         context = multiprocessing.get_context("fork")
         self.number = number
         self.connection, theirs = context.Pipe()
         self.process: BaseProcess = context.Process(
-            target=_client, args=(os.getpid(), theirs, program, target, number, progress, station, cold), daemon=True
+            target=_client, args=(os.getpid(), theirs, program, target, number, done, station, cold), daemon=True
         )
         self.process.start()
         theirs.close()
@@ -167,7 +164,7 @@ def _client(
     program: Program,
     target: Target,
     number: int,
-    progress: Path,
+    done: Sequence[memoryview],
     station: MakeStation | None,
     cold: bool,
 ) -> None:
@@ -191,7 +188,8 @@ def _client(
             started[:] = time.time() + (start_ns - time.monotonic_ns()) / 1e9, waits.look([os.getpid()])
             return start_ns
 
-        found = run_client(program, target, client=number, progress=progress, start_ns=start, station=filer)
+        steps = done[program.plan.seat(number).clone.number]
+        found = run_client(program, target, client=number, done=steps, start_ns=start, station=filer)
         waited = waits.look([os.getpid()]) - started[1]
         reading: dict[str, Any] = {"busy_s": found.elapsed_s, "slot_wait_s": [waited]}
         if isinstance(filer, EmulatedFiler):
