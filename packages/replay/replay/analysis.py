@@ -51,10 +51,15 @@ class AnalysisLoad(At):
     scheduler: str
     read_ahead: str  # "128 KiB"
 
-    def __str__(self) -> str:
+    @property
+    def line(self) -> str:
+        """Everything but the paths: "16 clients, scheduler none"."""
         asked = [f"{name} {value}" for name, value in (("scheduler", self.scheduler), ("read-ahead", self.read_ahead))
                  if value != AS_IT_IS]  # fmt: skip
-        return ", ".join([self.on("paths"), self.on("clients"), *asked])
+        return ", ".join([self.on("clients"), *asked])
+
+    def __str__(self) -> str:
+        return f"{self.on('paths')}, {self.line}"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -148,30 +153,19 @@ class AnalysisTelling(ProfileTelling):
         return (*super().warnings(points), *asked)
 
 
-def named_line(line: Sequence[AnalysisPoint]) -> str:
-    """What its points have in common: "16 clients, scheduler none"."""
-    at = line[0].at
-    asked = [
-        f"{name} {value}"
-        for name, value in (("scheduler", at.scheduler), ("read-ahead", at.read_ahead))
-        if value != AS_IT_IS
-    ]
-    return ", ".join([at.on("clients"), *asked])
-
-
 def answer(line: Sequence[AnalysisPoint]) -> str:
     """One line's."""
-    last = line[-1]
+    last, named = line[-1], line[0].at.line
     rate = f"{words.figure(last.figures[RATE].median)} calls/s on {last.at.on('paths')}"
     paths = enough(line)
     if paths is None:
-        return f"{named_line(line)}: {rate}"
+        return f"{named}: {rate}"
     if paths == last.at.paths:
-        return f"{named_line(line)}: more paths help up to {paths}, which is all that there are ({rate})"
+        return f"{named}: more paths help up to {paths}, which is all that there are ({rate})"
     best = next(point for point in line if point.at.paths == paths)
     made = words.figure(best.figures[RATE].median)
     return (
-        f"{named_line(line)}: {best.at.on('paths')} {'is' if paths == 1 else 'are'} enough, more do not help ({made} calls/s;"
+        f"{named}: {best.at.on('paths')} {'is' if paths == 1 else 'are'} enough, more do not help ({made} calls/s;"
         f" {rate}, no {words.percent(HELPS)} more)"
     )
 
@@ -342,14 +336,14 @@ def _plot(result: AnalysisResult) -> Plot:
             around = ([one.median - (one.median if one.low is None else one.low) for one in ours],
                       [(one.median if one.high is None else one.high) - one.median for one in ours])  # fmt: skip
             axes.errorbar(xs, ys, yerr=around, color=series_colour(number), marker=marker(number), markersize=5, capsize=3,
-                          label=named_line(line))  # fmt: skip
-            rows += [(named_line(line), x, y) for x, y in zip(xs, ys, strict=True)]
+                          label=line[0].at.line)  # fmt: skip
+            rows += [(line[0].at.line, x, y) for x, y in zip(xs, ys, strict=True)]
         counts_on_x(axes, [point.at.paths for point in result.points], "paths")
         axes.set_ylabel("calls/s")
         from_zero(axes)
         legend_beside(axes)
     found = [
-        f"{named_line(line)}: {paths}" for line in lines(result.points).values() if (paths := enough(line)) is not None
+        f"{line[0].at.line}: {paths}" for line in lines(result.points).values() if (paths := enough(line)) is not None
     ]
     sentence = f"Enough paths: {'; '.join(found)}." if found else "One number of paths was tried."
     return Plot(name="calls-by-paths", figure=figure, sentence=sentence,

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import contextlib
 import errno
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -28,7 +27,6 @@ from replay.world import READ_CREATED, WRITE_OPENED, WRITTEN, Survey, World
 from traces.model import Trace, TraceHeader
 
 _PROGRAM = "program.json"
-_NUMBERS = ("duration_ns", "longest", "most_read", "most_written")  # of a program, next to its plan and its kinds
 
 
 class Room(NamedTuple):
@@ -136,8 +134,7 @@ def compile_replay(trace: Trace, plan: ReplayPlan, directory: Path) -> Program:
             most_read=survey.most_read,
             most_written=survey.most_written,
         )
-        plain = {"plan": plan.to_json(), "kinds": msgspec.to_builtins(kinds)}
-        (directory / _PROGRAM).write_text(json.dumps(plain | {name: getattr(program, name) for name in _NUMBERS}))
+        (directory / _PROGRAM).write_bytes(msgspec.json.encode(program, enc_hook=str))
     except OSError as e:
         raise StorageFault(
             f"cannot write the replay's program to {directory}: {e.strerror or e}; free space on scratch",
@@ -264,12 +261,7 @@ class _Scripts:
 def open_program(directory: Path) -> Program:
     """What another process compiled there. Raises UsageError when there is none, or not a whole one."""
     try:
-        data = json.loads((directory / _PROGRAM).read_text())
-        return Program(
-            directory=directory,
-            plan=ReplayPlan.from_json(data["plan"]),
-            kinds=msgspec.convert(data["kinds"], dict[str, Kind]),
-            **{name: int(data[name]) for name in _NUMBERS},
-        )
-    except (OSError, ValueError, KeyError, TypeError) as e:
+        raw = (directory / _PROGRAM).read_bytes()
+        return msgspec.json.decode(raw, type=Program, dec_hook=lambda kind, text: kind(text))
+    except (OSError, msgspec.MsgspecError) as e:
         raise UsageError(f"the replay program in {directory} is incomplete or missing: {e}") from e

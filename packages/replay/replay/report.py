@@ -321,7 +321,13 @@ def beside_the_trace(result: ReplayResult) -> Section:
     else:
         parts = (
             paragraph(_verdict(result.fidelity, result.recorded.emulated)),
-            _compared(result.fidelity, result.recorded.emulated),
+            tabled(
+                "beside",
+                COMPARED,
+                result.fidelity.rows,
+                caption=compared_on(result, result.fidelity),
+                mark=lambda row: row.kept is False,
+            ),
             _remark(result),
         )
     return Section(anchor="beside", title="The trace compared with its replay", parts=parts)
@@ -348,23 +354,25 @@ def _verdict(fidelity: Fidelity, recorded_on: str) -> str:
     )
 
 
-def _compared(fidelity: Fidelity, recorded_on: str) -> Tabled:
-    columns: tuple[Column[Compared], ...] = (
-        Column("figure", "figure", lambda row: row.what, text=True),
-        Column("unit", None, lambda row: row.unit),
-        Column("recorded", None, lambda row: row.recorded),
-        Column("replayed", None, lambda row: row.replayed),
-        Column("", "recorded", lambda row: _figure(row, row.recorded)),
-        Column("", "replayed", lambda row: _figure(row, row.replayed)),
-        Column("difference", "difference", lambda row: row.difference,
-               lambda share: f"{share * 100:+z.1f} %".replace("-", "\u2212")),
-        Column("bound", None, lambda row: row.bound),
-        Column("", "bound", lambda row: None if row.bound is None else
-               f"{words.percent(row.bound)}: {'kept' if row.kept else 'NOT kept'}", text=True),
-    )  # fmt: skip
-    on = f"recorded on {recorded_on}, " if recorded_on else ""
-    caption = f"{on}replayed on {fidelity.storage}"
-    return tabled("beside", columns, fidelity.rows, caption=caption, mark=lambda row: row.kept is False)
+COMPARED: tuple[Column[Compared], ...] = (
+    Column("figure", "figure", lambda row: row.what, text=True),
+    Column("unit", None, lambda row: row.unit),
+    Column("recorded", None, lambda row: row.recorded),
+    Column("replayed", None, lambda row: row.replayed),
+    Column("", "recorded", lambda row: _figure(row, row.recorded)),
+    Column("", "replayed", lambda row: _figure(row, row.replayed)),
+    Column("difference", "difference", lambda row: row.difference,
+           lambda share: f"{share * 100:+z.1f} %".replace("-", "\u2212")),
+    Column("bound", None, lambda row: row.bound),
+    Column("", "bound", lambda row: None if row.bound is None else
+           f"{words.percent(row.bound)}: {'kept' if row.kept else 'NOT kept'}", text=True),
+)  # fmt: skip
+
+
+def compared_on(result: ReplayResult, fidelity: Fidelity) -> str:
+    """The caption of the comparison."""
+    on = f"recorded on {result.recorded.emulated}, " if result.recorded.emulated else ""
+    return f"{on}replayed on {fidelity.storage}"
 
 
 def _figure(row: Compared, value: float) -> str:
