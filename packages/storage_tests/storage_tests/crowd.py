@@ -7,8 +7,6 @@ client is a process, because the filer's arbiter serves one per process. Clients
 from __future__ import annotations
 
 import contextlib
-import os
-import shutil
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
@@ -20,12 +18,13 @@ from typing import Any
 import msgspec
 
 from core.crew import CLIENTS_MODULE, MOST_CLIENTS
-from core.errors import RunFailed, StorageFault, UsageError
+from core.errors import RunFailed, UsageError
 from core.services.process import LineProcess, answers
 from core.settings import Settings
 from monitoring.machine import processors
 from storage_tests.about import ProfileTelling
 from storage_tests.clients import ClientDone, Deed, Order, ProcessDone, Spec
+from storage_tests.owner import own_directories
 from storage_tests.profile import Arena
 from storage_tests.stores import Failed, Refused, connect, place_of, remove_below
 from storage_tests.tally import Counted, merged
@@ -196,16 +195,9 @@ def own_place(arena: Arena, name: str, *, seed: int, fsync: str, io_bytes: int) 
         finally:
             _emptied(url)
         return
-    roots = tuple(path / name.replace("/", "-") for path in arena.paths)
-    try:
-        for root in roots:
-            root.mkdir()
+    with own_directories(arena.paths, name) as roots:
         yield Place(roots=roots, seed=seed, fsync=fsync, io_bytes=io_bytes, filer=arena.filer,
                     counters=arena.counters, elsewhere=arena.elsewhere)  # fmt: skip
-        for root in roots:
-            shutil.rmtree(root)
-    except OSError as error:
-        raise StorageFault(f"{error.filename}: {os.strerror(error.errno or 0)}", errno=error.errno or 0) from error
 
 
 def _emptied(url: str) -> None:

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from pydantic import ByteSize, Field
 
-from core.errors import RunFailed, StorageFault, UsageError
+from core.errors import RunFailed, UsageError
 from core.services.process import tied
 from core.storage.whole import lies_in
 from experiments.kinds import Cases, Kind
@@ -44,6 +44,7 @@ from storage_tests.dedup_data import (
     write_all,
 )
 from storage_tests.devices import Usage, synced, usage_at_rest
+from storage_tests.owner import own_directories, told
 from storage_tests.profile import (
     COMMAND_ONLY,
     Arena,
@@ -405,7 +406,7 @@ class Dedup(Profile[DedupSettings]):
         path = arena.paths[int(at.volume.rpartition(" ")[2]) - 1]
         data: Data = at.data  # type: ignore[assignment]  # of the settings
         seed = self.settings.seed + turn.repeat
-        with self._source(data, seed, arena) as source, _own(path / turn.name.replace("/", "-")) as root:
+        with self._source(data, seed, arena) as source, own_directories([path], turn.name) as (root,):
             expected = () if arena.null else self._expected(data, seed, source, arena)
             return self._written(turn, arena, data, seed, source, root, expected)
 
@@ -453,12 +454,10 @@ class Dedup(Profile[DedupSettings]):
 
     def _space(self, root: Path) -> Usage | int | None:
         """In use now, by the file system or by the storage's own command. Raises RunFailed, StorageFault."""
-        try:
+        with told(root):
             synced(root)
             if not self.settings.used:
                 return usage_at_rest([root], self.settings.settle)
-        except OSError as error:
-            raise StorageFault(f"{root}: {error.strerror}", errno=error.errno or 0) from error
         said = _run([*_words(self.settings.used)], root)
         number = _NUMBER.search(said)
         if number is None:
@@ -472,17 +471,6 @@ class Dedup(Profile[DedupSettings]):
         began = time.monotonic()
         _run([*_words(self.settings.reduce), str(root)], root)
         return time.monotonic() - began
-
-
-@contextmanager
-def _own(root: Path) -> Iterator[Path]:
-    """A directory of the run's own, so that the next run finds the storage as this one did."""
-    try:
-        root.mkdir()
-        yield root
-        shutil.rmtree(root)
-    except OSError as error:
-        raise StorageFault(f"{error.filename}: {os.strerror(error.errno or 0)}", errno=error.errno or 0) from error
 
 
 def _run(command: list[str], root: Path) -> str:

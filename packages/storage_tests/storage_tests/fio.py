@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar, TypeVar
 
-from core.errors import RunFailed, StorageFault, UsageError
+from core.errors import RunFailed, UsageError
 from core.histogram import Histogram, bucket_of
 from core.services.process import signal_group, tied
 from experiments.kinds import Cases, Kind
@@ -31,6 +31,7 @@ from experiments.result.steady import judged_whole
 from experiments.workload import Figure, Turn
 from monitoring.machine import processors
 from storage_tests.about import ProfileTelling
+from storage_tests.owner import told
 from storage_tests.profile import Arena, Observed, Profile, ProfileRun, ProfileSettings, common, noted
 
 
@@ -383,14 +384,12 @@ def written(arena: Arena, names: Sequence[str], size: int, block: int) -> None:
 def settled(arena: Arena) -> None:
     """What was written is on storage: no run pays for what came before it. Raises StorageFault."""
     for path in arena.paths:
-        try:
+        with told(path):
             descriptor = os.open(path, os.O_RDONLY)
             try:
                 os.fsync(descriptor)
             finally:
                 os.close(descriptor)
-        except OSError as error:
-            raise StorageFault(f"{path}: {error.strerror}", errno=error.errno or 0) from error
 
 
 def observed(turn: Turn, arena: Arena, jobs: Sequence[Job], *, expected_s: float | None = None) -> FioSeen:

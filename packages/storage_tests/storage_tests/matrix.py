@@ -55,11 +55,11 @@ class MatrixLoad(schema.At):
         """Bytes in binary units."""
         if axis == "threads":
             return schema.At.on(self, axis)
-        return f"{binary(self.values()[axis])} {axis}s"
+        return f"{words.binary(self.values()[axis])} {axis}s"
 
     def shown(self) -> dict[str, object]:
         """The same in tables."""
-        return {"file": binary(self.file), "record": binary(self.record), "threads": self.threads}
+        return {"file": words.binary(self.file), "record": words.binary(self.record), "threads": self.threads}
 
     def __str__(self) -> str:
         return f"{self.on('threads')}, {self.on('record')}, {self.on('file')}"
@@ -67,14 +67,6 @@ class MatrixLoad(schema.At):
 
 MatrixPoint = schema.PointOf[MatrixLoad, FioRun]
 MatrixResult = schema.ResultOf[MatrixPoint]
-
-
-def binary(nbytes: int) -> str:
-    """`8 KiB`, `16 MiB`."""
-    for unit, length in (("GiB", 1 << 30), ("MiB", _MIB), ("KiB", _KIB)):
-        if nbytes >= length:
-            return f"{nbytes / length:g} {unit}"
-    return f"{nbytes} B"
 
 
 def _op_rate(op: str) -> Figure:
@@ -293,7 +285,7 @@ def _heat(result: MatrixResult, op: str) -> Section:
         rate = values[best]
         sentence += (
             f" The most is {words.figure(rate)} MB/s = {words.figure(rate * 3.6)} GB/hour with {words.many(best[2], 'thread')},"
-            f" {binary(best[1])} records and {binary(best[0])} files."
+            f" {words.binary(best[1])} records and {words.binary(best[0])} files."
         )
     plot = _map(f"heat-{op}", values, sentence, lambda rate: f"{words.figure(rate, 2)}\n{words.figure(rate * 3.6, 2)}",
                 {"mb_per_s": 1.0, "gb_per_hour": 3.6})  # fmt: skip
@@ -343,7 +335,7 @@ def _map(
         figure, panels = new_figure(across, down, height=0.6 + 2.5 * down)
         for axes, file in zip(panels, files, strict=False):
             _panel(axes, {cell[1:]: value for cell, value in values.items() if cell[0] == file}, colours, write)
-            axes.set_title(f"files of {binary(file)}")
+            axes.set_title(f"files of {words.binary(file)}")
             axes.set_ylabel("record" if axes in panels[::across] else "")
         for axes in panels[len(files) :]:
             axes.set_visible(False)
@@ -366,7 +358,7 @@ def _panel(axes: Axes, values: Mapping[tuple[int, int], float], colours: Any, wr
                   color=_LIGHT if shade < 0.5 else _DARK)  # fmt: skip
     axes.grid(visible=False)
     axes.set_xticks([x + 0.5 for x in range(len(threads))], [str(number) for number in threads])
-    axes.set_yticks([y + 0.5 for y in range(len(records))], [binary(record) for record in records])
+    axes.set_yticks([y + 0.5 for y in range(len(records))], [words.binary(record) for record in records])
     axes.set_xlabel("threads")
 
 
