@@ -13,15 +13,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from memory_traces import MemoryTrace, write_trace
-from trace_samples import any_traces, call, copied, directory, everything, file, memory_trace, written_and_moved
+from trace_samples import any_traces, call, directory, everything, file, memory_trace, written_and_moved
 
 from core.errors import UsageError
 from core.operations import Op
 from replay.exports import LONGEST_NAME, UsedFiles, export_elbencho, export_trace
-from replay.jsonl import ExportFormat, import_jsonl
+from replay.jsonl import ExportFormat
 from replay.merge import Align, merge_traces
 from replay.table import Layout
-from traces.file import open_trace
 from traces.model import NO_NODE, Call, Node, NodeKind
 
 
@@ -126,16 +125,6 @@ def test_a_tree_file_of_elbencho() -> None:
     ]  # fmt: skip
     assert [line for line in lines if line.startswith("# Lost: ")] == [f"# Lost: {line}" for line in losses]
     assert "15 calls" in losses[0]
-
-
-def test_jsonl_loses_nothing(tmp_path: Path) -> None:
-    write_trace(written_and_moved(), tmp_path / "a")
-    with open_trace(tmp_path / "a") as opened:
-        done = export_trace(opened, ExportFormat.JSONL, tmp_path / "a.jsonl")
-        trace = copied(opened)
-    assert done.losses == ()
-    import_jsonl(tmp_path / "a.jsonl", tmp_path / "b")
-    assert everything(tmp_path / "b") == trace
 
 
 def test_a_target_that_cannot_be_written_is_refused(tmp_path: Path) -> None:
@@ -277,14 +266,3 @@ def test_the_clock_says_how_far_apart_they_are(tmp_path: Path) -> None:
     assert merged.header.duration_ns == trace.header.duration_ns + 1_500_000_000
     assert merged.header.created == trace.header.created - 1.5
     assert merge_traces(both, tmp_path / "d", Align.START).shifts_ns == (0, 0)
-
-
-def test_a_merge_that_makes_no_sense_is_refused(tmp_path: Path) -> None:
-    write_trace(written_and_moved(), tmp_path / "a")
-    with pytest.raises(UsageError, match="two traces"):
-        merge_traces([tmp_path / "a"], tmp_path / "b", Align.CLOCK)
-    with pytest.raises(UsageError, match="another name"):
-        merge_traces([tmp_path / "a", tmp_path / "a"], tmp_path / "a", Align.CLOCK)
-    with pytest.raises(UsageError, match="nothing"):
-        merge_traces([tmp_path / "a", tmp_path / "nothing"], tmp_path / "b", Align.CLOCK)
-    assert {path.name for path in tmp_path.iterdir()} == {"a"}
