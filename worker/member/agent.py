@@ -514,7 +514,7 @@ class Clients:
         try:
             spec = {
                 "roots": [str(self._place(each, roots)) for each in order.places], "s3": None, "seed": order.seed,
-                "fsync": order.fsync, "io_bytes": order.io_bytes, "part_bytes": 0, "emulated": False,
+                "fsync": order.fsync, "io_bytes": order.io_bytes, "emulated": False,
             }  # fmt: skip
             for part in range(parts):
                 self._processes.append(LineProcess(module, "clients"))

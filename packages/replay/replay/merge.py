@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import dataclasses
 import enum
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
+
+import msgspec
 
 from core.errors import UsageError
 from traces.file import TraceWriter, open_trace
@@ -71,7 +72,7 @@ def _header(traces: Sequence[Trace], align: Align) -> tuple[TraceHeader, tuple[i
 
 def _later(stream: Stream, shift: int) -> Stream:
     idle = None if stream.idle is None else tuple((start + shift, end + shift) for start, end in stream.idle)
-    return dataclasses.replace(stream, idle=idle)
+    return msgspec.structs.replace(stream, idle=idle)
 
 
 def _add_calls(traces: Sequence[Trace], merged: TraceHeader, shifts: Sequence[int], writer: TraceWriter) -> None:

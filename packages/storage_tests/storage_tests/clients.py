@@ -46,7 +46,6 @@ class Spec:
     seed: int
     fsync: str  # none or file
     io_bytes: int  # of one call
-    part_bytes: int  # of an S3 object that goes in parts
     emulated: bool  # whether calls are delayed by the filer that the settings name
     counters: str | None = None  # a file that they count in for the live view
 
@@ -174,7 +173,7 @@ def client_of(spec: Spec, number: int, station: Station | None = None) -> Client
     tally = Tally(MOVES if spec.s3 is None else (WHOLE_WRITE, WHOLE_READ), counter)
     store: Store
     if spec.s3 is not None:
-        store = ObjectStore(place_of(spec.s3), spec.part_bytes)
+        store = ObjectStore(place_of(spec.s3))
     else:
         root = Path(spec.roots[number % len(spec.roots)])
         store = PathStore(root, tally, fsync=FsyncPolicy(spec.fsync), io_bytes=spec.io_bytes, station=station)

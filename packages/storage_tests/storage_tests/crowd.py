@@ -45,7 +45,6 @@ class Place:
     seed: int = 1
     fsync: str = "none"
     io_bytes: int = 1 << 20
-    part_bytes: int = 8 << 20
     filer: Settings | None = None  # that name the emulated filer which delays the calls
     counters: Path | None = None  # where they count for the live view (storage_tests.tally)
     elsewhere: Elsewhere | None = None  # who has the clients in place of this host; they count for no live view
@@ -170,7 +169,6 @@ def _spec(place: Place, numbers: tuple[int, ...]) -> Spec:
         seed=place.seed,
         fsync=place.fsync,
         io_bytes=place.io_bytes,
-        part_bytes=place.part_bytes,
         emulated=place.filer is not None,
         counters=None if place.counters is None else str(place.counters),
     )

@@ -2,7 +2,7 @@
 
 Of an S3 endpoint whole objects are recorded, no calls. Its place and login are an s3://bucket/prefix URL and the usual AWS_*
 variables, or http[s]://host:port/bucket/prefix. Every client has its own connections and never retries, because a retry of the
-library would hide what is counted. An object over `part_bytes` is sent in parts, one after another, on one connection.
+library would hide what is counted. An object over PART_BYTES is sent in parts, one after another, on one connection.
 
 Below an S3 prefix, a test writes under a random name with a marker object, as `storage_tests.owner` does for directories: nothing
 else is removed, a prefix with anything else is refused, and the next command on this host removes what a killed one left. Limits:
@@ -212,9 +212,8 @@ def connect(place: Place, env: Mapping[str, str] = os.environ) -> S3Store:
 class ObjectStore:
     """One client's."""
 
-    def __init__(self, place: Place, part_bytes: int = PART_BYTES) -> None:
+    def __init__(self, place: Place) -> None:
         self._store = connect(place)
-        self._part = part_bytes
 
     def make(self, directory: str) -> None:
         """There are none."""
@@ -222,10 +221,10 @@ class ObjectStore:
     def write(self, name: str, size: int, pieces: Iterable[Buffer]) -> int:
         import obstore
 
-        parts = size > self._part
+        parts = size > PART_BYTES
         data = _copied(pieces) if parts else b"".join(_copied(pieces))
         with _translated():
-            obstore.put(self._store, name, data, use_multipart=parts, chunk_size=self._part, max_concurrency=1)
+            obstore.put(self._store, name, data, use_multipart=parts, chunk_size=PART_BYTES, max_concurrency=1)
         return size
 
     def read(self, name: str) -> int:

@@ -173,7 +173,7 @@ def test_refused_connections_are_counted_exactly(clients: int) -> None:
 @pytest.mark.usefixtures("credentials")
 def test_the_null_endpoint_answers_everything_and_keeps_nothing() -> None:
     with null_endpoint() as url:
-        place = Place(s3=f"{url}/prefix", part_bytes=5 << 20)
+        place = Place(s3=f"{url}/prefix")
         with crowd(place, 3) as people:
             for size in (1_024, 12_000_000, 0):
                 written, read, removed = (people.do(deed, range(2), size) for deed in ("write", "read", "remove"))
