@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import NamedTuple
 
-from memory_traces import MemoryTrace
+from memory_traces import MemoryTrace, memory_trace
 
 from core.operations import Op
 from replay.local import MakeStation, waiting_clients
@@ -13,7 +13,7 @@ from replay.plan import plan_replay
 from replay.program import Program, compile_replay
 from replay.tally import ClientResult, merge_results
 from replay.tree import Target
-from traces.model import NO_NODE, Call, Node, NodeKind, Stream, TraceHeader
+from traces.model import NO_NODE, Call, Node, NodeKind
 
 MS = 1_000_000
 SIZE = 5_000
@@ -53,14 +53,7 @@ def relay(streams: int = 3) -> MemoryTrace:
         moment, last = story.now, final
         stories.append(story)
     stories[-1].add(Op.REMOVE, last)
-    header = TraceHeader(
-        created=0.0,
-        duration_ns=moment,
-        phases=("",),
-        streams=tuple(Stream(worker="w", slot=k, calls=len(s.calls)) for k, s in enumerate(stories)),
-        origin={},
-    )
-    return MemoryTrace(header=header, nodes=nodes, streams=[story.calls for story in stories])
+    return memory_trace(nodes, [story.calls for story in stories])
 
 
 class LocalResult(NamedTuple):

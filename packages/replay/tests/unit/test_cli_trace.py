@@ -10,7 +10,7 @@ import pytest
 from memory_traces import write_trace
 from replay_traces import reading_trace
 from schema_check import refuse_unlike_schema
-from trace_samples import call, directory, everything, memory_trace, written_and_moved
+from trace_samples import call, directory, everything, sample_trace, written_and_moved
 
 from cli.main import OK, USAGE, main
 from core.operations import Op
@@ -69,7 +69,7 @@ def test_info_writes_a_page_that_needs_nothing_but_itself(trace: Path, tmp_path:
 
 def test_a_trace_of_nothing_has_a_page_too(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     for number, streams in enumerate(([], [[call(Op.STAT, 0, 0)]])):
-        write_trace(memory_trace([directory()], streams), tmp_path / f"{number}")
+        write_trace(sample_trace([directory()], streams), tmp_path / f"{number}")
         assert run("info", tmp_path / f"{number}", "--html", tmp_path / f"{number}.html") == OK
         ET.fromstring((tmp_path / f"{number}.html").read_text(encoding="utf-8").partition("\n")[2])
     assert "0 calls" in capsys.readouterr().out

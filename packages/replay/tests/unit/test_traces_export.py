@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from memory_traces import MemoryTrace, write_trace
-from trace_samples import any_traces, call, directory, everything, file, memory_trace, written_and_moved
+from trace_samples import any_traces, call, directory, everything, file, sample_trace, written_and_moved
 
 from core.errors import UsageError
 from core.operations import Op
@@ -79,7 +79,7 @@ def test_an_open_file_is_opened_once(tmp_path: Path) -> None:
     nodes = [directory(), file(0, 100)]
     ops = (Op.OPEN, Op.OPEN, Op.READ, Op.CLOSE, Op.READ, Op.CLOSE, Op.CLOSE)
     calls = [call(op, n * 1000, 1, nbytes=10 * (op is Op.READ)) for n, op in enumerate(ops)]
-    exported(memory_trace(nodes, [calls]), tmp_path / "fio")
+    exported(sample_trace(nodes, [calls]), tmp_path / "fio")
     lines = (tmp_path / "fio" / "stream0.iolog").read_text().splitlines()[1:]
     assert [line.split()[2] for line in lines] == ["add", "open", "read", "read", "close"]
 
@@ -87,7 +87,7 @@ def test_an_open_file_is_opened_once(tmp_path: Path) -> None:
 def test_what_fio_cannot_hold_is_left_out(tmp_path: Path) -> None:
     nodes = [directory(), directory(0, name_bytes=200), file(1, 10, name_bytes=LONGEST_NAME - 200)]
     streams = [[call(Op.OPEN, 0, 2), call(Op.READ, 1, 2, nbytes=5)], [call(Op.STAT, 0, 1)]]
-    losses = exported(memory_trace(nodes, streams), tmp_path / "fio")
+    losses = exported(sample_trace(nodes, streams), tmp_path / "fio")
     assert any("1 files whose path is longer" in line for line in losses)
     assert not list((tmp_path / "fio").glob("stream*.iolog"))
     assert "[stream" not in (tmp_path / "fio" / "replay.fio").read_text()
@@ -97,7 +97,7 @@ def test_a_file_goes_by_its_last_name() -> None:
     nodes = [directory(), *[file(0, 70 if n == 0 else 0, existed=n == 0) for n in range(5)]]
     renames = [(1, 2), (2, 3), (4, 5), (5, 4)]
     calls = [call(Op.RENAME, n, new, other=old) for n, (old, new) in enumerate(renames)]
-    used = UsedFiles(memory_trace(nodes, [calls]))
+    used = UsedFiles(sample_trace(nodes, [calls]))
     assert [used.identity(n) for n in (1, 2, 3)] == [3, 3, 3]
     assert used.identity(4) == used.identity(5)
     assert list(used.files()) == [3]
@@ -109,7 +109,7 @@ def test_only_a_writer_makes_its_own_files() -> None:
     nodes = [directory(), file(0, 0, existed=False), file(0, 0, existed=False)]
     reader = [call(Op.CREATE, 0, 1), call(Op.READ, 1, 1, nbytes=1)]
     writer = [call(Op.CREATE, 0, 2), call(Op.WRITE, 1, 2, nbytes=9), call(Op.READ, 2, 2, nbytes=9)]
-    used = UsedFiles(memory_trace(nodes, [reader, writer]))
+    used = UsedFiles(sample_trace(nodes, [reader, writer]))
     assert used.found(1)
     assert not used.found(2)
 
