@@ -14,7 +14,7 @@ from core.errors import UsageError, read_problem
 from replay.strace import arguments
 from replay.strace.book import NOWHERE, NodeBook, normalised
 from replay.strace.calls import System
-from replay.strace.descriptors import HANDLERS, NOT_CARRIED
+from replay.strace.handlers import HANDLERS, NOT_CARRIED
 from replay.strace.lines import EXIT, Event, Halves, Log
 from traces.file import TraceWriter
 from traces.model import NO_PHASE, Call, Stream, TraceHeader
