@@ -10,7 +10,7 @@ import errno
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import msgspec
 
@@ -173,13 +173,14 @@ def _rooms(held: list[int], grown: list[int], files: list[int], made: list[int])
     return tuple(Room(bytes=h + g, inodes=f + m) for h, g, f, m in zip(held, grown, files, made, strict=True))
 
 
-class _Scripts:
+class _Scripts(contextlib.ExitStack):
     """The scripts of one clone's clients, written side by side."""
 
     def __init__(
         self, directory: Path, clone: Clone, survey: Survey, whole: bool, header: TraceHeader, *, closed: bool
     ) -> None:
         """`closed`: of a replay in a closed loop."""
+        super().__init__()
         self._traits = survey.traits
         self._any = 0 if whole else WRITTEN  # where calls are missing, what opened a file shows less about its use
         self._client = {stream: k for k, streams in enumerate(clone.clients) for stream in streams}
@@ -189,16 +190,9 @@ class _Scripts:
         self._free: list[list[int]] = [[] for _ in clone.clients]
         self.slots = [0] * len(clone.clients)
         self.calls = self.unrecorded_opens = 0
-        self._stack = contextlib.ExitStack()
         self._writers = [
-            self._stack.enter_context(ScriptWriter(directory / script_name(k))) for k in range(len(clone.clients))
+            self.enter_context(ScriptWriter(directory / script_name(k))) for k in range(len(clone.clients))
         ]
-
-    def __enter__(self) -> _Scripts:
-        return self
-
-    def __exit__(self, *error: Any) -> None:
-        self._stack.__exit__(*error)
 
     def add(self, play: Play) -> None:
         """The next call in the order."""
