@@ -190,8 +190,7 @@ def merge(
     """
     context = shared(ctx)
     writable_file(to, "--to")
-    done = merge_traces(traces, to, align)
-    for path, shift in zip(traces, done.shifts_ns, strict=True):
+    for path, shift in zip(traces, merge_traces(traces, to, align), strict=True):
         context.say(f"{path.name} starts {shift / 1e9:.3f} s into it")
     _written(context, to)
 

@@ -92,11 +92,11 @@ def _lines(trace: Trace) -> Iterator[Struct]:
     yield _EndLine(h.calls, len(trace.nodes))
 
 
-def import_jsonl(source: Path, target: Path) -> int:
-    """The trace that `export_jsonl` wrote, as a trace file; its bytes. Raises UsageError with the line that is wrong."""
+def import_jsonl(source: Path, target: Path) -> None:
+    """Write the trace that `export_jsonl` wrote as a trace file. Raises UsageError with the line that is wrong."""
     try:
         with source.open(encoding="utf-8") as file, TraceWriter(target) as writer:
-            return _Reading(source, file).write(writer)
+            _Reading(source, file).write(writer)
     except OSError as error:
         raise UsageError(read_problem(source, error)) from error
 
@@ -110,7 +110,7 @@ class _Reading:
         self._number = 0
         self._most = NO_NODE  # the highest node that a call names
 
-    def write(self, writer: TraceWriter) -> int:
+    def write(self, writer: TraceWriter) -> None:
         """Everything from the first line to the last."""
         try:
             header = self._header()
@@ -120,7 +120,7 @@ class _Reading:
                 counted, line = counted + 1, self._next()
             if counted != header.calls:
                 raise ValueError(f"{counted:,} calls come before it, but the first line counts {header.calls:,}")
-            return writer.finish(header, self._nodes(line, header))
+            writer.finish(header, self._nodes(line, header))
         except UnicodeDecodeError as error:
             raise UsageError(f"{self._source} is not an exported trace: it is not UTF-8 text") from error
         except (ValueError, KeyError, TypeError, AttributeError, OverflowError) as error:

@@ -28,7 +28,6 @@ WHAT_IT_TAKES = "make it with: strace -f -ttt -T -o LOG PROGRAM"
 class Imported:
     """What was made of the logs."""
 
-    size: int  # bytes of the trace
     header: TraceHeader
     nodes: int
     log_calls: int  # system calls in the logs
@@ -158,8 +157,8 @@ class _Import:
             ),
             origin={"program": self._program, "imported": "strace"},
         )
+        self._writer.finish(header, self._book.nodes())
         return Imported(
-            size=self._writer.finish(header, self._book.nodes()),
             header=header,
             nodes=len(self._book),
             log_calls=sum(half.calls for half in halves),
