@@ -47,9 +47,9 @@ _WHOLLY = 64  # chunks that are all compressed; of more one in sixteen is
 _LEVEL = 1  # of zlib
 
 
-def ratio_text(value: float | None, missing: str = "not known") -> str:
+def ratio_text(value: float | None) -> str:
     """1:2.80, as reports write it."""
-    return missing if value is None else f"1:{words.figure(value)}"
+    return "not known" if value is None else f"1:{words.figure(value)}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -276,18 +276,16 @@ def names_below(place: Place) -> Iterator[list[str]]:
             yield [one["path"] for one in found]
 
 
-def remove_below(place: Place) -> int:
-    """Every object whose name begins so; how many they were. Raises Refused or Failed."""
+def remove_below(place: Place) -> None:
+    """Remove every object whose name begins so. Raises Refused or Failed."""
     import obstore
 
     if not place.prefix:
         raise ValueError("refusing to remove a whole bucket")
-    store, removed = connect(place), 0
+    store = connect(place)
     for names in names_below(place):
         with _translated():
             obstore.delete(store, names)
-        removed += len(names)
-    return removed
 
 
 def _words(error: BaseException) -> str:
