@@ -9,7 +9,7 @@ import random
 import statistics
 import time
 from abc import abstractmethod
-from collections import Counter
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Final, Literal, TypeVar
@@ -590,7 +590,7 @@ def _a_file(seen: InsertSeen, files: int, what: str) -> float | None:
 
 def _steady(seen: InsertSeen) -> tuple[Steady, ...]:
     """Of the groups one after another, without what lay between them."""
-    at, seconds = 0.0, Counter[float]()
+    at, seconds = 0.0, defaultdict[float, float](float)
     for group in (group for group in seen.groups if group.seconds > 0):
         end = at + group.seconds
         for second in range(int(at), int(end) + 1):  # its files evenly over its time
