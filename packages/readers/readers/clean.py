@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from itertools import islice
 
 from readers.base import Text
 from readers.charset import Detected
@@ -80,3 +81,42 @@ def paired(text: str) -> str:
     except UnicodeEncodeError:
         return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
     return text
+
+
+# Properties that a document's author, or a program, added to those that every document has: matter numbers, labels.
+
+KEY = "custom_properties"
+_MOST = 1_000
+
+
+def noted(pairs: Iterable[tuple[str, str]]) -> dict[str, object]:
+    """Metadata from names and values, those without a value left out."""
+    lines = list(islice(_lines(pairs), _MOST))
+    return {KEY: lines} if lines else {}
+
+
+def _lines(pairs: Iterable[tuple[str, str]]) -> Iterator[str]:
+    for name, raw in pairs:
+        if said := value(raw):
+            yield value(f"{name}: {said}")
+
+
+# Numbers of pages as people write them: `2, 5-7`.
+
+
+def written(numbers: Iterable[int]) -> str:
+    """Rising numbers, those that follow one another as a range."""
+    runs: list[list[int]] = []
+    for number in numbers:
+        if runs and number == runs[-1][1] + 1:
+            runs[-1][1] = number
+        else:
+            runs.append([number, number])
+    return ", ".join(str(first) if first == last else f"{first}-{last}" for first, last in runs)
+
+
+def read(text: str) -> Iterator[int]:
+    """The numbers one by one; ValueError where it was not written by `written`."""
+    for part in filter(None, text.split(", ")):
+        first, _, last = part.partition("-")
+        yield from range(int(first), int(last or first) + 1)

@@ -23,14 +23,17 @@ MEDIA_TYPES: dict[str, tuple[str, ...]] = {
         "application/vnd.oasis.opendocument.database",
     ),
     "archives.tar.handler": ("application/x-tar",),
-    "archives.gzip": ("application/gzip",),
-    "archives.compressed": ("application/x-bzip2", "application/x-xz", "application/x-lzma", "application/zstd"),
+    "archives.compressed": (
+        "application/gzip",
+        "application/x-bzip2",
+        "application/x-xz",
+        "application/x-lzma",
+        "application/zstd",
+    ),
     "archives.sevenz.handler": ("application/x-7z-compressed",),
     "archives.split_part": ("application/x-archive-part",),
     "archives.rar": ("application/vnd.rar",),
-    "archives.cab": ("application/vnd.ms-cab-compressed",),
-    "archives.ar": ("application/x-archive",),
-    "archives.cpio": ("application/x-cpio",),
+    "archives.libarchive": ("application/vnd.ms-cab-compressed", "application/x-archive", "application/x-cpio"),
     "archives.iso": ("application/x-iso9660-image",),
     "archives.program": ("application/x-dosexec",),
     "office.ooxml.handler": (
@@ -59,8 +62,8 @@ MEDIA_TYPES: dict[str, tuple[str, ...]] = {
         "application/vnd.ms-wordml",
     ),
     "office.doc.handler": ("application/msword",),
-    "office.xls.handler": ("application/vnd.ms-excel",),
-    "office.xls.old": (
+    "office.xls.handler": (
+        "application/vnd.ms-excel",
         "application/vnd.ms-excel.sheet.2",
         "application/vnd.ms-excel.sheet.3",
         "application/vnd.ms-excel.sheet.4",
@@ -68,7 +71,7 @@ MEDIA_TYPES: dict[str, tuple[str, ...]] = {
     ),
     "office.spreadsheetml": ("application/vnd.ms-spreadsheetml",),
     "office.ppt.handler": ("application/vnd.ms-powerpoint",),
-    "office.onenote.handler": ("application/onenote",),
+    "office.onenote": ("application/onenote",),
     "office.hwp": ("application/x-hwp",),
     "office.publisher": ("application/x-mspublisher",),
     "office.foreign": (
@@ -85,7 +88,7 @@ MEDIA_TYPES: dict[str, tuple[str, ...]] = {
     ),
     "documents.pdf.handler": ("application/pdf",),
     "documents.djvu": ("image/vnd.djvu",),
-    "text.html.handler": ("text/html", "application/xhtml+xml"),
+    "text.html": ("text/html", "application/xhtml+xml"),
     "text.plain": (
         "text/plain",
         "text/markdown",
@@ -146,7 +149,7 @@ MEDIA_TYPES: dict[str, tuple[str, ...]] = {
         "application/vnd.oasis.opendocument.presentation-flat-xml",
         "application/vnd.oasis.opendocument.graphics-flat-xml",
     ),
-    "mail.contacts.handler": ("text/vcard", "text/calendar"),
+    "mail.contacts": ("text/vcard", "text/calendar"),
     "mail.encoded": ("text/x-uuencode", "text/x-yenc", "application/mac-binhex40"),
     "mail.mhtml": ("multipart/related", "application/x-mimearchive"),
 }

@@ -17,7 +17,8 @@ from reportlab.pdfgen import canvas
 
 from core.records import Limits
 from readers.base import Child, MemorySource, Text
-from readers.documents.pdf import outline, xfa
+from readers.documents.pdf import handler as outline
+from readers.documents.pdf import metadata as xfa
 from readers.errors import ExceptionCode
 from readers.identification.identify import identify
 from readers.office import art

@@ -9,7 +9,7 @@ import struct
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, BinaryIO, cast
 
-from readers.archives.cab import CabHandler
+from readers.archives.libarchive import CabHandler
 from readers.archives.rar import SIGNATURE_4, SIGNATURE_5, RarHandler
 from readers.archives.sevenz.handler import SevenZipHandler
 from readers.archives.zip.directory import find_directory

@@ -12,8 +12,7 @@ from contextlib import closing
 from dataclasses import dataclass
 from typing import BinaryIO, cast
 
-from readers.archives.libarchive.library import ArchiveReader, library
-from readers.archives.libarchive.members import Members
+from readers.archives.libarchive import ArchiveReader, Members, library
 from readers.archives.names import shown
 from readers.archives.zip.handler import failed_member, link_member
 from readers.base import Child, Handler, LeafHandler, Part, Source, Text

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 import djvu_rs
 
-from readers import clean, page_numbers
+from readers import clean
+from readers import clean as page_numbers
 from readers.base import Handler, LeafHandler, Source, Text
 from readers.declared import Declared
 from readers.errors import DocumentError, ExceptionCode, FieldUnread, PagesWithoutText

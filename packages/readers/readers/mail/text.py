@@ -10,7 +10,7 @@ from readers.charset import Detected
 from readers.errors import DocumentError, ExceptionCode
 from readers.mail.parts import NESTED, MailPart
 from readers.mail.unsaid import Said
-from readers.text.html.handler import html_decode, html_text
+from readers.text.html import html_decode, html_text
 
 _TIMES, _MORE = (
     2,

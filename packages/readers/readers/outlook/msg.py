@@ -18,10 +18,8 @@ from readers.mail_form import MailForm, write_message
 from readers.office.ole import objects as ole_objects
 from readers.office.ole.compound import CompoundFile, DirectoryEntry
 from readers.outlook.mapi import properties as mapi
-from readers.outlook.mapi.contact import EVERYTHING, is_contact
-from readers.outlook.mapi.fields import FIELD_KEYS, LEFT_OF_FIELDS
+from readers.outlook.mapi.fields import EVERYTHING, FIELD_KEYS, LEFT_OF_FIELDS, has_fields, is_contact, our_ids, rename
 from readers.outlook.mapi.form import FormReader, beside, conversation_of, note_in_child, note_in_text
-from readers.outlook.mapi.named import has_fields, our_ids, rename
 from readers.outlook.mapi.properties import MapiAttachment, MapiMessage, Properties, string_charset
 from readers.records import Kind, Limits
 from readers.rest import AFTER_CONTENT, rest

@@ -18,9 +18,8 @@ from readers.mail.eml import MAIL_KEYS, EmlHandler
 from readers.mail_form import message_name, write_message
 from readers.office.ole import objects as ole_objects
 from readers.outlook.mapi import properties as mapi
-from readers.outlook.mapi.fields import FIELD_KEYS, LEFT_OF_FIELDS
+from readers.outlook.mapi.fields import FIELD_KEYS, LEFT_OF_FIELDS, NAMED, has_fields, our_id
 from readers.outlook.mapi.form import FormReader, note_in_child, note_in_text
-from readers.outlook.mapi.named import NAMED, has_fields, our_id
 from readers.outlook.mapi.properties import MapiAttachment, MapiMessage, Properties, string_charset
 from readers.records import Kind, Limits
 

@@ -1,4 +1,4 @@
-"""readers.archives.cab, ar and cpio, and the binding to libarchive under them: archives by independent programs and by hand."""
+"""readers.archives.libarchive, ar and cpio, and the binding to libarchive under them: archives by independent programs and by hand."""
 
 from __future__ import annotations
 
@@ -17,10 +17,8 @@ from unpacking import unpack
 
 from core.errors import SourceFileError
 from core.records import Limits
-from readers.archives.ar import ArHandler
-from readers.archives.cab import CabHandler
-from readers.archives.libarchive import library as libarchive
-from readers.archives.libarchive.library import ArchiveReader
+from readers.archives import libarchive
+from readers.archives.libarchive import ArchiveReader, ArHandler, CabHandler
 from readers.base import MemorySource
 from readers.errors import DocumentError, ExceptionCode
 from readers.identification.identify import identify
@@ -211,7 +209,7 @@ def test_without_the_library_it_says_what_to_install(monkeypatch: pytest.MonkeyP
         raise OSError(f"{path}: no such library")
 
     libarchive.library.cache_clear()
-    monkeypatch.setattr("readers.archives.libarchive.library.ctypes.CDLL", nothing)
+    monkeypatch.setattr("readers.archives.libarchive.ctypes.CDLL", nothing)
     try:
         with pytest.raises(DocumentError) as caught:
             list(CabHandler().children(MemorySource(b"x", cabinet({"a": b"b"})), Limits()))

@@ -13,8 +13,7 @@ from effort import takes_at_most
 from unpacking import unpack
 
 from core.records import Limits
-from readers.archives.name_letters import by_letters
-from readers.archives.names import shown
+from readers.archives.names import by_letters, shown
 from readers.base import Child, MemorySource
 from readers.registry import handler_for
 

@@ -1,4 +1,4 @@
-"""readers.archives.tar.handler and readers.archives.gzip: streamed archives, links, truncation, several gzip members."""
+"""readers.archives.tar.handler and readers.archives.compressed: streamed archives, links, truncation, several gzip members."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from core.records import Limits
-from readers.archives.gzip import GzipHandler
+from readers.archives.compressed import GzipHandler
 from readers.archives.tar.handler import TarHandler
 from readers.base import LeafHandler, MemorySource
 from readers.errors import DocumentError, ExceptionCode

@@ -20,8 +20,7 @@ from unpacking import make_zip, unpack
 
 from core.records import JobOptions, Limits
 from readers.archives.zip.directory import LOCAL
-from readers.archives.zip.handler import ZipHandler
-from readers.archives.zip.ranges import RANGES_A_TARGET
+from readers.archives.zip.handler import RANGES_A_TARGET, ZipHandler
 from readers.base import MemorySource, Part
 from readers.errors import DocumentError, ExceptionCode
 from readers.identification.identify import identify

@@ -20,8 +20,8 @@ from readers import xmp
 from readers.base import MemorySource, Text
 from readers.documents.pdf import metadata as pdf_metadata
 from readers.documents.pdf.handler import PdfHandler, iso_date
+from readers.documents.pdf.metadata import _texts
 from readers.documents.pdf.packed import may_mention
-from readers.documents.pdf.signatures import _texts
 from readers.errors import DocumentError, ExceptionCode, PagesWithoutText
 from readers.records import Kind, TextState
 

@@ -16,8 +16,8 @@ from dataset_gen.formats import ole_package
 from dataset_gen.formats.mapi_mail import compress
 from readers.base import Child, MemorySource
 from readers.documents.rtf.compressed import decompress
-from readers.documents.rtf.groups import group_end
 from readers.documents.rtf.handler import RtfHandler, read_rtf
+from readers.documents.rtf.words import group_end
 from readers.errors import DocumentError, ExceptionCode
 from readers.records import Kind
 

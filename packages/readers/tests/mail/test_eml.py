@@ -19,12 +19,11 @@ from unpacking import make_mail, unpack
 from core.records import Limits
 from readers.base import Child, MemorySource
 from readers.errors import DocumentError, ExceptionCode
-from readers.mail.around import charset_around, charset_of_names
 from readers.mail.base64 import base64_damage, decode_base64, sound_base64
 from readers.mail.eml import EmlHandler
 from readers.mail.headers import decode_words, field_date, message_ids, parameters
 from readers.mail.inline import decode_uu
-from readers.mail.parts import Message
+from readers.mail.parts import Message, charset_around, charset_of_names
 from readers.mail.text import body_texts, folded
 from readers.records import TextState
 

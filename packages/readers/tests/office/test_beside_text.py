@@ -14,7 +14,7 @@ from old_office import workbook as compound
 from core.records import Limits
 from readers.base import MemorySource, Text
 from readers.errors import ExceptionCode
-from readers.office.odf import beside as odf_beside
+from readers.office.odf import text as odf_beside
 from readers.office.odf.handler import OdfHandler
 from readers.office.xls.handler import XlsHandler
 

@@ -18,8 +18,7 @@ from readers.cfb import Storage, write
 from readers.errors import DocumentError, ExceptionCode
 from readers.identification.identify import identify
 from readers.office import art
-from readers.office.doc.beside import addresses, chosen
-from readers.office.doc.handler import DocHandler
+from readers.office.doc.handler import DocHandler, addresses, chosen
 from readers.office.doc.numbering import Numbering, _paragraphs
 from readers.office.ppt.handler import PptHandler
 from readers.records import Kind, TextState

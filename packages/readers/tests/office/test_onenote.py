@@ -1,4 +1,4 @@
-"""readers.office.onenote.handler: text, properties and embedded files of sections, damaged and hostile ones too.
+"""readers.office.onenote: text, properties and embedded files of sections, damaged and hostile ones too.
 
 Beside these, sections of OneNote 2013, 2016 and 365 from Apache Tika's test suite were read by hand (decision 0031).
 """
@@ -17,7 +17,7 @@ from core.records import Limits
 from readers.base import MemorySource
 from readers.errors import DocumentError, ExceptionCode
 from readers.identification.identify import identify
-from readers.office.onenote.handler import OneNoteHandler
+from readers.office.onenote import OneNoteHandler
 
 ONENOTE = OneNoteHandler()
 

@@ -19,9 +19,9 @@ from office_xml import HANDLER, LIMITS, A, R, S, W, docx, package, para, read, w
 from core.records import Limits
 from readers.base import MemorySource
 from readers.errors import DocumentError, ExceptionCode
-from readers.office import numerals
+from readers.office import counting as numerals
 from readers.office.cell_formats import SAID, date_text, style_of
-from readers.office.ooxml import plain
+from readers.office.ooxml import sheet as plain
 from readers.records import Kind, TextState
 
 

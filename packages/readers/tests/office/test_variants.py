@@ -11,9 +11,9 @@ import pytest
 from core.records import Limits
 from readers.base import MemorySource, Text
 from readers.cfb import Storage, write
+from readers.clean import noted
 from readers.identification.identify import identify
 from readers.keys import misfits
-from readers.office.custom import noted
 from readers.office.odf.handler import OdfHandler
 from readers.office.ole.compound import CompoundFile
 from readers.office.ole.property_set import added, metadata

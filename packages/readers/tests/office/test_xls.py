@@ -20,11 +20,9 @@ from readers.base import MemorySource, Text
 from readers.cfb import Storage
 from readers.errors import DocumentError, ExceptionCode
 from readers.identification.identify import identify
-from readers.office.cell_formats import Styles, number_text, style_of
-from readers.office.number_format import NumberFormat
+from readers.office.cell_formats import NumberFormat, Styles, number_text, style_of
 from readers.office.xls.biff import Strings, rk
-from readers.office.xls.handler import XlsHandler
-from readers.office.xls.old import OldXlsHandler
+from readers.office.xls.handler import OldXlsHandler, XlsHandler
 from readers.records import TextState
 
 ROM = Path(__file__).parents[4].parent / "shared/data/real-files/ingest-file/rom.xls"

@@ -15,7 +15,7 @@ from readers.base import MemorySource, Text
 from readers.errors import DocumentError, ExceptionCode
 from readers.identification.identify import identify
 from readers.records import TextState
-from readers.tables.dbase import memo as dbase_memo
+from readers.tables.dbase import handler as dbase_memo
 from readers.tables.dbase.handler import MemoHandler, TableHandler
 
 REAL = Path(__file__).parents[3].parent / "shared/data/real-files/ingest-file/PAK_adm1.dbf"

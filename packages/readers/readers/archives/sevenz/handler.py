@@ -2,24 +2,167 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 import zlib
 from collections.abc import Iterator
-from typing import Any, BinaryIO
+from contextlib import closing
+from typing import Any, BinaryIO, cast
 
-from readers.archives.sevenz.codecs import FolderReader
-from readers.archives.sevenz.folders import Folder
-from readers.archives.sevenz.header import Archive, SevenZipEntry, read_archive
-from readers.archives.sevenz.library import LibraryFolder, LibraryFolders
-from readers.archives.sevenz.unlock import unlock
+from readers.archives.libarchive import ArchiveReader
+from readers.archives.sevenz.codecs import BLOCK, FolderReader, Properties, last_block
+from readers.archives.sevenz.header import Archive, Coder, Folder, SevenZipEntry, is_header, read_archive
 from readers.archives.zip.handler import failed_member, link_member
 from readers.base import Child, Handler, LeafHandler, Part, Source, Text
 from readers.declared import Declared
 from readers.errors import DocumentError, ExceptionCode
-from readers.passwords import TryBudget
+from readers.passwords import Opened, Passwords, TryBudget
 from readers.records import FixedLimits, Kind, Limits, TextState
 from readers.rest import rest
-from readers.streams import CHUNK, SMALL_MEMBER, PieceStream, as_binary
+from readers.streams import CHUNK, SMALL_MEMBER, JoinedRange, PieceStream, as_binary
+
+# Which password opens an encrypted folder of a 7z archive: the format has no check of its own, so a password is right
+# when the first file comes out with its CRC (of a large one: when its beginning can be decoded). A header without a
+# CRC has to be one. The CRC of a file of one byte fits one wrong password in 256, so after a short file the next has
+# to come out too; where there is none, the last block has to be filled up with zeros, as 7-Zip does it.
+
+_TELLING = 8  # bytes; from here on no wrong password has the right CRC by chance, whatever packed them
+
+
+def unlock(
+    file: BinaryIO, folder: Folder, archive_size: int, passwords: Passwords, budget: TryBudget, *, header: bool = False
+) -> Opened[FolderReader]:
+    """A reader over the folder (of a packed `header`, or of files), from its beginning. DocumentError `encrypted` when
+    no password fits, or what a reader finds wrong with any password."""
+    aes = folder.aes
+    assert aes is not None  # asked before
+    properties = Properties(aes.properties)
+
+    def attempt(password: str) -> FolderReader | None:
+        reader = FolderReader(file, folder, archive_size, password)
+        if reader.problem is not None:
+            raise reader.problem
+        fits = _right(reader, folder, header=header) and _filled_up(file, folder, aes, password)
+        return FolderReader(file, folder, archive_size, password) if fits else None
+
+    lock = aes.properties + f"{folder.position} {folder.packed} {folder.size} {archive_size}".encode()
+    return passwords.open(lock, attempt, cost=properties.cost, budget=budget)
+
+
+def _right(reader: FolderReader, folder: Folder, *, header: bool) -> bool:
+    """Whether the first files of the folder match their CRCs, as many of them as the check needs."""
+    checked = 0
+    for size, crc in zip(folder.sizes, folder.crcs, strict=True) if folder.sizes else [(folder.size, folder.crc)]:
+        if not _comes_out(reader, size, crc, header=header):
+            return False
+        checked += size
+        if checked >= _TELLING:
+            break
+    return True
+
+
+def _comes_out(reader: FolderReader, size: int, crc: int | None, *, header: bool) -> bool:
+    left, computed, pieces = min(size, SMALL_MEMBER), 0, []
+    try:
+        while left > 0 and (piece := reader.read(min(CHUNK, left))):
+            computed = zlib.crc32(piece, computed)
+            left -= len(piece)
+            if header and crc is None:
+                pieces.append(piece)
+    except DocumentError as error:
+        if error.code is not ExceptionCode.CORRUPT:
+            raise
+        return False
+    if left or (crc is not None and size <= SMALL_MEMBER and computed != crc):
+        return False
+    return not pieces or size > SMALL_MEMBER or is_header(b"".join(pieces))
+
+
+def _filled_up(file: BinaryIO, folder: Folder, aes: Coder, password: str) -> bool:
+    """Whether only zeros fill the space between the end of a short folder and that of its last block; a long one is not
+    checked."""
+    filling = folder.packed - aes.size
+    if folder.size >= _TELLING or folder.chain[0] is not aes or folder.packed % BLOCK or not 0 < filling < BLOCK:
+        return True
+    start = max(folder.position, folder.position + folder.packed - 2 * BLOCK)
+    file.seek(start)
+    data = file.read(folder.position + folder.packed - start)
+    if len(data) % BLOCK:  # it breaks off, which the reader reports
+        return True
+    return not any(last_block(aes.properties, password, data[:-BLOCK], data[-BLOCK:])[-filling:])
+
+
+# 7z folders that our decoders do not read (PPMd, BCJ2), decoded by libarchive.
+
+_MOST_PASSES = 16  # over one archive: after damage libarchive reads nothing more of it, and a new pass begins
+
+
+class LibraryFolders:
+    """The folders of one archive that are left to libarchive, in their order."""
+
+    def __init__(self, file: BinaryIO, size: int) -> None:
+        self._file, self._size = file, size
+        self._entries: Iterator[tuple[int, Iterator[bytes]]] = iter(())
+        self._passes = 0
+
+    def entries(self, first: int) -> Iterator[bytes]:
+        """The bytes of the entries from position `first` on, one behind the other. Raises DocumentError."""
+        try:
+            for pieces in itertools.chain([self._reached(first)], (pieces for _, pieces in self._entries)):
+                yield from pieces
+        except DocumentError:
+            self._entries = iter(())
+            raise
+
+    def _reached(self, first: int) -> Iterator[bytes]:
+        member = next((pieces for position, pieces in self._entries if position >= first), None)
+        if member is not None:
+            return member
+        if self._passes == _MOST_PASSES:
+            raise DocumentError(ExceptionCode.CORRUPT, "the archive is damaged in too many places")
+        self._passes += 1
+        self._entries = self._walk()
+        return next((pieces for position, pieces in self._entries if position >= first), iter(()))
+
+    def _walk(self) -> Iterator[tuple[int, Iterator[bytes]]]:
+        whole = JoinedRange(b"", self._file, 0, self._size)
+        with closing(ArchiveReader(cast("BinaryIO", whole), self._size, "7zip")) as reader:
+            position = 0
+            while (entry := reader.next()) is not None:
+                yield position, reader.pieces(entry.size)
+                position += 1
+
+
+class LibraryFolder:
+    """One folder, read as `FolderReader` is. `unknown` is what is wrong with it where libarchive does not know its method
+    either."""
+
+    def __init__(self, folders: LibraryFolders, first: int, unknown: DocumentError) -> None:
+        self.problem: DocumentError | None = None
+        self._pieces = folders.entries(first)
+        self._unknown = unknown
+        self._buffer, self._taken = b"", 0
+        self._fill()
+
+    def read(self, count: int) -> bytes:
+        """Return at most `count` bytes; for a `count` of 0 read nothing, because the next folder follows this one."""
+        if count and self._taken >= len(self._buffer):
+            self._fill()
+        if self.problem is not None and not self._buffer:
+            raise self.problem
+        out = self._buffer[self._taken : self._taken + count]
+        self._taken += len(out)
+        return out
+
+    def _fill(self) -> None:
+        self._buffer, self._taken = b"", 0
+        if self.problem is not None:
+            return
+        try:
+            self._buffer = next(self._pieces, b"")
+        except DocumentError as error:
+            self.problem = self._unknown if error.code is ExceptionCode.UNSUPPORTED else error
+
 
 _VOLUME = re.compile(rb"\.\d{3}\Z")
 

@@ -8,12 +8,11 @@ from readers import clean
 from readers.base import Child, Handler, LeafHandler, Part, Source, Text
 from readers.charset import CHARSET_KEYS
 from readers.declared import Declared
-from readers.documents.rtf.carried import Carried, payload
-from readers.documents.rtf.reader import RtfReader
+from readers.documents.rtf.reader import Carried, RtfReader, payload
 from readers.errors import DocumentError, ExceptionCode
 from readers.images import bitmaps
 from readers.last import Last
-from readers.office.ole import native as ole_native
+from readers.office.ole import objects as ole_native
 from readers.office.ole import objects as ole_objects
 from readers.records import FixedLimits, Kind, Limits
 

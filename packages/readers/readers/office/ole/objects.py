@@ -12,6 +12,37 @@ from readers.errors import DocumentError, ExceptionCode
 from readers.office.ole.compound import MAGIC, CompoundFile, DirectoryEntry
 from readers.records import Kind
 
+# Objects as OLE 1.0 stores them ([MS-OLEDS] 2.2), which is how RTF carries them.
+
+_LONGEST_NAME = 4096  # bytes; Windows paths are shorter
+_LINKED = 1
+
+
+def _corrupt(detail: str) -> DocumentError:
+    return DocumentError(ExceptionCode.CORRUPT, detail)
+
+
+def embedded(data: bytes) -> tuple[bytes, bytes]:
+    """(class name, native data) of an OLE 1.0 object as RTF holds it ([MS-OLEDS] 2.2.4, 2.2.5). DocumentError
+    `unsupported` for a link, which carries nothing; `corrupt` when this is no such object."""
+    if len(data) < 8:
+        raise _corrupt("the embedded object has no header")
+    if struct.unpack_from("<I", data, 4)[0] == _LINKED:
+        raise DocumentError(ExceptionCode.UNSUPPORTED, "the object is a link; its content is stored elsewhere")
+    at = 8
+    names: list[bytes] = []
+    for _ in range(3):  # class, topic, item
+        length = struct.unpack_from("<I", data.ljust(at + 4, b"\0"), at)[0]
+        if length > _LONGEST_NAME or at + 4 + length > len(data):
+            raise _corrupt("the embedded object ends inside its header")
+        names.append(data[at + 4 : at + 4 + length].rstrip(b"\0"))
+        at += 4 + length
+    if at + 4 > len(data):
+        raise _corrupt("the embedded object ends inside its header")
+    size = struct.unpack_from("<I", data, at)[0]
+    return names[0], data[at + 4 : at + 4 + size]
+
+
 NATIVE = "\x01Ole10Native"
 _WHOLE = ("Package", "CONTENTS")  # streams that are a file as it was: Office Open XML, PDF and others
 # Streams that only describe an object, in any storage ([MS-OLEDS] 2.3, [MS-DOC] 2.7).

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import zlib
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 
 from readers import clean
@@ -11,15 +12,83 @@ from readers.cfb import LEFT_OUT
 from readers.declared import Declared
 from readers.errors import DocumentError, ExceptionCode
 from readers.office import art as office_art
+from readers.office import vba as office_vba
+from readers.office.encryption import legacy as ppt_crypto
 from readers.office.encryption.legacy import opened_ppt
+from readers.office.ole import objects as ole_objects
 from readers.office.ole import property_set
 from readers.office.ole.compound import CompoundFile
-from readers.office.ppt import crypto as ppt_crypto
-from readers.office.ppt import embedded
-from readers.office.ppt.records import Record, Records, objects
-from readers.office.ppt.text import Presentation, salvaged, salvaged_objects
+from readers.office.ppt.text import OLE_STORAGE, Presentation, Record, Records, objects, salvaged, salvaged_objects
 from readers.records import Kind, Limits
 from readers.rest import AFTER_CONTENT, rest
+
+# Objects that a presentation carries ([MS-PPT] 2.10.34): each the compound file of its program, as a rule deflated.
+
+_STEP = 4096  # deflated bytes at a time: what is lost of a damaged object is no more than one step gives
+_BEGIN = 6  # behind the object's size and the two bytes in front of a zlib stream
+
+
+def _embedded(records: Records, record: Record, position: int, limits: Limits) -> Child:
+    """An embedded object: the file in its package, else the compound file that it is. Of a damaged one what there is."""
+    name = b"object-%d" % position
+    data: bytes | None = None
+    error: DocumentError | None = None
+    try:
+        data, error = _storage(records, record, limits)
+        inner = CompoundFile(data)
+        file = ole_objects.carried(inner, inner.root)
+        if file is not None:
+            name, data = file[0] or name, file[1]
+    except DocumentError as failed:
+        error = error or failed
+    return Child(name=name, kind=Kind.EMBEDDED_OBJECT, ordinal=position, data=data, error=error)
+
+
+def _modules(records: Records, storages: Iterable[Record], position: int, limits: Limits) -> Iterator[Child]:
+    """The modules of its _modules, from this position on. DocumentError when they cannot be read."""
+    for record in storages:
+        data, error = _storage(records, record, limits)
+        yield from office_vba.children(CompoundFile(data), limits, position)
+        if error is not None:
+            raise error
+
+
+def _storage(records: Records, record: Record, limits: Limits) -> tuple[bytes, DocumentError | None]:
+    """Return the compound file of an object and its damage. Raises DocumentError when none of it is readable."""
+    if record.kind != OLE_STORAGE:
+        raise DocumentError(ExceptionCode.CORRUPT, "an embedded object is not at the position that the document gives")
+    records.spend(record)
+    data = records.data(record)
+    if record.instance != 1:
+        return data, None
+    whole, error = _inflated(data, limits.parse_bytes)
+    if error is not None and not whole:
+        raise error
+    return whole, error
+
+
+def _inflated(data: bytes, most: int) -> tuple[bytes, DocumentError | None]:
+    """As many bytes as can be inflated. Many programs leave out the checksum behind them: one that has as many bytes as
+    it announces is whole. DocumentError `too_large`."""
+    inflater, pieces, left = zlib.decompressobj(-zlib.MAX_WBITS), list[bytes](), most
+    end = _BEGIN
+    try:
+        while end < len(data) and not inflater.eof:
+            pieces.append(inflater.decompress(data[end : end + _STEP], left + 1))
+            left -= len(pieces[-1])
+            if left < 0:
+                raise DocumentError(ExceptionCode.TOO_LARGE, f"an embedded object of more than {most} bytes")
+            end = min(end + _STEP, len(data)) - len(inflater.unused_data)
+    except zlib.error as failed:
+        detail = f"an embedded object cannot be inflated: {failed}"
+        return b"".join(pieces), DocumentError(ExceptionCode.CORRUPT, detail)
+    whole = b"".join(pieces)
+    if not inflater.eof and len(whole) < int.from_bytes(data[:4], "little"):
+        return whole, DocumentError(ExceptionCode.TRUNCATED, "an embedded object is cut short")
+    checksum = data[end : end + 4]
+    if inflater.eof and len(checksum) == 4 and int.from_bytes(checksum, "big") != zlib.adler32(whole):
+        return whole, DocumentError(ExceptionCode.CORRUPT, "an embedded object does not match its checksum")
+    return whole, None
 
 
 class PptHandler(LeafHandler):
@@ -54,14 +123,14 @@ class PptHandler(LeafHandler):
             return
         position = 0
         for position, record in enumerate(_objects(compound, records), start=1):
-            yield embedded.child(records, record, position - 1, limits)
+            yield _embedded(records, record, position - 1, limits)
         pictures = compound.root.stream("Pictures")
         if opened and pictures is not None and pictures.size:
             raise ppt_crypto.PICTURES
         for child in office_art.children(iter((compound.read(pictures),)), position):
             position += 1
             yield child
-        yield from embedded.macros(records, _macros(compound, records), position, limits)
+        yield from _modules(records, _macros(compound, records), position, limits)
         with source.open() as file:
             yield from rest(file, compound.end, source.size, AFTER_CONTENT, "compound file", kind=Kind.EMBEDDED_OBJECT)
 

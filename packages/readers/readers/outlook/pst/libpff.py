@@ -16,7 +16,7 @@ import pypff
 from readers.base import Source
 from readers.errors import DocumentError, ExceptionCode
 from readers.outlook.mapi import properties as mapi
-from readers.outlook.mapi.contact import EVERYTHING, is_contact
+from readers.outlook.mapi.fields import EVERYTHING, is_contact
 from readers.outlook.mapi.properties import MapiAttachment, MapiMessage, Properties, string_charset
 from readers.outlook.pst.store import RECOVERED, Folder
 from readers.records import Limits

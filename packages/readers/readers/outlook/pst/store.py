@@ -11,8 +11,7 @@ from functools import cached_property
 from readers.errors import DocumentError
 from readers.office.ole import objects as ole_objects
 from readers.outlook.mapi import properties as mapi
-from readers.outlook.mapi.contact import EVERYTHING, is_contact
-from readers.outlook.mapi.named import has_fields, our_ids, rename
+from readers.outlook.mapi.fields import EVERYTHING, has_fields, is_contact, our_ids, rename
 from readers.outlook.mapi.properties import MapiAttachment, MapiMessage, Properties, string_charset
 from readers.outlook.pst.file import Node, PstFile
 from readers.outlook.pst.heap import Heap, TableContext, properties

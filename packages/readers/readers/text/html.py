@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import html
+import itertools
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from typing import NamedTuple
+from urllib.parse import unquote_to_bytes
 
 from selectolax.lexbor import LexborHTMLParser, SelectolaxError
 
@@ -13,9 +17,195 @@ from readers.charset import CHARSET_KEYS, Detected, decode
 from readers.charset_labels import XML_CHARSET, by_mark
 from readers.declared import Declared
 from readers.errors import DocumentError, ExceptionCode
+from readers.mail.base64 import BASE64_ALPHABET, base64_damage, decode_base64
 from readers.records import Kind, Limits
-from readers.text.html import data_uri, shadow, unclosed
-from readers.text.html.flat import MANY, either_case, flat
+
+# `data:` URIs (RFC 2397): files that are contained in a web page itself, in its attributes, styles and scripts.
+
+# Behind a quotation mark, an equals sign or "url("; one without a media type is too easily an object's key in a script.
+_BEGIN = re.compile(
+    r"(?:(?P<quote>[\"']|&quot;|&#39;)|[=(])\s{0,16}data:(?P<type>[a-z]{1,32}/[a-z0-9][a-z0-9.+_-]{0,126})"
+    r"(?P<more>(?:;[^;,\"'<>()]{0,100}){0,4}),",
+    re.IGNORECASE,
+)
+_SCHEME = re.compile("[dD][aA][tT][aA]:")  # looked for first: what is in front of it is everywhere in a page
+_IN_FRONT = len("&quot;") + 16
+_UNQUOTED = re.compile(r"[^\s\"'<>()]*")
+_LONGEST = 33 + 127 + 4 * 101 + 1  # type and what more there is in front of the comma
+_SPACE = re.compile(r"\s+")
+_URL_SAFE = str.maketrans("-_", "+/")
+
+
+class DataUri(NamedTuple):
+    """One of them, as stored in the markup."""
+
+    media_type: str  # lower case
+    base64: bool
+    value: str
+
+    def content(self) -> tuple[bytes | None, DocumentError | None]:
+        """The bytes, or what is wrong: none where it is not base64, as in browsers, but the available ones where it is
+        cut short."""
+        raw = unquote_to_bytes(html.unescape(self.value) if "&" in self.value else self.value)
+        if not self.base64:
+            return raw, None
+        digits = _SPACE.sub("", raw.decode("latin-1")).translate(_URL_SAFE).encode("latin-1")  # folded attributes
+        damage = base64_damage(digits)
+        error = DocumentError(ExceptionCode.CORRUPT, f"a data: URI: {damage}") if damage else None
+        foreign = digits.translate(None, BASE64_ALPHABET + b"=")
+        return (None if foreign else decode_base64(digits)), error
+
+    def name(self, position: int) -> str:
+        """A name made of type and order: `image-3.png`."""
+        family, _, kind = self.media_type.partition("/")
+        return f"{family}-{position}.{kind.removeprefix('x-').partition('+')[0]}"
+
+
+def may_hold(data: bytes) -> bool:
+    """Whether a page can have any; UTF-16 is looked through too."""
+    return b"data:" in data or b"DATA:" in data or (b"\0" in data and b"d\0a\0t\0a\0:" in data)
+
+
+def data_uris(markup: str) -> Iterator[DataUri]:
+    """All of them in order. Time is linear in the length of the markup."""
+    at = 0
+    unclosed: set[str] = set()  # quotation marks that do not come again
+    while (scheme := _SCHEME.search(markup, at)) is not None:
+        match = _BEGIN.search(markup, max(at, scheme.start() - _IN_FRONT), scheme.end() + _LONGEST)
+        if match is None:
+            at = scheme.end()
+            continue
+        at = match.end()
+        quote = match["quote"]
+        end = -1 if not quote or quote in unclosed else markup.find(quote, at)
+        if end < 0:
+            if quote:
+                unclosed.add(quote)
+            end = at + len(_UNQUOTED.match(markup, at)[0])  # type: ignore[index]  # it matches nothing too
+        encoding = match["more"].rpartition(";")[2].strip().lower()
+        yield DataUri(match["type"].lower(), encoding == "base64", markup[at:end])
+        at = end
+
+
+# Flattening pages with very many tags before they are parsed, so that parsing time depends on their length alone.
+
+MANY = 3_000  # tags; with fewer, a square does not matter
+# What the parser has to see under its own name: roots, what is in the head, and what holds no markup.
+_KEPT = (
+    "html|head|body|frameset|frame|title|base|link|meta|script|style|template|noscript|noframes|noembed|iframe|textarea|xmp"
+    "|plaintext"
+)
+
+
+def _either_case(names: str) -> str:
+    """A pattern that takes each letter of another in both cases: faster than the flag that does."""
+    return re.sub(r"\[(\w+)\]|([a-z])", lambda m: f"[{(m[1] or m[2]) + (m[1] or m[2]).upper()}]", names)
+
+
+_NOT_KEPT = rf"(?!/?(?:{_either_case(_KEPT)})[\s/>])/?[a-zA-Z]"
+# Up to the bracket that ends a tag, where no other bracket comes before it, nor the end of a comment.
+_TO_END = r"(?:[^<>\"']++|\"[^\"<>]*+\"|'[^'<>]*+'|(?!))*+(?<!--)>"
+_TAG = re.compile(rf"<{_NOT_KEPT}{_TO_END}")
+_KEPT_TAG = re.compile(rf"(</?(?:{_either_case(_KEPT)}))[\s/]{_TO_END}")
+_NAME = re.compile(rf"<{_NOT_KEPT}[^\s/<>]*+")
+_WITH_ATTRIBUTES = re.compile(r"<(?=/?[a-zA-Z][^\s/<>]*+[\s/])")
+
+
+def _flat(markup: str) -> str:
+    """The same without attributes, and with an element that is always empty instead of nearly all others. Tags with
+    brackets or odd quotation marks in them keep their attributes while they are few; else they become comments."""
+    markup = _NAME.sub("<wbr", _KEPT_TAG.sub(r"\1>", _TAG.sub("<wbr>", markup)))
+    if next(itertools.islice(_WITH_ATTRIBUTES.finditer(markup), MANY, None), None) is not None:
+        markup = _WITH_ATTRIBUTES.sub("<!", markup)
+    return markup
+
+
+# Templates that a browser shows in place (declarative shadow DOM): most of the text of some of today's pages.
+
+_SHADOW_NAMES = ("shadowroot", "shadowRoot", "SHADOWROOT")  # what a page that has any holds, in one of these ways
+# A template's tag; no other bracket is in it, so that time grows with the length only.
+_TEMPLATE_TAG = re.compile(r"<(/?)template((?=[\s/>])(?:[^<>\"']++|\"[^\"<>]*+\"|'[^'<>]*+'|(?!))*+)>", re.IGNORECASE)
+_ROOT = re.compile(r"[\s\"'/]shadowroot(?:mode)?\s*=\s*[\"']?(?:open|closed)(?![\w-])", re.IGNORECASE)
+
+
+def _with_shadows(markup: str) -> str:
+    """The page with blocks instead of such templates; the others, which only scripts show, stay."""
+    open_tags: list[bool] = []  # whether each is such a one
+
+    def block(tag: re.Match[str]) -> str:
+        if not tag[1]:
+            open_tags.append(_ROOT.search(tag[2]) is not None)
+            return "<div>" if open_tags[-1] else tag[0]
+        return "</div>" if open_tags and open_tags.pop() else tag[0]
+
+    return _TEMPLATE_TAG.sub(block, markup)
+
+
+# Elements, comments and tags that are never closed: by HTML's rules they take the rest of the document, which is then
+# not shown.
+
+# Control characters behind a page: they come out with its text unless something in front of them took the rest. In ASCII, so that
+# a page in it takes one byte a character, and half the time, as without them.
+_END = "\x01\x7f\x01"
+_ANY_TAG = re.compile(r"<(?:(!--)|([!?])|/?([a-zA-Z][^\s/<>]*))")
+_QUOTE_OR_END = re.compile(r"=\s*([\"'])|>")
+_CLOSERS = {
+    name: re.compile(f"</{name}", re.IGNORECASE)
+    for name in ("script", "style", "title", "textarea", "xmp", "iframe", "noembed", "noframes")
+}
+_TEMPLATE = re.compile(r"<(/?)template(?=[\s/>])[^<>]*>", re.IGNORECASE)
+
+
+def _opened(markup: str) -> str:
+    """The page without the beginnings of what is never closed, so that what follows them is read. Time grows with the length only."""
+    out: list[str] = []
+    kept = at = 0
+    without: set[str] = set()  # ends that do not come again
+
+    def end_of(mark: str, begin: int) -> int:
+        place = -1 if mark in without else markup.find(mark, begin)
+        if place < 0:
+            without.add(mark)
+        return place
+
+    while (tag := _ANY_TAG.search(markup, at)) is not None:
+        if tag[1] or tag[2]:
+            mark = "-->" if tag[1] else ">"
+            end = end_of(mark, tag.start() + 2)
+            at = tag.end() if end < 0 else end + len(mark)
+            closed = end >= 0
+        else:
+            at, closed = _behind(markup, tag, end_of)
+            closer = _CLOSERS.get(tag[3].lower()) if closed and not tag[0].startswith("</") else None
+            if closer is not None:
+                found = None if closer.pattern in without else closer.search(markup, at)
+                if found is None:
+                    without.add(closer.pattern)
+                    closed = False
+                else:
+                    at = found.start()
+        if not closed:
+            out += (markup[kept : tag.start()], " ")
+            kept = at
+    page = "".join((*out, markup[kept:]))
+    tags = [bool(match[1]) for match in _TEMPLATE.finditer(page)]
+    return _TEMPLATE.sub("", page) if tags.count(False) > tags.count(True) else page
+
+
+def _behind(markup: str, tag: re.Match[str], end_of: Callable[[str, int], int]) -> tuple[int, bool]:
+    """The place behind a tag, and whether it ends; one that does not is passed over up to the first bracket that could end it."""
+    at, first = tag.end(), end_of(">", tag.end())
+    if first < 0:
+        return at, False
+    while (found := _QUOTE_OR_END.search(markup, at)) is not None:
+        if not found[1]:
+            return found.end(), True
+        end = end_of(found[1], found.end())
+        if end < 0:
+            break
+        at = end + 1
+    return first + 1, False
+
 
 # Elements that end a line, and those that are boxes of their own. A line break is put before each of their tags before parsing, so that
 # "<td>a<td>b" gives two words and "wo<b>rd</b>" one; a walk over the tree in Python would cost ten times as much.
@@ -28,7 +218,7 @@ _BLOCK_NAMES = (
 
 
 _BREAK = "\n<"
-_BLOCK = re.compile(f"<(?=/?(?:{either_case(_BLOCK_NAMES)})(?![A-Za-z0-9]))")
+_BLOCK = re.compile(f"<(?=/?(?:{_either_case(_BLOCK_NAMES)})(?![A-Za-z0-9]))")
 # What str.split() takes for white space, but the blank and the line break.
 _BLANKS = tuple(chr(c) for c in range(0x3001) if chr(c).isspace() and chr(c) not in " \n")
 _ASCII_BLANKS = tuple(c for c in _BLANKS if c.isascii())
@@ -90,21 +280,21 @@ def _read(markup: str) -> tuple[str, dict[str, str], DocumentError | None]:
         markup = _LONG_TAG.sub(_shortened, markup)
     if _XHTML in markup:
         markup = _CLOSED.sub(r"<\1\2></\1>", markup)
-    if any(name in markup for name in shadow.NAMES):
-        markup = shadow.shown(markup)
+    if any(name in markup for name in _SHADOW_NAMES):
+        markup = _with_shadows(markup)
     content, metadata, whole = _shown(markup)
     if whole:
         return content, metadata, None
-    content, metadata, _ = _shown(unclosed.opened(markup))
+    content, metadata, _ = _shown(_opened(markup))
     detail = "an element, comment or tag of the web page is never closed: a browser shows nothing of what follows; here it is read as text"
     return content, metadata, DocumentError(ExceptionCode.TRUNCATED, detail)
 
 
 def _shown(markup: str) -> tuple[str, dict[str, str], bool]:
     """Text and metadata, and whether the text includes the end of the markup."""
-    broken = f"{_BLOCK.sub(_BREAK, markup)}\n{unclosed.END}"
+    broken = f"{_BLOCK.sub(_BREAK, markup)}\n{_END}"
     if (tags := broken.count("<")) > MANY and tags - broken.count("</") > MANY:
-        head, tree = _parsed(broken[:_HEAD]), _parsed(flat(broken))
+        head, tree = _parsed(broken[:_HEAD]), _parsed(_flat(broken))
     else:
         head = tree = _parsed(broken)
     framed = (
@@ -120,12 +310,12 @@ def _shown(markup: str) -> tuple[str, dict[str, str], bool]:
         tree.strip_tags(["rt", "rp"])
     root = tree.body or tree.root
     content = fold(root.text()) if root is not None else ""
-    whole = content.endswith(unclosed.END)
+    whole = content.endswith(_END)
     if whole:
-        content = content[: -len(unclosed.END)].rstrip()
+        content = content[: -len(_END)].rstrip()
     else:  # an element that the parser moves may come after it
-        whole = unclosed.END in content or tree.css_first("frameset") is not None
-        content = content.replace(unclosed.END, "").strip()
+        whole = _END in content or tree.css_first("frameset") is not None
+        content = content.replace(_END, "").strip()
     return "\n".join(filter(None, (content, readings, *map(_framed, framed)))), metadata, whole
 
 
@@ -191,9 +381,9 @@ class HtmlHandler(LeafHandler):
     def children(self, source: Source, limits: Limits, part: Part | None = None) -> Iterator[Child]:
         """Each `data:` URI with a media type; one that is no base64 has a row without bytes."""
         data = source.whole(limits.parse_bytes)
-        if not data_uri.may_hold(data):
+        if not may_hold(data):
             return
-        for position, uri in enumerate(data_uri.data_uris(html_decode(data)[0])):
+        for position, uri in enumerate(data_uris(html_decode(data)[0])):
             content, error = uri.content()
             yield Child(
                 name=uri.name(position).encode("ascii"),
