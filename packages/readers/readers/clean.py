@@ -8,6 +8,7 @@ from itertools import islice
 
 from readers.base import Text
 from readers.charset import Detected
+from readers.errors import DocumentError
 from readers.keys import KEYS
 from readers.records import TextState
 
@@ -52,19 +53,31 @@ class Collector:
         self._pieces.append(piece)
         return not self.cut
 
+    def lines(self, lines: Iterable[str]) -> None:
+        """Take each with a line break, until nothing more is wanted."""
+        all(self.add(line + "\n") for line in lines)
+
+    def pieces(self, pieces: Iterable[str]) -> None:
+        """Take those that are not empty, until nothing more is wanted."""
+        all(self.add(piece) for piece in pieces if piece)
+
     def text(self, separator: str = "") -> str:
         """Everything taken so far."""
         return separator.join(self._pieces)
 
-    def read_in(self, detected: Detected) -> Text:
+    def read_in(self, detected: Detected, error: DocumentError | None = None) -> Text:
         """The same, of a text that was read in this charset: with its keys, and `guessed` where it may be another."""
-        out = self.result()
+        out = self.result(error=error)
         note_charset(out, detected)
         return out
 
-    def result(self, separator: str = "") -> Text:
-        """The text with its state: `truncated_by_limit` when it was cut, else left to the caller."""
-        return Text(text=self.text(separator), state=TextState.TRUNCATED_BY_LIMIT if self.cut else None)
+    def result(self, separator: str = "", error: DocumentError | None = None) -> Text:
+        """The text with its state: `truncated_by_limit` when it was cut, else left to the caller. What is wrong with the
+        document (`error`) comes with the text, and is raised where there is none."""
+        text = self.text(separator)
+        if error is not None and not text:
+            raise error
+        return Text(text=text, state=TextState.TRUNCATED_BY_LIMIT if self.cut else None, error=error)
 
 
 def note_charset(out: Text, detected: Detected | None) -> None:

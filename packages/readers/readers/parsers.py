@@ -13,24 +13,8 @@ from typing import Any
 
 # As they are named in pyproject.toml; pillow and numpy read pictures for OCR, the last two dates. A test reads the imports.
 LIBRARIES = (
-    "archi",
-    "backports.zstd",
-    "chardet",
-    "cryptography",
-    "djvu-rs",
-    "inflate64",
-    "isal",
-    "libpff-python",
-    "lxml",
-    "msgspec",
-    "numpy",
-    "pillow",
-    "pybcj",
-    "pycdlib",
-    "pypdfium2",
-    "selectolax",
-    "tzdata",
-    "tzlocal",
+    *("archi", "backports.zstd", "chardet", "cryptography", "djvu-rs", "inflate64", "isal", "libpff-python"),
+    *("lxml", "msgspec", "numpy", "pillow", "pybcj", "pycdlib", "pypdfium2", "selectolax", "tzdata", "tzlocal"),
     "unhwp",
 )
 

@@ -101,7 +101,7 @@ def test_an_archive_with_a_hidden_header_announces_once_it_can_be_opened(archive
 
 @pytest.mark.parametrize("method", ["ZipCrypto", "AES256"])
 def test_large_members_come_as_streams(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, method: str) -> None:
-    for module in ("handler", "crypto"):
+    for module in ("directory", "crypto"):
         monkeypatch.setattr(f"readers.archives.zip.{module}.SMALL_MEMBER", 10_000)
     data = archive(tmp_path, "x.zip", FILES, "-tzip", f"-mem={method}", f"-p{SECRET}")
     item = source("x.zip", data, bank(SECRET))

@@ -156,7 +156,7 @@ def test_what_is_cut_at_a_limit_of_a_pdf_says_so(monkeypatch: pytest.MonkeyPatch
     with monkeypatch.context() as patch:
         patch.setattr("readers.documents.pdf.pages.MOST_TOLD", 3)
         assert [code for code, _ in _booked(_paper(_linked))[1]] == ["too_large"]
-    monkeypatch.setattr(outline, "_MOST", 3)
+    monkeypatch.setattr(outline, "_MOST_ENTRIES", 3)
     state, codes = _booked(_paper(_linked))
     assert (state, [code for code, _ in codes]) == (TextState.PARTIAL, ["too_large"])
     assert "Part 2\n" in _read(_paper(_linked)).text
@@ -365,8 +365,7 @@ def test_a_resource_that_cannot_be_decoded_is_a_row_with_an_exception() -> None:
     data = plistlib.dumps(_ARCHIVE, fmt=plistlib.FMT_XML).replace(b"R0lGODlh", b"R0lGODlh!!")
     page, picture = sorted(_children(data), key=lambda child: child.data is None)
     assert (page.data, picture.data) == (b"<p>The zebra contract was signed", None)
-    assert picture.error is not None
-    assert picture.error.code is ExceptionCode.CORRUPT
+    assert (picture.error and picture.error.code) is ExceptionCode.CORRUPT
 
 
 @pytest.mark.parametrize(

@@ -14,11 +14,11 @@ from isal import isal_zlib
 from readers.archives.names import shown
 from readers.archives.tar.handler import tar_children
 from readers.archives.tar.header import is_tar_header
-from readers.base import Child, Handler, LeafHandler, Part, Source, Text
+from readers.base import Child, ContainerHandler, Handler, Part, Source
 from readers.declared import Declared
 from readers.errors import DocumentError, ExceptionCode
 from readers.inflate import DECODE_ERRORS, DEFLATED, ISAL_ERROR, Inflater, zstd_decompressor
-from readers.records import Kind, Limits, TextState
+from readers.records import Kind, Limits
 from readers.rest import AFTER_CONTENT, rest
 from readers.streams import CHUNK, PieceStream, as_binary
 
@@ -140,11 +140,8 @@ def bare_name(own: bytes, suffixes: tuple[bytes, ...]) -> bytes:
     return own or b"content"
 
 
-class CompressedHandler(LeafHandler):
+class CompressedHandler(ContainerHandler):
     """One compressed file, or the members of a compressed tar."""
-
-    container = True
-    whole = False
 
     def __init__(
         self,
@@ -174,10 +171,6 @@ class CompressedHandler(LeafHandler):
             name = bare_name(source.name, self._suffixes)
             yield from content_children(reader.piece, name, skippable(source.size, limits))
             yield from after_streams(file, reader.rest, source.size, f"{self.name} file")
-
-    def text(self, source: Source, limits: Limits) -> Text:
-        """Return no text: an archive has none of its own."""
-        return Text(state=TextState.EMPTY)
 
 
 _MUCH_MEMORY = "streams whose decoder takes more than 256 MB"
@@ -312,22 +305,18 @@ def header_length(data: bytes) -> int | None:
     return at if len(data) >= at else None
 
 
-class GzipHandler(LeafHandler):
+class GzipHandler(ContainerHandler):
     """One compressed file, or the members of a compressed tar."""
 
     name = "gzip"
     media_types: tuple[str, ...] = ("application/gzip",)
-    container = True
-    whole = False
-    declared: tuple[Declared, ...] = (
-        Declared(
-            title="Gzip files, and tar archives in them",
-            extensions=("gz", "tgz", "z"),
-            children="the file in it, under the name in the header or its own less the extension; the members of a tar "
-            "archive instead of the archive",
-            leaves_out=("comments in the header", "what follows the last stream, if it is of no known type"),
-        ),
-    )
+    declared = Declared(
+        title="Gzip files, and tar archives in them",
+        extensions=("gz", "tgz", "z"),
+        children="the file in it, under the name in the header or its own less the extension; the members of a tar "
+        "archive instead of the archive",
+        leaves_out=("comments in the header", "what follows the last stream, if it is of no known type"),
+    ).alone()
 
     def children(self, source: Source, limits: Limits, part: Part | None = None) -> Iterator[Child]:
         """See `content_children`."""
@@ -337,10 +326,6 @@ class GzipHandler(LeafHandler):
             reader = GzipReader(file)
             yield from shown(content_children(reader.piece, name, allowed))
             yield from after_streams(file, reader.rest, source.size, "gzip file")
-
-    def text(self, source: Source, limits: Limits) -> Text:
-        """Return no text: an archive has none of its own."""
-        return Text(state=TextState.EMPTY)
 
 
 def content_name(source: Source) -> bytes:

@@ -21,13 +21,13 @@ from isal import isal_zlib
 
 from readers.archives.compressed import skippable
 from readers.archives.names import shown
-from readers.archives.zip.handler import failed_member, link_member
-from readers.base import Child, Handler, LeafHandler, Part, Source, Text
+from readers.archives.zip.handler import link_member, streamed_member
+from readers.base import Child, ContainerHandler, Handler, Part, Source
 from readers.declared import Declared
 from readers.errors import DocumentError, ExceptionCode
-from readers.records import Kind, Limits, TextState
+from readers.records import Kind, Limits
 from readers.rest import rest
-from readers.streams import SMALL_MEMBER, PieceStream, as_binary
+from readers.streams import PieceStream
 
 _EOF, _WARN = 1, -20
 _BLOCK = 1 << 16  # bytes read at a time
@@ -248,21 +248,12 @@ class Members:
         name = entry.name if name is None else name
         if entry.link:
             return link_member(name, position)
-        child = Child(name=name, kind=Kind.ARCHIVE_MEMBER, ordinal=position)
         if entry.special:
-            child.media_type = "inode/fifo"
-            child.error = DocumentError(ExceptionCode.SPECIAL_FILE, "a FIFO or device in the archive")
-            return child
+            error = DocumentError(ExceptionCode.SPECIAL_FILE, "a FIFO or device in the archive")
+            kind = Kind.ARCHIVE_MEMBER
+            return Child(name=name, kind=kind, ordinal=position, error=error, media_type="inode/fifo")
         self._pieces = self._whole(entry, crc)
-        stream = PieceStream(lambda: next(self._pieces, b""))
-        if entry.size is None or entry.size > SMALL_MEMBER:
-            child.stream, child.size_hint = as_binary(stream), entry.size
-            return child
-        try:
-            child.data = stream.read()
-        except DocumentError as error:
-            return failed_member(name, position, error)
-        return child
+        return streamed_member(name, position, PieceStream(lambda: next(self._pieces, b"")), entry.size)
 
     def _whole(self, entry: ArchiveEntry, crc: int | None) -> Iterator[bytes]:
         made = computed = 0
@@ -303,27 +294,23 @@ _RESERVED, _SIGNED = 4, 20
 _IN_A_SET = 3  # flags: there is a cabinet before or behind this one
 
 
-class CabHandler(LeafHandler):
+class CabHandler(ContainerHandler):
     """A cabinet; its files are its children, with their position as ordinal."""
 
     name = "cab"
     media_types: tuple[str, ...] = ("application/vnd.ms-cab-compressed",)
-    container = True
-    whole = False
-    declared: tuple[Declared, ...] = (
-        Declared(
-            title="Cabinets",
-            extensions=("cab",),
-            children="files in the order of the directory",
-            announces="the number of files in the header",
-            leaves_out=(
-                "times, owners and permissions of members",
-                "Quantum compression",
-                "files that reach into another cabinet of a set",
-                "files behind damage",
-            ),
+    declared = Declared(
+        title="Cabinets",
+        extensions=("cab",),
+        children="files in the order of the directory",
+        announces="the number of files in the header",
+        leaves_out=(
+            "times, owners and permissions of members",
+            "Quantum compression",
+            "files that reach into another cabinet of a set",
+            "files behind damage",
         ),
-    )
+    ).alone()
 
     def announced(self, source: Source) -> int | None:
         """The number of files in the header; None where it is cut."""
@@ -340,10 +327,6 @@ class CabHandler(LeafHandler):
             raise DocumentError(
                 ExceptionCode.UNSUPPORTED, "one cabinet of a set; the others are read by themselves", missing=0
             )
-
-    def text(self, source: Source, limits: Limits) -> Text:
-        """Return no text: an archive has none of its own."""
-        return Text(state=TextState.EMPTY)
 
 
 def _end(head: bytes) -> int | None:
@@ -366,25 +349,21 @@ _TABLES = (b"/", b"/SYM64/")  # lists of the symbols of object files
 _BSD_TABLE = b"__.SYMDEF"
 
 
-class ArHandler(LeafHandler):
+class ArHandler(ContainerHandler):
     """An archive; its members are its children, with their position as ordinal, that of a symbol table counted."""
 
     name = "ar"
     media_types: tuple[str, ...] = ("application/x-archive",)
-    container = True
-    whole = False
-    declared: tuple[Declared, ...] = (
-        Declared(
-            title="Unix archives (ar) and Debian packages",
-            extensions=("a", "ar", "deb"),
-            children="members in order, not the symbol table",
-            leaves_out=(
-                "times, owners and permissions of members",
-                "members after a damaged one",
-                "thin archives, whose members are stored elsewhere",
-            ),
+    declared = Declared(
+        title="Unix archives (ar) and Debian packages",
+        extensions=("a", "ar", "deb"),
+        children="members in order, not the symbol table",
+        leaves_out=(
+            "times, owners and permissions of members",
+            "members after a damaged one",
+            "thin archives, whose members are stored elsewhere",
         ),
-    )
+    ).alone()
 
     def children(self, source: Source, limits: Limits, part: Part | None = None) -> Iterator[Child]:
         """The members in order; DocumentError where the archive is damaged."""
@@ -393,43 +372,31 @@ class ArHandler(LeafHandler):
                 if child.name not in _TABLES and not child.name.startswith(_BSD_TABLE):
                     yield child
 
-    def text(self, source: Source, limits: Limits) -> Text:
-        """Return no text: an archive has none of its own."""
-        return Text(state=TextState.EMPTY)
-
 
 # cpio archives (binary of both byte orders, odc, newc, newc with checksums), read with libarchive.
 
 
-class CpioHandler(LeafHandler):
+class CpioHandler(ContainerHandler):
     """An archive; its members are its children, with their position as ordinal. Directories are counted in it and are
     not items."""
 
     name = "cpio"
     media_types: tuple[str, ...] = ("application/x-cpio",)
-    container = True
-    whole = False
-    declared: tuple[Declared, ...] = (
-        Declared(
-            title="cpio archives",
-            extensions=("cpio",),
-            children="members in order; links and special files as items without bytes",
-            leaves_out=(
-                "times, owners and permissions of members",
-                "members behind damage",
-                "directory entries, which are no items",
-            ),
+    declared = Declared(
+        title="cpio archives",
+        extensions=("cpio",),
+        children="members in order; links and special files as items without bytes",
+        leaves_out=(
+            "times, owners and permissions of members",
+            "members behind damage",
+            "directory entries, which are no items",
         ),
-    )
+    ).alone()
 
     def children(self, source: Source, limits: Limits, part: Part | None = None) -> Iterator[Child]:
         """The members in order; DocumentError where the archive is damaged."""
         with source.open() as file, closing(ArchiveReader(file, source.size, "cpio")) as reader:
             yield from shown(all_members(reader, source.size, limits, solid=False, file=file, what="cpio archive"))
-
-    def text(self, source: Source, limits: Limits) -> Text:
-        """Return no text: an archive has none of its own."""
-        return Text(state=TextState.EMPTY)
 
 
 HANDLERS: tuple[Handler, ...] = (

@@ -127,14 +127,8 @@ _PROGRAM = "application/x-dosexec"
 # What libmagic reports for one or two bytes that random data holds by chance (about 1 % of it, with old .COM programs).
 _GUESSES = frozenset(
     (
-        "application/zlib",
-        "application/x-arc",
-        "application/x-compress-ttcomp",
-        "application/x-dosdriver",
-        "font/x-amiga-font",
-        "image/g3fax",
-        "image/svg+xml",
-        "image/x-tga",
+        *("application/zlib", "application/x-arc", "application/x-compress-ttcomp", "application/x-dosdriver"),
+        *("font/x-amiga-font", "image/g3fax", "image/svg+xml", "image/x-tga"),
     )
 )
 # What libmagic calls documents of today, though they are no compound files: of programs before Word 6 and Excel 5.

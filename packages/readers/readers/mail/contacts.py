@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import Any, Protocol
+from typing import Any
 
 from readers import charset, clean
 from readers.base import Child, Handler, LeafHandler, Part, Source, Text
@@ -206,16 +206,6 @@ _ZONE_CHARACTERS = 100
 _MAILTO_AT_START = re.compile("^mailto:", re.IGNORECASE)
 
 
-class Gathered(Protocol):
-    """Grows by a property at a time; of bounded size."""
-
-    def take(self, line: ContentLine) -> None:
-        """The next one."""
-
-    def metadata(self) -> dict[str, Any]:
-        """Of all so far."""
-
-
 class ContactFields:
     """`names` and `mail` addresses; `title`, the first name; `contacts`, how many there are."""
 
@@ -306,7 +296,7 @@ class _ContentLinesHandler(LeafHandler):
     """What both have in common. Files too large to be parsed whole are read as plain text."""
 
     whole = False
-    gathered: Callable[[], Gathered]  # what the metadata of one file comes from
+    gathered: type[ContactFields] | type[EventFields]  # what the metadata of one file comes from
 
     def children(self, source: Source, limits: Limits, part: Part | None = None) -> Iterator[Child]:
         """Inline binary values (photos, attachments) in order, under the names they are given."""
@@ -366,20 +356,18 @@ class VCardHandler(_ContentLinesHandler):
 
     name = "vcard"
     media_types: tuple[str, ...] = ("text/vcard",)
-    declared: tuple[Declared, ...] = (
-        Declared(
-            title="Contacts (vCard)",
-            extensions=("vcf", "vcard"),
-            text="one line for each property, decoded",
-            metadata=("title", "names", "mail", "contacts", *CHARSET_KEYS),
-            children="photographs, logos, sounds and keys that are inside",
-            leaves_out=(
-                "names and addresses beyond the first 100 in the metadata",
-                "parameters of a property but names, addresses and labels (`TYPE`, `LANGUAGE`, a program's own)",
-                "files over the parse limit are plain text",
-            ),
+    declared = Declared(
+        title="Contacts (vCard)",
+        extensions=("vcf", "vcard"),
+        text="one line for each property, decoded",
+        metadata=("title", "names", "mail", "contacts", *CHARSET_KEYS),
+        children="photographs, logos, sounds and keys that are inside",
+        leaves_out=(
+            "names and addresses beyond the first 100 in the metadata",
+            "parameters of a property but names, addresses and labels (`TYPE`, `LANGUAGE`, a program's own)",
+            "files over the parse limit are plain text",
         ),
-    )
+    ).alone()
 
     gathered = ContactFields
 
@@ -389,21 +377,19 @@ class CalendarHandler(_ContentLinesHandler):
 
     name = "calendar"
     media_types: tuple[str, ...] = ("text/calendar",)
-    declared: tuple[Declared, ...] = (
-        Declared(
-            title="Calendars",
-            extensions=("ics", "ical", "ifb", "vcs"),
-            text="one line for each property, decoded",
-            metadata=("subject", "location", "start", "end", "from", "to", "events", *CHARSET_KEYS),
-            children="attachments that are inside",
-            leaves_out=(
-                "metadata of events after the first",
-                "dates on which an event is repeated",
-                "parameters of a property but names and addresses (`ROLE`, `PARTSTAT`, a program's own)",
-                "files over the parse limit are plain text",
-            ),
+    declared = Declared(
+        title="Calendars",
+        extensions=("ics", "ical", "ifb", "vcs"),
+        text="one line for each property, decoded",
+        metadata=("subject", "location", "start", "end", "from", "to", "events", *CHARSET_KEYS),
+        children="attachments that are inside",
+        leaves_out=(
+            "metadata of events after the first",
+            "dates on which an event is repeated",
+            "parameters of a property but names and addresses (`ROLE`, `PARTSTAT`, a program's own)",
+            "files over the parse limit are plain text",
         ),
-    )
+    ).alone()
 
     gathered = EventFields
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import string
 from collections.abc import Callable, Hashable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 # Numbers as lists write them: digits, letters, Roman, and in English words (ECMA-376 part 1, 17.18.59; OpenDocument
 # 1.3 part 3, 19.500).
@@ -137,18 +137,30 @@ class Level:
         return write(number) if write else str(number)
 
 
+# The definition by which an instance of a list counts, its levels, and where some of these start to count by themselves
+Instance = tuple[Hashable, Mapping[int, Level], Mapping[int, int]]
+
+
 class Counts:
     """Counts of one text. The main text, a header and the notes count independently."""
 
     def __init__(self, *, english: bool) -> None:
         self._english = english
         self._counts: dict[Hashable, dict[int, int]] = {}
+        self._met: dict[Hashable, tuple[Hashable, dict[int, Level]]] = {}  # instances
 
-    def begin(self, of: Hashable, at: int) -> None:
-        """Restart the count of a level of a list."""
-        self._counts.get(of, {}).pop(at, None)
+    def label_of(self, number: Hashable, at: int, instance: Callable[[], Instance]) -> str:
+        """Return the label of the next paragraph of an instance, by its number, on this level. `instance` is called when the
+        number occurs first: then its levels with a start of their own restart."""
+        if number not in self._met:
+            of, levels, starts = instance()
+            own = {level: replace(form, start=starts.get(level, form.start)) for level, form in levels.items()}
+            self._met[number] = of, own
+            for level in starts:
+                self._counts.get(of, {}).pop(level, None)
+        return self._label(*self._met[number], at)
 
-    def label(self, of: Hashable, levels: Mapping[int, Level], at: int) -> str:
+    def _label(self, of: Hashable, levels: Mapping[int, Level], at: int) -> str:
         """Return the label of the next paragraph on this level; "" for a bullet or an unknown level."""
         level = levels.get(at)
         if level is None or level.form == "bullet":

@@ -447,21 +447,19 @@ class OneNoteHandler(LeafHandler):
     name = "onenote"
     media_types: tuple[str, ...] = (MEDIA_TYPE,)
     whole = False
-    declared: tuple[Declared, ...] = (
-        Declared(
-            title="OneNote sections",
-            extensions=("one", "onetoc2"),
-            text="the text of all pages in the order in which the file keeps it, addresses of links, descriptions of "
-            "pictures; the last version of each piece, all versions where a server packaged it",
-            metadata=("title", "author", "created", "modified", "application"),
-            children="attached files under their names, pictures and printouts, in the order of the file data store",
-            announces="the file data store",
-            leaves_out=(
-                "sections of more than 64 MB as servers hand them out: the exception is `too_large`",
-                "ink, recordings' places in the text, earlier versions where it is not packaged",
-            ),
+    declared = Declared(
+        title="OneNote sections",
+        extensions=("one", "onetoc2"),
+        text="the text of all pages in the order in which the file keeps it, addresses of links, descriptions of "
+        "pictures; the last version of each piece, all versions where a server packaged it",
+        metadata=("title", "author", "created", "modified", "application"),
+        children="attached files under their names, pictures and printouts, in the order of the file data store",
+        announces="the file data store",
+        leaves_out=(
+            "sections of more than 64 MB as servers hand them out: the exception is `too_large`",
+            "ink, recordings' places in the text, earlier versions where it is not packaged",
         ),
-    )
+    ).alone()
 
     def announced(self, source: Source) -> int | None:
         """Files in the file data store; None where not all of it can be read."""

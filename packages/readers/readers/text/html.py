@@ -364,19 +364,17 @@ class HtmlHandler(LeafHandler):
 
     name = "html"
     media_types: tuple[str, ...] = ("text/html", "application/xhtml+xml")
-    declared: tuple[Declared, ...] = (
-        Declared(
-            title="Web pages",
-            extensions=("html", "htm", "xhtml"),
-            text="what a reader sees, a line for each block",
-            metadata=("title", "author", "description", "keywords", "application", *CHARSET_KEYS),
-            children="pictures and other files given as data within the page (`data:` URIs), in order, named by type",
-            leaves_out=(
-                "scripts, styles, comments and attributes",
-                "text that only scripts would write, or would show from a template",
-            ),
+    declared = Declared(
+        title="Web pages",
+        extensions=("html", "htm", "xhtml"),
+        text="what a reader sees, a line for each block",
+        metadata=("title", "author", "description", "keywords", "application", *CHARSET_KEYS),
+        children="pictures and other files given as data within the page (`data:` URIs), in order, named by type",
+        leaves_out=(
+            "scripts, styles, comments and attributes",
+            "text that only scripts would write, or would show from a template",
         ),
-    )
+    ).alone()
 
     def children(self, source: Source, limits: Limits, part: Part | None = None) -> Iterator[Child]:
         """Each `data:` URI with a media type; one that is no base64 has a row without bytes."""

@@ -126,19 +126,17 @@ class TextHandler(LeafHandler):
     name = "text"
     media_types: tuple[str, ...] = (*(f"text/{name}" for name in _TEXT), *_APPLICATION)
     whole = False
-    declared: tuple[Declared, ...] = (
-        Declared(
-            title="Plain text, source code, logs, JSON",
-            extensions=("txt", "log", "md", "json", "ndjson", "js", "css", "sql", "py", "c", "sh", "ini"),
-            text="unchanged, in any character set: by its byte-order mark, as UTF-8, else detected; after JSON those of its "
-            "strings, each once, in which an escape replaces a letter or white space, decoded",
-            metadata=CHARSET_KEYS,
-            leaves_out=(
-                "bytes that fit no charset, which become U+FFFD",
-                "what escapes stand for in anything but JSON: they stay as they are",
-            ),
+    declared = Declared(
+        title="Plain text, source code, logs, JSON",
+        extensions=("txt", "log", "md", "json", "ndjson", "js", "css", "sql", "py", "c", "sh", "ini"),
+        text="unchanged, in any character set: by its byte-order mark, as UTF-8, else detected; after JSON those of its "
+        "strings, each once, in which an escape replaces a letter or white space, decoded",
+        metadata=CHARSET_KEYS,
+        leaves_out=(
+            "bytes that fit no charset, which become U+FFFD",
+            "what escapes stand for in anything but JSON: they stay as they are",
         ),
-    )
+    ).alone()
 
     def text(self, source: Source, limits: Limits) -> Text:
         """The text; `charset` as metadata. Bytes that fit no charset become U+FFFD."""
@@ -171,31 +169,24 @@ class XmlHandler(LeafHandler):
 
     name = "xml"
     media_types: tuple[str, ...] = (
-        "application/xml",
-        "text/xml",
-        "image/svg+xml",
-        "application/rss+xml",
-        "application/atom+xml",
-        "application/rdf+xml",
-        "application/xslt+xml",
+        *("application/xml", "text/xml", "image/svg+xml", "application/rss+xml", "application/atom+xml"),
+        *("application/rdf+xml", "application/xslt+xml"),
     )
     whole = False
-    declared: tuple[Declared, ...] = (
-        Declared(
-            title="XML and SVG",
-            extensions=("xml", "svg", "rss", "atom", "rdf", "xsl"),
-            text="the character data of all elements, then sentences in attributes of elements that hold nothing else; of a "
-            "file without any character data all attributes, as of text messages that a phone saved; the file unchanged "
-            "where it is not well-formed, defines entities or has more than 16 MB, but with letters for their numbers (`&#252;`)",
-            metadata=(*CHARSET_KEYS, "well_formed"),
-            children="of web archives in XML the page and what belongs to it",
-            leaves_out=(
-                "other attributes, all of SVG's; comments and processing instructions",
-                "data (bytes) in property lists",
-                "entities and everything outside the file",
-            ),
+    declared = Declared(
+        title="XML and SVG",
+        extensions=("xml", "svg", "rss", "atom", "rdf", "xsl"),
+        text="the character data of all elements, then sentences in attributes of elements that hold nothing else; of a "
+        "file without any character data all attributes, as of text messages that a phone saved; the file unchanged "
+        "where it is not well-formed, defines entities or has more than 16 MB, but with letters for their numbers (`&#252;`)",
+        metadata=(*CHARSET_KEYS, "well_formed"),
+        children="of web archives in XML the page and what belongs to it",
+        leaves_out=(
+            "other attributes, all of SVG's; comments and processing instructions",
+            "data (bytes) in property lists",
+            "entities and everything outside the file",
         ),
-    )
+    ).alone()
 
     def children(self, source: Source, limits: Limits, part: Part | None = None) -> Iterator[Child]:
         """Resources of a web archive; nothing else in XML has children."""

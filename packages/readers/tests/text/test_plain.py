@@ -311,8 +311,7 @@ def test_line_ends_alone_tell_nothing_twice() -> None:
 def test_what_is_never_closed_does_not_take_the_rest_of_a_page(page: str, words: list[str]) -> None:
     out = read(HtmlHandler(), page.encode())
     assert out.text.split() == words
-    assert out.error is not None
-    assert out.error.code is ExceptionCode.TRUNCATED
+    assert (out.error and out.error.code) is ExceptionCode.TRUNCATED
 
 
 @pytest.mark.parametrize(

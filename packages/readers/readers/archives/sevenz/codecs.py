@@ -9,7 +9,7 @@ import itertools
 import lzma
 import struct
 from collections.abc import Callable
-from typing import Any, BinaryIO, Protocol
+from typing import Any, BinaryIO
 
 import bcj
 from isal import isal_zlib
@@ -115,15 +115,6 @@ _FILTERS: dict[bytes, Callable[[int], Any]] = {
 }
 
 
-class _Stage(Protocol):
-    """One decoder. `feed` takes bytes (none where it wants none) and gives some, perhaps none."""
-
-    @property
-    def wants_more(self) -> bool: ...
-
-    def feed(self, data: bytes, last: bool) -> bytes: ...
-
-
 class _Copy:
     wants_more = True
 
@@ -213,6 +204,10 @@ class _Delta:
         if len(out) >= self._distance:
             self._before = bytes(out[-self._distance :])
         return bytes(out)
+
+
+# One decoder. `feed` takes bytes (none where it wants none) and gives some, perhaps none.
+_Stage = Aes | _Copy | _Bounded | _Deflate | _Branches | _Delta
 
 
 class FolderReader:

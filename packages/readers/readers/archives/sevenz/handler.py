@@ -7,19 +7,19 @@ import re
 import zlib
 from collections.abc import Iterator
 from contextlib import closing
-from typing import Any, BinaryIO, cast
+from typing import Any, BinaryIO
 
 from readers.archives.libarchive import ArchiveReader
 from readers.archives.sevenz.codecs import BLOCK, FolderReader, Properties, last_block
 from readers.archives.sevenz.header import Archive, Coder, Folder, SevenZipEntry, is_header, read_archive
-from readers.archives.zip.handler import failed_member, link_member
-from readers.base import Child, Handler, LeafHandler, Part, Source, Text
+from readers.archives.zip.handler import failed_member, link_member, streamed_member
+from readers.base import Child, ContainerHandler, Handler, Part, Source
 from readers.declared import Declared
 from readers.errors import DocumentError, ExceptionCode
 from readers.passwords import Opened, Passwords, TryBudget
-from readers.records import FixedLimits, Kind, Limits, TextState
+from readers.records import FixedLimits, Kind, Limits
 from readers.rest import rest
-from readers.streams import CHUNK, SMALL_MEMBER, JoinedRange, PieceStream, as_binary
+from readers.streams import CHUNK, SMALL_MEMBER, PieceStream, RangeStream, as_binary
 
 # Which password opens an encrypted folder of a 7z archive: the format has no check of its own, so a password is right
 # when the first file comes out with its CRC (of a large one: when its beginning can be decoded). A header without a
@@ -125,8 +125,8 @@ class LibraryFolders:
         return next((pieces for position, pieces in self._entries if position >= first), iter(()))
 
     def _walk(self) -> Iterator[tuple[int, Iterator[bytes]]]:
-        whole = JoinedRange(b"", self._file, 0, self._size)
-        with closing(ArchiveReader(cast("BinaryIO", whole), self._size, "7zip")) as reader:
+        whole = as_binary(RangeStream(self._file, 0, self._size))
+        with closing(ArchiveReader(whole, self._size, "7zip")) as reader:
             position = 0
             while (entry := reader.next()) is not None:
                 yield position, reader.pieces(entry.size)
@@ -167,32 +167,28 @@ class LibraryFolder:
 _VOLUME = re.compile(rb"\.\d{3}\Z")
 
 
-class SevenZipHandler(LeafHandler):
+class SevenZipHandler(ContainerHandler):
     """An archive; its members are its children, with the position in the header as ordinal. Directory entries are
     counted in the position and are not items."""
 
     name = "7z"
     media_types: tuple[str, ...] = ("application/x-7z-compressed",)
-    container = True
-    whole = False
-    declared: tuple[Declared, ...] = (
-        Declared(
-            title="7z archives",
-            extensions=("7z",),
-            children="members in the order of the header, of solid archives too; symbolic links as items without bytes",
-            announces="the header",
-            leaves_out=(
-                "times, owners and permissions of members",
-                "members and headers that need a password which is not in the bank (`--passwords`)",
-                "members after damage in a solid block",
-                "methods other than Copy, Deflate, Deflate64, bzip2, LZMA, LZMA2, PPMd, Zstandard, Delta, BCJ and BCJ2 "
-                "(ARM64 and Brotli, for example), and PPMd and BCJ2 that need a password",
-                "one part of a split archive",
-                "dictionaries of more than 256 MB",
-                "directory entries, which are no items",
-            ),
+    declared = Declared(
+        title="7z archives",
+        extensions=("7z",),
+        children="members in the order of the header, of solid archives too; symbolic links as items without bytes",
+        announces="the header",
+        leaves_out=(
+            "times, owners and permissions of members",
+            "members and headers that need a password which is not in the bank (`--passwords`)",
+            "members after damage in a solid block",
+            "methods other than Copy, Deflate, Deflate64, bzip2, LZMA, LZMA2, PPMd, Zstandard, Delta, BCJ and BCJ2 "
+            "(ARM64 and Brotli, for example), and PPMd and BCJ2 that need a password",
+            "one part of a split archive",
+            "dictionaries of more than 256 MB",
+            "directory entries, which are no items",
         ),
-    )
+    ).alone()
 
     def announced(self, source: Source) -> int | None:
         """Entries that are no directories; None where the header cannot be read."""
@@ -214,10 +210,6 @@ class SevenZipHandler(LeafHandler):
             archive = _read(file, source, limits, budget)
             yield from _Members(file, source, archive, limits, budget).children()
             yield from rest(file, archive.end, source.size, len(archive.entries), "7z archive")
-
-    def text(self, source: Source, limits: Limits) -> Text:
-        """Return no text: an archive has none of its own."""
-        return Text(state=TextState.EMPTY)
 
 
 def _read(file: BinaryIO, source: Source, limits: Limits, budget: TryBudget) -> Archive:
@@ -299,6 +291,15 @@ class _Members:
             pass
         self._unread = 0
 
+    def _checked(self, crc: int | None) -> Iterator[bytes]:
+        """The pieces of one member; `corrupt` at the end when its CRC is wrong."""
+        computed = 0
+        while piece := self._piece():
+            computed = zlib.crc32(piece, computed)
+            yield piece
+        if crc is not None and computed != crc:
+            raise DocumentError(ExceptionCode.CORRUPT, "the member's CRC does not match")
+
     def _piece(self) -> bytes:
         assert self._reader is not None  # an entry with data has set it
         piece = self._reader.read(min(CHUNK, self._unread))
@@ -312,36 +313,13 @@ class _Members:
         self._unread = length
         if entry.link:
             return link_member(entry.name, entry.position)
-        child = Child(name=entry.name, kind=Kind.ARCHIVE_MEMBER, ordinal=entry.position, data=b"")
         if not entry.has_data:
-            return child
-        child.notes = dict(self._notes)
+            return Child(name=entry.name, kind=Kind.ARCHIVE_MEMBER, ordinal=entry.position, data=b"")
         assert self._reader is not None  # as above
         if self._reader.problem is not None:
             return failed_member(entry.name, entry.position, self._reader.problem)
-        stream = PieceStream(_Checked(self, crc).piece)
-        if length > SMALL_MEMBER:
-            child.data, child.stream, child.size_hint = None, as_binary(stream), length
-            return child
-        try:
-            child.data = stream.read()
-        except DocumentError as error:
-            return failed_member(entry.name, entry.position, error)
-        return child
-
-
-class _Checked:
-    """The pieces of one member; `corrupt` at the end when its CRC is wrong."""
-
-    def __init__(self, members: _Members, crc: int | None) -> None:
-        self._members, self._crc, self._sum = members, crc, 0
-
-    def piece(self) -> bytes:
-        piece = self._members._piece()
-        self._sum = zlib.crc32(piece, self._sum)
-        if not piece and self._crc is not None and self._sum != self._crc:
-            raise DocumentError(ExceptionCode.CORRUPT, "the member's CRC does not match")
-        return piece
+        stream = PieceStream.of(self._checked(crc))
+        return streamed_member(entry.name, entry.position, stream, length, dict(self._notes))
 
 
 HANDLERS: tuple[Handler, ...] = (SevenZipHandler(),)

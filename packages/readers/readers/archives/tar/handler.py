@@ -8,10 +8,10 @@ from typing import BinaryIO
 
 from readers.archives.names import shown
 from readers.archives.tar.reader import ByteReader, Outside, TarEntry, expanded, iter_tar
-from readers.base import Child, Handler, LeafHandler, Part, Source, Text
+from readers.base import Child, ContainerHandler, Handler, Part, Source
 from readers.declared import Declared
 from readers.errors import DocumentError, ExceptionCode
-from readers.records import Kind, Limits, TextState
+from readers.records import Kind, Limits
 from readers.rest import rest
 from readers.streams import CHUNK, SMALL_MEMBER, PieceStream, as_binary
 
@@ -61,16 +61,15 @@ def _child(entry: TarEntry, reader: ByteReader) -> Child:
         child.error = DocumentError(ExceptionCode.SPECIAL_FILE, "a FIFO or device in the archive")
         return child
     if entry.sparse is not None:
-        pieces = _sparse(entry, reader)
         child.data, child.size_hint = None, entry.sparse.size
-        child.stream = as_binary(PieceStream(lambda: next(pieces, b"")))
+        child.stream = as_binary(PieceStream.of(_sparse(entry, reader)))
     elif entry.size <= SMALL_MEMBER:
         child.data = reader.read(entry.size)
         if len(child.data) < entry.size:
             raise reader.error or _cut(entry)
     else:
         child.data = None
-        child.stream = as_binary(PieceStream(_Pieces(entry, reader).piece))
+        child.stream = as_binary(PieceStream.of(_pieces(entry, reader)))
         child.size_hint = entry.size
     if entry.continued:
         child.error = DocumentError(ExceptionCode.TRUNCATED, "its beginning is in another volume of the archive")
@@ -91,51 +90,40 @@ def _sparse(entry: TarEntry, reader: ByteReader) -> Iterator[bytes]:
     return expanded(found, entry.size, read)
 
 
-class _Pieces:
+def _pieces(entry: TarEntry, reader: ByteReader) -> Iterator[bytes]:
     """The data of a large member."""
-
-    def __init__(self, entry: TarEntry, reader: ByteReader) -> None:
-        self._entry, self._reader, self._left = entry, reader, entry.size
-
-    def piece(self) -> bytes:
-        data = self._reader.read(min(CHUNK, self._left))
-        self._left -= len(data)
-        if not data and self._left:
-            raise self._reader.error or _cut(self._entry)
-        return data
+    left = entry.size
+    while left:
+        data = reader.read(min(CHUNK, left))
+        if not data:
+            raise reader.error or _cut(entry)
+        left -= len(data)
+        yield data
 
 
-class TarHandler(LeafHandler):
+class TarHandler(ContainerHandler):
     """An archive without a directory: read from front to back by one slot."""
 
     name = "tar"
     media_types: tuple[str, ...] = ("application/x-tar",)
-    container = True
-    whole = False
-    declared: tuple[Declared, ...] = (
-        Declared(
-            title="Tar archives",
-            extensions=("tar",),
-            children="members in their order, under their pax or GNU long names, of archives one behind the other too; "
-            "sparse files whole; links, FIFOs and devices as items without bytes, unless bytes are stored with them; what "
-            "follows the end and is of a known type",
-            leaves_out=(
-                "times, owners and permissions of members",
-                "the beginning of a file that is continued from another volume",
-                "directory entries, which are no items",
-                "what fills up the last block of a member",
-            ),
+    declared = Declared(
+        title="Tar archives",
+        extensions=("tar",),
+        children="members in their order, under their pax or GNU long names, of archives one behind the other too; "
+        "sparse files whole; links, FIFOs and devices as items without bytes, unless bytes are stored with them; what "
+        "follows the end and is of a known type",
+        leaves_out=(
+            "times, owners and permissions of members",
+            "the beginning of a file that is continued from another volume",
+            "directory entries, which are no items",
+            "what fills up the last block of a member",
         ),
-    )
+    ).alone()
 
     def children(self, source: Source, limits: Limits, part: Part | None = None) -> Iterator[Child]:
         """See `tar_children`."""
         with source.open() as file:
             yield from shown(tar_children(file, size=source.size))
-
-    def text(self, source: Source, limits: Limits) -> Text:
-        """Return no text: an archive has none of its own."""
-        return Text(state=TextState.EMPTY)
 
 
 HANDLERS: tuple[Handler, ...] = (TarHandler(),)

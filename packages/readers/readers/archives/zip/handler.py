@@ -24,14 +24,15 @@ from readers.archives.zip.directory import (
 )
 from readers.archives.zip.member import MemberReader, open_member
 from readers.archives.zip.salvage import salvage
-from readers.base import Child, Handler, LeafHandler, Part, Source, Text
+from readers.base import Child, ContainerHandler, Handler, Part, Source
 from readers.declared import Declared
 from readers.errors import DocumentError, ExceptionCode
 from readers.inflate import METHODS
+from readers.modules import MEDIA_TYPES
 from readers.passwords import TryBudget
-from readers.records import Kind, Limits, Siblings, TextState
+from readers.records import Kind, Limits, Siblings
 from readers.rest import AFTER, BEFORE, rest
-from readers.streams import SMALL_MEMBER
+from readers.streams import SMALL_MEMBER, PieceStream, as_binary
 
 # Ranges of a zip archive's central directory, each read by a task of its own.
 
@@ -153,24 +154,16 @@ BETWEEN = b"bytes between members"
 
 # Zip archives that say in a member `mimetype` what else they are, and have no handler of their own. The registry gives
 # us those of types that end with "+zip" as well (RFC 6839, 3.6).
-PACKAGES = (
-    "application/epub+zip",
-    "application/x-ibooks+zip",
-    "application/vnd.adobe.indesign-idml-package",
-    "application/vnd.oasis.opendocument.base",
-    "application/vnd.oasis.opendocument.database",
-)
+PACKAGES = MEDIA_TYPES["archives.zip.handler"][1:]
 
 
-class ZipHandler(LeafHandler):
+class ZipHandler(ContainerHandler):
     """An archive; its members are its children, with the index in the central directory as ordinal. Directory
     entries are counted in the index and are not items."""
 
     name = "zip"
-    media_types: tuple[str, ...] = ("application/zip", *PACKAGES)
-    container = True
+    media_types: tuple[str, ...] = MEDIA_TYPES["archives.zip.handler"]
     splits = True
-    whole = False
     declared: tuple[Declared, ...] = (
         Declared(
             title="Zip archives",
@@ -232,10 +225,6 @@ class ZipHandler(LeafHandler):
                     raise DocumentError(ExceptionCode.UNSUPPORTED, SPLIT) from error
                 raise
             yield from _members(source, file, limits, directory, part)
-
-    def text(self, source: Source, limits: Limits) -> Text:
-        """Return no text: an archive has none of its own."""
-        return Text(state=TextState.EMPTY)
 
 
 def _members(
@@ -361,6 +350,21 @@ def failed_member(name: bytes, ordinal: int, error: DocumentError) -> Child:
     )
 
 
+def streamed_member(
+    name: bytes, ordinal: int, stream: PieceStream, size: int | None, notes: dict[str, Any] | None = None
+) -> Child:
+    """A member of so many bytes: all of them where they are few (failed where they cannot be read), else a stream."""
+    child = Child(name=name, kind=Kind.ARCHIVE_MEMBER, ordinal=ordinal, notes=notes or {})
+    if size is None or size > SMALL_MEMBER:
+        child.stream, child.size_hint = as_binary(stream), size
+        return child
+    try:
+        child.data = stream.read()
+    except DocumentError as error:
+        return failed_member(name, ordinal, error)
+    return child
+
+
 def link_member(name: bytes, ordinal: int) -> Child:
     """A symbolic link: a row without bytes."""
     error = DocumentError(ExceptionCode.SYMLINK, "a link in the archive; not followed")
@@ -377,16 +381,9 @@ def _member(source: Source, file: BinaryIO, entry: ZipEntry, budget: TryBudget, 
     else:
         reader = open_member(file, source.size, entry)
         gaps.read(reader)
-    small = entry.size <= SMALL_MEMBER and entry.compressed <= SMALL_MEMBER
-    return Child(
-        name=entry.name,
-        kind=Kind.ARCHIVE_MEMBER,
-        ordinal=entry.index,
-        data=reader.whole() if small else None,
-        stream=None if small else reader.stream(),
-        size_hint=None if small else entry.size,
-        notes=notes,
-    )
+    child = reader.child(entry, Kind.ARCHIVE_MEMBER, whole=entry.small)
+    child.notes = notes
+    return child
 
 
 HANDLERS: tuple[Handler, ...] = (ZipHandler(),)

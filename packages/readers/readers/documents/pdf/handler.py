@@ -155,40 +155,38 @@ class PdfHandler(LeafHandler):
 
     name = "pdf"
     media_types: tuple[str, ...] = ("application/pdf",)
-    declared: tuple[Declared, ...] = (
-        Declared(
-            title="PDF documents",
-            extensions=("pdf",),
-            text="all pages, comments, what stamps and signatures show, the names and values of form fields, values of XFA's "
-            "too, who signed, where and why, the outline, and addresses behind links",
-            metadata=(
-                *("title", "author", "doc_subject", "keywords", "application", "created", "modified"),
-                "pages_without_text",
-            ),
-            children="embedded files and those of a portfolio in the order of the name tree, then files that are attached "
-            "to a place on a page; earlier documents in the same file, and what is before the first line or after the end, where it is of "
-            "a known type",
-            leaves_out=(
-                "the contents of documents that need a password which is not in the bank (`--passwords`)",
-                "text in pictures, unless `--ocr` finds some on a page that has no other: where no page has text of its own the state "
-                "is `no text layer`, whatever bookmarks and comments say; where some have and others show pictures or many lines "
-                "instead, the exception is `unsupported`, the state `partial`, and these pages are named (the first 1,000, with "
-                "those on which a frame or a few rules are drawn; blank ones are not)",
-                "pictures on pages; scripts; text of XFA forms other than values",
-                "text in fonts without a mapping to characters: the exception is `unsupported`, the state `partial`",
-                "what plays on a page (films, sounds, Flash, models): the exception is `unsupported`, the state `partial`",
-                "embedded files in no name tree and at no place on a page, as films and older versions are: the exception is "
-                "`unsupported`, where they say what they are",
-                "embedded files beyond the first 5,000: the exception is `children_limit`",
-                "of more than 10,000 form fields, values that only a parent of the displayed field has",
-                "documents in which more than 500 streams have no end: the exception is `corrupt`",
-                "addresses, authors of comments and names of fields beyond the first 10,000 different ones, bookmarks beyond 10,000, "
-                "an XFA form's values of more than 16 MB: the exception is `too_large`",
-                "content of a page after damage in it, unnoticed, where the document is encrypted, the content "
-                "is packed in more ways than one, or more than 64 MB of content come before it",
-            ),
+    declared = Declared(
+        title="PDF documents",
+        extensions=("pdf",),
+        text="all pages, comments, what stamps and signatures show, the names and values of form fields, values of XFA's "
+        "too, who signed, where and why, the outline, and addresses behind links",
+        metadata=(
+            *("title", "author", "doc_subject", "keywords", "application", "created", "modified"),
+            "pages_without_text",
         ),
-    )
+        children="embedded files and those of a portfolio in the order of the name tree, then files that are attached "
+        "to a place on a page; earlier documents in the same file, and what is before the first line or after the end, where it is of "
+        "a known type",
+        leaves_out=(
+            "the contents of documents that need a password which is not in the bank (`--passwords`)",
+            "text in pictures, unless `--ocr` finds some on a page that has no other: where no page has text of its own the state "
+            "is `no text layer`, whatever bookmarks and comments say; where some have and others show pictures or many lines "
+            "instead, the exception is `unsupported`, the state `partial`, and these pages are named (the first 1,000, with "
+            "those on which a frame or a few rules are drawn; blank ones are not)",
+            "pictures on pages; scripts; text of XFA forms other than values",
+            "text in fonts without a mapping to characters: the exception is `unsupported`, the state `partial`",
+            "what plays on a page (films, sounds, Flash, models): the exception is `unsupported`, the state `partial`",
+            "embedded files in no name tree and at no place on a page, as films and older versions are: the exception is "
+            "`unsupported`, where they say what they are",
+            "embedded files beyond the first 5,000: the exception is `children_limit`",
+            "of more than 10,000 form fields, values that only a parent of the displayed field has",
+            "documents in which more than 500 streams have no end: the exception is `corrupt`",
+            "addresses, authors of comments and names of fields beyond the first 10,000 different ones, bookmarks beyond 10,000, "
+            "an XFA form's values of more than 16 MB: the exception is `too_large`",
+            "content of a page after damage in it, unnoticed, where the document is encrypted, the content "
+            "is packed in more ways than one, or more than 64 MB of content come before it",
+        ),
+    ).alone()
 
     def children(self, source: Source, limits: Limits, part: Part | None = None) -> Iterator[Child]:
         """Embedded files, then what is outside of the document. A PDF that needs a password or cannot be read has no

@@ -569,13 +569,6 @@ _KNOWN = frozenset(
         *words.CHARACTERS,
         *words.SKIPPED,
         *_ACTIONS,
-        b"u",
-        b"bin",
-        b"pict",
-        b"objdata",
-        b"fonttbl",
-        b"upr",
-        b"sn",
-        b"fldinst",
+        *(b"u", b"bin", b"pict", b"objdata", b"fonttbl", b"upr", b"sn", b"fldinst"),
     )
 )

@@ -14,11 +14,11 @@ import re
 from collections.abc import Iterator
 from typing import BinaryIO, NamedTuple, cast
 
-from readers.base import Child, Handler, LeafHandler, Part, Source, Text
+from readers.base import Child, ContainerHandler, Handler, Part, Source
 from readers.declared import Declared
 from readers.errors import DocumentError, ExceptionCode
 from readers.mail.mbox.from_line import LOOK_AHEAD, MAX_FROM_LINE, is_quoted, starts_message
-from readers.records import Kind, Limits, TextState
+from readers.records import Kind, Limits
 from readers.streams import RangeStream
 
 # Where a message in an mbox ends according to its header, so that a From_ line inside it does not begin another
@@ -88,26 +88,22 @@ _BEFORE = 3  # bytes in front of a line that show whether a blank line is there
 _BOM = b"\xef\xbb\xbf"
 
 
-class MboxHandler(LeafHandler):
+class MboxHandler(ContainerHandler):
     """A mail store; its messages are its children, named `message@<offset>`."""
 
     name = "mbox"
     media_types: tuple[str, ...] = ("application/mbox",)
-    container = True
     splits = True
-    whole = False
-    declared: tuple[Declared, ...] = (
-        Declared(
-            title="Mail stores in mbox format",
-            extensions=("mbox", "mbx"),
-            children="messages in order, named by their offset; from one From_ line to the next",
-            leaves_out=(
-                "`>From ` quoting is left as it is",
-                "carriage returns of a store whose lines end in them alone: its messages have line feeds",
-                "folder indexes that mail programs store next to it",
-            ),
+    declared = Declared(
+        title="Mail stores in mbox format",
+        extensions=("mbox", "mbx"),
+        children="messages in order, named by their offset; from one From_ line to the next",
+        leaves_out=(
+            "`>From ` quoting is left as it is",
+            "carriage returns of a store whose lines end in them alone: its messages have line feeds",
+            "folder indexes that mail programs store next to it",
         ),
-    )
+    ).alone()
 
     def parts(self, source: Source, target_bytes: int) -> list[Part]:
         """Even byte ranges, found without reading anything."""
@@ -131,10 +127,6 @@ class MboxHandler(LeafHandler):
                 yield child
         if not found and start == 0 and stop >= source.size:
             raise DocumentError(ExceptionCode.CORRUPT, "no From_ line in the mbox")
-
-    def text(self, source: Source, limits: Limits) -> Text:
-        """No text: a mail store has none of its own."""
-        return Text(state=TextState.EMPTY)
 
 
 class _WithLineFeeds:

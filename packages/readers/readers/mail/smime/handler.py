@@ -118,18 +118,16 @@ class SmimeHandler(LeafHandler):
 
     name = "smime"
     media_types: tuple[str, ...] = ("application/pkcs7-mime", "application/pkcs7-signature")
-    declared: tuple[Declared, ...] = (
-        Declared(
-            title="S/MIME messages and signatures",
-            extensions=("p7m", "p7s", "p7b"),
-            metadata=("signed",),
-            children="the message that is signed or compressed, where it is inside",
-            leaves_out=(
-                "the contents of encrypted messages: the exception is `encrypted`",
-                "certificates, and whether a signature is valid: the certificate that comes with it is not verified",
-            ),
+    declared = Declared(
+        title="S/MIME messages and signatures",
+        extensions=("p7m", "p7s", "p7b"),
+        metadata=("signed",),
+        children="the message that is signed or compressed, where it is inside",
+        leaves_out=(
+            "the contents of encrypted messages: the exception is `encrypted`",
+            "certificates, and whether a signature is valid: the certificate that comes with it is not verified",
         ),
-    )
+    ).alone()
 
     def children(self, source: Source, limits: Limits, part: Part | None = None) -> Iterator[Child]:
         """The message; none of a signature that is kept apart from what it signs."""

@@ -15,13 +15,12 @@ from readers.errors import DocumentError, ExceptionCode
 from readers.office import art as office_art
 from readers.office import vba as office_vba
 from readers.office.doc.numbering import Numbering
-from readers.office.doc.pieces import Fib, fonts_of, piece_table, pieces
+from readers.office.doc.pieces import Fib, fonts_of, piece_table, pieces, two
 from readers.office.encryption.legacy import opened_doc
 from readers.office.ole import objects as ole_objects
 from readers.office.ole import property_set
 from readers.office.ole.compound import CompoundFile
-from readers.records import Kind, Limits
-from readers.rest import AFTER_CONTENT, rest
+from readers.records import Limits
 
 # Text of a Word document other than its visible characters ([MS-DOC]): link targets, chosen form entries, commenters.
 
@@ -49,30 +48,26 @@ def chosen(data: bytes) -> Iterator[str]:
 
 def _entry(data: bytes, at: int) -> str:
     """Of one field, behind its version; "" for one that is no list, or not all there."""
-    flags, at = _number(data, at), at + 6
+    flags, at = two(data, at), at + 6
     if flags & 3 != _LIST:
         return ""
     at = _behind(data, at)
-    default, at = _number(data, at), at + 2
+    default, at = two(data, at), at + 2
     for _ in range(_STRINGS):
         at = _behind(data, at)
-    marker, count, extra = (_number(data, at + 2 * i) for i in range(3))
+    marker, count, extra = (two(data, at + 2 * i) for i in range(3))
     wanted = flags >> 2 & 31
     wanted, at = default if wanted == _BY_DEFAULT else wanted, at + 6
     if marker != 0xFFFF or not wanted < count:
         return ""
     for _ in range(wanted):
-        at += 2 + 2 * _number(data, at) + extra
-    return data[at + 2 : at + 2 + 2 * _number(data, at)].decode("utf-16-le", "replace")
-
-
-def _number(data: bytes, at: int) -> int:
-    return int.from_bytes(data[at : at + 2], "little")
+        at += 2 + 2 * two(data, at) + extra
+    return data[at + 2 : at + 2 + 2 * two(data, at)].decode("utf-16-le", "replace")
 
 
 def _behind(data: bytes, at: int) -> int:
     """The place behind a string, which a zero ends."""
-    return at + 2 + 2 * _number(data, at) + 2
+    return at + 2 + 2 * two(data, at) + 2
 
 
 def authors(owners: bytes) -> Iterator[str]:
@@ -80,7 +75,7 @@ def authors(owners: bytes) -> Iterator[str]:
     told: set[str] = set()
     at = 0
     while at + 2 <= len(owners) and len(told) < _MOST:
-        size = 2 * _number(owners, at)
+        size = 2 * two(owners, at)
         name = owners[at + 2 : at + 2 + size].decode("utf-16-le", "replace").strip("\0 ")
         at += 2 + size
         if name and name not in told:
@@ -165,27 +160,25 @@ class DocHandler(LeafHandler):
 
     name = "doc"
     media_types: tuple[str, ...] = ("application/msword",)
-    declared: tuple[Declared, ...] = (
-        Declared(
-            title="Word documents, Word 6 to 2003",
-            extensions=("doc", "dot"),
-            text="main text, footnotes, headers and footers, comments, endnotes, text boxes, with the numbers that lists make in "
-            "front of paragraphs, then WordArt and watermarks, chosen entries of forms, alternative text and names of commenters of Word 97 "
-            "and newer, and targets of links; without a piece table the text of the first block",
-            metadata=(*property_set.KEYS, *CHARSET_KEYS),  # these of Word 6 and 95, where a code page is contradicted
-            children="embedded objects (a packaged file under its own name), then pictures, then modules of macros",
-            leaves_out=(
-                LEFT_OUT,
-                "documents that need a password which is not in the bank (`--passwords`), or under XOR obfuscation",
-                "Word for DOS, Word 2 and older",
-                "code pages of Word 6 and 95 that only the font of a style other than Normal determines",
-                "entries of an index (XE) and codes of fields other than links; chosen entries of forms in Word 6 and 95, and who "
-                "commented in these",
-                "marks in front of paragraphs; numbers that lists of Word 6 and 95 make, or fields; those as words of other "
-                "languages than English, and in other scripts: digits stand for them",
-            ),
+    declared = Declared(
+        title="Word documents, Word 6 to 2003",
+        extensions=("doc", "dot"),
+        text="main text, footnotes, headers and footers, comments, endnotes, text boxes, with the numbers that lists make in "
+        "front of paragraphs, then WordArt and watermarks, chosen entries of forms, alternative text and names of commenters of Word 97 "
+        "and newer, and targets of links; without a piece table the text of the first block",
+        metadata=(*property_set.KEYS, *CHARSET_KEYS),  # these of Word 6 and 95, where a code page is contradicted
+        children="embedded objects (a packaged file under its own name), then pictures, then modules of macros",
+        leaves_out=(
+            LEFT_OUT,
+            "documents that need a password which is not in the bank (`--passwords`), or under XOR obfuscation",
+            "Word for DOS, Word 2 and older",
+            "code pages of Word 6 and 95 that only the font of a style other than Normal determines",
+            "entries of an index (XE) and codes of fields other than links; chosen entries of forms in Word 6 and 95, and who "
+            "commented in these",
+            "marks in front of paragraphs; numbers that lists of Word 6 and 95 make, or fields; those as words of other "
+            "languages than English, and in other scripts: digits stand for them",
         ),
-    )
+    ).alone()
 
     def children(self, source: Source, limits: Limits, part: Part | None = None) -> Iterator[Child]:
         """Embedded objects, then pictures, then modules of macros. A document that cannot be opened has none: `text`
@@ -195,17 +188,9 @@ class DocHandler(LeafHandler):
         except DocumentError:
             return
         pool = compound.root.find("ObjectPool")
-        position = 0
-        for child in ole_objects.children(compound, pool.children if pool else []):
-            position += 1
-            yield child
-        pictures = (compound.read(compound.root.stream(name)) for name in _PICTURES)
-        for child in office_art.children(pictures, position):
-            position += 1
-            yield child
-        yield from office_vba.children(compound, limits, position)
-        with source.open() as file:
-            yield from rest(file, compound.end, source.size, AFTER_CONTENT, "compound file", kind=Kind.EMBEDDED_OBJECT)
+        objects = ole_objects.children(compound, pool.children if pool else [])
+        pictures = office_art.children(compound.read(compound.root.stream(name)) for name in _PICTURES)
+        yield from ole_objects.carried_by(source, compound, objects, pictures, office_vba.children(compound, limits))
 
     def text(self, source: Source, limits: Limits) -> Text:
         """Text in the order main text, footnotes, headers, comments, endnotes, text boxes; of a file without its directory or sector
@@ -217,9 +202,7 @@ class DocHandler(LeafHandler):
                 raise
             collector = clean.Collector(limits.text_characters)
             collector.add(left)
-            out = collector.result()
-            out.error = error
-            return out
+            return collector.result(error=error)
 
     def _text(self, source: Source, limits: Limits) -> Text:
         compound, opened = opened_doc(source, limits)
@@ -233,14 +216,12 @@ class DocHandler(LeafHandler):
         whole, error = _joined(pieces(stream, streams, fib, fonts))
         collector = clean.Collector(limits.text_characters)
         labels = {} if fib.old else _labels(stream, streams, fib, whole)
-        all(collector.add(story + "\n") for story in stories(whole, fib.counts, labels))
-        all(collector.add(said + "\n") for said in _beside(compound, streams[0], fib, whole))
-        out = collector.result()
-        out.metadata = property_set.metadata(compound) | opened
+        collector.lines(stories(whole, fib.counts, labels))
+        collector.lines(_beside(compound, streams[0], fib, whole))
+        metadata = property_set.metadata(compound) | opened
+        out = collector.result(error=fib.error or error or compound.error)
+        out.metadata = metadata
         clean.note_charset(out, fonts.detected if fonts else None)
-        out.error = fib.error or error or compound.error
-        if out.error is not None and not out.text:
-            raise out.error
         return out
 
 

@@ -37,6 +37,22 @@ _CODE_PAGES = {
 }
 
 
+def two(data: bytes, at: int) -> int:
+    """The number in two bytes."""
+    return int.from_bytes(data[at : at + 2], "little")
+
+
+def located(stream: bytes, place: int) -> tuple[int, int]:
+    """Offset and size of a structure, which are at `place` in the first block; 0 and 0 where they are not there."""
+    return struct.unpack_from("<II", stream, place) if len(stream) >= place + 8 else (0, 0)
+
+
+def sliced(table: bytes, stream: bytes, place: int) -> bytes:
+    """The structure that is so located in a stream of tables."""
+    at, size = located(stream, place)
+    return table[at : at + size]
+
+
 class Fib:
     """The file information block: the kind of the document and the location of its piece table."""
 
@@ -58,7 +74,7 @@ class Fib:
         self.codec = "cp1252" if not self.old else codec_of(_CODE_PAGES.get(language & 0x3FF, 1252))
         self.first, self.end = struct.unpack_from("<II", stream, 0x18)
         place = _CLX_6 if self.old else _CLX_97
-        self.clx = struct.unpack_from("<II", stream, place) if len(stream) >= place + 8 else (0, 0)
+        self.clx = located(stream, place)
         drawn = not self.old and len(stream) >= _DRAWINGS + 8
         self.drawings = struct.unpack_from("<II", stream, _DRAWINGS) if drawn else (0, 0)
         self.owners = struct.unpack_from("<II", stream, _OWNERS) if drawn else (0, 0)  # of comments
@@ -140,19 +156,9 @@ class Fonts:
             yield stream[at:end], ""
 
 
-def _two(stream: bytes, at: int) -> int:
-    return int.from_bytes(stream[at : at + 2], "little")
-
-
-def _told(stream: bytes, place: int) -> bytes:
-    """Return the structure whose offset and size are at `place` in the first block."""
-    at, size = struct.unpack_from("<II", stream, place) if len(stream) >= place + 8 else (0, 0)
-    return stream[at : at + size]
-
-
 def _fonts(stream: bytes) -> Iterator[str]:
     """The codec of each font, in order; "" where it is not declared."""
-    table = _told(stream, _FONTS)
+    table = sliced(stream, stream, _FONTS)
     at = 2
     while at + _FONT_HEAD < len(table):
         size = table[at] + 1
@@ -165,18 +171,18 @@ def _fonts(stream: bytes) -> Iterator[str]:
 
 def _font_of_normal(stream: bytes) -> int | None:
     """Return the number of the font of the style Normal, the first style; else that of the default font."""
-    sheet = _told(stream, _STYLES)
-    head, base = 2 + _two(sheet, 0), _two(sheet, 4)
-    style = sheet[head + 2 : head + 2 + _two(sheet, head)]
+    sheet = sliced(stream, stream, _STYLES)
+    head, base = 2 + two(sheet, 0), two(sheet, 4)
+    style = sheet[head + 2 : head + 2 + two(sheet, head)]
     if base < len(style):
         at = base + 1 + style[base] + 1  # behind its name, which ends with a zero
         at += at & 1
-        at += 2 + _two(style, at)  # properties of paragraphs
+        at += 2 + two(style, at)  # properties of paragraphs
         at += at & 1
-        font = _font_in(style[at + 2 : at + 2 + _two(style, at)])
+        font = _font_in(style[at + 2 : at + 2 + two(style, at)])
         if font is not None:
             return font
-    return _two(sheet, _STANDARD_FONT) if len(sheet) >= _STANDARD_FONT + 2 else None
+    return two(sheet, _STANDARD_FONT) if len(sheet) >= _STANDARD_FONT + 2 else None
 
 
 def _runs(stream: bytes) -> Iterator[tuple[int, int, int]]:
@@ -199,11 +205,11 @@ def _runs(stream: bytes) -> Iterator[tuple[int, int, int]]:
 
 def _pages(stream: bytes) -> Iterator[int]:
     """Pages of 512 bytes with runs. Those that the table omits follow the last listed one without gaps."""
-    table = _told(stream, _RUNS)
+    table = sliced(stream, stream, _RUNS)
     count = max(0, (len(table) - 4) // 6)
     listed = struct.unpack_from(f"<{count}H", table, 4 * (count + 1)) if count else ()
-    wanted = min(_two(stream, _PAGES), len(stream) // _PAGE)
-    after = listed[-1] + 1 if listed else _two(stream, _FIRST_PAGE)
+    wanted = min(two(stream, _PAGES), len(stream) // _PAGE)
+    after = listed[-1] + 1 if listed else two(stream, _FIRST_PAGE)
     yield from listed[: len(stream) // _PAGE + 1]
     yield from range(after, after + max(0, wanted - count))
 
@@ -216,7 +222,7 @@ def _font_in(modifiers: bytes) -> int | None:
         if length is None:
             return None
         if modifiers[at] == _FONT:
-            return _two(modifiers, at + 1)
+            return two(modifiers, at + 1)
         at += 2 + modifiers[at + 1] if length == _VARIABLE and at + 1 < len(modifiers) else 1 + max(length, 0)
     return None
 

@@ -171,10 +171,7 @@ class OdfHandler(LeafHandler):
                 return out
             slides = _read(package, collector, source.head)
             metadata = _metadata(package)
-        out = collector.result()
-        out.error = package.error
-        if out.error is not None and not out.text:
-            raise out.error
+        out = collector.result(error=package.error)
         out.pages, out.metadata = slides, metadata
         return out
 

@@ -318,7 +318,7 @@ class _Lines:
 
     def tell_beside(self) -> None:
         """Add the text from outside the paragraphs after the lines."""
-        all(self._collector.add(line + "\n") for line in self._beside.lines)
+        self._collector.lines(self._beside.lines)
 
     def check_beside(self) -> None:
         """DocumentError where that was not all of it."""

@@ -5,12 +5,14 @@ from __future__ import annotations
 import ntpath
 import struct
 from collections.abc import Iterable, Iterator
+from itertools import chain
 
 from readers import cfb
-from readers.base import Child
+from readers.base import Child, Source
 from readers.errors import DocumentError, ExceptionCode
 from readers.office.ole.compound import MAGIC, CompoundFile, DirectoryEntry
 from readers.records import Kind
+from readers.rest import AFTER_CONTENT, rest
 
 # Objects as OLE 1.0 stores them ([MS-OLEDS] 2.2), which is how RTF carries them.
 
@@ -49,17 +51,10 @@ _WHOLE = ("Package", "CONTENTS")  # streams that are a file as it was: Office Op
 _ABOUT = frozenset(
     name.lower()
     for name in (
-        "\x01Ole",
-        "\x01CompObj",
-        "\x03ObjInfo",
-        "\x03LinkInfo",
-        "\x03PRINT",
-        "\x03ACCESSOBJSITEDATA",
-        "\x05SummaryInformation",
-        "\x05DocumentSummaryInformation",
+        *("\x01Ole", "\x01CompObj", "\x03ObjInfo", "\x03LinkInfo", "\x03PRINT", "\x03ACCESSOBJSITEDATA"),
+        *("\x05SummaryInformation", "\x05DocumentSummaryInformation"),
         *(f"\x02OlePres{n:03}" for n in range(10)),
-        "\x03META",
-        "\x03EPRINT",
+        *("\x03META", "\x03EPRINT"),
     )
 )
 
@@ -76,6 +71,16 @@ def children(compound: CompoundFile, storages: Iterable[DirectoryEntry]) -> Iter
         if holds and storage.find(_CONTROL) is None:
             yield _child(compound, storage, position)
             position += 1
+
+
+def carried_by(source: Source, compound: CompoundFile, *lists: Iterable[Child]) -> Iterator[Child]:
+    """The children of a document that is a compound file, by their positions in all of these lists; then what follows its
+    sectors."""
+    for position, child in enumerate(chain.from_iterable(lists)):
+        child.ordinal = position
+        yield child
+    with source.open() as file:
+        yield from rest(file, compound.end, source.size, AFTER_CONTENT, "compound file", kind=Kind.EMBEDDED_OBJECT)
 
 
 def _child(compound: CompoundFile, storage: DirectoryEntry, position: int) -> Child:

@@ -18,6 +18,7 @@ from readers.base import Child, Handler, LeafHandler, MemorySource, Part, Source
 from readers.declared import Declared
 from readers.errors import DocumentError, ExceptionCode
 from readers.identification.text import as_text, office_xml
+from readers.modules import MEDIA_TYPES
 from readers.office import vba as office_vba
 from readers.office.cell_formats import FORMATS_LEFT
 from readers.office.encryption import locks as office_unlock
@@ -34,7 +35,7 @@ from readers.streams import SMALL_MEMBER
 # 2003 (Office 2003 XML Reference Schemas). Both are made the package that they stand for, in memory, so that one
 # reader reads all.
 
-MEDIA_TYPES = FLAT, WORD_2003 = "application/vnd.ms-word2006ml", "application/vnd.ms-wordml"
+_FLAT = ("application/vnd.ms-word2006ml", "application/vnd.ms-wordml")
 _CONTENT_TYPES = "{http://schemas.openxmlformats.org/package/2006/content-types}"
 _Part = tuple[str, bytes | None, str]  # name, bytes (None where they are damaged), content type
 
@@ -90,7 +91,6 @@ def _bytes(element: Element) -> bytes | None:
         return None
 
 
-_OFFICE = "application/vnd.openxmlformats-officedocument."
 _OLE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
 _ENCRYPTED = "EncryptedPackage".encode("utf-16-le")
 _THUMBNAIL = re.compile(rb"docprops/thumbnail[^/]*$", re.IGNORECASE)
@@ -123,32 +123,12 @@ _KEYS = {
     "Created": "created",
     "LastSaved": "modified",
 }
-_WORD = (
-    _OFFICE + "wordprocessingml.document",
-    _OFFICE + "wordprocessingml.template",
-    "application/vnd.ms-word.document.macroenabled.12",
-    "application/vnd.ms-word.template.macroenabled.12",
+_TYPES = MEDIA_TYPES["office.ooxml.handler"]
+_EXCEL, _POWERPOINT, _VISIO = (
+    tuple(one for one in _TYPES if any(word in one for word in words))
+    for words in (("excel", "spreadsheetml"), ("powerpoint", "presentationml"), ("visio",))
 )
-_EXCEL = (
-    _OFFICE + "spreadsheetml.sheet",
-    _OFFICE + "spreadsheetml.template",
-    "application/vnd.ms-excel.sheet.macroenabled.12",
-    "application/vnd.ms-excel.template.macroenabled.12",
-    "application/vnd.ms-excel.sheet.binary.macroenabled.12",
-)
-_POWERPOINT = (
-    _OFFICE + "presentationml.presentation",
-    _OFFICE + "presentationml.template",
-    _OFFICE + "presentationml.slideshow",
-    "application/vnd.ms-powerpoint.presentation.macroenabled.12",
-    "application/vnd.ms-powerpoint.template.macroenabled.12",
-    "application/vnd.ms-powerpoint.slideshow.macroenabled.12",
-)
-_VISIO = tuple(
-    f"application/vnd.ms-visio.{kind}{macros}.main+xml"
-    for kind in ("drawing", "template", "stencil")
-    for macros in ("", ".macroenabled")
-)
+_WORD = tuple(one for one in _TYPES if one not in (*_EXCEL, *_POWERPOINT, *_VISIO))
 _DECLARED_KEYS = (*dict.fromkeys(_KEYS.values()), office_custom.KEY)
 _DECLARED_CHILDREN = (
     "embedded objects (a packaged file under its own name), media, modules of macros and the thumbnail, marked `thumbnail`, in "
@@ -177,12 +157,12 @@ class OoxmlHandler(LeafHandler):
     """docx, xlsx, pptx and vsdx with their macro and template variants."""
 
     name = "ooxml"
-    media_types: tuple[str, ...] = (*_WORD, *_EXCEL, *_POWERPOINT, *_VISIO, *MEDIA_TYPES)
+    media_types: tuple[str, ...] = _TYPES
     whole = False
     declared: tuple[Declared, ...] = (
         Declared(
             title="Word documents",
-            media_types=(*_WORD, *MEDIA_TYPES),
+            media_types=_WORD,
             extensions=("docx", "docm", "dotx", "dotm", "xml"),
             text="main text with tracked deletions, then headers, footers, notes, comments, text boxes, charts and diagrams, with "
             "watermarks and other letters that make shapes, alternative text of pictures, shapes and tables, chosen entries of forms; "
@@ -267,12 +247,9 @@ class OoxmlHandler(LeafHandler):
             reader = Reader(package, collector)
             reader.read(family)
             metadata = _metadata(package)
-        out = collector.result()
+        out = collector.result(error=damage or package.error or reader.error)
         if family in ("xl", "ppt"):
             out.text = unescaped(out.text)
-        out.error = damage or package.error or reader.error
-        if out.error is not None and not out.text:
-            raise out.error
         out.pages, out.metadata = reader.slides, metadata | opened
         return out
 
@@ -283,7 +260,7 @@ def _taken(child: Child, limits: Limits) -> Iterator[Child]:
     child.name = child.name.rsplit(b"/", 1)[-1]
     if child.data and child.name.lower() == _MACROS:
         try:
-            yield from office_vba.children(CompoundFile(child.data), limits, 0)
+            yield from office_vba.children(CompoundFile(child.data), limits)
             return
         except DocumentError as failed:
             child.error = failed
@@ -297,7 +274,7 @@ def _plain(source: Source, limits: Limits) -> tuple[Source, dict[str, object], D
     file is converted to a package; only that reports damage."""
     if source.head.startswith(b"PK"):
         return source, {}, None
-    if office_xml(as_text(source.head) or b"") in MEDIA_TYPES:
+    if office_xml(as_text(source.head) or b"") in _FLAT:
         source, damage = package(source, limits)
         return source, {}, damage
     if not source.head.startswith(_OLE):

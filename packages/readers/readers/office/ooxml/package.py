@@ -248,20 +248,8 @@ def carried(
     for entry in iter_entries(file, directory):
         if wanted.search(entry.name) and not entry.directory:
             try:
-                yield _member(file, size, entry, small(entry))
+                reader = part_reader(file, size, entry)
+                yield reader.child(entry, Kind.EMBEDDED_OBJECT, whole=entry.size <= small(entry))
             except DocumentError as error:
                 yield failed_member(entry.name, entry.index, error)
     yield from rest(file, directory.end, size, directory.entries, "package", kind=Kind.EMBEDDED_OBJECT)
-
-
-def _member(file: BinaryIO, size: int, entry: ZipEntry, small: int) -> Child:
-    reader = part_reader(file, size, entry)
-    whole = entry.size <= small
-    return Child(
-        name=entry.name,
-        kind=Kind.EMBEDDED_OBJECT,
-        ordinal=entry.index,
-        data=reader.whole() if whole else None,
-        stream=None if whole else reader.stream(),
-        size_hint=None if whole else entry.size,
-    )

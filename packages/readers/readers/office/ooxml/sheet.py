@@ -21,7 +21,7 @@ from readers.office.ooxml.xml import Element, elements, local
 _T = TypeVar("_T")
 Cell = tuple[str, str, str, str, str]  # its XML, its attributes but the first, its formula, its value, its string
 _HEAD_BYTES = 1_000_000  # the most before the first row or string
-_UNIT_BYTES = 4_000_000  # what is longer is no unescaped row
+_UNIT_BYTES = 4_000_000  # what is longer is no plain row
 _ENCODING = re.compile(rb"<\?xml[^>]*\sencoding\s*=\s*[\"']([^\"']*)")
 _PLAIN_ENCODINGS = (b"utf-8", b"us-ascii")
 _CONTROLS = bytes(c for c in range(32) if c not in b"\t\n\r")  # which XML has not (XML 1.0, 2.2)
@@ -52,7 +52,7 @@ _LOOK = re.compile(' ([a-z]{1,2})="([^"]*)"')
 
 
 class Around:
-    """The part without the plain_rows or plain_strings that were parsed: the XML around them."""
+    """The part without the rows or strings that were parsed: the XML around them."""
 
     def __init__(self, pieces: Iterator[bytes]) -> None:
         self._pieces = pieces
@@ -158,7 +158,7 @@ def plain_rows(around: Around) -> Iterator[list[Cell]]:
 
 
 def plain_strings(around: Around) -> Iterator[list[str]]:
-    """Shared plain_strings, many at a time."""
+    """Shared strings, many at a time."""
     if not around.enter(_STRINGS_IN):
         return
 
@@ -167,14 +167,14 @@ def plain_strings(around: Around) -> Iterator[list[str]]:
         for match in _STRING.finditer(text, at):
             if match.start() != at:
                 break
-            told.append(unescaped(match[1] or ("".join(_OF_RUN.findall(match[2])) if match[2] else "")))
+            told.append(referred(match[1] or ("".join(_OF_RUN.findall(match[2])) if match[2] else "")))
             at = match.end()
         return told, at
 
     yield from _told(around, b"</si>", some)
 
 
-def unescaped(text: str) -> str:
+def referred(text: str) -> str:
     """Characters with what stands for them put in."""
     return html.unescape(text) if "&" in text else text
 
@@ -182,7 +182,7 @@ def unescaped(text: str) -> str:
 def type_and_format(attributes: str) -> tuple[str, str]:
     """Of a cell's attributes its type and the number of its format."""
     told = dict(_LOOK.findall(attributes))
-    return unescaped(told.get("t", "")) or "n", unescaped(told.get("s", "")) or "0"
+    return referred(told.get("t", "")) or "n", referred(told.get("s", "")) or "0"
 
 
 _SHEETS = ("worksheet", "chartsheet", "dialogsheet", "macrosheet", "intlmacrosheet")
@@ -429,9 +429,9 @@ def _plain_row(cells: Sequence[Cell], book: Workbook) -> Iterator[str]:
     for _, attributes, formula, value, string in cells:
         if formula and (not value or value in _NO_RESULT or "HYPERLINK(" in formula):
             kind, style, _ = book.look(attributes)
-            value = unescaped(value or string)
+            value = referred(value or string)
             text = _shown("n" if kind == "w" else kind, style, value, book) if value else ""
-            text = _with_formula(unescaped(formula), kind, value, text, book)
+            text = _with_formula(referred(formula), kind, value, text, book)
         elif not (value or string):
             continue
         else:
@@ -445,9 +445,9 @@ def _plain_row(cells: Sequence[Cell], book: Workbook) -> Iterator[str]:
             elif kind == "w" and value.isdecimal() and is_whole(value):
                 text = value
             elif kind in ("w", "n"):
-                text = number_text(unescaped(value or string), shown, start)
+                text = number_text(referred(value or string), shown, start)
             else:
-                text = _shown(kind, style, unescaped(value or string), book)
+                text = _shown(kind, style, referred(value or string), book)
         if text:
             out.append(text)
             characters += len(text)

@@ -10,7 +10,7 @@ from readers.clean import Collector, paired
 from readers.errors import DocumentError, ExceptionCode
 from readers.office.ooxml import kinds, parts, xlsb
 from readers.office.ooxml import sheet as ooxml_sheet
-from readers.office.ooxml.numbering import Counting, Lists
+from readers.office.ooxml.numbering import Lists
 from readers.office.ooxml.package import Package
 from readers.office.ooxml.xml import Element, attribute, elements, local, present, tree
 
@@ -221,8 +221,8 @@ def paragraphs(package: Package, name: str) -> Iterator[str]:
 
 def _numbered(package: Package, name: str, lists: Lists) -> Iterator[str]:
     """The same with the numbers that lists make in front of them; a number without a text too."""
-    counting = Counting(lists)
-    return _lines(package, name, lambda p, tags: "\t".join(filter(None, (counting.label(p), paragraph(p, tags)))))
+    counts = lists.counts()
+    return _lines(package, name, lambda p, tags: "\t".join(filter(None, (lists.label(counts, p), paragraph(p, tags)))))
 
 
 def _lines(package: Package, name: str, line_of: Callable[[Element, tuple[str, ...]], str]) -> Iterator[str]:
@@ -260,8 +260,8 @@ class Reader:
         """All parts, in order; `family` is word, xl, xlsb, ppt or visio."""
         families = {
             "word": self._document,
-            "xl": self._workbook,
-            "xlsb": self._binary_workbook,
+            "xl": partial(self._workbook, binary=False),
+            "xlsb": partial(self._workbook, binary=True),
             "ppt": self._presentation,
             "visio": self._drawing,
         }
@@ -291,7 +291,7 @@ class Reader:
         if name in self._read or self._collector.cut:
             return
         self._read.add(name)
-        self._guard(lambda: all(self._collector.add(line + "\n") for line in lines))
+        self._guard(lambda: self._collector.lines(lines))
 
     def _guard(self, action: Callable[[], object]) -> None:
         try:
@@ -315,53 +315,32 @@ class Reader:
             self._take(f"words of {name}", parts.said(self._package, name, kinds.GLOSSARY))
         self._authors("comments")
 
-    def _workbook(self) -> None:
+    def _workbook(self, *, binary: bool) -> None:
         package = self._package
-        book = ooxml_sheet.Workbook(package)
+        form = xlsb if binary else ooxml_sheet
+        book = xlsb.BinaryWorkbook(package) if binary else ooxml_sheet.Workbook(package)
         self._guard(book.load)
         for title, name in book.sheets:
-            self._take(name, ooxml_sheet.lines(package, name, title, book))
-        self._finish(book)
+            self._take(name, form.lines(package, name, title, book))
+        self._take("sheets that are not there", iter(book.gone))
+        self.error = self.error or book.damage()
         for name in package.having("comments"):
-            self._take(name, ooxml_sheet.comments(package, name))
+            self._take(name, form.comments(package, name))
         for name in package.having("threadedcomments"):
             self._take(name, _plain(package, name, "text"))
         self._authors("person")
         self._take("words of the workbook", iter(book.said))
-        self._common()
-
-    def _common(self) -> None:
-        """What workbooks of either form keep in the same parts."""
-        self._paragraphs(*_DRAWN)
-        for name in vml_drawings(self._package):
-            self._take(name, vml_texts(self._package, name))
-        for name in self._package.having("pivotcachedefinition", "pivotcacherecords"):
-            if name.endswith(".bin"):
-                self._take(name, xlsb.words(self._package, name))
-            else:
-                self._take(name, parts.pivot(self._package, name))
-                self._guard(lambda name=name: self._read.update(self._package.related(name).values()))  # type: ignore[misc]
-
-    def _finish(self, book: ooxml_sheet.Workbook) -> None:
-        """The names of sheets that are not there, and what those that are lack."""
-        self._take("sheets that are not there", iter(book.gone))
-        self.error = self.error or book.damage()
-
-    def _binary_workbook(self) -> None:
-        package = self._package
-        book = xlsb.BinaryWorkbook(package)
-        self._guard(book.load)
-        for title, name in book.sheets:
-            self._take(name, xlsb.lines(package, name, title, book))
-        self._finish(book)
-        for name in package.having("comments"):
-            self._take(name, xlsb.comments(package, name))
-        for name in package.having("threadedcomments"):
-            self._take(name, _plain(package, name, "text"))
-        self._authors("person")
-        for name in package.having("main"):
+        for name in package.having("main") if binary else ():
             self._take(f"words of {name}", xlsb.words(package, name, xlsb.NAMES))
-        self._common()
+        self._paragraphs(*_DRAWN)
+        for name in vml_drawings(package):
+            self._take(name, vml_texts(package, name))
+        for name in package.having("pivotcachedefinition", "pivotcacherecords"):
+            if name.endswith(".bin"):
+                self._take(name, xlsb.words(package, name))
+            else:
+                self._take(name, parts.pivot(package, name))
+                self._guard(lambda name=name: self._read.update(package.related(name).values()))  # type: ignore[misc]
 
     def _drawing(self) -> None:
         """Visio ([MS-VSDX] 2.2.3): the text of each page's shapes, then comments."""

@@ -13,14 +13,12 @@ from readers.declared import Declared
 from readers.errors import DocumentError, ExceptionCode
 from readers.office import art as office_art
 from readers.office import vba as office_vba
-from readers.office.encryption import legacy as ppt_crypto
-from readers.office.encryption.legacy import opened_ppt
+from readers.office.encryption.legacy import PICTURES, opened_ppt
 from readers.office.ole import objects as ole_objects
 from readers.office.ole import property_set
 from readers.office.ole.compound import CompoundFile
 from readers.office.ppt.text import OLE_STORAGE, Presentation, Record, Records, objects, salvaged, salvaged_objects
 from readers.records import Kind, Limits
-from readers.rest import AFTER_CONTENT, rest
 
 # Objects that a presentation carries ([MS-PPT] 2.10.34): each the compound file of its program, as a rule deflated.
 
@@ -44,11 +42,11 @@ def _embedded(records: Records, record: Record, position: int, limits: Limits) -
     return Child(name=name, kind=Kind.EMBEDDED_OBJECT, ordinal=position, data=data, error=error)
 
 
-def _modules(records: Records, storages: Iterable[Record], position: int, limits: Limits) -> Iterator[Child]:
-    """The modules of its _modules, from this position on. DocumentError when they cannot be read."""
+def _modules(records: Records, storages: Iterable[Record], limits: Limits) -> Iterator[Child]:
+    """The modules of its macros. DocumentError when they cannot be read."""
     for record in storages:
         data, error = _storage(records, record, limits)
-        yield from office_vba.children(CompoundFile(data), limits, position)
+        yield from office_vba.children(CompoundFile(data), limits)
         if error is not None:
             raise error
 
@@ -96,22 +94,20 @@ class PptHandler(LeafHandler):
 
     name = "ppt"
     media_types: tuple[str, ...] = ("application/vnd.ms-powerpoint",)
-    declared: tuple[Declared, ...] = (
-        Declared(
-            title="PowerPoint presentations, 97 to 2003",
-            extensions=("ppt", "pot", "pps"),
-            text="slides in order with their WordArt, alternative text, comments, headers and footers, what masters add to all of "
-            "them, then notes; of a damaged one every text in it",
-            metadata=property_set.KEYS,
-            children="embedded objects (a packaged file under its own name), then pictures, then modules of macros",
-            leaves_out=(
-                LEFT_OUT,
-                "presentations that need a password which is not in the bank (`--passwords`); pictures and properties of such",
-                "PowerPoint 95 and older",
-                "prompts of masters; sounds",
-            ),
+    declared = Declared(
+        title="PowerPoint presentations, 97 to 2003",
+        extensions=("ppt", "pot", "pps"),
+        text="slides in order with their WordArt, alternative text, comments, headers and footers, what masters add to all of "
+        "them, then notes; of a damaged one every text in it",
+        metadata=property_set.KEYS,
+        children="embedded objects (a packaged file under its own name), then pictures, then modules of macros",
+        leaves_out=(
+            LEFT_OUT,
+            "presentations that need a password which is not in the bank (`--passwords`); pictures and properties of such",
+            "PowerPoint 95 and older",
+            "prompts of masters; sounds",
         ),
-    )
+    ).alone()
 
     def children(self, source: Source, limits: Limits, part: Part | None = None) -> Iterator[Child]:
         """Embedded objects, then pictures, then modules of macros. A presentation that needs a password has none:
@@ -121,18 +117,11 @@ class PptHandler(LeafHandler):
             records = _records(compound)
         except DocumentError:
             return
-        position = 0
-        for position, record in enumerate(_objects(compound, records), start=1):
-            yield _embedded(records, record, position - 1, limits)
-        pictures = compound.root.stream("Pictures")
-        if opened and pictures is not None and pictures.size:
-            raise ppt_crypto.PICTURES
-        for child in office_art.children(iter((compound.read(pictures),)), position):
-            position += 1
-            yield child
-        yield from _modules(records, _macros(compound, records), position, limits)
-        with source.open() as file:
-            yield from rest(file, compound.end, source.size, AFTER_CONTENT, "compound file", kind=Kind.EMBEDDED_OBJECT)
+        objects = (_embedded(records, record, n, limits) for n, record in enumerate(_objects(compound, records)))
+        modules = _modules(records, _macros(compound, records), limits)
+        yield from ole_objects.carried_by(
+            source, compound, objects, _pictures(compound, encrypted=bool(opened)), modules
+        )
 
     def text(self, source: Source, limits: Limits) -> Text:
         """Slides as pages, in order, then their notes. Where the objects of the file, or some of them, cannot be found,
@@ -143,7 +132,7 @@ class PptHandler(LeafHandler):
         pages, error = None, None
         try:
             presentation = _opened(compound, records)
-            all(collector.add(text + "\n") for text in presentation.text())
+            collector.lines(presentation.text())
             pages = presentation.slides or None
             if presentation.lost:
                 detail = f"{presentation.lost:,} slides or notes are not at the positions that the presentation's directory gives"
@@ -154,12 +143,10 @@ class PptHandler(LeafHandler):
             error = failed
         if error is not None and error.code is ExceptionCode.CORRUPT:
             collector = clean.Collector(limits.text_characters)
-            all(collector.add(text + "\n") for text in salvaged(Records(records.stream)))
-        out = collector.result()
-        out.pages, out.metadata = pages, property_set.metadata(compound) | opened
-        out.error = error or compound.error
-        if out.error is not None and not out.text:
-            raise out.error
+            collector.lines(salvaged(Records(records.stream)))
+        metadata = property_set.metadata(compound) | opened
+        out = collector.result(error=error or compound.error)
+        out.pages, out.metadata = pages, metadata
         return out
 
 
@@ -172,6 +159,13 @@ def _records(compound: CompoundFile) -> Records:
 
 def _opened(compound: CompoundFile, records: Records) -> Presentation:
     return Presentation(records, *objects(records, compound.read(compound.root.stream("Current User"))))
+
+
+def _pictures(compound: CompoundFile, *, encrypted: bool) -> Iterator[Child]:
+    stream = compound.root.stream("Pictures")
+    if encrypted and stream is not None and stream.size:
+        raise PICTURES
+    yield from office_art.children((compound.read(stream),))
 
 
 def _macros(compound: CompoundFile, records: Records) -> Iterator[Record]:

@@ -12,6 +12,7 @@ from readers.cfb import LEFT_OUT
 from readers.charset import CHARSET_KEYS, least_certain
 from readers.declared import Declared
 from readers.errors import DocumentError, ExceptionCode
+from readers.modules import MEDIA_TYPES
 from readers.office import art as office_art
 from readers.office import vba as office_vba
 from readers.office.cell_formats import FORMATS_LEFT
@@ -22,8 +23,7 @@ from readers.office.ole.compound import CompoundFile
 from readers.office.xls import kept
 from readers.office.xls.biff import BOF, EOF, records
 from readers.office.xls.sheets import ReadCell, ReadGlobal, Sheets
-from readers.records import Kind, Limits
-from readers.rest import AFTER_CONTENT, rest
+from readers.records import Limits
 
 _STREAMS = ("Workbook", "Book")  # BIFF8, BIFF5; a file that has both has the same content in both
 _DRAWING_GROUP = 0xEB
@@ -35,28 +35,26 @@ class XlsHandler(LeafHandler):
 
     name = "xls"
     media_types: tuple[str, ...] = ("application/vnd.ms-excel",)
-    declared: tuple[Declared, ...] = (
-        Declared(
-            title="Excel workbooks, Excel 5 to 2003",
-            extensions=("xls", "xlt"),
-            text="cells by rows, sheet by sheet, hidden ones too: numbers plain, and as shown where that has other words; notes, text "
-            "boxes, WordArt, headers, footers, charts; what cells say when they are filled in; names, scenarios and queries, cells of other "
-            "workbooks that links keep, items that pivot tables keep; addresses behind links",
-            # The last of Excel 5 and 95, where the code page is contradicted
-            metadata=(*property_set.KEYS, *CHARSET_KEYS),
-            children="embedded objects (a packaged file under its own name), then pictures, then modules of macros",
-            leaves_out=(
-                LEFT_OUT,
-                "workbooks that need a password which is not in the bank (`--passwords`)",
-                "which items of a pivot table's cache are in one row, and that cache under a password; the log of changes of a shared workbook",
-                "names, scenarios, queries, links to other workbooks and pivot tables of Excel 5 and 95",
-                "controls of Excel 5 and 95 that are neither boxes nor buttons",
-                "formulas (their results are there); macros of Excel 5 and 95",
-                FORMATS_LEFT,
-                "addresses behind links beyond the first 10,000 different ones: the exception is `too_large`",
-            ),
+    declared = Declared(
+        title="Excel workbooks, Excel 5 to 2003",
+        extensions=("xls", "xlt"),
+        text="cells by rows, sheet by sheet, hidden ones too: numbers plain, and as shown where that has other words; notes, text "
+        "boxes, WordArt, headers, footers, charts; what cells say when they are filled in; names, scenarios and queries, cells of other "
+        "workbooks that links keep, items that pivot tables keep; addresses behind links",
+        # The last of Excel 5 and 95, where the code page is contradicted
+        metadata=(*property_set.KEYS, *CHARSET_KEYS),
+        children="embedded objects (a packaged file under its own name), then pictures, then modules of macros",
+        leaves_out=(
+            LEFT_OUT,
+            "workbooks that need a password which is not in the bank (`--passwords`)",
+            "which items of a pivot table's cache are in one row, and that cache under a password; the log of changes of a shared workbook",
+            "names, scenarios, queries, links to other workbooks and pivot tables of Excel 5 and 95",
+            "controls of Excel 5 and 95 that are neither boxes nor buttons",
+            "formulas (their results are there); macros of Excel 5 and 95",
+            FORMATS_LEFT,
+            "addresses behind links beyond the first 10,000 different ones: the exception is `too_large`",
         ),
-    )
+    ).alone()
 
     def children(self, source: Source, limits: Limits, part: Part | None = None) -> Iterator[Child]:
         """Embedded objects, then pictures, then modules of macros. A workbook that cannot be opened has none: `text`
@@ -65,17 +63,9 @@ class XlsHandler(LeafHandler):
             compound, _ = opened_xls(source, limits)
         except DocumentError:
             return
-        objects = [e for e in compound.root.children if e.name.upper().startswith(_OBJECTS)]
-        position = 0
-        for child in ole_objects.children(compound, objects):
-            position += 1
-            yield child
-        for child in office_art.children(_drawings(compound), position):
-            position += 1
-            yield child
-        yield from office_vba.children(compound, limits, position)
-        with source.open() as file:
-            yield from rest(file, compound.end, source.size, AFTER_CONTENT, "compound file", kind=Kind.EMBEDDED_OBJECT)
+        storages = (e for e in compound.root.children if e.name.upper().startswith(_OBJECTS))
+        objects, pictures = ole_objects.children(compound, storages), office_art.children(_drawings(compound))
+        yield from ole_objects.carried_by(source, compound, objects, pictures, office_vba.children(compound, limits))
 
     def text(self, source: Source, limits: Limits) -> Text:
         """Cells by rows, sheet after sheet, with notes, boxes, headers and footers."""
@@ -87,18 +77,16 @@ class XlsHandler(LeafHandler):
             raise DocumentError(ExceptionCode.CORRUPT, "the workbook does not begin with its first record")
         sheets = Sheets(data)
         collector = clean.Collector(limits.text_characters)
-        all(collector.add(line + "\n") for line in sheets.lines())
+        collector.lines(sheets.lines())
         if not opened:  # under a password the caches are encrypted too
             try:
-                all(collector.add(line + "\n") for line in kept.caches(compound))
+                collector.lines(kept.caches(compound))
             except DocumentError as failed:
                 sheets.error = sheets.error or failed
-        out = collector.result()
-        out.metadata = property_set.metadata(compound) | opened
+        metadata = property_set.metadata(compound) | opened
+        out = collector.result(error=sheets.error or compound.error)
+        out.metadata = metadata
         clean.note_charset(out, least_certain([sheets.detected]))
-        out.error = sheets.error or compound.error
-        if out.error is not None and not out.text:
-            raise out.error
         return out
 
 
@@ -215,25 +203,18 @@ class OldXlsHandler(LeafHandler):
     """Workbooks that are no compound files."""
 
     name = "xls-2-4"
-    media_types: tuple[str, ...] = (
-        "application/vnd.ms-excel.sheet.2",
-        "application/vnd.ms-excel.sheet.3",
-        "application/vnd.ms-excel.sheet.4",
-        "application/vnd.ms-excel.sheet.5",
-    )
-    declared: tuple[Declared, ...] = (
-        Declared(
-            title="Excel workbooks, Excel 2 to 4, and later ones outside compound files",
-            extensions=("xls", "xlw", "xlc", "xlm"),
-            text="cells by rows, sheet by sheet: numbers plain, and as shown where that has other words; notes, headers, footers",
-            metadata=CHARSET_KEYS,  # where the code page is contradicted
-            leaves_out=(
-                "workbooks that need a password: the exception is `encrypted`",
-                "text boxes of Excel 3 and 4; formulas (their results are there)",
-                FORMATS_LEFT,
-            ),
+    media_types: tuple[str, ...] = MEDIA_TYPES["office.xls.handler"][1:]
+    declared = Declared(
+        title="Excel workbooks, Excel 2 to 4, and later ones outside compound files",
+        extensions=("xls", "xlw", "xlc", "xlm"),
+        text="cells by rows, sheet by sheet: numbers plain, and as shown where that has other words; notes, headers, footers",
+        metadata=CHARSET_KEYS,  # where the code page is contradicted
+        leaves_out=(
+            "workbooks that need a password: the exception is `encrypted`",
+            "text boxes of Excel 3 and 4; formulas (their results are there)",
+            FORMATS_LEFT,
         ),
-    )
+    ).alone()
 
     def text(self, source: Source, limits: Limits) -> Text:
         """Cells by rows, sheet after sheet, with notes, headers and footers."""
@@ -243,12 +224,9 @@ class OldXlsHandler(LeafHandler):
             raise DocumentError(ExceptionCode.CORRUPT, "the workbook does not begin with its first record")
         sheets = Sheets(data) if kind == BOF else OldSheets(data)
         collector = clean.Collector(limits.text_characters)
-        all(collector.add(line + "\n") for line in sheets.lines())
-        out = collector.result()
+        collector.lines(sheets.lines())
+        out = collector.result(error=sheets.error)
         clean.note_charset(out, least_certain([sheets.detected]))
-        out.error = sheets.error
-        if out.error is not None and not out.text:
-            raise out.error
         return out
 
 

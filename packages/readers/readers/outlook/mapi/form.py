@@ -26,8 +26,7 @@ from readers.mail.headers import (
     parse_fields,
     raw_text,
 )
-from readers.mail.text import much_more
-from readers.mail.unsaid import Said
+from readers.mail.text import Said, much_more
 from readers.mail_form import Address, MailAttachment, MailForm, clean_text
 from readers.outlook.mapi import properties as mapi
 from readers.outlook.mapi.fields import contact_text, is_contact, noted

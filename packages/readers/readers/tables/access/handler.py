@@ -101,22 +101,20 @@ class AccessHandler(LeafHandler):
     name = "access"
     media_types: tuple[str, ...] = ("application/x-msaccess",)
     whole = False
-    declared: tuple[Declared, ...] = (
-        Declared(
-            title="Access databases",
-            extensions=("mdb", "accdb", "mde", "accde", "mda", "accda"),
-            text="of each table its name, descriptions, the names of its columns and a line for each row, tabs between values; of "
-            "columns of several values a table of their own; what queries are made of; names of queries, forms, reports, macros "
-            "and modules; where linked tables are, and how they are reached",
-            metadata=(*_KEYS.values(), *CHARSET_KEYS),
-            children="attachments, and what columns for objects hold, in the order of tables and rows",
-            leaves_out=(
-                "bytes in columns that are no file of a known type; links to objects; scaled decimals that expressions make",
-                "forms, reports and code; deleted rows; values of more than 64 MB, for which the exception is `too_large`",
-                "databases of Access 2007 and newer under a password: the exception is `encrypted`; older ones are read without it",
-            ),
+    declared = Declared(
+        title="Access databases",
+        extensions=("mdb", "accdb", "mde", "accde", "mda", "accda"),
+        text="of each table its name, descriptions, the names of its columns and a line for each row, tabs between values; of "
+        "columns of several values a table of their own; what queries are made of; names of queries, forms, reports, macros "
+        "and modules; where linked tables are, and how they are reached",
+        metadata=(*_KEYS.values(), *CHARSET_KEYS),
+        children="attachments, and what columns for objects hold, in the order of tables and rows",
+        leaves_out=(
+            "bytes in columns that are no file of a known type; links to objects; scaled decimals that expressions make",
+            "forms, reports and code; deleted rows; values of more than 64 MB, for which the exception is `too_large`",
+            "databases of Access 2007 and newer under a password: the exception is `encrypted`; older ones are read without it",
         ),
-    )
+    ).alone()
 
     def children(self, source: Source, limits: Limits, part: Part | None = None) -> Iterator[Child]:
         """Files in its columns. A database that cannot be opened has none: `text` reports why."""

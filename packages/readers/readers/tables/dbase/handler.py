@@ -96,19 +96,17 @@ class TableHandler(LeafHandler):
     name = "dbase"
     media_types: tuple[str, ...] = ("application/x-dbf",)
     whole = False
-    declared: tuple[Declared, ...] = (
-        Declared(
-            title="Tables of dBase, Clipper and FoxPro",
-            extensions=("dbf",),
-            text="the names of the columns, then a line for each record with tabs between its values, deleted ones too",
-            metadata=(*CHARSET_KEYS, "rows", "columns"),
-            leaves_out=(
-                "memos, which are in the file next to it (.dbt, .fpt) and become the text of that file",
-                "times of dBase 7, pictures, objects, and numbers that are written as bytes in variable lengths",
-                "which records are marked as deleted",
-            ),
+    declared = Declared(
+        title="Tables of dBase, Clipper and FoxPro",
+        extensions=("dbf",),
+        text="the names of the columns, then a line for each record with tabs between its values, deleted ones too",
+        metadata=(*CHARSET_KEYS, "rows", "columns"),
+        leaves_out=(
+            "memos, which are in the file next to it (.dbt, .fpt) and become the text of that file",
+            "times of dBase 7, pictures, objects, and numbers that are written as bytes in variable lengths",
+            "which records are marked as deleted",
         ),
-    )
+    ).alone()
 
     def text(self, source: Source, limits: Limits) -> Text:
         """The table; `charset`, `rows` (existing records) and `columns` as metadata. `truncated` as well as the text
@@ -182,15 +180,13 @@ class MemoHandler(LeafHandler):
 
     name = "dbase memo"
     media_types: tuple[str, ...] = ("application/x-dbt", "application/x-fpt")
-    declared: tuple[Declared, ...] = (
-        Declared(
-            title="Memos of dBase and FoxPro tables",
-            extensions=("dbt", "fpt"),
-            text="the memos in order, deleted ones that were not overwritten too",
-            metadata=CHARSET_KEYS,
-            leaves_out=("which record a memo belongs to", "pictures and objects among them"),
-        ),
-    )
+    declared = Declared(
+        title="Memos of dBase and FoxPro tables",
+        extensions=("dbt", "fpt"),
+        text="the memos in order, deleted ones that were not overwritten too",
+        metadata=CHARSET_KEYS,
+        leaves_out=("which record a memo belongs to", "pictures and objects among them"),
+    ).alone()
 
     def text(self, source: Source, limits: Limits) -> Text:
         """All memos in the charset that they are likely to be in: the table knows it, this file does not."""
