@@ -6,10 +6,10 @@ import io
 import plistlib
 import struct
 import uuid
-import zipfile
 from collections.abc import Callable
 
 import pytest
+from archive_files import zipped
 from ocr_pictures import drawn, mixed_pdf
 from old_office import END, begin, biff, holding, persist, powerpoint, record, word, workbook
 from reportlab.lib.utils import ImageReader
@@ -186,13 +186,8 @@ def _office(main: str, parts: dict[str, str], kinds: dict[str, str], related: st
     """An Office Open XML package of these parts and their content types, and what its main part relates to."""
     types = "".join(f'<Override PartName="/{name}" ContentType="{_OFFICE}{kind}+xml"/>' for name, kind in kinds.items())
     folder, _, base = main.partition("/")
-    out = io.BytesIO()
-    with zipfile.ZipFile(out, "w") as archive:
-        archive.writestr("[Content_Types].xml", f'<Types xmlns="t">{types}</Types>')
-        archive.writestr(f"{folder}/_rels/{base}.rels", f'<Relationships xmlns="r">{related}</Relationships>')
-        for name, content in parts.items():
-            archive.writestr(name, content)
-    return out.getvalue()
+    rels = {f"{folder}/_rels/{base}.rels": f'<Relationships xmlns="r">{related}</Relationships>'}
+    return zipped({"[Content_Types].xml": f'<Types xmlns="t">{types}</Types>', **rels, **parts})
 
 
 def _letter(said: str, related: str = "", **more: str) -> bytes:

@@ -14,6 +14,7 @@ from typing import BinaryIO
 import inflate64
 import py7zr
 import pytest
+from archive_files import zipped as archive
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from unpacking import make_zip, unpack
@@ -53,14 +54,6 @@ class Found:
             self.error = error
 
 
-def archive(members: dict[str, bytes], method: int = zipfile.ZIP_DEFLATED) -> bytes:
-    out = io.BytesIO()
-    with zipfile.ZipFile(out, "w", method) as file:
-        for name, data in members.items():
-            file.writestr(name, data)
-    return out.getvalue()
-
-
 class Unseekable(io.RawIOBase):
     """Makes zipfile write data descriptors, as programs that write to a pipe do."""
 
@@ -78,13 +71,7 @@ class Unseekable(io.RawIOBase):
 
 @pytest.mark.parametrize("method", METHODS)
 def test_members_with_their_index_and_bytes(method: int) -> None:
-    out = io.BytesIO()
-    with zipfile.ZipFile(out, "w", method) as file:
-        file.writestr("a.txt", b"alpha" * 100)
-        file.writestr("folder/", b"")
-        file.writestr("folder/noise", NOISE)
-        file.writestr("empty", b"")
-    data = out.getvalue()
+    data = archive({"a.txt": b"alpha" * 100, "folder/": b"", "folder/noise": NOISE, "empty": b""}, method)
     found = Found(data)
     assert found.members == [(0, b"a.txt", b"alpha" * 100), (2, b"folder/noise", NOISE), (3, b"empty", b"")]
     assert HANDLER.announced(MemorySource(b"", data)) == 3
@@ -382,12 +369,7 @@ def test_ranges_know_overlaps_and_repeated_names() -> None:
 NOISE_SPLIT_PART = random.Random(8).randbytes(60_000)
 
 
-def zipped() -> bytes:
-    out = io.BytesIO()
-    with zipfile.ZipFile(out, "w") as archive:
-        archive.writestr("a.txt", b"small")
-        archive.writestr("b.bin", NOISE_SPLIT_PART)
-    return out.getvalue()
+ZIPPED = archive({"a.txt": b"small", "b.bin": NOISE_SPLIT_PART}, zipfile.ZIP_STORED)
 
 
 def sevenz() -> bytes:
@@ -404,7 +386,7 @@ def read(source: MemorySource) -> None:
     list(handler.children(source, Limits()))
 
 
-@pytest.mark.parametrize(("name", "whole"), [("x.zip", zipped()), ("x.7z", sevenz())], ids=["zip", "7z"])
+@pytest.mark.parametrize(("name", "whole"), [("x.zip", ZIPPED), ("x.7z", sevenz())], ids=["zip", "7z"])
 def test_pieces_as_7_zip_cuts_them(name: str, whole: bytes) -> None:
     pieces = [whole[:25_000], whole[25_000:50_000], whole[50_000:]]
     first = unpack(f"{name}.001".encode(), pieces[0])
@@ -420,7 +402,7 @@ def test_pieces_as_7_zip_cuts_them(name: str, whole: bytes) -> None:
 
 def test_the_pieces_of_a_spanned_zip() -> None:
     """`.z01` begins with a mark of its own, `.z02` anywhere; `.zip` is the last and has the directory of all."""
-    whole = zipped()
+    whole = ZIPPED
     end = whole.rfind(b"PK\5\6")
     directory = whole[:end] + struct.pack("<4sHHHHLLH", b"PK\5\6", 2, 2, 2, 2, end - whole.rfind(b"PK\1\2"), 100, 0)
     last = directory[50_000:]

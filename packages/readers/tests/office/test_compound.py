@@ -8,12 +8,12 @@ import hashlib
 import io
 import random
 import struct
-import zipfile
 from collections.abc import Iterator
 from pathlib import Path
 
 import olefile
 import pytest
+from archive_files import zipped
 from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -181,13 +181,8 @@ def test_packages_cut_short(stream: bytes) -> None:
 
 
 def ooxml(folder: str, objects: dict[str, bytes]) -> bytes:
-    out = io.BytesIO()
-    with zipfile.ZipFile(out, "w") as archive:
-        archive.writestr("[Content_Types].xml", "<Types/>")
-        archive.writestr(f"{folder}/document.xml", "<x/>")
-        for name, data in objects.items():
-            archive.writestr(f"{folder}/embeddings/{name}", data)
-    return out.getvalue()
+    embeddings = {f"{folder}/embeddings/{name}": data for name, data in objects.items()}
+    return zipped({"[Content_Types].xml": "<Types/>", f"{folder}/document.xml": "<x/>", **embeddings})
 
 
 @pytest.mark.parametrize("folder", ["word", "xl", "ppt"])

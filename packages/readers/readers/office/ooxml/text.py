@@ -258,7 +258,7 @@ class Reader:
 
     def read(self, family: str) -> None:
         """All parts, in order; `family` is word, xl, xlsb, ppt or visio."""
-        families = {
+        families: dict[str, Callable[[], None]] = {
             "word": self._document,
             "xl": partial(self._workbook, binary=False),
             "xlsb": partial(self._workbook, binary=True),
