@@ -77,7 +77,9 @@ class Model:
 
     def elapsed_s(self, workers: int, *, slots: int = _SLOTS, cores: int = _CORES, network: int = 1) -> float:
         """Predicted; `network`: times as fast."""
-        site = emulated_site(self.filer, cores=cores, slots=slots, others=self.demands.others)
+        site = emulated_site(
+            self.filer, cores=cores, slots=slots, others=self.demands.others, crowding=self.demands.crowding
+        )
         site = dataclasses.replace(site, bytes_per_s=network * site.bytes_per_s)
         case = Case(workers=workers, databases=1)
         return run_case(site, case, self.plan, self.demands, chunk=1)[0].elapsed_s

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import errno
 import io
+from collections import OrderedDict
 from collections.abc import Callable, Iterator
 from typing import BinaryIO, cast
 
@@ -10,6 +12,7 @@ from readers.errors import DocumentError
 
 SMALL_MEMBER = 8_000_000  # members up to this size are handed out as bytes, larger ones as streams
 CHUNK = 1 << 18
+_PIECE, _KEPT_PIECES, _AHEAD = 1 << 17, 64, 1 << 13  # bytes of a piece, pieces kept of a file, bytes copied at a time
 
 
 class RangeStream(io.RawIOBase):
@@ -114,6 +117,67 @@ class PieceStream(io.RawIOBase):
             if left > 0:
                 left -= len(piece)
         return b"".join(pieces)
+
+
+class _KeptPieces(io.RawIOBase):
+    """A file by whole pieces, of which the last ones used are kept."""
+
+    def __init__(self, file: BinaryIO | io.RawIOBase) -> None:
+        super().__init__()
+        self._file, self._at = file, 0
+        self._end = file.seek(0, io.SEEK_END)
+        self._kept: OrderedDict[int, bytes] = OrderedDict()
+
+    def readable(self) -> bool:
+        return True
+
+    def seekable(self) -> bool:
+        return True
+
+    def tell(self) -> int:
+        return self._at
+
+    def seek(self, offset: int, whence: int = io.SEEK_SET, /) -> int:
+        at = (0, self._at, self._end)[whence] + offset
+        if at < 0:
+            raise OSError(errno.EINVAL, "the position is before the file's first byte")
+        self._at = at
+        return at
+
+    def readinto(self, buffer: object) -> int:
+        view = memoryview(cast("bytearray", buffer))
+        number, start = divmod(self._at, _PIECE)
+        data = self._piece(number)[start : start + len(view)]
+        view[: len(data)] = data
+        self._at += len(data)
+        return len(data)
+
+    def _piece(self, number: int) -> bytes:
+        data = self._kept.get(number)
+        if data is None:
+            self._file.seek(number * _PIECE)
+            pieces, left = [], min(_PIECE, self._end - number * _PIECE)
+            while left > 0 and (piece := self._file.read(left)):
+                pieces.append(piece)
+                left -= len(piece)
+            data = self._kept[number] = b"".join(pieces)
+            if len(self._kept) > _KEPT_PIECES:
+                self._kept.popitem(last=False)
+        else:
+            self._kept.move_to_end(number)
+        return data
+
+    def close(self) -> None:
+        self._file.close()
+        super().close()
+
+
+def scattered(file: BinaryIO) -> BinaryIO:
+    """A file that is read here and there, and not from front to back. On a filer each call costs more than its bytes, and what belongs
+    together lies near each other: it is read in large pieces, and those used last are kept. A file in memory stays as it is."""
+    if not isinstance(file, io.BufferedReader):
+        return file
+    return io.BufferedReader(_KeptPieces(file.detach()), _AHEAD)
 
 
 def as_binary(stream: io.RawIOBase) -> BinaryIO:

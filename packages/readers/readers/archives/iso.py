@@ -17,7 +17,7 @@ from readers.declared import Declared
 from readers.errors import DocumentError, ExceptionCode
 from readers.records import Limits
 from readers.rest import rest
-from readers.streams import CHUNK, PieceStream
+from readers.streams import CHUNK, PieceStream, scattered
 
 MEDIA_TYPE = "application/x-iso9660-image"
 _ERRORS = (PyCdlibException, struct.error, ValueError, LookupError, AttributeError, TypeError)
@@ -124,14 +124,14 @@ class IsoHandler(ContainerHandler):
     def announced(self, source: Source) -> int | None:
         """Files in all directories; None where these cannot be read."""
         try:
-            with source.open() as file, _opened(file) as tree:
+            with scattered(source.open()) as file, _opened(file) as tree:
                 return sum(1 for _ in _paths(tree))
         except DocumentError:
             return None
 
     def children(self, source: Source, limits: Limits, part: Part | None = None) -> Iterator[Child]:
         """The files, directory by directory. One whose bytes are not all there is failed, a large one is cut short."""
-        with source.open() as file, _opened(file) as tree:
+        with scattered(source.open()) as file, _opened(file) as tree:
             end, last = source.size if tree.cut(source.size) else None, 0
             for position, path in enumerate(_paths(tree)):
                 yield from _child(tree, path, position, end)

@@ -20,6 +20,7 @@ from readers.outlook.mapi.fields import EVERYTHING, is_contact
 from readers.outlook.mapi.properties import MapiAttachment, MapiMessage, Properties, decode_strings
 from readers.outlook.pst.store import RECOVERED, Folder
 from readers.records import Limits
+from readers.streams import scattered
 
 _IPM_SUBTREE, _PASSWORD = 0x35E0, 0x67FF
 _WANTED = mapi.WANTED | {_IPM_SUBTREE, _PASSWORD}
@@ -39,7 +40,7 @@ class LibpffStore:
         self.aside: list[tuple[str, ...]] = []
         self._places: list[tuple[int, Any]] = []  # first number and folder
         self._count = 0
-        self._reader = source.open()
+        self._reader = scattered(source.open())
         self._file = pypff.file()
         try:
             self._file.open_file_object(self._reader)

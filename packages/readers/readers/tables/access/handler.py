@@ -18,6 +18,7 @@ from readers.office.ole import objects as ole_objects
 from readers.office.ole.property_set import codec_of
 from readers.records import Kind, Limits
 from readers.rest import AFTER_CONTENT, rest
+from readers.streams import scattered
 from readers.tables.access.pages import JET3, Database
 from readers.tables.access.table import (
     OBJECT,
@@ -118,7 +119,7 @@ class AccessHandler(LeafHandler):
 
     def children(self, source: Source, limits: Limits, part: Part | None = None) -> Iterator[Child]:
         """Files in its columns. A database that cannot be opened has none: `text` reports why."""
-        with source.open() as file:
+        with scattered(source.open()) as file:
             try:
                 reading = _Reading(file, source.size, limits.parse_bytes)
             except DocumentError:
@@ -138,7 +139,7 @@ class AccessHandler(LeafHandler):
         """All of it, and where rows are missing an `error`; DocumentError where not even the list of tables can be read.
         `charset` and its like are of databases of Access 97 whose code page is doubtful; newer ones have one charset."""
         collector = clean.Collector(limits.text_characters)
-        with source.open() as file:
+        with scattered(source.open()) as file:
             reading = _Reading(file, source.size, limits.parse_bytes)
             for line in reading.lines():
                 if not collector.add(line + "\n"):
