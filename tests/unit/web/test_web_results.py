@@ -427,7 +427,6 @@ def test_stopping_interrupts_every_run(runner: EmbeddedRunner, work: Work) -> No
         assert crew.cluster is not None
         try:
             while True:
-                crew.cluster.pids()
                 if stopping.wait(0.001):
                     crew.cluster.check()
         except KeyboardInterrupt:
