@@ -6,7 +6,7 @@ import struct
 from collections.abc import Iterable, Iterator, Sequence
 from typing import IO
 
-from dataset_gen.formats.mapi_mail import PS_PUBLIC_STRINGS, PSETID_COMMON, crc, name_map
+from dataset_gen.formats.mapi_mail import DISPLAY_NAME, PS_PUBLIC_STRINGS, PSETID_COMMON, crc, name_map
 from dataset_gen.formats.pst import message
 from dataset_gen.formats.pst.heap import (
     ASSOCIATED,
@@ -93,7 +93,7 @@ class Folder:
         for folder in sorted(self.folders.values(), key=lambda f: f.nid):
             below.row(folder.nid, folder.finish(nodes))
         values: dict[int, Value] = {
-            message.DISPLAY_NAME: self.name,
+            DISPLAY_NAME: self.name,
             message.CONTENT_COUNT: self.contents.count if self.contents else 0,
             message.UNREAD_COUNT: 0,
             message.SUBFOLDERS: bool(self.folders),
@@ -113,7 +113,7 @@ class SearchFolder(Folder):
     def finish(self, nodes: Nodes) -> dict[int, Value]:
         """Write it with the nodes that belong to it."""
         values: dict[int, Value] = {
-            message.DISPLAY_NAME: self.name,
+            DISPLAY_NAME: self.name,
             message.CONTENT_COUNT: 0,
             message.UNREAD_COUNT: 0,
             message.SUBFOLDERS: False,
@@ -316,7 +316,7 @@ class PstWriter:
             message.RECORD_KEY: self._key,
             message.REPLICA_VERSIONS: b"\1\0\0\0" + self._key + b"\1\0\0\0",
             message.REPLICA_FLAGS: 0,
-            message.DISPLAY_NAME: self._display_name,
+            DISPLAY_NAME: self._display_name,
             message.VALID_FOLDERS: _VALID_FOLDERS,
             message.NO_RESTRICTIONS: True,
             message.PASSWORD: crc(self._password.encode("cp1252", "replace")) if self._password else 0,
