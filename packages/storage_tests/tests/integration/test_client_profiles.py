@@ -38,7 +38,7 @@ def studied(name: str, targets: Targets, given: list[str], place: Path, filer: s
     profile = made(name, targets, given, small=True)
     profile.check()
     study = ProfileStudy(profile, settings, Running(clock=SystemClock()))
-    result, directory = conduct(study, profile.kind(1, seed=1))
+    result, directory = conduct(study, profile.plan(1, seed=1))
     finish(result, directory)
     return result, directory
 

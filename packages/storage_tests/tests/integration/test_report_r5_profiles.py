@@ -39,7 +39,7 @@ def studied(name: str, paths: list[Path], given: list[str], place: Path) -> tupl
     profile = made(name, Targets(paths=tuple(paths)), given, small=True)
     profile.check()
     study = ProfileStudy(profile, settings, Running(clock=SystemClock()))
-    result, directory = conduct(study, profile.kind(1, seed=1))
+    result, directory = conduct(study, profile.plan(1, seed=1))
     finish(result, directory)
     assert check(directory).differences == ()
     assert [list(path.iterdir()) for path in paths] == [[] for _ in paths]

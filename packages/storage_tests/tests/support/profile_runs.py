@@ -33,6 +33,6 @@ def carried_out(name: str, targets: Targets, given: list[str], place: Path) -> t
     profile = made(name, targets, given, small=True)
     profile.check()
     study = ProfileStudy(profile, settings, Running(clock=SystemClock()))
-    result, directory = conduct(study, profile.kind(1, seed=1))
+    result, directory = conduct(study, profile.plan(1, seed=1))
     finish(result, directory)
     return result, directory
