@@ -59,9 +59,9 @@ def _run(bench: Bench) -> str:
     """One job over it, with two files changed between walk and expand; what it printed."""
     source = bench.home / "source"
     before = _outside(bench)
-    hold = bench.hold("expand", 0)
-    process = bench.discover("--workers", "1", "--slots", "2", corpus=source)
-    hold.until_reached(process)  # everything is walked, and no file opened
+    process, hold = bench.discover_held(
+        "expand", 0, "--workers", "1", "--slots", "2", corpus=source
+    )  # everything is walked, and no file opened
     changing = source / "ann" / "changing.txt"
     changing.unlink()
     os.mkfifo(changing)

@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 from browsing import TIMEOUT_MS, Complaints, Watched, launched, serving, watch
 from installation import Bench, Hold
+from memory_traces import write_trace
 from playwright.sync_api import Browser, Page, expect
 from replay_traces import reading_trace
 from report_results import point, result
@@ -20,7 +21,6 @@ from report_results import point, result
 from experiments.report.page import write_report
 from experiments.report.style import PAPER
 from experiments.result.codec import write_result
-from traces.file import write_trace
 
 FIRST, OTHER, ALIEN = "20261121-034500-scale-up", "20261121-051500-scale-up", "20261120-120000-scale-up"
 FIRST_LOAD = 200_000  # bytes
@@ -31,26 +31,12 @@ STEPS = (
     .partition("## The same in the web UI")[2]
 )
 PLACES = (
+    *("/", "/measure", "/measure?kind=profile", "/measure?kind=replay", "/results", f"/results/{FIRST}", "/labels"),
     *(
-        "/",
-        "{job}",
-        "{job}/items",
-        "{job}/search?q=the",
-        "{job}/terms",
-        "{job}/review",
-        "{job}/produce",
-        "{job}/exceptions",
+        f"{{job}}{of}"
+        for of in ("", "/items", "/search?q=the", "/terms", "/review", "/produce", "/exceptions", "/custody")
     ),
-    *(
-        "{job}/custody",
-        "/measure",
-        "/measure?kind=profile",
-        "/measure?kind=replay",
-        "/results",
-        f"/results/{FIRST}",
-        "/labels",
-        "/api/v1/docs",
-    ),
+    "/api/v1/docs",
 )
 
 expect.set_options(timeout=TIMEOUT_MS)
@@ -516,16 +502,14 @@ def test_a_result_shows_its_report(site: str, page: Page) -> None:
     expect(page.get_by_role("link", name="Everything as ZIP")).to_be_visible()
 
 
-@pytest.mark.parametrize("place", PLACES)
-def test_every_page_is_dark_where_that_is_wanted_and_fits_a_phone(
-    site: str, watched: Watched, page: Page, place: str
-) -> None:
+def test_every_page_is_dark_where_that_is_wanted_and_fits_a_phone(site: str, watched: Watched, page: Page) -> None:
     page.emulate_media(color_scheme="dark")
     page.set_viewport_size({"width": 400, "height": 800})
-    page.goto(site + place.format(job=watched.path))
     red, green, blue = (int(PAPER.dark[n : n + 2], 16) for n in (1, 3, 5))
-    expect(page.locator("body")).to_have_css("background-color", f"rgb({red}, {green}, {blue})")
-    assert page.evaluate("document.documentElement.scrollWidth") <= 400
+    for place in PLACES:
+        page.goto(site + place.format(job=watched.path))
+        expect(page.locator("body"), place).to_have_css("background-color", f"rgb({red}, {green}, {blue})")
+        assert page.evaluate("document.documentElement.scrollWidth") <= 400, place
 
 
 @pytest.mark.parametrize("place", ["/", "{job}"])

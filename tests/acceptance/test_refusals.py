@@ -26,18 +26,28 @@ def _source(bench: Bench) -> Path:
     return source
 
 
-def test_a_source_that_is_a_file(bench: Bench) -> None:
-    file = bench.home / "mail.mbox"
-    file.write_text("x")
-    status, line = _refused(bench, "discover", str(file))
-    assert (status, "is not a directory; give" in line) == (2, True), line
-    assert not (bench.scratch / "logs").exists()
+@pytest.mark.parametrize(
+    ("made", "options", "line"),
+    [
+        ("mail.mbox", ("mail.mbox",), "is not a directory; give"),
+        ("", ("nowhere",), "nowhere"),
+        ("bank.txt", ("source", "--passwords", "bank.txt"), "bank.txt: line 2 is not UTF-8; save the file as UTF-8\n"),
+        ("bad.toml", ("source", "--filer", "bad.toml"), "metadata.servers is -1"),
+    ],
+)
+def test_what_cannot_be_discovered(bench: Bench, made: str, options: tuple[str, ...], line: str) -> None:
+    _source(bench)
+    if made:
+        (bench.home / made).write_bytes(b'name = "bad"\n[metadata]\nservers = -1\n' if "toml" in made else b"x\n\xff\n")
+    status, said = _refused(bench, "discover", *options)
+    assert (status, line in said) == (2, True), said
+    assert not bench.scratch.exists()
 
 
 @pytest.mark.parametrize(("variable", "role"), [("EDBENCH_STORAGE", "storage"), ("EDBENCH_SCRATCH", "scratch")])
 def test_a_place_that_cannot_be_written(bench: Bench, variable: str, role: str) -> None:
     """`discover` names the place and says what to do; `doctor` finds it beforehand."""
-    source = _source(bench)
+    source = _source(bench.furnish())
     file = bench.home / "a file"
     file.write_text("x")
     places = [file]
@@ -58,34 +68,12 @@ def test_a_place_that_cannot_be_written(bench: Bench, variable: str, role: str) 
 def test_two_jobs_at_once_in_one_installation(bench: Bench) -> None:
     """The second command attaches to the first one's services; both jobs end well, and nothing is left."""
     source = _source(bench.furnish())
-    first = bench.start(
-        "discover",
-        str(source),
-        "--workers",
-        "1",
-        "--slots",
-        "2",
-        "-o",
-        "json",
-        "--output-file",
-        str(bench.home / "1.json"),
-    )
-    second = bench.start(
-        "discover",
-        str(source),
-        "--workers",
-        "1",
-        "--slots",
-        "2",
-        "-o",
-        "json",
-        "--output-file",
-        str(bench.home / "2.json"),
-    )
-    said = [bench.end(process) for process in (first, second)]
+    results = [bench.home / f"{number}.json" for number in range(2)]
+    crew = ("--workers", "1", "--slots", "2", "-o", "json", "--output-file")
+    processes = [bench.start("discover", str(source), *crew, str(result)) for result in results]
+    said = [bench.end(process) for process in processes]
     with bench.attached():
-        for number, out in enumerate(said, 1):
-            job = out.splitlines()[-1].strip()
-            result = json.loads((bench.home / f"{number}.json").read_text())
+        for file, out in zip(results, said, strict=True):
+            job, result = out.splitlines()[-1].strip(), json.loads(file.read_text())
             assert (result["job_id"], result["state"], result["items"]) == (job, "completed", 1)
             bench.ask("verify", job, "--internal")

@@ -85,20 +85,22 @@ def _linked_corpus(bench: Bench) -> Path:
 
 
 @pytest.mark.usefixtures("attached")
-def test_source_unmounted(bench: Bench) -> None:
-    corpus = _linked_corpus(bench)
-    hold = bench.hold("expand")
-    process = bench.discover("--workers", "1", "--slots", "2", corpus=corpus)
-    hold.until_reached(process)
-    with _swapped(corpus / "data"):
-        hold.let_go()
-        # The other slot may have looked while the one directory was away and the other not yet there: gone, then.
-        out = bench.end(process, 1)
-        with bench.attached():
-            _suspended(bench, out, "the source", "mount it")
+def test_a_full_storage_root_and_then_an_unmounted_source(bench: Bench) -> None:
+    corpus, hold = _linked_corpus(bench), bench.holdable("index")
+    with small_tmpfs(bench.storage, 1) as enlarge:
+        process = bench.discover("--workers", "1", "--slots", "2", corpus=corpus)
+        _suspended(bench, bench.end(process, 1), str(bench.storage), "No space left on device", "free space")
+        enlarge(1000)
+        hold.after(0)
+        process = bench.start("job", "resume", "last")
+        hold.until_reached(process)
+        with _swapped(corpus / "data"):
+            hold.let_go()
+            # The other slot may have looked while the one directory was away and the other not yet there: gone, then.
+            _suspended(bench, bench.end(process, 1), "the source", "mount it")
             again = bench.end(bench.start("job", "resume", "last"), 1)
             _suspended(bench, again, "the source", "data is not the directory", "mount it")
-    _resumed(bench)
+        _resumed(bench)
 
 
 @pytest.mark.usefixtures("attached")
@@ -111,15 +113,6 @@ def test_storage_root_unmounted_while_a_task_writes(bench: Bench) -> None:
         _suspended(bench, bench.end(process, 1), str(bench.storage), "mount")
         assert list(bench.storage.iterdir()) == [], "something was written under the bare mount point"
     _resumed(bench, "--internal")
-
-
-@pytest.mark.usefixtures("attached")
-def test_storage_full(bench: Bench, corpus: Path) -> None:
-    with small_tmpfs(bench.storage, 6) as enlarge:
-        process = bench.discover("--workers", "1", "--slots", "2", corpus=corpus)
-        _suspended(bench, bench.end(process, 1), str(bench.storage), "No space left on device", "free space")
-        enlarge(1000)
-        _resumed(bench)
 
 
 def test_database_full(bench: Bench) -> None:

@@ -269,6 +269,37 @@ def test_files_that_change_after_the_walk(task_bench: TaskBench) -> None:
     assert found == {"gone": "failed", "link": "failed", "fifo": "failed", "directory": "failed", "stays": "ok"}
 
 
+def test_text_is_of_the_bytes_that_have_the_hash_or_there_is_an_exception(task_bench: TaskBench) -> None:
+    """Source files that change between the two passes of a discovery, worked on in memory and larger than that."""
+    source, words, large = task_bench.source, b"originalword, the first version of %s", 17_000_000
+    for name in ("calm", "grown", "emptied", "twin", "touched", "removed"):
+        (source / name).write_bytes(words % name.encode())
+    for name in ("calm", "grown", "twin", "touched", "cut"):
+        (source / f"{name}-large").write_bytes((words % name.encode()).ljust(60, b".") * (large // 60) + b"\n")
+    task_bench.create()
+    task_bench.until(Phase.INDEX)
+    for file in (source / "grown", source / "grown-large"):
+        with file.open("ab") as end:
+            end.write(b" and appendedword\n")
+    (source / "emptied").write_bytes(b"")
+    (source / "removed").unlink()
+    os.truncate(source / "cut-large", large // 2)
+    for file in (source / "twin", source / "twin-large"):  # other bytes under the same modification time
+        before = file.stat()
+        file.write_bytes(file.read_bytes().replace(b"original", b"replaced"))
+        os.utime(file, ns=(before.st_atime_ns, before.st_mtime_ns))
+    for file in (source / "touched", source / "touched-large"):
+        os.utime(file)
+    assert task_bench.run() == "completed_with_exceptions"
+    changed = {name: ["changed_during_processing"] for name in ("emptied", "twin", "twin-large", "cut-large")}
+    assert task_bench.codes() == changed | {"removed": ["vanished"]}
+    rows = task_bench.rows("SELECT display, bytes, characters, state FROM item JOIN item_text ON item = id")
+    assert len(rows) == 11
+    for row in rows:
+        failed = row.display in task_bench.codes()  # else it is a text in ASCII that was hashed and taken whole
+        assert (row.characters, row.state) == ((0, "failed") if failed else (row.bytes, "ok")), row.display
+
+
 def test_an_own_file_that_is_lost_suspends(task_bench: TaskBench) -> None:
     _corpus(task_bench.source)
     task_bench.create()

@@ -232,9 +232,16 @@ class Bench:
     def discover(self, *arguments: str, corpus: Path | None = None) -> Running:
         """Begin a discovery job with a result file."""
         self.furnish()
-        return self.start(
-            "discover", str(corpus or self.corpus), "-o", "json", "--output-file", str(self.home / "r.json"), *arguments
-        )
+        return self.start("discover", str(corpus or self.corpus), *self.to_result, *arguments)
+
+    def discover_held(
+        self, phase: str, after: int, *arguments: str, corpus: Path | None = None
+    ) -> tuple[Running, Hold]:
+        """Begin a discovery, and wait until a task of this phase is held, once so many have begun."""
+        hold = self.hold(phase, after)
+        process = self.discover(*arguments, corpus=corpus)
+        hold.until_reached(process)
+        return process, hold
 
     def end(self, process: Running, check: int | None = 0) -> str:
         """Wait for a command's end; what it printed, standard output last."""
@@ -242,6 +249,11 @@ class Bench:
         if check is not None:
             assert process.returncode == check, f"{process.returncode}\n{out}\n{err}\n{self.logs()}"
         return err + out
+
+    @property
+    def to_result(self) -> tuple[str, ...]:
+        """Options that write the document of a command where `result` reads it."""
+        return "-o", "json", "--output-file", str(self.home / "r.json")
 
     def result(self) -> dict[str, Any]:
         return dict(json.loads((self.home / "r.json").read_text()))

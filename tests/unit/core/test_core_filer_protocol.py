@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 import os
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -23,7 +24,7 @@ from core.records import Phase
 from core.settings import read_settings
 from experiments.conditions import emulated
 
-MS = 1_000_000
+MS, SECOND = 1_000_000, 1_000_000_000
 _PROTOCOL = """
 name = "small"
 origin = "assumed: for this test"
@@ -57,12 +58,22 @@ def path() -> Iterator[Path]:
     place.unlink(missing_ok=True)
 
 
-def _model(tmp_path: Path, more: str = "", index: str = "") -> FilerModel:
-    (tmp_path / "small.toml").write_text(_PROTOCOL + index)
-    (tmp_path / "filer.toml").write_text(_FILER.format(more=more))
-    model = load_filer(str(tmp_path / "filer.toml"))
+def _loaded(name_or_path: str | Path, text: str | None = None) -> FilerModel:
+    """The profile of that name, or of a file with this text, if any."""
+    if text is not None:
+        Path(name_or_path).write_text(text)
+    model = load_filer(str(name_or_path))
     assert model is not None
     return model
+
+
+def _model(tmp_path: Path, more: str = "", index: str = "", protocol: str = _PROTOCOL) -> FilerModel:
+    (tmp_path / "small.toml").write_text(protocol + index)
+    return _loaded(tmp_path / "filer.toml", _FILER.format(more=more))
+
+
+def _assumptions(model: FilerModel) -> str:
+    return " ".join((emulated(model) or {})["assumptions"])
 
 
 def test_a_call_is_as_many_filer_ops_as_the_protocol_says(tmp_path: Path, path: Path) -> None:
@@ -115,11 +126,7 @@ def test_filers_that_expand_otherwise_are_not_the_same(tmp_path: Path) -> None:
     changes = ("LOOKUP = 3.0", "LOOKUP = 4.0"), ("transfer_bytes = 1000", "transfer_bytes = 1001")
     digests = {_model(tmp_path).digest, _model(tmp_path, "[client]\nround_trip_us = 1.0").digest,
                _model(tmp_path, "[client]\ncache_bytes = 4096").digest}  # fmt: skip
-    for old, new in changes:
-        (tmp_path / "small.toml").write_text(_PROTOCOL.replace(old, new))
-        model = load_filer(str(tmp_path / "filer.toml"))
-        assert model is not None
-        digests.add(model.digest)
+    digests |= {_model(tmp_path, protocol=_PROTOCOL.replace(*change)).digest for change in changes}
     assert len(digests) == 5
 
 
@@ -127,17 +134,14 @@ def test_ours_say_how_they_are_known() -> None:
     """NFS was measured; nobody knows R1's protocol, and that is said in the disclosure with what is assumed instead."""
     origins = {name: load_protocol(name).origin.split()[0].rstrip(":") for name in protocol_names()}
     assert origins == {"r1": "assumed", "cifs": "assumed", "nfs-v3": "measured", "nfs-v4.2": "measured"}
-    titan = load_filer("titan")
-    told = " ".join((emulated(titan) or {})["assumptions"])
+    told = _assumptions(_loaded("titan"))
     assert "assumed: R1 names no protocol" in told
     assert "client cache: none" in told
-    assert "measured: a Linux NFSv3 client" in " ".join((emulated(load_filer("nas-1g")) or {})["assumptions"])
+    assert "measured: a Linux NFSv3 client" in _assumptions(_loaded("nas-1g"))
 
 
 def test_a_filer_of_calls_says_so(tmp_path: Path) -> None:
-    (tmp_path / "calls.toml").write_text('name = "calls"\n[metadata]\nservice_us.default = 100.0\n')
-    told = " ".join((emulated(load_filer(str(tmp_path / "calls.toml"))) or {})["assumptions"])
-    assert "every call counts as one filer op" in told
+    assert "every call counts as one filer op" in _assumptions(_loaded(tmp_path / "calls.toml", MINIMAL))
 
 
 def test_what_the_server_counted_stands_beside_and_is_told(tmp_path: Path) -> None:
@@ -145,27 +149,17 @@ def test_what_the_server_counted_stands_beside_and_is_told(tmp_path: Path) -> No
     alike = (
         f'name = "mine"\nprotocol = "nfs-v4.2"\n[mix]\n{nas.read_text().partition("[mix]")[2].partition(chr(10))[2]}'
     )
-    (tmp_path / "compounds.toml").write_text(alike)
-    model = load_filer(str(tmp_path / "compounds.toml"))
-    assert model is not None
+    model = _loaded(tmp_path / "compounds.toml", alike)
     assert model.server_ops_per_call is not None
     told = f"{model.filer_ops_per_call:.3g} for a call", f"{model.server_ops_per_call:.3g} as the server counts them"
-    assert all(one in " ".join((emulated(model) or {})["assumptions"]) for one in told)
+    assert all(one in _assumptions(model) for one in told)
     page = " ".join((Path(__file__).parents[3] / "docs/filer.md").read_text().split())
     assert f"{model.server_ops_per_call:.2f} a call with `nfs-v4.2`, of {model.filer_ops_per_call:.2f} requests" in page
     plain = _model(tmp_path)
-    (tmp_path / "small.toml").write_text(f"{_PROTOCOL}[server]\nopen = {{ PUTFH = 9.0 }}\n")
-    counted = load_filer(str(tmp_path / "filer.toml"))
-    assert counted is not None
+    counted = _model(tmp_path, index="[server]\nopen = { PUTFH = 9.0 }\n")
     assert counted.protocol is not None
     assert (plain.server_ops_per_call, counted.digest) == (None, plain.digest)
     assert protocol_of(counted.protocol.to_plain(), "result", counted.protocol.source) == counted.protocol
-
-
-def test_plain_data_and_back(tmp_path: Path) -> None:
-    protocol = _model(tmp_path).protocol
-    assert protocol is not None
-    assert protocol_of(protocol.to_plain(), "result", protocol.source) == protocol
 
 
 @pytest.mark.parametrize(
@@ -217,7 +211,7 @@ def test_storage_tells_the_filer_what_a_call_found(tmp_path: Path, path: Path) -
         assert arbiter.snapshot().stations["metadata"].filer_ops == pytest.approx(2 + 10)
 
 
-_FILER_CORE_FILER_CLIENT_CACHE = """
+_CACHING = """
 name = "mine"
 [data]
 service_us.default = 1000.0
@@ -229,90 +223,70 @@ reread_us = 7.0
 """
 
 
-def _model_of_core_filer_client_cache(tmp_path: Path, size: int = 10_000) -> FilerModel:
-    (tmp_path / "filer.toml").write_text(_FILER_CORE_FILER_CLIENT_CACHE.format(size=size))
-    model = load_filer(str(tmp_path / "filer.toml"))
-    assert model is not None
-    return model
+@pytest.fixture
+def caching(tmp_path: Path, path: Path) -> Iterator[Arbiter]:
+    """A filer whose clients cache 10,000 bytes."""
+    with Arbiter(path, _loaded(tmp_path / "filer.toml", _CACHING.format(size=10_000))) as arbiter:
+        yield arbiter
+
+
+def _read(arbiter: Arbiter, file: bytes, size: int = 1000, offset: int = 0) -> int:
+    """Bytes over the link for a read, at 1 GB/s."""
+    before = _moved(arbiter)
+    arbiter.book(Op.READ, size, 0, file, offset)
+    return _moved(arbiter) - before
 
 
 def _moved(arbiter: Arbiter) -> int:
-    """Bytes over the link, at 1 GB/s."""
     return arbiter.snapshot().stations["link"].busy_ns
 
 
-def test_what_was_read_or_written_is_not_fetched_again(tmp_path: Path, path: Path) -> None:
+def test_what_was_read_or_written_is_not_fetched_again(caching: Arbiter) -> None:
     """A second read costs what a re-read costs, whatever is queued at the filer."""
-    with Arbiter(path, _model_of_core_filer_client_cache(tmp_path)) as arbiter:
-        arbiter.book(Op.READ, 4000, 0, b"/a", 0)
-        arbiter.book(Op.WRITE, 2000, 0, b"/b", 0)
-        before = _moved(arbiter)
-        assert arbiter.book(Op.READ, 4000, 0, b"/a", 0) == 7_000
-        assert arbiter.book(Op.READ, 2000, 0, b"/b", 0) == 7_000
-        assert _moved(arbiter) == before == 6000
-        counts = arbiter.snapshot()
-        assert (counts.cached_calls, counts.cached_bytes, counts.stations["data"].calls) == (2, 6000, 2)
+    caching.book(Op.READ, 4000, 0, b"/a", 0)
+    caching.book(Op.WRITE, 2000, 0, b"/b", 0)
+    before = _moved(caching)
+    assert caching.book(Op.READ, 4000, 0, b"/a", 0) == 7_000
+    assert caching.book(Op.READ, 2000, 0, b"/b", 0) == 7_000
+    assert _moved(caching) == before == 6000
+    counts = caching.snapshot()
+    assert (counts.cached_calls, counts.cached_bytes, counts.stations["data"].calls) == (2, 6000, 2)
 
 
-def test_only_what_is_missing_goes_over_the_wire(tmp_path: Path, path: Path) -> None:
-    with Arbiter(path, _model_of_core_filer_client_cache(tmp_path)) as arbiter:
-        arbiter.book(Op.READ, 1000, 0, b"/a", 0)
-        arbiter.book(Op.READ, 5000, 0, b"/a", 0)
-        assert _moved(arbiter) == 5000
-        arbiter.book(Op.READ, 500, 0, b"/a", 4500)
-        assert _moved(arbiter) == 5000
+def test_only_what_is_missing_goes_over_the_wire(caching: Arbiter) -> None:
+    assert [_read(caching, b"/a", 1000), _read(caching, b"/a", 5000), _read(caching, b"/a", 500, 4500)] == [
+        1000,
+        4000,
+        0,
+    ]
 
 
-def test_a_full_cache_lets_go_of_what_was_used_longest_ago(tmp_path: Path, path: Path) -> None:
-    with Arbiter(path, _model_of_core_filer_client_cache(tmp_path)) as arbiter:
-        arbiter.book(Op.READ, 1000, 0, b"/old", 0)
-        arbiter.book(Op.READ, 1000, 0, b"/used", 0)
-        for n in range(12):
-            arbiter.book(Op.READ, 1000, 0, b"/f%d" % n, 0)
-            if n == 6:
-                arbiter.book(Op.READ, 1000, 0, b"/used", 0)
-        before = _moved(arbiter)
-        arbiter.book(Op.READ, 1000, 0, b"/used", 0)
-        assert _moved(arbiter) == before
-        arbiter.book(Op.READ, 1000, 0, b"/old", 0)
-        assert _moved(arbiter) == before + 1000
+def test_a_full_cache_lets_go_of_what_was_used_longest_ago(caching: Arbiter) -> None:
+    for file in (b"/old", b"/used", *(b"/f%d" % n for n in range(7)), b"/used", *(b"/f%d" % n for n in range(7, 12))):
+        _read(caching, file)
+    assert (_read(caching, b"/used"), _read(caching, b"/old")) == (0, 1000)
 
 
-def test_a_file_larger_than_the_cache_is_not_in_it(tmp_path: Path, path: Path) -> None:
-    with Arbiter(path, _model_of_core_filer_client_cache(tmp_path)) as arbiter:
-        for _ in range(2):
-            for offset in range(0, 30_000, 1000):
-                arbiter.book(Op.READ, 1000, 0, b"/large", offset)
-        assert _moved(arbiter) == 60_000
+def test_a_file_larger_than_the_cache_and_the_middle_of_one_are_not_in_it(caching: Arbiter) -> None:
+    for _ in range(2):
+        assert sum(_read(caching, b"/large", 1000, offset) for offset in range(0, 30_000, 1000)) == 30_000
+        assert _read(caching, b"/a", 1000, 5000) == 1000
 
 
-def test_names_move_and_go(tmp_path: Path, path: Path) -> None:
-    with Arbiter(path, _model_of_core_filer_client_cache(tmp_path)) as arbiter:
-        arbiter.book(Op.WRITE, 2000, 0, b"/a.tmp", 0)
-        arbiter.book(Op.RENAME, 0, 0, b"/a", 0, b"/a.tmp")
-        before = _moved(arbiter)
-        arbiter.book(Op.READ, 2000, 0, b"/a", 0)
-        assert _moved(arbiter) == before
-        arbiter.book(Op.REMOVE, 0, 0, b"/a")
-        arbiter.book(Op.READ, 2000, 0, b"/a", 0)
-        assert _moved(arbiter) == before + 2000
-
-
-def test_the_middle_of_a_file_is_not_kept(tmp_path: Path, path: Path) -> None:
-    with Arbiter(path, _model_of_core_filer_client_cache(tmp_path)) as arbiter:
-        for _ in range(2):
-            arbiter.book(Op.READ, 1000, 0, b"/a", 5000)
-        assert _moved(arbiter) == 2000
+def test_names_move_and_go(caching: Arbiter) -> None:
+    caching.book(Op.WRITE, 2000, 0, b"/a.tmp", 0)
+    caching.book(Op.RENAME, 0, 0, b"/a", 0, b"/a.tmp")
+    assert _read(caching, b"/a", 2000) == 0
+    caching.book(Op.REMOVE, 0, 0, b"/a")
+    assert _read(caching, b"/a", 2000) == 2000
 
 
 def test_without_a_cache_every_read_is_the_filers(tmp_path: Path, path: Path) -> None:
-    with Arbiter(path, _model_of_core_filer_client_cache(tmp_path, size=0)) as arbiter:
-        for _ in range(2):
-            arbiter.book(Op.READ, 1000, 0, b"/a", 0)
-        assert _moved(arbiter) == 2000
+    with Arbiter(path, _loaded(tmp_path / "filer.toml", _CACHING.format(size=0))) as arbiter:
+        assert [_read(arbiter, b"/a"), _read(arbiter, b"/a")] == [1000, 1000]
 
 
-_FILER_CORE_FILER_DIRECTORIES = """
+_DIRECTORIES = """
 name = "mine"
 scale = 2.0
 [metadata]
@@ -324,67 +298,60 @@ entry_us = {entry}
 """
 
 
-def _model_of_core_filer_directories(tmp_path: Path, entry: float = 3.0) -> FilerModel:
-    (tmp_path / "filer.toml").write_text(_FILER_CORE_FILER_DIRECTORIES.format(entry=entry))
-    model = load_filer(str(tmp_path / "filer.toml"))
-    assert model is not None
-    return model
+Took = Callable[..., int]
 
 
-def _took(arbiter: Arbiter, op: Op, path: bytes, other: bytes = b"") -> int:
-    """Nanoseconds of a call that nobody is before: each comes a second after the last."""
-    _took.now += 1_000_000_000  # type: ignore[attr-defined]
-    return arbiter.book(op, 0, _took.now, path, 0, other) - _took.now  # type: ignore[attr-defined]
+@pytest.fixture
+def growing(tmp_path: Path, path: Path) -> Iterator[Arbiter]:
+    """A filer whose directories cost more with each entry."""
+    with Arbiter(path, _loaded(tmp_path / "filer.toml", _DIRECTORIES.format(entry=3.0))) as arbiter:
+        yield arbiter
 
 
-_took.now = 0  # type: ignore[attr-defined]
+@pytest.fixture
+def took(growing: Arbiter) -> Took:
+    """Nanoseconds of a call that waits for no other: each comes a second after the last."""
+    seconds = itertools.count(SECOND, SECOND)
+
+    def book(op: Op, path: bytes, other: bytes = b"") -> int:
+        now = next(seconds)
+        return growing.book(op, 0, now, path, 0, other) - now
+
+    return book
 
 
-def test_each_entry_makes_the_next_one_slower(tmp_path: Path, path: Path) -> None:
-    with Arbiter(path, _model_of_core_filer_directories(tmp_path)) as arbiter:
-        assert [_took(arbiter, Op.CREATE, b"/a/%d" % n) for n in range(4)] == [20_000, 26_000, 32_000, 38_000]
-        assert _took(arbiter, Op.CREATE, b"/b/0") == 20_000
-        assert _took(arbiter, Op.STAT, b"/a/0") == 0
-        assert arbiter.snapshot().stations["metadata"].busy_ns == 20_000 * 5 + 6_000 * 6
+def test_each_entry_makes_the_next_one_slower(growing: Arbiter, took: Took) -> None:
+    assert [took(Op.CREATE, b"/a/%d" % n) for n in range(4)] == [20_000, 26_000, 32_000, 38_000]
+    assert took(Op.CREATE, b"/b/0") == 20_000
+    assert took(Op.STAT, b"/a/0") == 0
+    assert growing.snapshot().stations["metadata"].busy_ns == 20_000 * 5 + 6_000 * 6
 
 
-def test_what_is_gone_or_moved_counts_no_more(tmp_path: Path, path: Path) -> None:
-    with Arbiter(path, _model_of_core_filer_directories(tmp_path)) as arbiter:
-        for op in (Op.CREATE, Op.MKDIR, Op.CREATE):
-            _took(arbiter, op, b"/a/x")
-        _took(arbiter, Op.REMOVE, b"/a/x")
-        assert _took(arbiter, Op.RENAME, b"/b/y", b"/a/x") == 0
-        assert _took(arbiter, Op.CREATE, b"/a/z") == 20_000 + 6_000
-        assert _took(arbiter, Op.CREATE, b"/b/z") == 20_000 + 6_000
+def test_what_is_gone_or_moved_counts_no_more(took: Took) -> None:
+    for op in (Op.CREATE, Op.MKDIR, Op.CREATE, Op.REMOVE):
+        took(op, b"/a/x")
+    assert took(Op.RENAME, b"/b/y", b"/a/x") == 0
+    assert [took(Op.CREATE, b"/a/z"), took(Op.CREATE, b"/b/z")] == [20_000 + 6_000] * 2
 
 
-def test_more_directories_than_are_known(tmp_path: Path, path: Path) -> None:
-    with Arbiter(path, _model_of_core_filer_directories(tmp_path)) as arbiter:
-        for n in range(50):
-            _took(arbiter, Op.CREATE, b"/large/%d" % n)
-        for n in range(MOST // 8):
-            _took(arbiter, Op.CREATE, b"/%d/x" % n)
-        assert _took(arbiter, Op.CREATE, b"/large/50") == 20_000 + 50 * 6_000
+def test_more_directories_than_are_known(took: Took) -> None:
+    for name in (*(b"/large/%d" % n for n in range(50)), *(b"/%d/x" % n for n in range(MOST // 8))):
+        took(Op.CREATE, name)
+    assert took(Op.CREATE, b"/large/50") == 20_000 + 50 * 6_000
 
 
 def test_it_is_another_filer_and_says_so(tmp_path: Path) -> None:
-    slow, slower, none = (_model_of_core_filer_directories(tmp_path, entry) for entry in (1.0, 2.0, 0.0))
+    texts = (_DIRECTORIES.format(entry=entry) for entry in (1.0, 2.0, 0.0))
+    slow, slower, none = (_loaded(tmp_path / "filer.toml", text) for text in texts)
     assert len({slow.digest, slower.digest, none.digest}) == 3
-    told, untold = (" ".join((emulated(model) or {})["assumptions"]) for model in (slow, none))
-    assert "directories: each entry adds 1 us" in told
-    assert "directories" not in untold
+    assert "directories: each entry adds 1 us" in _assumptions(slow)
+    assert "directories" not in _assumptions(none)
     with pytest.raises(UsageError, match=r"directory\.entry_us is -1"):
-        _model_of_core_filer_directories(tmp_path, -1)
+        _loaded(tmp_path / "filer.toml", _DIRECTORIES.format(entry=-1))
 
 
 _DOCS = Path(__file__).parents[3] / "docs"
 MINIMAL = 'name = "mine"\n[metadata]\nservice_us.default = 100.0\n'
-
-
-def _file(tmp_path: Path, text: str | bytes) -> str:
-    path = tmp_path / "filer.toml"
-    path.write_bytes(text if isinstance(text, bytes) else text.encode())
-    return str(path)
 
 
 def test_every_profile_of_ours_loads() -> None:
@@ -392,16 +359,14 @@ def test_every_profile_of_ours_loads() -> None:
     assert set(profile_names()) == {"titan", "nas-1g", "nas-10g", "cloud-nas", "none"}
     assert load_filer("none") is None
     for name in profile_names()[:-1]:
-        model = load_filer(name)
-        assert model is not None
+        model = _loaded(name)
         assert (model.name, model.source) == (name, name)
         assert 100 < model.ceiling_calls_per_s < 100_000
 
 
 def test_titan_has_the_ceilings_of_report_r1() -> None:
     """39,000 filer ops/s to 4 %, not calls, with its units 99 % and 60 % busy then, 3 x 1 GbE, reads under 5 ms, writes at most 25 ms."""
-    model = load_filer("titan")
-    assert model is not None
+    model = _loaded("titan")
     most = model.ceiling_filer_ops_per_s * model.scale
     assert most == pytest.approx(39_000 / 0.99, rel=0.04)
     metadata, data = (busy_at(model, 0.99 * most, unit) for unit in ("metadata", "data"))
@@ -414,16 +379,14 @@ def test_titan_has_the_ceilings_of_report_r1() -> None:
 
 def test_the_pages_say_what_titan_is() -> None:
     """Calls a second of its mix: the profile was changed once and the page was not."""
-    model = load_filer("titan")
-    assert model is not None
+    model = _loaded("titan")
     calls = round(model.ceiling_calls_per_s, -1)
     assert f"about {calls:,.0f} calls/s of the mix of its busiest seconds" in (_DOCS / "filer.md").read_text()
 
 
 @pytest.mark.parametrize(("name", "calls"), [("nas-1g", 5_500), ("nas-10g", 55_000)])
 def test_a_nas_has_filer_ops_and_the_rate_that_pages_state(name: str, calls: int) -> None:
-    model = load_filer(name)
-    assert model is not None
+    model = _loaded(name)
     assert model.protocol is not None
     assert model.protocol.origin.startswith("measured")
     assert model.ceiling_calls_per_s == pytest.approx(calls, rel=0.015)
@@ -449,25 +412,20 @@ def busy_at(model: FilerModel, filer_ops_per_s: float, unit: str) -> float:
 
 def test_the_link_of_titan_lets_its_ops_through() -> None:
     """What it states must be reachable: the bytes of calls at its ceiling are far less than its link moves."""
-    model = load_filer("titan")
-    assert model is not None
+    model = _loaded("titan")
     moved = model.mix[Op.READ] * model.sizes.read_bytes + model.mix[Op.WRITE] * model.sizes.write_bytes
     assert model.ceiling_calls_per_s * moved * model.link_ns_per_byte / 1e9 < 0.5
 
 
 def test_the_scale_factor_divides_the_ceilings(tmp_path: Path) -> None:
     text = 'name = "mine"\nscale = {}\n[metadata]\nservice_us.default = 100.0\n[link]\nbytes_per_s = 1e6\n[mix]\nstat = 1.0\n'
-    one, two = (load_filer(_file(tmp_path, text.format(k))) for k in (1.0, 2.0))
-    assert one is not None
-    assert two is not None
+    one, two = (_loaded(tmp_path / "filer.toml", text.format(k)) for k in (1.0, 2.0))
     assert one.ceiling_calls_per_s == pytest.approx(10_000)
     assert two.ceiling_calls_per_s == pytest.approx(5_000)
     assert [m.cost(Op.STAT).metadata_ns.each for m in (one, two)] == [100_000, 200_000]
     assert (one.link_ns_per_byte, two.link_ns_per_byte) == (1_000, 2_000)
     assert one.digest != two.digest
-    nothing = load_filer(_file(tmp_path, 'name = "mine"\n'))
-    assert nothing is not None
-    assert math.isinf(nothing.ceiling_calls_per_s)
+    assert math.isinf(_loaded(tmp_path / "filer.toml", 'name = "mine"\n').ceiling_calls_per_s)
 
 
 @pytest.mark.parametrize(
@@ -506,8 +464,9 @@ def test_the_scale_factor_divides_the_ceilings(tmp_path: Path) -> None:
     ],
 )
 def test_impossible_numbers_are_refused_in_one_line(tmp_path: Path, text: str | bytes, says: str) -> None:
+    (tmp_path / "filer.toml").write_bytes(text if isinstance(text, bytes) else text.encode())
     with pytest.raises(UsageError) as caught:
-        load_filer(_file(tmp_path, text))
+        load_filer(str(tmp_path / "filer.toml"))
     assert says in str(caught.value)
     assert "\n" not in str(caught.value)
 
@@ -519,7 +478,7 @@ def test_a_filer_that_is_not_there_is_told_with_those_that_are(name: str) -> Non
 
 
 def test_settings_hold_a_name_that_means_the_same_everywhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    _file(tmp_path, MINIMAL)
+    (tmp_path / "filer.toml").write_text(MINIMAL)
     monkeypatch.chdir(tmp_path)
     settings = read_settings({"EDBENCH_FILER": "filer.toml"})
     assert settings.filer == str(tmp_path / "filer.toml")
@@ -527,9 +486,6 @@ def test_settings_hold_a_name_that_means_the_same_everywhere(tmp_path: Path, mon
     assert read_settings({}).filer == "none"
     with pytest.raises(UsageError, match="titan"):
         read_settings({"EDBENCH_FILER": "titanic"})
-
-
-SECOND = 1_000_000_000
 
 
 class _Machine:
@@ -587,12 +543,7 @@ def test_a_measurement_on_a_busy_machine_is_corrected(monkeypatch: pytest.Monkey
 
 
 def test_a_copy_of_a_filer_is_the_same_filer(tmp_path: Path) -> None:
-    (tmp_path / "mine.toml").write_text(_FILER.format(more=""))
-    (tmp_path / "small.toml").write_text(_PROTOCOL)
-    copy, original = (tmp_path / "run"), load_filer(str(tmp_path / "mine.toml"))
+    original, copy = _model(tmp_path), tmp_path / "run"
     copy.mkdir()
-    copied = load_filer(str(copied_filer(tmp_path / "mine.toml", copy)))
-    assert copied is not None
-    assert original is not None
-    assert copied.source == str(copy / "mine.toml")
-    assert copied.digest == original.digest
+    copied = _loaded(copied_filer(tmp_path / "filer.toml", copy))
+    assert (copied.source, copied.digest) == (str(copy / "filer.toml"), original.digest)
