@@ -149,16 +149,6 @@ def test_a_tally_is_kept_with_its_part() -> None:
     assert twice.formats["doc"].files == 20
 
 
-def test_draws_are_pinned() -> None:
-    """Values that a change of algorithm would change, and with it every corpus."""
-    dice = Dice(derive(7, "a", 1))
-    drawn = (dice.below(1000), dice.between(5, 9), dice.pick("abcdef"), dice.size(1000, 1.5, 1, 10**9), dice.noise(4))
-    assert drawn == DRAWN
-
-
-DRAWN = (12, 8, "b", 2827, b"\x8d.\xe0\xc2")
-
-
 @given(st.floats(-50, 50))
 def test_power_of_two(x: float) -> None:
     assert abs(power_of_two(x) / math.pow(2, x) - 1) < 1e-4
