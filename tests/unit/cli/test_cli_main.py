@@ -330,6 +330,8 @@ def test_version(capsys: pytest.CaptureFixture[str]) -> None:
         (["discover"], "Missing argument"),
         (["discover", ".", "--workers", "0"], "--workers"),
         (["discover", "/no/such/directory"], "does not exist"),
+        (["bench", "scale-up"], "Missing option"),
+        (["result", "compare", "/no/such/result"], "give a result.json"),
         (["discover", ".", "--index-engine", "nope"], "--index-engine"),
         (["review", "items", "x", "--csv-raw"], "requires -o csv"),
         (["verify", "x", "-o", "json", "--output-file", "/no/such/directory/file"], "does not exist"),

@@ -202,17 +202,3 @@ def test_numbers_are_whole_and_at_least_one() -> None:
     for wrong in ("", ",", "1,x", "1;2", "-1", "1.5", "9999"):
         with pytest.raises(UsageError, match="--workers"):
             numbers(wrong, "--workers")
-
-
-@pytest.mark.parametrize(
-    ("argv", "says"),
-    [
-        (["bench", "nonsense"], "No such command"),
-        (["bench", "scale-up"], "Missing option"),
-        (["bench", "scale-up", "--corpus", ".", "--repeats", "0"], "--repeats"),
-        (["result", "compare", "/no/such/result"], "give a result.json"),
-    ],
-)
-def test_usage_errors_are_one_line(argv: list[str], says: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(argv, {}) == USAGE
-    assert says in capsys.readouterr().err
