@@ -669,8 +669,8 @@ def test_what_lies_in_several_databases_is_not_offered_as_one_production(
     other.database.dispose()
 
 
-TOKEN_WEB_FUZZ = "a token for the tests of the API"
-HEADERS = {"Authorization": f"Bearer {TOKEN_WEB_FUZZ}"}
+FUZZ_TOKEN = "a token for the tests of the API"
+HEADERS = {"Authorization": f"Bearer {FUZZ_TOKEN}"}
 EXAMPLES = 12  # an operation
 _NEVER = frozenset(("/api/v1/jobs/{job}/events",))  # goes on for as long as its job
 
@@ -680,7 +680,7 @@ def schema(make_site: Any) -> Any:
     """The document, as an application with a token serves it."""
     import schemathesis  # slow to come, and every process of a test run reads this file
 
-    return schemathesis.openapi.from_asgi("/api/v1/openapi.json", make_site(token=TOKEN_WEB_FUZZ).app, headers=HEADERS)
+    return schemathesis.openapi.from_asgi("/api/v1/openapi.json", make_site(token=FUZZ_TOKEN).app, headers=HEADERS)
 
 
 def test_no_request_is_too_odd(schema: Any) -> None:
