@@ -53,7 +53,7 @@ COPY --from=build /opt/edbench /opt/edbench
 ENV PATH=/opt/edbench/bin:$PATH PYTHONDONTWRITEBYTECODE=1 PYTHONUNBUFFERED=1 \
     EDBENCH_SCRATCH=/scratch HOME=/scratch MPLCONFIGDIR=/tmp/matplotlib
 # Better to hear here than in a job that one of them does not load.
-RUN python -c "from readers.archives.libarchive.library import library; library(); from worker.ocr.tesseract import find_engine; find_engine(); from readers.registry import all_handlers; all_handlers(); from readers.identification import libmagic; assert 'system' in libmagic.found()"
+RUN python -c "from readers.archives.libarchive import library; library(); from worker.ocr.tesseract import find_engine; find_engine(); from readers.registry import all_handlers; all_handlers(); from readers.identification import libmagic; assert 'system' in libmagic.found()"
 # Scratch is open to any user, because the one that may write on the filer differs from site to site.
 RUN mkdir /scratch && chmod 1777 /scratch
 USER 1000:1000

@@ -1,20 +1,22 @@
 """Whether the simulator is true: real discoveries on emulated filers, predicted from those with 1 and 2 workers. `make bench-simulate`.
 
 Prints predicted and measured seconds of each number of workers, and the error; those with more workers than 2 are not used for the
-prediction. Then what twice of a resource changes, for two of them in real runs too, and what serving items in chunks changes on
-report R1's site at scale 0.02.
+prediction. The same for the file systems of docs/dev/results, whose packages have runs of 1, 2 and 4 workers. Then what twice of a
+resource changes, for two of them in real runs too, and what serving items in chunks changes on report R1's site at scale 0.02.
 """
 
 from __future__ import annotations
 
 import argparse
 import dataclasses
+import itertools
 import json
 import math
 import os
 import statistics
 import subprocess
 import sys
+import tarfile
 import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -23,10 +25,10 @@ from typing import Any
 
 from core.filer.model import PROFILES, FilerModel, load_filer
 from simulate.answer import calibrated
-from simulate.demands import WAIT, Calibration, Demands, shipped
+from simulate.demands import PHASES, WAIT, Calibration, Demands, cores_of, shipped
 from simulate.plan import Plan, contents_of_plain, plan_of
 from simulate.simulation import Case, run_case
-from simulate.site import emulated_site, load_site
+from simulate.site import Unit, emulated_site, load_site
 
 _CORES = os.cpu_count() or 1
 _SLOTS = 2  # few, so that a small machine has cores for 8 workers
@@ -35,6 +37,10 @@ _PROFILE, _SCALE, _SEED = "reference", 0.002, 1
 _FULL_CHUNK = 33.0  # items, of R1 at full scale
 _WAITS = (0.0, 0.25, 0.5, 0.75, 1.0, 1.5, 2.0, 3.0)
 _DOUBLED, _AT = "titan", 4  # filer and workers of which resources are doubled
+_PACKAGES = Path(__file__).parents[1] / "docs" / "dev" / "results" / "packages"
+_REAL = ("moosefs", "moosefs-200mbit", "glusterfs", "xfs", "ext4", "btrfs", "tmpfs")
+_SERVICES_US = (0, 20, 50, 100, 150, 200, 300, 400, 500, 700, 900, 1200)  # of an op of a file system's one server
+_REAL_WAITS = (0.0, 0.25, 0.5, 1.0, 1.5, 2.0, 3.0, 4.0, 6.0, 8.0)
 
 
 class Runs:
@@ -77,7 +83,9 @@ class Model:
 
     def elapsed_s(self, workers: int, *, slots: int = _SLOTS, cores: int = _CORES, network: int = 1) -> float:
         """Predicted; `network`: times as fast."""
-        site = emulated_site(self.filer, cores=cores, slots=slots, others=self.demands.others)
+        site = emulated_site(
+            self.filer, cores=cores, slots=slots, others=self.demands.others, crowding=self.demands.crowding
+        )
         site = dataclasses.replace(site, bytes_per_s=network * site.bytes_per_s)
         case = Case(workers=workers, databases=1)
         return run_case(site, case, self.plan, self.demands, chunk=1)[0].elapsed_s
@@ -122,6 +130,50 @@ def compared(filer: str, model: Model, result: Mapping[str, Any]) -> list[float]
     return errors
 
 
+def real(name: str, calibration: Calibration) -> None:
+    """Predict 4 workers on a file system from its runs with 1 and 2. Nothing is known of it: it is one server that serves each filer op for
+    a time, and a wait that grows with nothing; the two that explain the known runs best are taken."""
+    known, more = (_packaged(_PACKAGES / name / f"{part}.tar.xz") for part in ("discovery-1-2", "discovery-4"))
+    corpus = known["conditions"]["corpus"]
+    plan = plan_of(corpus["profile"], corpus["scale"], corpus["seed"], contents_of_plain(calibration.contents))
+    demands, any_filer = calibrated(calibration, known, plan, "the runs of 1 and 2 workers"), load_filer("nas-10g")
+    assert any_filer is not None
+    like = emulated_site(
+        any_filer, cores=cores_of(known["conditions"]), slots=1, others=demands.others, crowding=demands.crowding
+    )
+    alike = dict.fromkeys(PHASES, 1.0)
+
+    def elapsed_s(service_us: float, times: float, workers: int) -> float:
+        site = dataclasses.replace(
+            like, emulated=None, fsa=Unit(servers=1, service_us=service_us, change_us=service_us), bytes_per_s=0.0,
+            fsb=Unit(servers=1, service_us=0.0, change_us=0.0), ghz_seconds=alike, database_ghz_seconds=alike,
+        )  # fmt: skip
+        return run_case(site, Case(workers=workers, databases=1), plan, _waiting(demands, times), chunk=1)[0].elapsed_s
+
+    took = {
+        point["at"]["workers"]: statistics.median(run["elapsed_s"] for run in point["repeats"])
+        for point in (*known["points"], *more["points"])
+    }
+
+    def miss(one: tuple[float, float]) -> float:
+        return sum(abs(math.log(elapsed_s(*one, workers) / took[workers])) for workers in (1, 2))
+
+    found = min(itertools.product(_SERVICES_US, _REAL_WAITS), key=miss)
+    for workers, measured in sorted(took.items()):
+        predicted = elapsed_s(*found, workers)
+        print(
+            f"{name:15s} {workers:2d} {predicted:21.2f} {measured:11.2f} {predicted / measured - 1:+7.1%}", flush=True
+        )
+
+
+def _packaged(path: Path) -> dict[str, Any]:
+    """The result in a package."""
+    with tarfile.open(path) as archive:
+        file = archive.extractfile(next(one for one in archive if one.name.endswith("/result.json")))
+        assert file is not None
+        return dict(json.load(file))
+
+
 def sensitivity(runs: Runs, model: Model, result: Mapping[str, Any]) -> None:
     """Print what twice of each resource changes, and what it changes in real runs."""
     twice = runs.twice(_DOUBLED)
@@ -161,6 +213,8 @@ def main() -> None:
             errors += compared(filer, model, result)
             if filer == _DOUBLED and {_AT, 2 * _AT} <= {point["at"]["workers"] for point in result["points"]}:
                 sensitivity(runs, model, result)
+    for name in _REAL:
+        real(name, calibration)
     if errors:
         print(f"elapsed of more than {_KNOWN} workers: median error {statistics.median(errors):.1%}, worst {max(errors):.1%}; goal 5 % and 15 %")  # fmt: skip
     r1, small = load_site("r1"), plan_of("r1", 0.02, _SEED, contents)

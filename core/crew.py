@@ -136,8 +136,7 @@ class Clients(_Order, frozen=True, kw_only=True):
 
 
 class Act(_Order, frozen=True, kw_only=True):
-    """Have each client do this with these numbers of files; the answer is what the processes report, by the clock of `start_ns` in
-    it."""
+    """Have each client do this with these numbers of files; the answer is what the processes report."""
 
     run: Run
     deed: Literal["write", "read", "mixed", "remove", "forget"]

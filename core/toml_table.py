@@ -2,13 +2,34 @@
 
 from __future__ import annotations
 
+import dataclasses
 import difflib
 from collections.abc import Iterator, Sequence
-from typing import Any
+from dataclasses import dataclass
+from typing import Annotated, Any, TypeVar, get_type_hints
 
 from core.errors import UsageError
 
 _MOST = 1e18  # infinities and `nan` are TOML, too
+_T = TypeVar("_T")
+
+
+@dataclass(frozen=True, slots=True)
+class Within:
+    """Bounds of a field that is a number, in its annotation."""
+
+    low: float = 0.0
+    high: float = _MOST
+
+
+@dataclass(frozen=True, slots=True)
+class Among:
+    """The values of a field that is a text, in its annotation."""
+
+    values: tuple[str, ...]
+
+
+Share = Annotated[float, Within(high=1.0)]
 
 
 class TomlTable:
@@ -75,6 +96,28 @@ class TomlTable:
                 raise self.refuse(key, f"holds {entry!r}; from is 1 … to, to at most 1000, weight at least 0")
             out.append((int(entry[0]), int(entry[1]), float(entry[2])))
         return tuple(out)
+
+    def record(self, kind: type[_T]) -> _T:
+        """The table as a dataclass whose fields are all its keys; a field without a default is required."""
+        hints = get_type_hints(kind, include_extras=True)
+        made = kind(**{one.name: self._field(one, hints[one.name]) for one in dataclasses.fields(kind)})  # type: ignore[arg-type]
+        self.done()
+        return made
+
+    def _field(self, one: dataclasses.Field[Any], hint: Any) -> Any:
+        default = None if one.default is dataclasses.MISSING else one.default
+        if one.default is None and one.name not in self._data:
+            self._known.append(one.name)
+            return None
+        bounds = next(iter(getattr(hint, "__metadata__", ())), None)
+        if isinstance(default, tuple):
+            return (self.ranges if isinstance(default[0], tuple) else self.weights)(one.name, default)
+        if getattr(hint, "__origin__", hint) is str:
+            return self.text(one.name, default, among=bounds.values if isinstance(bounds, Among) else ())
+        within = bounds if isinstance(bounds, Within) else Within()
+        if getattr(hint, "__origin__", hint) is int:
+            return self.whole(one.name, default, low=int(within.low), high=int(within.high))
+        return self.number(one.name, default, low=within.low, high=within.high)
 
     def table(self, key: str) -> TomlTable:
         """A table within; empty where there is none."""

@@ -66,53 +66,33 @@ def content_of(own: Iterable[bytes], children: Iterable[Placed]) -> bytes:
     return state.digest()
 
 
-def leaf(
-    data: bytes,
-    media_type: str,
-    *,
-    pages: int | None = None,
-    characters: int | None = None,
-    terms: tuple[str, ...] = (),
-) -> Made:
-    """An item whose bytes are its content: no compression, no children."""
-    digest = hashlib.sha256(data).digest()
-    truth = Truth(
-        media_type=media_type,
-        size=len(data),
-        sha256=digest,
-        content=digest,
-        pages=pages,
-        characters=characters,
-        terms=terms,
+def placed(kind: Kind, named: Iterable[tuple[str, Made]]) -> tuple[Placed, ...]:
+    """Children in this order, each known by its position."""
+    return tuple(
+        Placed(name=name.encode(), ordinal=position, kind=kind, truth=made.truth)
+        for position, (name, made) in enumerate(named)
     )
-    return Made(data, truth)
+
+
+def leaf(data: bytes, media_type: str, **known: Any) -> Made:
+    """An item whose bytes are its content: no compression, no children. `known`: other fields of `Truth`."""
+    digest = hashlib.sha256(data).digest()
+    return Made(data, Truth(media_type=media_type, size=len(data), sha256=digest, content=digest, **known))
 
 
 def branch(
-    data: bytes,
-    media_type: str,
-    *,
-    own: Iterable[bytes] = (),
-    children: tuple[Placed, ...] = (),
-    pages: int | None = None,
-    characters: int | None = None,
-    terms: tuple[str, ...] = (),
-    container: bool = False,
-    announced: int | None = None,
+    data: bytes, media_type: str, *, own: Iterable[bytes] = (), children: tuple[Placed, ...] = (), **known: Any
 ) -> Made:
-    """An item that is compressed or holds others; `own` are its uncompressed pieces, children left out."""
+    """An item that is compressed or holds others; `own` are its uncompressed pieces, children left out. `known`: other fields
+    of `Truth`."""
     truth = Truth(
         media_type=media_type,
         size=len(data),
         sha256=hashlib.sha256(data).digest(),
         content=content_of(own, children),
-        container=container,
         children=children,
-        pages=pages,
-        characters=characters,
-        terms=terms,
-        announced=announced,
-        failed=0 if container else None,
+        failed=0 if known.get("container") else None,
+        **known,
     )
     return Made(data, truth)
 

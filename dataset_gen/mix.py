@@ -1,12 +1,18 @@
-"""A profile as it is used: everything that decides about a corpus except seed and scale."""
+"""A profile as it is used: everything that decides about a corpus except seed and scale.
+
+Bounds and choices of what a profile's file may say are in the annotations (`core.toml_table.TomlTable.record`).
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Annotated
 
+from core.toml_table import Among, Share, Within
 from dataset_gen.rng import running_totals
 
 MAIL_STYLES = ("store", "folders", "maildir", "files", "pst", "msg")
+KINDS = ("zeros", "random", "scientific", "backup", "vm-image")  # of series
 LOOSE, MEMBER, ATTACHED = "loose", "member", "attached"
 
 
@@ -14,21 +20,23 @@ LOOSE, MEMBER, ATTACHED = "loose", "member", "attached"
 class FormatMix:
     """One format: how often it is taken in each place, and its sizes (lognormal, sigma in octaves)."""
 
-    loose: float
-    member: float
-    attached: float
-    median: float
-    sigma: float
-    largest: int
+    loose: float = 0.0
+    member: float = 0.0
+    attached: float = 0.0
+    median: Annotated[float, Within(1)]
+    sigma: Annotated[float, Within(high=6.0)] = 1.5
+    largest: Annotated[int, Within(300)] = 4_000_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CustodianMix:
-    """One custodian: share of the raw bytes, and how mail is kept (one of MAIL_STYLES)."""
+    """One custodian: share of the raw bytes, and how mail is kept."""
 
-    weight: float
-    mail: str
-    mail_share: float | None = None  # of his raw bytes; None: as much as `shares.mail` gives
+    weight: Annotated[float, Within(1e-6)] = 1.0
+    mail: Annotated[str, Among(MAIL_STYLES)] = "files"
+    mail_share: Annotated[float | None, Within(high=1.0)] = (
+        None  # of his raw bytes; None: as much as `shares.mail` gives
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,7 +45,7 @@ class Targets:
 
     items_per_gb: float = 0.0
     pages_per_item: float = 0.0
-    expansion: float = 0.0
+    expansion: Annotated[float, Within(high=20.0)] = 0.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,17 +53,17 @@ class MailMix:
     """Threads, and what messages are like; shares are of all messages unless stated otherwise."""
 
     thread_lengths: tuple[tuple[int, int, float], ...] = ((1, 1, 1.0),)  # from, to, weight
-    body_median: float = 700
-    body_sigma: float = 1.4
-    attachment_share: float = 0.235
+    body_median: Annotated[float, Within(40)] = 700
+    body_sigma: Annotated[float, Within(high=6.0)] = 1.4
+    attachment_share: Share = 0.235
     attachment_counts: tuple[float, ...] = (1.0,)  # weight of 1, 2, 3 …
-    html_share: float = 0.45
-    inline_picture_share: float = 0.0
-    forward_share: float = 0.0  # carry the message before them
-    receipt_share: float = 0.0  # answered by a read receipt
-    calendar_share: float = 0.0
-    tnef_share: float = 0.0  # attachments in a winmail.dat
-    disclaimer_share: float = 0.0
+    html_share: Share = 0.45
+    inline_picture_share: Share = 0.0
+    forward_share: Share = 0.0  # carry the message before them
+    receipt_share: Share = 0.0  # answered by a read receipt
+    calendar_share: Share = 0.0
+    tnef_share: Share = 0.0  # attachments in a winmail.dat
+    disclaimer_share: Share = 0.0
     copies: tuple[float, ...] = (1.0,)  # weight of a thread that 1, 2, 3 … custodians have
 
 
@@ -63,34 +71,36 @@ class MailMix:
 class Duplicates:
     """How often the same things are in several places."""
 
-    shared_attachments: float = 0.0  # attachments that are one of the shared documents
-    shared_members: float = 0.0
+    shared_attachments: Share = 0.0  # attachments that are one of the shared documents
+    shared_members: Share = 0.0
     shared_documents: int = 0  # how many different ones there are at scale 1.0
-    loose_copies: float = 0.0  # loose documents that copy another one, of any custodian
-    near_copies: float = 0.0  # loose texts that are another one with a few changed sentences
+    loose_copies: Share = 0.0  # loose documents that copy another one, of any custodian
+    near_copies: Share = 0.0  # loose texts that are another one with a few changed sentences
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tree:
     """Directories, names and times of loose files."""
 
-    files_a_folder: float = 10.0
-    deepest: int = 8
-    raw_names: float = 0.0  # loose files whose name is not UTF-8
-    years: float = 9.0
+    files_a_folder: Annotated[float, Within(1.0)] = 10.0
+    deepest: Annotated[int, Within(1, 20)] = 8
+    raw_names: Share = 0.0  # loose files whose name is not UTF-8
+    years: Annotated[float, Within(0.1, 40.0)] = 9.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Series:
     """Data for storage tests: files of one kind, some in generations that build on each other."""
 
-    kind: str  # one of dataset_gen.material.blocks.KINDS
-    share: float  # of the raw bytes
-    file_bytes: int
-    generations: int = 1
-    full_every: int = 1  # a full copy each so many generations, the others hold what changed
-    change_rate: float = 0.0  # share of the blocks that change from one generation to the next
-    used_share: float = 1.0  # of a machine's image; the rest are zeros
+    kind: Annotated[str, Among(KINDS)]
+    share: Share  # of the raw bytes
+    file_bytes: Annotated[int, Within(4096)]
+    generations: Annotated[int, Within(1, 1000)] = 1
+    full_every: Annotated[int, Within(1, 1000)] = (
+        1  # a full copy each so many generations, the others hold what changed
+    )
+    change_rate: Share = 0.0  # share of the blocks that change from one generation to the next
+    used_share: Share = 1.0  # of a machine's image; the rest are zeros
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -10,6 +10,7 @@ from __future__ import annotations
 import functools
 import hashlib
 import struct
+import zlib
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
@@ -53,16 +54,9 @@ _UTF8, _ENCRYPTED = 0x800, 0x1
 _STORED, _DEFLATED = 0, 8
 
 
-def _crc_table() -> tuple[int, ...]:
-    out = []
-    for n in range(256):
-        for _ in range(8):
-            n = (n >> 1) ^ 0xEDB88320 if n & 1 else n >> 1
-        out.append(n)
-    return tuple(out)
-
-
-_TABLE = _crc_table()
+def _crc_step(crc: int, byte: int) -> int:
+    """The CRC-32 of APPNOTE §6.1 with one more byte: neither its start nor its end is inverted."""
+    return zlib.crc32(bytes((byte,)), crc ^ _MASK32) ^ _MASK32
 
 
 def pkware_encrypt(data: bytes, password: bytes, crc: int, dice: Dice) -> bytes:
@@ -71,9 +65,9 @@ def pkware_encrypt(data: bytes, password: bytes, crc: int, dice: Dice) -> bytes:
 
     def update(byte: int) -> None:
         nonlocal a, b, c
-        a = (a >> 8) ^ _TABLE[(a ^ byte) & 0xFF]
-        b = ((b + (a & 0xFF)) * 134775813 + 1) & 0xFFFFFFFF
-        c = (c >> 8) ^ _TABLE[(c ^ (b >> 24)) & 0xFF]
+        a = _crc_step(a, byte)
+        b = ((b + (a & 0xFF)) * 134775813 + 1) & _MASK32
+        c = _crc_step(c, b >> 24)
 
     for byte in password:
         update(byte)

@@ -12,19 +12,8 @@ from typing import Any
 from core.errors import UsageError, read_problem
 from core.toml_table import TomlTable
 from dataset_gen import faults
-from dataset_gen.material.blocks import KINDS
 from dataset_gen.material.text import LANGUAGES
-from dataset_gen.mix import (
-    MAIL_STYLES,
-    CustodianMix,
-    Duplicates,
-    FormatMix,
-    MailMix,
-    Profile,
-    Series,
-    Targets,
-    Tree,
-)
+from dataset_gen.mix import CustodianMix, Duplicates, FormatMix, MailMix, Profile, Series, Targets, Tree
 from dataset_gen.workshop import BUILDERS, CONTAINERS
 
 
@@ -63,21 +52,21 @@ def read_profile(text: str, source: str) -> Profile:
         about=top.text("about", ""),
         raw_bytes=top.whole("raw_bytes", low=1_000_000),
         digest=hashlib.sha256(json.dumps(data, sort_keys=True).encode()).hexdigest(),
-        custodians=tuple(map(_custodian, top.tables("custodians"))),
-        targets=_targets(top.table("targets")),
+        custodians=tuple(one.record(CustodianMix) for one in top.tables("custodians")),
+        targets=top.table("targets").record(Targets),
         shares=_shares(top.table("shares")),
         types=_types(top.table("types")),
         formats=_formats(top.table("formats")),
-        mail=_mail(top.table("mail")),
+        mail=top.table("mail").record(MailMix),
         languages=_languages(top.table("languages")),
-        duplicates=_duplicates(top.table("duplicates")),
+        duplicates=top.table("duplicates").record(Duplicates),
         language_files=top.share("language_files", 0.0),
         system_files=top.share("system_files", 0.0),
-        tree=_tree(top.table("tree")),
+        tree=top.table("tree").record(Tree),
         terms=_terms(top.table("terms")),
         faults=_faults(top.table("faults")),
         attached_fault=top.share("attached_fault", 0.0),
-        series=tuple(map(_series, top.tables("series"))),
+        series=tuple(one.record(Series) for one in top.tables("series")),
     )
     top.done()
     _check_together(top, profile)
@@ -126,26 +115,6 @@ def _check_together(top: TomlTable, profile: Profile) -> None:
             raise top.refuse("formats", f"has no format with a weight for {place!r}, which {', '.join(wanted)} needs")
 
 
-def _custodian(table: TomlTable) -> CustodianMix:
-    out = CustodianMix(
-        weight=table.number("weight", 1.0, low=1e-6),
-        mail=table.text("mail", "files", among=MAIL_STYLES),
-        mail_share=table.share("mail_share") if "mail_share" in table else None,
-    )
-    table.done()
-    return out
-
-
-def _targets(table: TomlTable) -> Targets:
-    out = Targets(
-        items_per_gb=table.number("items_per_gb", 0.0),
-        pages_per_item=table.number("pages_per_item", 0.0),
-        expansion=table.number("expansion", 0.0, high=20.0),
-    )
-    table.done()
-    return out
-
-
 def _shares(table: TomlTable) -> dict[str, float]:
     return {name: table.share(name) for name in table.names(("mail", *sorted(CONTAINERS)))}
 
@@ -159,68 +128,12 @@ def _types(table: TomlTable) -> dict[str, float]:
 
 
 def _formats(table: TomlTable) -> dict[str, FormatMix]:
-    out = {}
-    for name in table.names(sorted(set(BUILDERS) - set(faults.FILES))):
-        one = table.table(name)
-        out[name] = FormatMix(
-            loose=one.number("loose", 0.0),
-            member=one.number("member", 0.0),
-            attached=one.number("attached", 0.0),
-            median=one.number("median", low=1),
-            sigma=one.number("sigma", 1.5, high=6.0),
-            largest=one.whole("largest", 4_000_000, low=300),
-        )
-        one.done()
-    return out
-
-
-def _mail(table: TomlTable) -> MailMix:
-    plain = MailMix()
-    out = MailMix(
-        thread_lengths=table.ranges("thread_lengths", plain.thread_lengths),
-        body_median=table.number("body_median", plain.body_median, low=40),
-        body_sigma=table.number("body_sigma", plain.body_sigma, high=6.0),
-        attachment_share=table.share("attachment_share", plain.attachment_share),
-        attachment_counts=table.weights("attachment_counts", plain.attachment_counts),
-        html_share=table.share("html_share", plain.html_share),
-        inline_picture_share=table.share("inline_picture_share", 0.0),
-        forward_share=table.share("forward_share", 0.0),
-        receipt_share=table.share("receipt_share", 0.0),
-        calendar_share=table.share("calendar_share", 0.0),
-        tnef_share=table.share("tnef_share", 0.0),
-        disclaimer_share=table.share("disclaimer_share", 0.0),
-        copies=table.weights("copies", plain.copies),
-    )
-    table.done()
-    return out
+    names = table.names(sorted(set(BUILDERS) - set(faults.FILES)))
+    return {name: table.table(name).record(FormatMix) for name in names}
 
 
 def _languages(table: TomlTable) -> dict[str, float]:
     return {name: table.number(name) for name in table.names(LANGUAGES)} or {"en": 1.0}
-
-
-def _duplicates(table: TomlTable) -> Duplicates:
-    out = Duplicates(
-        shared_attachments=table.share("shared_attachments", 0.0),
-        shared_members=table.share("shared_members", 0.0),
-        shared_documents=table.whole("shared_documents", 0),
-        loose_copies=table.share("loose_copies", 0.0),
-        near_copies=table.share("near_copies", 0.0),
-    )
-    table.done()
-    return out
-
-
-def _tree(table: TomlTable) -> Tree:
-    plain = Tree()
-    out = Tree(
-        files_a_folder=table.number("files_a_folder", plain.files_a_folder, low=1.0),
-        deepest=table.whole("deepest", plain.deepest, low=1, high=20),
-        raw_names=table.share("raw_names", 0.0),
-        years=table.number("years", plain.years, low=0.1, high=40.0),
-    )
-    table.done()
-    return out
 
 
 def _terms(table: TomlTable) -> dict[str, float]:
@@ -231,17 +144,3 @@ def _terms(table: TomlTable) -> dict[str, float]:
 
 def _faults(table: TomlTable) -> dict[str, float]:
     return {name: table.share(name) for name in table.names(sorted(faults.FILES))}
-
-
-def _series(table: TomlTable) -> Series:
-    out = Series(
-        kind=table.text("kind", among=KINDS),
-        share=table.share("share"),
-        file_bytes=table.whole("file_bytes", low=4096),
-        generations=table.whole("generations", 1, low=1, high=1000),
-        full_every=table.whole("full_every", 1, low=1, high=1000),
-        change_rate=table.share("change_rate", 0.0),
-        used_share=table.share("used_share", 1.0),
-    )
-    table.done()
-    return out

@@ -74,33 +74,11 @@ BUILDERS: dict[str, Callable[[Order], Made]] = {
     **faults.BUILDERS,
 }
 CONTAINERS = frozenset({"mbox", "pst", "zip", "tar", "tgz", "gz", "7z", "zip_mail"})
-WITH_TEXT = frozenset(
-    {
-        "docx",
-        "xlsx",
-        "pptx",
-        "doc",
-        "xls",
-        "ppt",
-        "pdf",
-        "html",
-        "txt",
-        "csv",
-        "eml",
-        "msg",
-        "tnef",
-        "xml",
-        "json",
-        "rtf",
-        "odt",
-        "ods",
-        "vcf",
-        "ics",
-        "log",
-        "svg",
-        *plain.LANGUAGES,
-    }
-)
+WITH_TEXT = frozenset((
+    "docx", "xlsx", "pptx", "doc", "xls", "ppt", "pdf", "html", "txt", "csv", "eml", "msg", "tnef", "xml", "json",
+    "rtf", "odt", "ods", "vcf", "ics", "log", "svg",
+    *plain.LANGUAGES,
+))  # fmt: skip
 FIRST = "first/"  # keys of documents that have terms for certain
 SYSTEM = "system/"  # keys of files that do not depend on the corpus's seed
 NEAR = "~"  # before the number of a near-duplicate

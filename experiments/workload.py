@@ -18,7 +18,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, get_args, get_type_hints
 from controller.labels.rules import FilerCache
 from core.clock import Clock
 from core.errors import SystemFault
-from experiments.result.schema import At, Point, Result, Run
+from experiments.report import words
+from experiments.result.schema import At, Latency, Point, Result, Run
 
 if TYPE_CHECKING:
     from experiments.report.parts import Section
@@ -119,6 +120,29 @@ class Figure:
     def column(self) -> str:
         """Over bare numbers."""
         return f"{self.title}, {self.unit}" if self.unit else self.title
+
+
+ELAPSED = Figure(name="elapsed_s", title="elapsed", of=lambda run: run.elapsed_s, write=words.seconds, unit="s")
+
+
+def percentile(
+    title: str, op: str, *, headline: bool = False, of: Callable[[Any], Mapping[str, Latency]] = lambda run: run.latency
+) -> Figure:
+    """A percentile of an op's latencies, which the title ends with: "read p99". A run without such calls has none."""
+    name = f"{title.rpartition(' ')[2]}_us"
+
+    def value(run: Any) -> float | None:
+        found: float | None = getattr(of(run).get(op), name, None)
+        return found
+
+    return Figure(
+        name=f"{title.replace(' ', '_')}_us",
+        title=title,
+        of=value,
+        headline=headline,
+        write=words.microseconds,
+        unit="µs",
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

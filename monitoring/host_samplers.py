@@ -86,11 +86,11 @@ class SpaceSampler:
 LOCK = "host-samplers.lock"
 
 
-class Sampler(Protocol):
-    """Looks at one thing of this host."""
+class HostSampler(Protocol):
+    """Looks at one thing of this host. Several workers of a host see the same and name it alike: the first counts."""
 
     def sample(self) -> list[Observation]:
-        """What there is to see now."""
+        """What there is to see now; must not wait for storage and costs well under a millisecond."""
 
 
 class HostTurn:
@@ -129,7 +129,7 @@ class HostTurn:
 class OncePerHost:
     """A sampler that is silent while another worker of the host looks."""
 
-    def __init__(self, turn: HostTurn, sampler: Sampler) -> None:
+    def __init__(self, turn: HostTurn, sampler: HostSampler) -> None:
         self._turn = turn
         self._sampler = sampler
 
@@ -171,13 +171,6 @@ class StationSampler:
 
 
 log = logging.getLogger(__name__)
-
-
-class HostSampler(Protocol):
-    """Looks at one thing of this host. Several workers of a host see the same and name it alike: the first counts."""
-
-    def sample(self) -> list[Observation]:
-        """What there is to see now; must not wait for storage and costs well under a millisecond."""
 
 
 def host_samplers(settings: Settings) -> list[HostSampler]:

@@ -14,6 +14,7 @@ from typing import Any
 import psutil
 
 from core.mounts import mount_of, read_mounts, storage_label
+from monitoring.block import boot_id
 from monitoring.control_groups import ControlGroups
 
 _PROC = "/proc"
@@ -175,7 +176,6 @@ def _process_s(pid: int) -> float:
 
 
 _CPUINFO = Path("/proc/cpuinfo")
-_BOOT = Path("/proc/sys/kernel/random/boot_id")
 
 
 def host() -> dict[str, Any]:
@@ -189,7 +189,7 @@ def host() -> dict[str, Any]:
         "memory_bytes": client_memory(),
         "machine_memory_bytes": machine_memory(),
         "kernel": platform.release(),
-        "boot_id": next(iter(_lines(_BOOT)), ""),
+        "boot_id": boot_id(),
     }
 
 

@@ -19,10 +19,6 @@ from core.histogram import OVERFLOW, Histogram, bucket_bounds
 
 if TYPE_CHECKING:
     from prometheus_client import CollectorRegistry
-    from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily
-
-
-if TYPE_CHECKING:
     from prometheus_client.metrics_core import Metric
     from prometheus_client.registry import Collector
 else:
@@ -188,28 +184,6 @@ class MetricSpec:
     roles: tuple[str, ...]  # who exposes it
     help: str
 
-    def counter(self) -> CounterMetricFamily:
-        """An empty family; its values only grow."""
-        from prometheus_client.core import CounterMetricFamily
-
-        return CounterMetricFamily(self.name, self.help, labels=self.labels)
-
-    def gauge(self) -> GaugeMetricFamily:
-        """An empty family."""
-        from prometheus_client.core import GaugeMetricFamily
-
-        return GaugeMetricFamily(self.name, self.help, labels=self.labels)
-
-    def histogram(self) -> HistogramMetricFamily:
-        """An empty family."""
-        from prometheus_client.core import HistogramMetricFamily
-
-        return HistogramMetricFamily(self.name, self.help, labels=self.labels)
-
-    def simple(self) -> CounterMetricFamily | GaugeMetricFamily:
-        """An empty family of a counter or gauge, whichever it is."""
-        return self.counter() if self.type == "counter" else self.gauge()
-
 
 def _specs() -> Iterator[MetricSpec]:
     for line in _TABLE.strip().splitlines():
@@ -227,34 +201,37 @@ def _specs() -> Iterator[MetricSpec]:
 SPECS = {spec.name: spec for spec in _specs()}
 
 
-def transactions(by_database: Mapping[str, Sequence[int]]) -> Metric:
-    """The family of transactions, from the words of `monitoring.metrics`."""
-    family = SPECS["edbench_database_transaction_seconds"].histogram()
-    for database, words in by_database.items():
-        family.add_metric((database,), *cumulative(words))
-    return family
+def family(name: str, values: Mapping[tuple[str, ...], float]) -> Metric:
+    """A counter or gauge: its values by their labels."""
+    from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
+
+    spec = SPECS[name]
+    made = (CounterMetricFamily if spec.type == "counter" else GaugeMetricFamily)(name, spec.help, labels=spec.labels)
+    for labels, value in values.items():
+        made.add_metric(labels, value)
+    return made
 
 
-@dataclass(frozen=True, slots=True)
-class Reading:
-    """A metric without labels that is read when it is scraped."""
+def durations(name: str, words: Mapping[str, Sequence[int]]) -> Metric:
+    """A histogram: its WORDS words by their one label."""
+    from prometheus_client.core import HistogramMetricFamily
 
-    name: str
-    read: Callable[[], float]
+    spec = SPECS[name]
+    made = HistogramMetricFamily(name, spec.help, labels=spec.labels)
+    for label, counts in words.items():
+        made.add_metric((label,), *cumulative(counts))
+    return made
 
 
 class Readings(Collector):
-    """Metrics that something else counts anyway."""
+    """Metrics without labels that something else counts anyway; each is read when it is scraped."""
 
-    def __init__(self, *readings: Reading) -> None:
+    def __init__(self, readings: Mapping[str, Callable[[], float]]) -> None:
         self._readings = readings
 
     def collect(self) -> Iterator[Metric]:
         """The families."""
-        for reading in self._readings:
-            family = SPECS[reading.name].simple()
-            family.add_metric((), reading.read())
-            yield family
+        return (family(name, {(): read()}) for name, read in self._readings.items())
 
 
 log = logging.getLogger(__name__)
@@ -328,9 +305,7 @@ def make_registry(collectors: Iterable[Collector]) -> CollectorRegistry:
 
 class _BuildInfo(Collector):
     def collect(self) -> Iterator[Metric]:
-        family = SPECS["edbench_build_info"].gauge()
-        family.add_metric((installed_version(), platform.python_version()), 1)
-        yield family
+        yield family("edbench_build_info", {(installed_version(), platform.python_version()): 1})
 
 
 def _nothing() -> None:

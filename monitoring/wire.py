@@ -18,7 +18,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any
 
 from core.mounts import holding, read_mountinfo, unescaped
@@ -59,6 +58,9 @@ class ByteCounts:
     pages_written: int
 
 
+NOT_READ = ByteCounts(*[0] * 8)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Transport:
     """One connection. `in_flight`, `backlog`, `sending`, `pending` are queue lengths summed over all sends."""
@@ -76,37 +78,8 @@ class Transport:
     pending: int | None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class NfsMount:
-    """One NFS mount of this mount namespace; all counters are since it was mounted.
-
-    Two mount points of one superblock (bind mounts, containers' volumes) show the same counters, and mounts of one
-    server may share `transports`: neither may be added up.
-    """
-
-    export: str  # server:path
-    point: str
-    kind: str  # nfs, nfs4
-    statvers: str
-    version: str  # of the protocol, as the options say: 3, 4.2; empty where they do not
-    options: Mapping[str, str]
-    age_s: int
-    caps: str
-    events: Mapping[str, int]
-    bytes: ByteCounts
-    transports: tuple[Transport, ...]
-    ops: Mapping[str, OpCounts]
-
-
 _NUMBER = re.compile(r"-?[0-9]{1,20}")
 _NUMBERS = re.compile(r"[-0-9 \t]*")
-_EVENTS = (
-    *("inode_revalidate", "dentry_revalidate", "data_invalidate", "attribute_invalidate", "open", "lookup", "access"),
-    *("update_page", "read_page", "read_pages", "write_page", "write_pages", "readdir", "setattr", "flush", "fsync"),
-    *("lock", "release", "congestion_wait", "truncate", "extend_write", "silly_rename", "short_read", "short_write"),
-    *("delay", "pnfs_read", "pnfs_write"),
-)
-_BEFORE_DELAY = 25  # events that every kernel counts; the last ones came later
 
 
 class LineError(ValueError):
@@ -165,16 +138,6 @@ def byte_counts(text: str) -> ByteCounts:
     return ByteCounts(*_at_least(text, 8, "bytes")[:8])
 
 
-def events_line(text: str) -> Mapping[str, int]:
-    """The numbers of `events:` by name."""
-    return dict(zip(_EVENTS, _at_least(text, _BEFORE_DELAY, "events"), strict=False))
-
-
-def age_line(text: str) -> int:
-    """Seconds since the mount."""
-    return _at_least(text, 1, "age")[0]
-
-
 def options_line(text: str) -> Mapping[str, str]:
     """Mount options; those without a value have an empty one. Old kernels write `vers=4,minorversion=1`."""
     pairs = (option.partition("=") for option in text.strip().split(",") if option)
@@ -226,63 +189,47 @@ class Mountstats:
 
 
 @dataclass(slots=True)
-class _Block:
-    """A mount while its lines come in."""
+class NfsMount:
+    """One NFS mount of this mount namespace; all counters are since it was mounted.
 
-    export: str
+    Two mount points of one superblock (bind mounts, containers' volumes) show the same counters, and mounts of one
+    server may share `transports`: neither may be added up.
+    """
+
+    export: str  # server:path
     point: str
-    kind: str
+    kind: str  # nfs, nfs4
     statvers: str
-    line: int
     options: Mapping[str, str] = field(default_factory=dict)
     age_s: int = 0
-    caps: str = ""
-    events: Mapping[str, int] = field(default_factory=dict)
-    bytes: ByteCounts | None = None
+    bytes: ByteCounts = NOT_READ
     transports: list[Transport] = field(default_factory=list)
-    ops: dict[str, OpCounts] | None = None
+    ops: dict[str, OpCounts] = field(default_factory=dict)
+    in_ops: bool = False  # the lines of ops come last
+
+    @property
+    def version(self) -> str:
+        """Of the protocol, as the options say: 3, 4.2; empty where they do not."""
+        return self.options.get("vers", "")
 
     def take(self, line: str) -> None:
         """One more line; raises LineError when it is damaged."""
         name, colon, rest = line.strip().partition(":")
-        if self.ops is not None:
+        if self.in_ops:
             if colon:
                 self.ops[name] = op_counts(rest)
             elif name:
                 raise LineError(f"{name[:40]!r} is not an op")
         elif name == "per-op statistics":
-            self.ops = {}
+            self.in_ops = True
         elif name == "opts" and colon:
             self.options = options_line(rest)
         elif name == "age" and colon:
-            self.age_s = age_line(rest)
-        elif name == "caps" and colon:
-            self.caps = rest.strip()
-        elif name == "events" and colon:
-            self.events = events_line(rest)
+            self.age_s = _at_least(rest, 1, "age")[0]
         elif name == "bytes" and colon:
-            self.bytes = byte_counts(rest)
+            self.bytes = ByteCounts(*_at_least(rest, 8, "bytes")[:8])
         elif name == "xprt" and colon:
             self.transports.append(transport_line(rest, self.statvers))
-
-    def mount(self) -> NfsMount:
-        """The whole of it; raises LineError when the file ended before its counters."""
-        if self.bytes is None or not self.ops:
-            raise LineError(f"{self.export} has no {'per-op statistics' if self.bytes else 'bytes line'}: cut short?")
-        return NfsMount(
-            export=self.export,
-            point=self.point,
-            kind=self.kind,
-            statvers=self.statvers,
-            version=self.options.get("vers", ""),
-            options=MappingProxyType(dict(self.options)),
-            age_s=self.age_s,
-            caps=self.caps,
-            events=MappingProxyType(dict(self.events)),
-            bytes=self.bytes,
-            transports=tuple(self.transports),
-            ops=MappingProxyType(self.ops),
-        )
 
 
 def parse_mountstats(data: bytes) -> Mountstats:
@@ -292,13 +239,16 @@ def parse_mountstats(data: bytes) -> Mountstats:
     for head, lines in _blocks(os.fsdecode(data)):
         at = head[0]
         try:
-            block = _block(*head)
-            if block is None:
+            mount = _mount(head[1])
+            if mount is None:
                 continue
             for at, line in lines:  # noqa: B007 — also where the problem is
-                block.take(line)
+                mount.take(line)
             at = head[0]
-            mounts.append(block.mount())
+            if mount.bytes is NOT_READ or not mount.ops:
+                missing = "bytes line" if mount.bytes is NOT_READ else "per-op statistics"
+                raise LineError(f"{mount.export} has no {missing}: cut short?")
+            mounts.append(mount)
         except LineError as error:
             problems.append(Problem(at, str(error)))
     return Mountstats(tuple(mounts), tuple(problems))
@@ -319,7 +269,7 @@ def _blocks(text: str) -> Iterator[tuple[tuple[int, str], list[tuple[int, str]]]
         yield head, lines
 
 
-def _block(number: int, line: str) -> _Block | None:
+def _mount(line: str) -> NfsMount | None:
     """The beginning of a mount; None for one that is not NFS. Raises LineError."""
     fields = line.split(" ")
     if "statvers=" not in line and not (len(fields) > 7 and fields[7] in _NFS):
@@ -331,7 +281,7 @@ def _block(number: int, line: str) -> _Block | None:
         return None
     if key != "statvers" or version not in ("1.0", "1.1"):
         raise LineError(f"statvers is 1.0 or 1.1, not {version[:20]!r}")
-    return _Block(unescaped(fields[1]), unescaped(fields[4]), fields[7], version, number)
+    return NfsMount(unescaped(fields[1]), unescaped(fields[4]), fields[7], version)
 
 
 PROC_SELF = Path("/proc/self")

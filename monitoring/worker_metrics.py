@@ -7,11 +7,11 @@ import threading
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from core.histogram import Histogram
 from core.operations import Op
 from monitoring import tally
+from monitoring.aggregate import CallSum
 from monitoring.frames import CounterDelta
-from monitoring.metrics import SPECS, WORDS, Collector, Metric, coarsened, cumulative, transactions
+from monitoring.metrics import WORDS, Collector, Metric, coarsened, durations, family
 from monitoring.observations import BLOCK, SPACE, WIRE, WORKER, Observation
 from monitoring.tally import CallCounters, summed, transactions_at
 
@@ -75,11 +75,7 @@ class ObservedMetrics(Collector):
         for seen in self._seen:
             for metric, labels, value in _readings(seen):
                 rows.setdefault(metric, {}).setdefault(labels, value)  # the same labels twice would spoil the scrape
-        for metric, values in rows.items():
-            family = SPECS[metric].simple()
-            for labels, value in values.items():
-                family.add_metric(labels, value)
-            yield family
+        yield from (family(metric, values) for metric, values in rows.items())
 
 
 def _readings(seen: Observation) -> Iterator[tuple[str, tuple[str, ...], float]]:
@@ -109,49 +105,41 @@ def _place(source: str) -> tuple[str, str]:
     return source.partition(":")[0], match.group() if match else "?"
 
 
-class _Sum:
-    """Calls of one op so far."""
-
-    __slots__ = ("bytes", "errors", "histogram", "total_ns")
-
-    def __init__(self) -> None:
-        self.bytes = 0
-        self.errors = 0
-        self.total_ns = 0
-        self.histogram = Histogram()
-
-    def add(self, delta: CounterDelta) -> None:
-        self.bytes += delta.bytes
-        self.errors += delta.errors
-        self.total_ns += delta.total_ns
-        self.histogram.add(delta.histogram)
-
-
 class CallMetrics(Collector):
     """Calls of all slots of a worker. Every op is there from the start, so that the first call is seen as growth."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()  # scraped by the server's thread
-        self._by_op = {op: _Sum() for op in Op}
+        self._by_op = {op.label: CallSum() for op in Op}
 
     def add(self, deltas: Iterable[CounterDelta]) -> None:
         """What the recorders have counted since the last time."""
         with self._lock:
             for delta in deltas:
-                self._by_op[delta.op].add(delta)
+                self._by_op[delta.op.label].merge(delta, delta.histogram)
 
     def collect(self) -> Iterator[Metric]:
         """The families."""
-        calls, nbytes = SPECS["edbench_calls_total"].counter(), SPECS["edbench_call_bytes_total"].counter()
-        errors, latency = SPECS["edbench_call_errors_total"].counter(), SPECS["edbench_call_seconds"].histogram()
         with self._lock:
-            for op, sums in self._by_op.items():
-                label = (op.label,)
-                calls.add_metric(label, sums.histogram.total)
-                nbytes.add_metric(label, sums.bytes)
-                errors.add_metric(label, sums.errors)
-                latency.add_metric(label, *cumulative(coarsened(sums.histogram, sums.total_ns)))
-        yield from (calls, nbytes, errors, latency)
+            sums = self._by_op.items()
+            found = [
+                family("edbench_calls_total", {(op,): each.histogram.total for op, each in sums}),
+                family("edbench_call_bytes_total", {(op,): each.bytes for op, each in sums}),
+                family("edbench_call_errors_total", {(op,): each.errors for op, each in sums}),
+                durations("edbench_call_seconds", {op: coarsened(each.histogram, each.total_ns) for op, each in sums}),
+            ]
+        yield from found
+
+
+# Metric → where its words are, by its labels
+_COUNTED: Mapping[str, Mapping[tuple[str, ...], int]] = {
+    "edbench_tasks_total": {(phase.value, outcome.value): at for (phase, outcome), at in tally.TASKS.items()},
+    "edbench_items_total": {(key.value,): at for key, at in tally.KINDS.items()},
+    "edbench_texts_total": {(key.value,): at for key, at in tally.TEXTS.items()},
+    "edbench_produced_files_total": {(key.value,): at for key, at in tally.FILES.items()},
+    "edbench_exceptions_total": {(key.value,): at for key, at in tally.CODES.items()},
+    **{f"edbench_{volume}_bytes_total": {(): at} for volume, at in tally.VOLUMES.items()},
+}
 
 
 class TallyMetrics(Collector):
@@ -164,30 +152,13 @@ class TallyMetrics(Collector):
     def collect(self) -> Iterator[Metric]:
         """The families."""
         words = summed(self._tallies)
-        tasks: dict[tuple[str, ...], int] = {
-            (phase.value, outcome.value): at for (phase, outcome), at in tally.TASKS.items()
-        }
-        yield _counter("edbench_tasks_total", words, tasks)
-        yield _counter("edbench_items_total", words, {(key.value,): at for key, at in tally.KINDS.items()})
-        yield _counter("edbench_texts_total", words, {(key.value,): at for key, at in tally.TEXTS.items()})
-        yield _counter("edbench_produced_files_total", words, {(key.value,): at for key, at in tally.FILES.items()})
-        yield _counter("edbench_exceptions_total", words, {(key.value,): at for key, at in tally.CODES.items()})
-        for volume, at in tally.VOLUMES.items():
-            yield _counter(f"edbench_{volume}_bytes_total", words, {(): at})
-        busy = SPECS["edbench_slot_busy_seconds_total"].counter()
-        for phase, at in tally.BUSY.items():
-            busy.add_metric((phase.value,), words[at] / 1e9)
-        yield busy
-        slots = SPECS["edbench_slots"].gauge()
-        slots.add_metric((), len(self._tallies))
-        yield slots
-        yield transactions(
-            {name: words[transactions_at(n) : transactions_at(n) + WORDS] for n, name in enumerate(self._databases)}
+        for name, places in _COUNTED.items():
+            yield family(name, {labels: words[at] for labels, at in places.items()})
+        yield family(
+            "edbench_slot_busy_seconds_total", {(phase.value,): words[at] / 1e9 for phase, at in tally.BUSY.items()}
         )
-
-
-def _counter(name: str, words: Sequence[int], places: Mapping[tuple[str, ...], int]) -> Metric:
-    family = SPECS[name].counter()
-    for labels, at in places.items():
-        family.add_metric(labels, words[at])
-    return family
+        yield family("edbench_slots", {(): len(self._tallies)})
+        yield durations(
+            "edbench_database_transaction_seconds",
+            {name: words[transactions_at(n) : transactions_at(n) + WORDS] for n, name in enumerate(self._databases)},
+        )

@@ -5,6 +5,7 @@ Each database's manager writes its own numbers from its own thread; a scrape onl
 
 from __future__ import annotations
 
+import itertools
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -12,7 +13,7 @@ from dataclasses import dataclass, field, replace
 
 from core.records import Phase, TaskState
 from monitoring.collector import Collector as FrameCollector
-from monitoring.metrics import SPECS, Collector, Metric, Reading, Readings, Timers, transactions
+from monitoring.metrics import Collector, Metric, Readings, Timers, durations, family
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -97,18 +98,13 @@ class QueueMetrics(Collector):
         shown = self._shown()
         active = {name: numbers for name, numbers in shown.items() if numbers.active}
         for metric, read in _NUMBERS.items():
-            family = SPECS[metric].simple()
-            for name, numbers in (active if metric in _OF_THE_ACTIVE_ONE else shown).items():
-                family.add_metric((name,), float(read(numbers)))
-            yield family
+            of = active if metric in _OF_THE_ACTIVE_ONE else shown
+            yield family(metric, {(name,): float(read(numbers)) for name, numbers in of.items()})
         yield from _queue(active)
         for metric, key in _SERVER.items():
-            family = SPECS[metric].counter()
-            for name, numbers in active.items():
-                if key in numbers.server:
-                    family.add_metric((name,), numbers.server[key])
-            yield family
-        yield transactions(self.timers.read())
+            servers = {(name,): numbers.server for name, numbers in active.items()}
+            yield family(metric, {labels: server[key] for labels, server in servers.items() if key in server})
+        yield durations("edbench_database_transaction_seconds", self.timers.read())
 
 
 def _together(parts: Sequence[DatabaseNumbers]) -> DatabaseNumbers:
@@ -129,14 +125,15 @@ def _together(parts: Sequence[DatabaseNumbers]) -> DatabaseNumbers:
 
 
 def _queue(active: Mapping[str, DatabaseNumbers]) -> Iterator[Metric]:
-    tasks, oldest = SPECS["edbench_queue_tasks"].gauge(), SPECS["edbench_queue_oldest_pending_seconds"].gauge()
+    tasks: dict[tuple[str, ...], float] = {}
+    oldest: dict[tuple[str, ...], float] = {}
     for name, numbers in active.items():
         counts = numbers.tasks()
-        for phase in Phase:
-            for state in _OPEN_STATES:
-                tasks.add_metric((name, phase.value, state.value), counts.get((phase, state), 0))
-        oldest.add_metric((name,), max((s.oldest_pending_seconds for s in numbers.queue), default=0.0))
-    yield from (tasks, oldest)
+        for phase, state in itertools.product(Phase, _OPEN_STATES):
+            tasks[name, phase.value, state.value] = counts.get((phase, state), 0)
+        oldest[name,] = max((s.oldest_pending_seconds for s in numbers.queue), default=0.0)
+    yield family("edbench_queue_tasks", tasks)
+    yield family("edbench_queue_oldest_pending_seconds", oldest)
 
 
 def collectors(metrics: QueueMetrics, frames: FrameCollector) -> tuple[Collector, ...]:
@@ -144,7 +141,9 @@ def collectors(metrics: QueueMetrics, frames: FrameCollector) -> tuple[Collector
     return (
         metrics,
         Readings(
-            Reading("edbench_collector_frames_total", lambda: frames.frames),
-            Reading("edbench_collector_undecodable_total", lambda: frames.undecodable),
+            {
+                "edbench_collector_frames_total": lambda: frames.frames,
+                "edbench_collector_undecodable_total": lambda: frames.undecodable,
+            }
         ),
     )

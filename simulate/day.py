@@ -24,7 +24,7 @@ from experiments.result.verdict import points_of
 from experiments.workloads.day import ABOUT, searched
 from experiments.workloads.day.result import P95, DayJob, DayLoad, DayPoint, DayResult, DayRun, Prediction, score_of
 from experiments.workloads.day.schedule import Listed, Matter, Schedule
-from simulate.demands import CPU, QUANTITIES, READ_BYTES, WRITTEN_BYTES, Demands, others_of
+from simulate.demands import CPU, QUANTITIES, READ_BYTES, WRITTEN_BYTES, Demands, cores_of, others_of
 from simulate.engine import Engine
 from simulate.site import Site, emulated_site
 from simulate.tasks import JobLoad, Task, site_demand
@@ -75,10 +75,9 @@ class _Day:
         if alone is None:
             raise UsageError("the result has no run in which every matter was alone; measure it with --matters 0")
         jobs = middle(alone.repeats).jobs
-        cores = round(sum({host["boot_id"]: host["processors"] for host in result.conditions["hosts"]}.values()))
         others = others_of([(job.cpu_s or 0.0, job.response_s, job.others_cpu_s or 0.0) for job in jobs])
         alike = dict.fromkeys(map(str, Phase), 1.0)
-        site = emulated_site(filer, cores=max(1, cores), slots=at.slots, others=others)
+        site = emulated_site(filer, cores=cores_of(result.conditions), slots=at.slots, others=others)
         self._site = replace(site, ghz_seconds=alike, database_ghz_seconds=alike, ops_per_call=alike)
         self._alone = {(job.source, job.type): self._demands(job) for job in jobs if job.type in _JOBS}
         actions = [job.response_s for job in jobs if job.type not in _JOBS]

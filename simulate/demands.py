@@ -137,6 +137,7 @@ class Demands:
     each_slot: Mapping[str, Mapping[str, float]]
     source: str
     others: tuple[float, float] = (0.0, 0.0)  # of a result, as `others_of` has it
+    crowding: float = 0.0  # of a result: CPU seconds grow by so many times the share of slots that have no core
 
 
 def solve(jobs: Sequence[Mapping[str, Any]], source: str) -> Demands:
@@ -270,24 +271,45 @@ def of_result(calibration: Calibration, result: Mapping[str, Any], items: Array,
 
     `items`: number and bytes of its data set by kind. The mean of all its runs is taken. What the database takes stays: the totals of
     a job hold what comes with time too.
+
+    CPU seconds grow where slots share cores, as each finds less of its data in the core's caches. With n slots on c cores a core goes
+    on with another slot than before (n - c) / n of the time; how much that costs follows from results with several numbers of slots.
     """
     runs = [(phases_of(run), slots_of(point)) for point in result["points"] for run in point["repeats"]]
-    of = calibration.demands
+    of, cores = calibration.demands, cores_of(result["conditions"])
+
+    def expected(phase: str, name: str, run: Mapping[str, Mapping[str, float]], slots: int) -> float:
+        tasks = run.get(phase, {}).get("tasks", 0.0)
+        own = of.each_task[phase][name] * tasks + of.each_slot[phase][name] * slots
+        return float((of.phases[phase][name] * items).sum()) + own
+
+    crowds = np.array([1.0 - min(1.0, cores / slots) for _, slots in runs])
+    used = np.array([
+        sum(_took(run.get(phase, {}), phase, CPU) for phase in of.phases)
+        / (sum(expected(phase, CPU, run, slots) for phase in of.phases) or 1.0)
+        for run, slots in runs
+    ])  # fmt: skip
+    alone, more = _nonnegative(np.stack((np.ones(len(runs)), crowds), axis=1), used, np.zeros(2), np.zeros(2))
+    crowding = float(more / alone) if alone else 0.0
     phases: dict[str, dict[str, Array]] = {phase: {} for phase in of.phases}
     each_task: dict[str, dict[str, float]] = {phase: {} for phase in of.phases}
     each_slot: dict[str, dict[str, float]] = {phase: {} for phase in of.phases}
     for phase, quantities in of.phases.items():
         for name, each in quantities.items():
-            task, slot = of.each_task[phase][name], of.each_slot[phase][name]
-            took = expected = 0.0
-            for run, slots in runs:
-                took += _took(run.get(phase, {}), phase, name)
-                expected += float((each * items).sum()) + task * run.get(phase, {}).get("tasks", 0.0) + slot * slots
-            factor = took / expected if expected and name not in _OF_DATABASE and name != WAIT else 1.0
+            took = sum(_took(run.get(phase, {}), phase, name) for run, _ in runs)
+            grown = 1.0 + crowding * crowds if name == CPU else np.ones(len(runs))
+            due = sum(expected(phase, name, *run) * more for run, more in zip(runs, grown, strict=True))
+            factor = took / due if due and name not in _OF_DATABASE and name != WAIT else 1.0
             phases[phase][name] = each * factor
-            each_task[phase][name], each_slot[phase][name] = task * factor, slot * factor
+            each_task[phase][name] = of.each_task[phase][name] * factor
+            each_slot[phase][name] = of.each_slot[phase][name] * factor
     others = others_of([(took[CPU], took["elapsed_s"], took[OTHERS]) for run, _ in runs for took in run.values()])
-    return Demands(phases=phases, each_task=each_task, each_slot=each_slot, source=source, others=others)
+    return Demands(phases=phases, each_task=each_task, each_slot=each_slot, source=source, others=others, crowding=crowding)  # fmt: skip
+
+
+def cores_of(conditions: Mapping[str, Any]) -> int:
+    """Cores of all machines that a result's conditions name, each machine counted once."""
+    return max(1, int(sum({host["boot_id"]: host["processors"] for host in conditions["hosts"]}.values())))
 
 
 def others_of(used: Sequence[tuple[float, float, float]]) -> tuple[float, float]:

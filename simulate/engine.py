@@ -92,10 +92,10 @@ class Servers:
 class _Host:
     """Cores that all running work shares equally, none getting more than one."""
 
-    __slots__ = ("at", "busy", "cores", "ghz", "running", "served", "version")
+    __slots__ = ("at", "busy", "cores", "crowding", "ghz", "running", "served", "version")
 
-    def __init__(self, cores: float, ghz: float) -> None:
-        self.cores, self.ghz = cores, ghz
+    def __init__(self, cores: float, ghz: float, crowding: float) -> None:
+        self.cores, self.ghz, self.crowding = cores, ghz, crowding
         self.running: list[tuple[float, int, _Slot]] = []  # by what was served to each when it is over
         self.served = 0.0  # GHz seconds, to each that runs all the time
         self.at, self.version = 0.0, 0
@@ -106,15 +106,20 @@ class _Host:
         number = len(self.running)
         if number and now > self.at:
             used = min(number, self.cores)
-            self.served += (now - self.at) * self.ghz * used / number
+            self.served += (now - self.at) * self.ghz * used / number / self._longer(used, number)
             self.busy.add(self.at, now, (now - self.at) * used)
         self.at = now
 
     def next_end(self) -> float:
         """When the first one is over, if nothing changes until then."""
         number = len(self.running)
-        rate = self.ghz * min(number, self.cores) / number
+        used = min(number, self.cores)
+        rate = self.ghz * used / number / self._longer(used, number)
         return self.at + max(0.0, self.running[0][0] - self.served) / rate
+
+    def _longer(self, used: float, number: int) -> float:
+        """How many times as long work takes on a core as it would alone."""
+        return 1.0 + self.crowding * (1.0 - used / number)
 
 
 @dataclass(slots=True, eq=False)
@@ -209,7 +214,7 @@ class Engine:
     ) -> None:  # fmt: skip
         self._site, self._chunk = site, chunk
         self._dice = dice
-        self._hosts = [_Host(host.cores, host.ghz) for host in site.hosts]
+        self._hosts = [_Host(host.cores, host.ghz, site.crowding) for host in site.hosts]
         crew = [_Worker(self._hosts[at], site.worker_cores) for at in placed(site, workers)]
         self._slots = workers * site.slots
         self._goes_round = goes_round(databases, site.slots)

@@ -91,9 +91,10 @@ class Site:
     disks: Disks
     options: JobOptions = field(default_factory=JobOptions)  # how tasks are cut and distributed
     emulated: FilerModel | None = None  # its costs are those of this emulated filer, whose protocol counts
+    crowding: float = 0.0  # CPU seconds grow by so many times the share of a host's running slots that have no core
 
 
-def emulated_site(model: FilerModel, *, cores: int, slots: int, others: tuple[float, float] = (0.0, 0.0)) -> Site:
+def emulated_site(model: FilerModel, *, cores: int, slots: int, others: tuple[float, float] = (0.0, 0.0), crowding: float = 0.0) -> Site:  # fmt: skip
     """A job on this filer with its workers on one host, as edbench runs it with `--filer`: for comparison with real runs.
 
     `others`: CPU seconds of databases, queue manager, broker and command on the same cores, for each of the workers' and for each second.
@@ -107,7 +108,7 @@ def emulated_site(model: FilerModel, *, cores: int, slots: int, others: tuple[fl
     host = Host(cores=max(cores - rate, 0.1 * cores) / (1.0 + share), ghz=1.0, memory_gb=0.0)
     return dataclasses.replace(
         at, name=model.name, description=model.description, emulated=model, hosts=(host,), worker_cores=cores, slots=slots,
-        databases=(DatabaseServer(cores=cores, ghz=1.0),), job_per_custodian=False, dispatched_per_s=0.0,
+        databases=(DatabaseServer(cores=cores, ghz=1.0),), job_per_custodian=False, dispatched_per_s=0.0, crowding=crowding,
         bytes_per_s=model.link_bytes_per_s / model.scale, round_trip_us=0.0, **units,
     )  # fmt: skip
 

@@ -10,20 +10,18 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import chain, islice, pairwise
+from itertools import islice
 from pathlib import Path
 from types import TracebackType
-from typing import Annotated, Any
+from typing import Any
 
 import msgspec
-from msgspec import Meta, Struct
+from msgspec import Struct
 
 from core.errors import UsageError, read_problem
 from traces import blocks
 from traces.blocks import Damaged
-from traces.model import Call, Node, Stream, Trace, TraceHeader
-
-Natural = Annotated[int, Meta(ge=0, le=(1 << 63) - 1)]
+from traces.model import Call, Natural, Node, Stream, TraceHeader
 
 
 class Place(Struct, array_like=True, frozen=True):
@@ -48,22 +46,7 @@ class Directory:
         return sum(place.count for place in self.nodes)
 
 
-class StoredStream(Struct, kw_only=True, omit_defaults=True):
-    """A stream as JSON has it; traces of older versions have no `idle`."""
-
-    worker: str
-    slot: int
-    calls: Natural
-    idle: tuple[tuple[Natural, Natural], ...] | None = None
-
-    def stream(self) -> Stream:
-        """Raises ValueError."""
-        if self.idle and any(b < a for a, b in pairwise(chain.from_iterable(self.idle))):
-            raise ValueError("times without a task are not in order")
-        return Stream(worker=self.worker, slot=self.slot, calls=self.calls, idle=self.idle)
-
-
-class _WithBlocks(StoredStream, kw_only=True, omit_defaults=True):
+class _WithBlocks(Stream, frozen=True, kw_only=True, omit_defaults=True):
     blocks: tuple[Place, ...]
 
 
@@ -77,17 +60,12 @@ class _Stored(Struct):
     nodes: tuple[Place, ...]
 
 
-def stored(stream: Stream) -> StoredStream:
-    """As JSON has it."""
-    return StoredStream(worker=stream.worker, slot=stream.slot, calls=stream.calls, idle=stream.idle)
-
-
 def directory_bytes(directory: Directory) -> bytes:
     """JSON, as the format describes it."""
     h = directory.header
     streams = tuple(
-        _WithBlocks(worker=s.worker, slot=s.slot, calls=s.calls, idle=s.idle, blocks=places)
-        for s, places in zip(h.streams, directory.calls, strict=True)
+        _WithBlocks(**msgspec.structs.asdict(stream), blocks=places)
+        for stream, places in zip(h.streams, directory.calls, strict=True)
     )
     return msgspec.json.encode(
         _Stored(h.created, h.duration_ns, h.phases, dict(h.origin), h.lost, streams, directory.nodes)
@@ -98,8 +76,8 @@ def directory_of(raw: bytes) -> Directory:
     """The inverse; raises Damaged."""
     try:
         data = msgspec.json.decode(raw, type=_Stored)
-        streams = tuple(stream.stream() for stream in data.streams)
-    except (msgspec.DecodeError, ValueError, RecursionError) as e:
+        streams = tuple(msgspec.convert(stream, Stream, from_attributes=True) for stream in data.streams)
+    except (msgspec.DecodeError, RecursionError) as e:
         raise Damaged("its directory is damaged") from e
     if any(stream.calls != sum(place.count for place in stream.blocks) for stream in data.streams):
         raise Damaged("its directory contradicts itself")
@@ -320,12 +298,3 @@ class TraceWriter:
 
     def _refusal(self, error: OSError) -> UsageError:
         return UsageError(f"cannot write the trace {self.path}: {error.strerror or error}")
-
-
-def write_trace(trace: Trace, path: Path) -> int:
-    """A whole trace into a file, replacing one of that name; its size in bytes. Raises UsageError."""
-    with TraceWriter(path) as writer:
-        for stream in range(len(trace.header.streams)):
-            for call in trace.calls(stream):
-                writer.add(stream, call)
-        return writer.finish(trace.header, trace.nodes)

@@ -9,7 +9,10 @@ from __future__ import annotations
 import enum
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple, Protocol
+from itertools import chain, pairwise
+from typing import Annotated, Any, NamedTuple, Protocol
+
+from msgspec import Meta, Struct
 
 from core.operations import Op
 
@@ -51,14 +54,20 @@ class Call(NamedTuple):
     phase: int  # position in `TraceHeader.phases`
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Stream:
-    """One slot of one worker."""
+Natural = Annotated[int, Meta(ge=0, le=(1 << 63) - 1)]
+
+
+class Stream(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """One slot of one worker; in files as JSON with these fields."""
 
     worker: str
     slot: int
-    calls: int
-    idle: tuple[tuple[int, int], ...] | None = None  # from, to, ns: it had no task; in order. None: unknown
+    calls: Natural
+    idle: tuple[tuple[Natural, Natural], ...] | None = None  # from, to, ns: it had no task; in order. None: unknown
+
+    def __post_init__(self) -> None:
+        if self.idle and any(later < earlier for earlier, later in pairwise(chain.from_iterable(self.idle))):
+            raise ValueError("times without a task are not in order")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -90,15 +99,3 @@ class Trace(Protocol):
     def calls(self, stream: int) -> Iterator[Call]:
         """The calls of one stream in order, read as they are asked for. Raises UsageError when the file is damaged."""
         ...
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class MemoryTrace:
-    """A trace in memory, for small ones and tests."""
-
-    header: TraceHeader
-    nodes: Sequence[Node]
-    streams: Sequence[Sequence[Call]]
-
-    def calls(self, stream: int) -> Iterator[Call]:
-        return iter(self.streams[stream])

@@ -17,8 +17,7 @@ from core.errors import UsageError
 from readers.base import Handler
 from readers.identification import libmagic
 from readers.identification.identify import register_identify, register_magic
-from readers.libraries import LIBRARIES
-from readers.parsers import OTHER_TEXT, OTHER_ZIP, OTHERS, ParserSet
+from readers.parsers import LIBRARIES, OTHER_TEXT, OTHER_ZIP, OTHERS, ParserSet
 from readers.registry import all_handlers, handler_for, register, register_modules
 from worker.office.converting import OfficeUnavailable, find_office
 

@@ -19,7 +19,7 @@ from core.job_types import JobType
 from core.records import JobState
 from core.settings import Settings
 from monitoring.broker import STREAM, connect
-from monitoring.metrics import SPECS, Collector, Endpoint, Metric
+from monitoring.metrics import Collector, Endpoint, Metric, family
 from sql.figures import FIGURES
 from sql.session import Database
 
@@ -106,18 +106,21 @@ class ControllerMetrics(Collector):
 
     def collect(self) -> Iterator[Metric]:
         """The families."""
-        jobs, up = SPECS["edbench_jobs"].gauge(), SPECS["edbench_database_up"].gauge()
-        for name, watch in self._databases.items():
-            seen = watch.seen
-            up.add_metric((name,), seen is not None)
-            if isinstance(seen, dict):
-                for kind, state in itertools.product(JobType, JobState):
-                    jobs.add_metric((name, kind.value, state.value), seen.get((kind, state), 0))
-        yield from (jobs, up)
+        seen = {name: watch.seen for name, watch in self._databases.items()}
+        yield family(
+            "edbench_jobs",
+            {
+                (name, kind.value, state.value): counts.get((kind, state), 0)
+                for name, counts in seen.items()
+                if isinstance(counts, dict)
+                for kind, state in itertools.product(JobType, JobState)
+            },
+        )
+        yield family("edbench_database_up", {(name,): counts is not None for name, counts in seen.items()})
         if self._broker is not None:
             yield from _backlog(self._broker.seen)
         if self._results is not None and isinstance(self._results.seen, int):
-            yield _one("edbench_results", self._results.seen)
+            yield family("edbench_results", {(): self._results.seen})
 
 
 def _jobs(database: Database) -> dict[tuple[JobType, JobState], int]:
@@ -126,16 +129,10 @@ def _jobs(database: Database) -> dict[tuple[JobType, JobState], int]:
 
 
 def _backlog(seen: object | None) -> Iterator[Metric]:
-    yield _one("edbench_broker_up", isinstance(seen, Backlog))
+    yield family("edbench_broker_up", {(): isinstance(seen, Backlog)})
     if isinstance(seen, Backlog):
-        yield _one("edbench_collector_waiting_frames", seen.frames)
-        yield _one("edbench_collector_lag_seconds", seen.oldest_seconds)
-
-
-def _one(name: str, value: float) -> Metric:
-    family = SPECS[name].gauge()
-    family.add_metric((), float(value))
-    return family
+        yield family("edbench_collector_waiting_frames", {(): seen.frames})
+        yield family("edbench_collector_lag_seconds", {(): seen.oldest_seconds})
 
 
 @contextmanager

@@ -1,4 +1,7 @@
-"""Child processes that do not outlive their parent: own session, parent-death signal, ended as a group."""
+"""Child processes that do not outlive their parent: own session, parent-death signal, ended as a group.
+
+A `LineProcess` reads JSON lines and answers each with one (`answer`, or `answer_error`); its parent takes them with `answers`.
+"""
 
 from __future__ import annotations
 
@@ -13,10 +16,10 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
 
 import core
-from core.errors import RunFailed
+from core.errors import RunFailed, StorageFault, UsageError
 from core.services import launch
 
 MOST_BYTES = 16_000_000  # of a log, and of the older one next to it
@@ -235,3 +238,30 @@ def heard(processes: Sequence[LineProcess], between: Callable[[], None] = lambda
                     waiting.unregister(key.fileobj)
             between()
     return [said[number] for number in range(len(processes))]
+
+
+def answers(processes: Sequence[LineProcess], between: Callable[[], None] = lambda: None) -> list[Any]:
+    """The lines that `heard` returns, decoded. Raises the error that a process reported, and what `heard` raises."""
+    import msgspec
+
+    found = [msgspec.json.decode(line) for line in heard(processes, between)]
+    for one in found:
+        if isinstance(one, dict) and "error" in one:
+            if one["usage"]:
+                raise UsageError(one["error"])
+            raise RunFailed(one["error"]) if one["errno"] is None else StorageFault(one["error"], errno=one["errno"])
+    return found
+
+
+def answer(what: object) -> None:
+    """Write one line to the parent."""
+    import msgspec
+
+    sys.stdout.buffer.write(msgspec.json.encode(what) + b"\n")
+    sys.stdout.buffer.flush()
+
+
+def answer_error(error: Exception) -> None:
+    """Report an error in place of an answer."""
+    errno = error.errno if isinstance(error, StorageFault) else None
+    answer({"error": " ".join(str(error).split()), "errno": errno, "usage": isinstance(error, UsageError)})

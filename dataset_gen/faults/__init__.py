@@ -78,26 +78,8 @@ BUILDERS: dict[str, Callable[[Order], Made]] = {kind: builder for kind, (builder
 FILES = {kind: (extension, size) for kind, (_, extension, size) in _KINDS.items()}
 # Those whose exceptions do not depend on what surrounds them, and that people attach.
 ATTACHABLE = (
-    "corrupt_docx",
-    "encrypted_zip",
-    "encrypted_pdf",
-    "truncated_zip",
-    "zero_bytes",
-    "truncated_docx",
-    "truncated_pdf",
-    "truncated_jpg",
-    "flipped_zip",
-    "flipped_pdf",
-    "flipped_xlsx",
-    "encrypted_7z",
-    "encrypted_docx",
-    "encrypted_xlsx",
-    "docx_as_pdf",
-    "jpg_as_txt",
-    "docx_without_text",
-    "split_zip",
-    "split_7z",
-    "entity_xml",
-    "entity_xlsx",
-    "looped_pdf",
-)
+    "corrupt_docx", "encrypted_zip", "encrypted_pdf", "truncated_zip", "zero_bytes", "truncated_docx",
+    "truncated_pdf", "truncated_jpg", "flipped_zip", "flipped_pdf", "flipped_xlsx", "encrypted_7z",
+    "encrypted_docx", "encrypted_xlsx", "docx_as_pdf", "jpg_as_txt", "docx_without_text", "split_zip", "split_7z",
+    "entity_xml", "entity_xlsx", "looped_pdf",
+)  # fmt: skip

@@ -8,8 +8,9 @@ from dataclasses import replace
 from dataset_gen.faults.documents import ZIP, container_fault, member, text
 from dataset_gen.formats import eml, images
 from dataset_gen.formats.archives import SEVENZ, stored_already
+from dataset_gen.formats.eml import MEDIA_TYPE
 from dataset_gen.formats.pst import store
-from dataset_gen.made import Made, Order, Placed, branch, leaf
+from dataset_gen.made import Made, Order, Placed, branch, leaf, placed
 from dataset_gen.material.text import planted_token
 from dataset_gen.packing import SevenZipWriter, ZipWriter
 from readers.errors import ExceptionCode
@@ -149,7 +150,6 @@ def hostile_names(order: Order) -> Made:
     )
 
 
-MEDIA_TYPE = "message/rfc822"
 _LINE, _WIDTH = 57, 77  # bytes in a line of base64, and characters with its newline
 _FOREIGN = b"!?*%&"  # no characters of base64
 
@@ -165,13 +165,6 @@ def _encoded(data: bytes) -> int:
     return data.index(b"\n\n", data.rindex(b"Content-Transfer-Encoding: base64")) + 2
 
 
-def _placed(attached: tuple[tuple[str, Made], ...]) -> tuple[Placed, ...]:
-    return tuple(
-        Placed(name=name.encode(), ordinal=i, kind=Kind.ATTACHMENT, truth=made.truth)
-        for i, (name, made) in enumerate(attached)
-    )
-
-
 def _message(data: bytes, fault: str, code: ExceptionCode, children: tuple[Placed, ...], failed: int | None) -> Made:
     made = branch(data, MEDIA_TYPE, own=(data,), children=children)
     return Made(made.data, replace(made.truth, fault=fault, exceptions=(code.value,), failed=failed))
@@ -182,7 +175,7 @@ def open_multipart(order: Order) -> Made:
     attached = (("notes.txt", text(order, 900)), ("figures.txt", text(order, 700)))
     data = eml.write(_letter(order, attached)).data
     cut = data.rindex(b"\n--=_m")
-    return _message(data[:cut], "open_multipart", ExceptionCode.TRUNCATED, _placed(attached), 1)
+    return _message(data[:cut], "open_multipart", ExceptionCode.TRUNCATED, placed(Kind.ATTACHMENT, attached), 1)
 
 
 def truncated_eml(order: Order) -> Made:
@@ -193,7 +186,7 @@ def truncated_eml(order: Order) -> Made:
     half = attached[1][1].data[: kept * _LINE]
     cut = leaf(half, "image/jpeg").spoiled("truncated_eml", ExceptionCode.TRUNCATED.value)
     data = whole[: _encoded(whole) + kept * _WIDTH]
-    children = _placed((attached[0], ("scan.jpg", cut)))
+    children = placed(Kind.ATTACHMENT, (attached[0], ("scan.jpg", cut)))
     return _message(data, "truncated_eml", ExceptionCode.TRUNCATED, children, 1)
 
 
@@ -205,7 +198,7 @@ def broken_base64(order: Order) -> Made:
     place = start + _WIDTH * order.dice.between(3, 12)
     data = data[:place] + _FOREIGN + data[place:]
     spoiled = good.spoiled("broken_base64", ExceptionCode.CORRUPT.value)
-    children = _placed((("minutes.txt", spoiled),))
+    children = placed(Kind.ATTACHMENT, [("minutes.txt", spoiled)])
     return branch(data, MEDIA_TYPE, own=(data,), children=children).spoiled("broken_base64")
 
 
@@ -218,7 +211,8 @@ def late_damage(order: Order) -> Made:
     data = data[: at - 2] + b"=\n" + _FOREIGN + data[at:]
     kept = good.data[: (at - start) // _WIDTH * _LINE - 1]
     cut = leaf(kept, "text/plain").spoiled("late_damage", ExceptionCode.CORRUPT.value)
-    return branch(data, MEDIA_TYPE, own=(data,), children=_placed((("minutes.txt", cut),))).spoiled("late_damage")
+    children = placed(Kind.ATTACHMENT, [("minutes.txt", cut)])
+    return branch(data, MEDIA_TYPE, own=(data,), children=children).spoiled("late_damage")
 
 
 def partial_message(order: Order) -> Made:
@@ -231,7 +225,7 @@ def partial_message(order: Order) -> Made:
         f'Content-Type: message/partial; id="{letter.message_id}"; number=2; total=3\n\n'
     )
     data = head.encode() + inside
-    children = (Placed(name=b"part-0", ordinal=0, kind=Kind.ATTACHMENT, truth=leaf(inside, "text/plain").truth),)
+    children = placed(Kind.ATTACHMENT, [("part-0", leaf(inside, "text/plain"))])
     made = branch(data, MEDIA_TYPE, own=(data,), children=children)
     return made.spoiled("partial_message", ExceptionCode.UNSUPPORTED.value)
 
@@ -256,4 +250,5 @@ def padded_base64(order: Order) -> Made:
     data = eml.write(letter).data
     start = data.rindex(b"\n\n--=_m")
     data = data[:start] + b"\n" + b"QQ==\n" * count + data[start:]
-    return branch(data, MEDIA_TYPE, own=(data,), children=_placed((("a.txt", plain),))).spoiled("padded_base64")
+    children = placed(Kind.ATTACHMENT, [("a.txt", plain)])
+    return branch(data, MEDIA_TYPE, own=(data,), children=children).spoiled("padded_base64")

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
 from dataset_gen.formats import eml
-from dataset_gen.made import Made, Order, Placed, branch
+from dataset_gen.made import Made, Order, Placed, branch, placed
 from dataset_gen.material.people import file_stem, folder
 from dataset_gen.packing import SevenZipWriter, ZipWriter, crc32, deflated
 from readers.records import Kind
@@ -142,10 +142,9 @@ def build_gz(order: Order) -> Made:
     dice = order.dice
     fmt = "csv" if dice.chance(0.4) else "txt"
     made = order.child(fmt, 0, max(500, int(order.size * 2.15)))
-    name = f"log_{dice.below(100_000)}.{fmt}".encode()
-    child = Placed(name=name, ordinal=0, kind=Kind.ARCHIVE_MEMBER, truth=made.truth)
-    data = gzip_member(made.data, name, 1_420_000_000 + dice.below(250_000_000))
-    return branch(data, "application/gzip", children=(child,), container=True)
+    name = f"log_{dice.below(100_000)}.{fmt}"
+    data = gzip_member(made.data, name.encode(), 1_420_000_000 + dice.below(250_000_000))
+    return branch(data, "application/gzip", children=placed(Kind.ARCHIVE_MEMBER, [(name, made)]), container=True)
 
 
 _STORES = ("mbox", "pst")  # mail stores that may be next to the messages
@@ -160,7 +159,7 @@ def build_zip_mail(order: Order) -> Made:
     out = ZipWriter(dos_time=dice.below(24) << 11, dos_date=0x4E21 + (dice.below(8) << 9))
     stores = [fmt for fmt in _STORES if fmt in order.maker.profile.formats]
     year = 2015 + dice.below(9)
-    children: list[Placed] = []
+    children: list[tuple[str, Made]] = []
     left = order.size
     while not children or (left > 400 and len(children) < _MOST):
         number = len(children)
@@ -172,8 +171,9 @@ def build_zip_mail(order: Order) -> Made:
             made = _message(order, number, left)
             name = f"{dice.pick(('Inbox', 'Sent', 'Projects'))} {year}/{number:05d}.eml"
         left -= out.add(name.encode(), made.data, store=stored_already(made.data)) + 130
-        children.append(Placed(name=name.encode(), ordinal=number, kind=Kind.ARCHIVE_MEMBER, truth=made.truth))
-    return branch(out.finish(), "application/zip", children=tuple(children), container=True, announced=len(children))
+        children.append((name, Made(b"", made.truth)))
+    members = placed(Kind.ARCHIVE_MEMBER, children)
+    return branch(out.finish(), "application/zip", children=members, container=True, announced=len(children))
 
 
 def _message(order: Order, number: int, left: int) -> Made:

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from dataset_gen.formats import ole_package
-from dataset_gen.made import Made, Order, Placed, branch
+from dataset_gen.made import Made, Order, branch, placed
 from dataset_gen.material.text import LATIN, prose
 from readers import cfb
 from readers.records import Kind
@@ -244,7 +244,7 @@ def build(order: Order) -> Made:
     dice = order.dice
     room = max(400, order.size - _FIXED)
     carried: list[cfb.Storage] = []
-    children: list[Placed] = []
+    children: list[tuple[str, Made]] = []
     if room > 12_000 and dice.chance(_PACKAGE_SHARE):
         room -= _package(order, min(room // 3, _PACKAGE), carried, children)
     wide = dice.chance(0.25)
@@ -262,7 +262,9 @@ def build(order: Order) -> Made:
     whole = own | ({"Data": data} if data else {})
     pool = [cfb.Storage("ObjectPool", storages=carried)] if carried else []
     file = cfb.write(cfb.Storage(clsid=CLASS, streams=whole, storages=pool))
-    return branch(file, MEDIA_TYPE, own=own.values(), children=tuple(children), terms=order.terms)
+    return branch(
+        file, MEDIA_TYPE, own=own.values(), children=placed(Kind.EMBEDDED_OBJECT, children), terms=order.terms
+    )
 
 
 def _text(first: list[str], rest: list[str], packages: int, *, wide: bool) -> Text:
@@ -289,17 +291,17 @@ def _narrow(text: str) -> bool:
     return True
 
 
-def _package(order: Order, size: int, storages: list[cfb.Storage], children: list[Placed]) -> int:
+def _package(order: Order, size: int, storages: list[cfb.Storage], children: list[tuple[str, Made]]) -> int:
     """Add an embedded file of about so many bytes; returns how many they are."""
     fmt = order.dice.pick(_PACKED)
     made = order.child(fmt, 900, size)
     name = f"{prose().title(order.dice, 2)}.{fmt}"
     storages.append(ole_package.storage(name, made.data, f"_{1_100_000_000 + len(storages)}"))
-    children.append(Placed(name=name.encode(), ordinal=len(children), kind=Kind.EMBEDDED_OBJECT, truth=made.truth))
+    children.append((name, made))
     return len(made.data)
 
 
-def _pictures(order: Order, size: int, text: Text, children: list[Placed]) -> bytes:
+def _pictures(order: Order, size: int, text: Text, children: list[tuple[str, Made]]) -> bytes:
     """The stream Data: pictures of about so many bytes in all, each a paragraph at the end of the text."""
     count = min(_MOST_PICTURES, 1 + size // _PICTURE) if size > 3_000 else 0
     pieces, place = [], 0
@@ -308,9 +310,8 @@ def _pictures(order: Order, size: int, text: Text, children: list[Placed]) -> by
     for number in range(count):
         fmt = "png" if order.dice.chance(0.2) else "jpg"
         made = order.child(fmt, number, size // count)
-        name = b"picture%d.%b" % (number + 1, fmt.encode())
         text.pictures.append((text.end - 2 * (count - number), place))
         pieces.append(inline_picture(TYPES[fmt], made.data, number))
         place += len(pieces[-1])
-        children.append(Placed(name=name, ordinal=len(children), kind=Kind.EMBEDDED_OBJECT, truth=made.truth))
+        children.append((f"picture{number + 1}.{fmt}", made))
     return b"".join(pieces)

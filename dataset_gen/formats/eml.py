@@ -4,17 +4,21 @@ from __future__ import annotations
 
 import base64
 import quopri
+from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
-from dataset_gen.made import Made, Order, Placed, branch, leaf
+from dataset_gen.made import Made, Order, Placed, branch, leaf, placed
 from dataset_gen.material.people import Someone, everyone, file_stem
 from dataset_gen.material.text import prose
-from readers.mail_form import Address, MailAttachment, MailForm, base64_lines, message_name, write_message
+from readers.mail_form import MailAttachment, MailForm, base64_lines, message_name, write_message
 from readers.records import Kind
 
 EPOCH = 1_420_070_400  # 2015-01-01; mail is from the nine years after it
 YEARS = 9 * 365 * 86_400
+MEDIA_TYPE = "message/rfc822"
+REFERENCES = 8  # identifiers that a message names at most
+_SMALLEST = 1500  # bytes of a message in a store
 _DAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
 _MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
 
@@ -85,7 +89,7 @@ def _headers(letter: Letter) -> list[str]:
     out.append(f"Subject: {_word(letter.subject)}")
     if letter.references:
         out.append(f"In-Reply-To: <{letter.references[-1]}>")
-        out.append("References: " + "\n ".join(f"<{r}>" for r in letter.references[-8:]))
+        out.append("References: " + "\n ".join(f"<{r}>" for r in letter.references[-REFERENCES:]))
     out += ["MIME-Version: 1.0", "X-Mailer: Example Mail 9.2"]
     return out
 
@@ -116,8 +120,7 @@ def _file_part(name: str, made: Made, disposition: str, identifier: str = "") ->
     else:
         quoted = "".join(chr(b) if chr(b).isalnum() and b < 128 else f"%{b:02X}" for b in name.encode())
         shown, typed = f"filename*=utf-8''{quoted}", ""
-    declared = made.truth.media_type if made.data else "application/octet-stream"
-    head = f"Content-Type: {declared}{typed}\n"
+    head = f"Content-Type: {_declared(made)}{typed}\n"
     if identifier:
         head += f"Content-ID: <{identifier}>\n"
     head += f"Content-Disposition: {disposition};\n {shown}\nContent-Transfer-Encoding: base64\n\n"
@@ -164,25 +167,21 @@ def _notification(letter: Letter, *, crlf: bool) -> Made:
 def write(letter: Letter, *, crlf: bool = False) -> Made:
     """The message; `crlf` for files as mail programs save them, LF as in mail stores."""
     tag = letter.message_id.partition("@")[0]
-    placed: list[tuple[str, Made]] = []
-    parts: list[bytes] = []
-    if letter.picture is not None:
-        placed.append(("image001.jpg", letter.picture))
-    for name, made in letter.attachments:
-        parts.append(_file_part(name, made, "attachment"))
-        placed.append((name, made))
+    children: list[tuple[str, Made]] = [] if letter.picture is None else [("image001.jpg", letter.picture)]
+    children += letter.attachments
+    parts = [_file_part(name, made, "attachment") for name, made in letter.attachments]
     if letter.forwarded is not None:
         name = "Forwarded message.eml"
         head = f'Content-Type: message/rfc822; name="{name}"\nContent-Disposition: attachment; filename="{name}"\n\n'
         inner = write(letter.forwarded, crlf=crlf)
         parts.append(head.encode() + inner.data)
-        placed.append((name, inner))
+        children.append((name, inner))
     body = _body(letter, tag)
     if letter.receipt and letter.references:
         read = _notification(letter, crlf=crlf)
         notice = b'Content-Type: message/disposition-notification; name="notification.txt"\n\n' + read.data
         body = _multipart('report; report-type="disposition-notification"', f"=_d{tag}", [body, notice])
-        placed.append(("notification.txt", read))
+        children.append(("notification.txt", read))
     own = ["\n".join(_headers(letter)).encode(), body if letter.picture is None else letter.body.encode()]
     if parts:
         body = _multipart("mixed", f"=_m{tag}", [body, *parts])
@@ -191,11 +190,8 @@ def write(letter: Letter, *, crlf: bool = False) -> Made:
         if b"\r" in data:  # of a message inside
             data = data.replace(b"\r\n", b"\n")
         data = data.replace(b"\n", b"\r\n")
-    children = tuple(
-        Placed(name=name.encode(), ordinal=i, kind=Kind.ATTACHMENT, truth=made.truth)
-        for i, (name, made) in enumerate(placed)
-    )
-    return branch(data, "message/rfc822", own=own, children=children, characters=len(letter.body), terms=letter.terms)
+    within = placed(Kind.ATTACHMENT, children)
+    return branch(data, MEDIA_TYPE, own=own, children=within, characters=len(letter.body), terms=letter.terms)
 
 
 def build(order: Order) -> Made:
@@ -232,8 +228,14 @@ def single(order: Order) -> Letter:
     )
 
 
-MEDIA_TYPE = "message/rfc822"
-REFERENCES = 8  # identifiers that a message names at most
+def notes(order: Order) -> Iterator[Letter]:
+    """Messages on their own for a mail store of about the size wanted."""
+    left, number = order.size, 0
+    while left > 0 or number == 0:
+        size = order.maker.size_of(order.dice, "eml", max(_SMALLEST, left))
+        yield single(order.part(number, size))
+        left -= size
+        number += 1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -267,19 +269,15 @@ class Formed:
 
 def formed(letter: Letter) -> Formed:
     """A letter's fields and children."""
-    attachments: list[MailAttachment] = []
-    children: list[tuple[str, Made]] = []
-    if letter.picture is not None:
-        children.append(("image001.jpg", letter.picture))
-        identifier = f"picture@{letter.message_id}"
-        attachments.append(
-            MailAttachment(
-                name="image001.jpg", data=letter.picture.data, media_type="image/jpeg", content_id=identifier
-            )
-        )
-    for name, made in letter.attachments:
-        children.append((name, made))
-        attachments.append(MailAttachment(name=name, data=made.data, media_type=_declared(made)))
+    children: list[tuple[str, Made]] = [] if letter.picture is None else [("image001.jpg", letter.picture)]
+    attachments = [
+        MailAttachment(name=name, data=made.data, media_type="image/jpeg", content_id=f"picture@{letter.message_id}")
+        for name, made in children
+    ]
+    children += letter.attachments
+    attachments += (
+        MailAttachment(name=name, data=made.data, media_type=_declared(made)) for name, made in letter.attachments
+    )
     if letter.forwarded is not None:
         inner = formed(letter.forwarded)
         children.append((message_name(inner.form.subject), inner.message()))
@@ -288,9 +286,9 @@ def formed(letter: Letter) -> Formed:
     form = MailForm(
         message_id=letter.message_id,
         sent=letter.when,
-        sender=_form_address(letter.sender),
-        to=tuple(map(_form_address, letter.to)),
-        cc=tuple(map(_form_address, letter.cc)),
+        sender=letter.sender,
+        to=letter.to,
+        cc=letter.cc,
         subject=letter.subject,
         in_reply_to=references[-1] if references else "",
         references=references,
@@ -298,15 +296,8 @@ def formed(letter: Letter) -> Formed:
         html=html_of(letter) if letter.html else None,
         attachments=tuple(attachments),
     )
-    placed = tuple(
-        Placed(name=name.encode(), ordinal=position, kind=Kind.ATTACHMENT, truth=made.truth)
-        for position, (name, made) in enumerate(children)
-    )
-    return Formed(form=form, children=placed, characters=len(letter.body), terms=letter.terms)
-
-
-def _form_address(person: Someone) -> Address:
-    return person.name, person.address
+    within = placed(Kind.ATTACHMENT, children)
+    return Formed(form=form, children=within, characters=len(letter.body), terms=letter.terms)
 
 
 def _declared(made: Made) -> str:

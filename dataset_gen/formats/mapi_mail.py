@@ -79,9 +79,33 @@ def from_filetime(value: int) -> int:
     return value // 10_000_000 - _TO_1601
 
 
-def crc(data: bytes) -> int:
-    """The CRC of [MS-OXRTFCP] 3.1.3.2: CRC-32 that neither starts nor ends with inverted bits."""
+def crc(data: bytes | bytearray | memoryview) -> int:
+    """The CRC of [MS-OXRTFCP] 3.1.3.2 and [MS-PST] 5.3: CRC-32 that neither starts nor ends with inverted bits."""
     return zlib.crc32(data, 0xFFFFFFFF) ^ 0xFFFFFFFF
+
+
+def name_map(
+    names: Mapping[tuple[bytes, int | str], int], buckets: int
+) -> tuple[bytes, bytes, bytes, dict[int, bytes]]:
+    """The map of named properties ([MS-OXMSG] 2.2.3, [MS-PST] 2.4.7) of names in the order of their numbers: other property
+    sets than the two well-known, entries, strings, and the entries again by hash."""
+    sets = [PS_MAPI, PS_PUBLIC_STRINGS]
+    entries, strings = bytearray(), bytearray()
+    hashed: dict[int, bytes] = {}
+    for (owner, name), number in names.items():
+        if owner not in sets:
+            sets.append(owner)
+        where = sets.index(owner) + 1
+        if isinstance(name, str):
+            raw = name.encode("utf-16-le")
+            kind, offset, key = where << 1 | 1, len(strings), crc(raw)
+            strings += struct.pack("<I", len(raw)) + raw + bytes(-len(raw) % 4)
+        else:
+            kind, offset, key = where << 1, name, name
+        entries += struct.pack("<IHH", offset, kind, number)
+        bucket = (key ^ kind) % buckets
+        hashed[bucket] = hashed.get(bucket, b"") + struct.pack("<IHH", key, kind, number)
+    return b"".join(sets[2:]), bytes(entries), bytes(strings), hashed
 
 
 def one_off(name: str, address: str) -> bytes:

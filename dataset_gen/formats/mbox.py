@@ -6,8 +6,8 @@ import base64
 import hashlib
 from collections.abc import Callable, Iterable
 
-from dataset_gen.formats.eml import Letter, from_line, single, write
-from dataset_gen.made import Made, Order, Placed, Truth, branch, content_of
+from dataset_gen.formats.eml import Letter, from_line, notes, write
+from dataset_gen.made import Made, Order, Placed, Truth, branch, content_of, placed
 from dataset_gen.material.people import Someone, everyone
 from dataset_gen.material.text import prose
 from dataset_gen.rng import Dice
@@ -30,13 +30,16 @@ def _escaped(text: str) -> str:
 
 def _finish(order: Order, lines: list[str], media_type: str, inner: list[tuple[str, Made]]) -> Made:
     data = "".join([_folded(line) + "\r\n" for line in lines]).encode("utf-8")
-    children = tuple(
-        Placed(name=name.encode(), ordinal=position, kind=Kind.EMBEDDED_OBJECT, truth=made.truth)
-        for position, (name, made) in enumerate(inner)
-    )
     inline = sum(made.truth.size for _, made in inner)
     characters = max(1, (len(data) - inline * 4 // 3) * 7 // 8)  # an eighth is parameters and folding
-    return branch(data, media_type, own=(data,), children=children, characters=characters, terms=order.terms)
+    return branch(
+        data,
+        media_type,
+        own=(data,),
+        children=placed(Kind.EMBEDDED_OBJECT, inner),
+        characters=characters,
+        terms=order.terms,
+    )
 
 
 def _card(dice: Dice, person: Someone) -> list[str]:
@@ -148,15 +151,6 @@ def write_store(letters: Iterable[Letter], put: Callable[[bytes], object]) -> Tr
 
 def build(order: Order) -> Made:
     """A small store of messages on their own."""
-
-    def letters() -> Iterable[Letter]:
-        left, number = order.size, 0
-        while left > 0 or number == 0:
-            size = order.maker.size_of(order.dice, "eml", max(1500, left))
-            yield single(order.part(number, size))
-            left -= size
-            number += 1
-
     pieces: list[bytes] = []
-    truth = write_store(letters(), pieces.append)
+    truth = write_store(notes(order), pieces.append)
     return Made(b"".join(pieces), truth)

@@ -23,7 +23,6 @@ from dataset_gen.formats.mapi_mail import (
     MANY_LONG,
     MANY_STRING,
     NOTE,
-    PS_MAPI,
     PS_PUBLIC_STRINGS,
     PSETID_APPOINTMENT,
     PSETID_COMMON,
@@ -39,11 +38,11 @@ from dataset_gen.formats.mapi_mail import (
     Properties,
     Value,
     compress,
-    crc,
     filetime,
     from_plain,
     guid,
     message_of,
+    name_map,
 )
 from dataset_gen.made import Made, Order, branch
 from dataset_gen.rng import Dice
@@ -89,24 +88,9 @@ class _Names:
 
     def storage(self) -> Storage:
         """The named property mapping storage: property sets, entries, strings, and entries by hash."""
-        sets = [PS_MAPI, PS_PUBLIC_STRINGS]
-        entries, strings = bytearray(), bytearray()
-        hashed: dict[int, bytearray] = {}
-        for (owner, name), index in self.indexes.items():
-            if owner not in sets:
-                sets.append(owner)
-            where = sets.index(owner) + 1
-            if isinstance(name, str):
-                raw = name.encode("utf-16-le")
-                kind, offset, key = where << 1 | 1, len(strings), crc(raw)
-                strings += struct.pack("<I", len(raw)) + raw + bytes(-len(raw) % 4)
-            else:
-                kind, offset, key = where << 1, name, name
-            entries += struct.pack("<IHH", offset, kind, index)
-            stream = hashed.setdefault(0x1000 + (key ^ kind) % _NAME_STREAMS, bytearray())
-            stream += struct.pack("<IHH", key, kind, index)
-        streams = {"00020102": b"".join(sets[2:]), "00030102": bytes(entries), "00040102": bytes(strings)}
-        streams |= {f"{number:04X}0102": bytes(data) for number, data in hashed.items()}
+        sets, entries, strings, hashed = name_map(self.indexes, _NAME_STREAMS)
+        streams = {"00020102": sets, "00030102": entries, "00040102": strings}
+        streams |= {f"{0x1000 + bucket:04X}0102": data for bucket, data in hashed.items()}
         return Storage("__nameid_version1.0", streams={f"__substg1.0_{n}": data for n, data in streams.items()})
 
 

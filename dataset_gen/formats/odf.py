@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from dataset_gen.formats.ooxml import split_size
 from dataset_gen.formats.plain import RecordPool, make_pool
-from dataset_gen.made import Made, Order, Placed, branch
+from dataset_gen.made import Made, Order, branch, placed
 from dataset_gen.material.text import prose
 from dataset_gen.packing import ZipWriter
 from dataset_gen.rng import Dice
@@ -69,18 +69,12 @@ class _Package:
         for name, data in self.parts:
             out.add(name.encode(), data)
         out.add(b"META-INF/manifest.xml", self._manifest().encode())
-        children = tuple(
-            Placed(name=name.rpartition("/")[2].encode(), ordinal=i, kind=Kind.EMBEDDED_OBJECT, truth=made.truth)
-            for i, (name, made) in enumerate(self.pictures)
-        )
-        own = [data for _, data in self.parts]
-        dice = order.dice
         return branch(
             out.finish(),
             self.media_type,
-            own=own,
-            children=children,
-            characters=dice.characters,
+            own=[data for _, data in self.parts],
+            children=placed(Kind.EMBEDDED_OBJECT, ((name.rpartition("/")[2], made) for name, made in self.pictures)),
+            characters=order.dice.characters,
             terms=order.terms,
         )
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from dataset_gen.formats import ole_package
-from dataset_gen.made import Made, Order, Placed, branch
+from dataset_gen.made import Made, Order, branch, placed
 from dataset_gen.material.text import prose
 from dataset_gen.packing import ZipWriter
 from dataset_gen.rng import Dice
@@ -87,16 +87,13 @@ class Package:
         out = ZipWriter()
         for name, data, _ in self.parts:
             out.add(name.encode(), data)
-        children = []
-        for position, one in enumerate(self.objects):
+        for one in self.objects:
             out.add(one.part.encode(), one.data, store=True)
-            own = one.name.encode()
-            children.append(Placed(name=own, ordinal=position, kind=Kind.EMBEDDED_OBJECT, truth=one.made.truth))
         return branch(
             out.finish(),
             self.media_type,
             own=[data for _, data, _ in self.parts],
-            children=tuple(children),
+            children=placed(Kind.EMBEDDED_OBJECT, ((one.name, one.made) for one in self.objects)),
             pages=pages,
             terms=order.terms,
         )

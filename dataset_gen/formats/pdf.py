@@ -11,7 +11,7 @@ import struct
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from dataset_gen.made import Made, Order, Placed, branch
+from dataset_gen.made import Made, Order, branch, placed
 from dataset_gen.material.people import file_stem
 from dataset_gen.material.text import prose
 from dataset_gen.rng import Dice
@@ -82,14 +82,11 @@ def build(order: Order) -> Made:
     terms are the values of fields."""
     dice = order.dice
     room = order.size - 1200
-    children: list[Placed] = []
-    attached: list[tuple[str, bytes]] = []
+    attached: list[tuple[str, Made]] = []
     if room > 25_000 and dice.chance(0.05):
         made = order.child("xlsx" if dice.chance(0.5) else "txt", 900, min(12_000, room // 4))
         ext = "xlsx" if "sheet" in made.truth.media_type else "txt"
-        name = f"{file_stem(dice)[:60]}.{ext}"
-        attached.append((name, made.data))
-        children.append(Placed(name=name.encode(), ordinal=0, kind=Kind.EMBEDDED_OBJECT, truth=made.truth))
+        attached.append((f"{file_stem(dice)[:60]}.{ext}", made))
         room -= len(made.data)
     scanned = room > 60_000 and not order.terms and dice.chance(0.25)
     text_pages = 0 if scanned else max(1, min(room // _PAGE_BYTES, dice.between(1, 24)))
@@ -104,7 +101,7 @@ def build(order: Order) -> Made:
         data,
         "application/pdf",
         own=(*pages, *(value.encode() for _, value in fields), *(picture.truth.content for picture in pictures)),
-        children=tuple(children),
+        children=placed(Kind.EMBEDDED_OBJECT, attached),
         pages=text_pages + count,
         terms=order.terms,
     )
@@ -138,7 +135,7 @@ class _Document:
     """Pages and the other entries of the catalog."""
 
     dice: Dice
-    attached: list[tuple[str, bytes]]
+    attached: list[tuple[str, Made]]
     objects: PdfObjects = field(default_factory=PdfObjects)
 
     def whole(self, pages: list[bytes], pictures: list[bytes], fields: Sequence[tuple[str, str]]) -> bytes:
@@ -193,9 +190,9 @@ class _Document:
     def _files(self) -> list[bytes]:
         """Embedded files (§7.11.4) for the catalog's name tree, in this order."""
         out = []
-        for number, (name, data) in enumerate(self.attached):
-            about = b"/Type/EmbeddedFile/Params<</Size %d>>" % len(data)
-            stream = self.objects.stream(about, data)
+        for number, (name, made) in enumerate(self.attached):
+            about = b"/Type/EmbeddedFile/Params<</Size %d>>" % len(made.data)
+            stream = self.objects.stream(about, made.data)
             text = text_string(name)
             files = b"<</Type/Filespec/F%b/UF%b/EF<</F %d 0 R/UF %d 0 R>>>>" % (text, text, stream, stream)
             out.append(b"(%06d) %d 0 R " % (number, self.objects.add(files)))

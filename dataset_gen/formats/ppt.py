@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 
 from dataset_gen.formats import ole_package
 from dataset_gen.formats.doc import TYPES, atom, blip, container, store_entry
-from dataset_gen.made import Made, Order, Placed, branch
+from dataset_gen.made import Made, Order, branch, placed
 from dataset_gen.material.text import prose
 from dataset_gen.packing import zlib_stream
 from readers import cfb
@@ -211,15 +211,11 @@ def _finished(order: Order, parts: _Parts, title: str) -> Made:
     own = {"PowerPoint Document": stream[0], "Current User": _current_user(stream[1])}
     own |= ole_package.summary(order.dice, title, "Microsoft Office PowerPoint")
     whole = own | ({"Pictures": pictures} if pictures else {})
-    children = tuple(
-        Placed(name=name.encode(), ordinal=position, kind=Kind.EMBEDDED_OBJECT, truth=made.truth)
-        for position, (name, made) in enumerate(parts.packed + parts.inside)
-    )
     return branch(
         cfb.write(cfb.Storage(clsid=CLASS, streams=whole)),
         MEDIA_TYPE,
         own=(title.encode(), *parts.slides),
-        children=children,
+        children=placed(Kind.EMBEDDED_OBJECT, parts.packed + parts.inside),
         pages=len(parts.slides),
         terms=order.terms,
     )

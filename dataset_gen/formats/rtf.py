@@ -7,7 +7,7 @@ import struct
 
 from dataset_gen.formats import ole_package
 from dataset_gen.formats.ooxml import split_size
-from dataset_gen.made import Made, Order, Placed, branch
+from dataset_gen.made import Made, Order, branch, placed
 from dataset_gen.material.people import file_stem
 from dataset_gen.material.text import prose
 from dataset_gen.rng import Dice
@@ -89,18 +89,18 @@ def build(order: Order) -> Made:
     style = "edbench.rtf-unicode" if dice.chance(0.5) else "edbench.rtf-page"
     text, pictures = split_size(order, text_most=60_000, picture=160_000)
     title = prose().title(dice, any_script=True)
-    inner: list[tuple[bytes, Made]] = []
+    inner: list[tuple[str, Made]] = []
     carried: list[bytes] = []
     if text > 16_000 and dice.chance(0.08):
         ext = "xlsx" if dice.chance(0.5) else "txt"
         made = order.child(ext, 900, text // 5)
         name = f"{file_stem(dice)[:50]}.{ext}"
-        inner.append((name.encode(), made))
+        inner.append((name, made))
         carried.append(_object(name, made.data, style))
         text -= 2 * len(made.data)
     for number, size in enumerate(pictures):
         made = order.child("jpg", number, size // 2)
-        inner.append((b"picture-%d.jpg" % len(inner), made))
+        inner.append((f"picture-{len(inner)}.jpg", made))
         carried.append(_picture(made.data))
     words = _words(order, title, text).encode("ascii", style)
     footer = b"{\\footer\\pard Page footer\\par}\n" if dice.chance(0.2) else b""
@@ -115,10 +115,7 @@ def build(order: Order) -> Made:
             b"}\n",
         )
     )
-    children = tuple(
-        Placed(name=name, ordinal=position, kind=Kind.EMBEDDED_OBJECT, truth=made.truth)
-        for position, (name, made) in enumerate(inner)
-    )
+    children = placed(Kind.EMBEDDED_OBJECT, inner)
     return branch(data, MEDIA_TYPE, own=(data,), children=children, characters=dice.characters, terms=order.terms)
 
 

@@ -44,7 +44,7 @@ from dataset_gen.formats.mapi_mail import (
     from_plain,
     message_of,
 )
-from dataset_gen.made import Made, Order, Placed, branch
+from dataset_gen.made import Made, Order, Placed, branch, placed
 from dataset_gen.material.people import everyone, file_stem
 from dataset_gen.material.text import prose
 from readers.mail_form import MailAttachment, MailForm, message_name
@@ -204,7 +204,7 @@ def build(order: Order) -> Made:
     form = MailForm(
         message_id=f"{dice.below(1 << 48):012x}.{dice.below(1 << 30)}@mail.example",
         sent=EPOCH + dice.below(YEARS),
-        sender=(sender.name, sender.address),
+        sender=sender,
         subject=prose().title(dice),
         plain=text,
         attachments=tuple(attached),
@@ -235,11 +235,7 @@ def _attached(order: Order) -> tuple[list[MailAttachment], tuple[Placed, ...]]:
         inner = formed(single(order.part(count, _SMALLEST)))
         attached.append(MailAttachment(name="", message=inner.form))
         children.append((message_name(inner.form.subject), inner.message()))
-    placed = (
-        Placed(name=name.encode(), ordinal=number, kind=Kind.ATTACHMENT, truth=made.truth)
-        for number, (name, made) in enumerate(children)
-    )
-    return attached, tuple(placed)
+    return attached, placed(Kind.ATTACHMENT, children)
 
 
 def _written(form: MailForm, rich: str | None) -> bytes:

@@ -19,7 +19,6 @@ from dataset_gen.packing import crc32, deflated
 from dataset_gen.rng import Dice, derive
 
 BLOCK = 65_536  # bytes
-KINDS = ("zeros", "random", "scientific", "backup", "vm-image")
 _CHAINS = ("backup", "vm-image")
 _RUN = 12  # changed blocks are adjacent, in runs of up to so many
 _MEDIA_TYPE = "application/octet-stream"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import unicodedata
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from mimesis import Person
 from mimesis.locales import Locale
@@ -23,9 +23,8 @@ _FOLDERS = (
 _UNICODE = ("Übersicht", "Résumé", "Größe", "日本語", "Отчёт", "naïve", "señal", "Ελλάδα")
 
 
-@dataclass(frozen=True, slots=True)
-class Someone:
-    """A correspondent."""
+class Someone(NamedTuple):
+    """A correspondent, as `readers.mail_form.Address`."""
 
     name: str
     address: str

@@ -39,25 +39,10 @@ _ONSETS = "b br c ch d dr f fl g gr h j k l m n p pl pr r s sh sl st t tr v w"
 _VOWELS = "a e i o u ai ea io ou"
 _CODAS = ["", "", "n", "r", "s", "t", "l", "m", "nd", "rt", "ck", "sh"]
 # Chance makes words of these too, and people read file names aloud.
-_UNSEEMLY = [
-    "fuck",
-    "cunt",
-    "shit",
-    "slut",
-    "twat",
-    "wank",
-    "cock",
-    "dick",
-    "tits",
-    "bitch",
-    "nigg",
-    "fag",
-    "rape",
-    "nazi",
-    "porn",
-    "penis",
-    "whore",
-]
+_UNSEEMLY = (
+    "fuck", "cunt", "shit", "slut", "twat", "wank", "cock", "dick", "tits", "bitch", "nigg", "fag", "rape", "nazi",
+    "porn", "penis", "whore",
+)  # fmt: skip
 
 
 def vocabulary() -> list[str]:

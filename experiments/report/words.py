@@ -66,6 +66,14 @@ def size(value: float) -> str:
     return f"{value:.0f} B"
 
 
+def binary(nbytes: int) -> str:
+    """A size that is counted in powers of two: `8 KiB`."""
+    for unit, bits in (("TiB", 40), ("GiB", 30), ("MiB", 20), ("KiB", 10)):
+        if nbytes >> bits:
+            return f"{nbytes / (1 << bits):g} {unit}"
+    return f"{nbytes} B"
+
+
 def listed(words: Iterable[str]) -> str:
     """a; a and b; a, b and c."""
     every = list(words)

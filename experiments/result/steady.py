@@ -65,6 +65,17 @@ def judged(what: str, per_second: BySecond, start: float, end: float, *, due: By
     )
 
 
+def judged_whole(what: str, per_second: BySecond, elapsed_s: float, *, due: BySecond = ()) -> tuple[Steady, ...]:
+    """The same of a whole run; empty where it cannot be judged."""
+    one = judged(what, per_second, 0.0, elapsed_s, due=due)
+    return () if one is None else (one,)
+
+
+def by_second(amounts: Sequence[float]) -> BySecond:
+    """Amounts of one second after another since the run's start."""
+    return [(float(second), float(amount)) for second, amount in enumerate(amounts)]
+
+
 def _rounds(per_second: BySecond, begin: float, length: float) -> list[float]:
     """The rate in each; a second on a border counts to either side by its part."""
     each = length / ROUNDS

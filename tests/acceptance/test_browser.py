@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 from browsing import TIMEOUT_MS, Complaints, Watched, launched, serving, watch
 from installation import Bench, Hold
+from memory_traces import write_trace
 from playwright.sync_api import Browser, Page, expect
 from replay_traces import reading_trace
 from report_results import point, result
@@ -20,7 +21,6 @@ from report_results import point, result
 from experiments.report.page import write_report
 from experiments.report.style import PAPER
 from experiments.result.codec import write_result
-from traces.file import write_trace
 
 FIRST, OTHER, ALIEN = "20261121-034500-scale-up", "20261121-051500-scale-up", "20261120-120000-scale-up"
 FIRST_LOAD = 200_000  # bytes

@@ -14,7 +14,7 @@ import socket
 from dataclasses import asdict
 
 from readers import charset_guess, ciphers
-from readers.archives.libarchive import library as libarchive
+from readers.archives import libarchive
 from readers.identification.libmagic import preload
 from readers.registry import all_handlers
 from worker.box.box import EXIT_BROKEN, EXIT_MEMORY

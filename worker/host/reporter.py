@@ -26,7 +26,7 @@ from monitoring.broker import FrameSender
 from monitoring.frames import CounterDelta, FrameMaker, merge_deltas
 from monitoring.host_samplers import HostSampler, HostSampling, host_samplers
 from monitoring.live import RegionReader
-from monitoring.metrics import Endpoint, Reading, Readings
+from monitoring.metrics import Endpoint, Readings
 from monitoring.observations import Observation
 from monitoring.worker_metrics import CallMetrics, ObservedMetrics, TallyMetrics
 from sql import ledger, workers
@@ -147,9 +147,11 @@ class WorkerExposition:
             self._observed,
             TallyMetrics([table.tally(slot) for slot in range(table.slots)], table.databases),
             Readings(
-                Reading("edbench_calls_lost_total", lambda: sum(reader.lost for reader in readers)),
-                Reading("edbench_frames_waiting", lambda: sender.waiting),
-                Reading("edbench_frames_lost_total", lambda: sender.lost),
+                {
+                    "edbench_calls_lost_total": lambda: sum(reader.lost for reader in readers),
+                    "edbench_frames_waiting": lambda: sender.waiting,
+                    "edbench_frames_lost_total": lambda: sender.lost,
+                }
             ),
         )
 

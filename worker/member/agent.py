@@ -58,11 +58,11 @@ from core.crew import (
 )
 from core.crew import Clients as ClientsOrder
 from core.crew import Replay as ReplayOrder
-from core.errors import EdbenchError, RunFailed, StorageFault, SystemFault, UsageError
+from core.errors import EdbenchError, StorageFault, SystemFault, UsageError
 from core.extensions import installed_version
 from core.filer.model import profile_names
 from core.residency import drop_pages, regular_files
-from core.services.process import LineProcess, heard
+from core.services.process import LineProcess, answers
 from core.settings import Settings
 from monitoring.broker import connect
 from monitoring.control_groups import ControlGroups
@@ -457,13 +457,9 @@ def _written_to(place: Place, roots: Mapping[str, Path]) -> Path:
 def _heard(processes: Sequence[LineProcess]) -> list[Any]:
     """An answer of each. Raises SystemFault."""
     try:
-        said = [msgspec.json.decode(line) for line in heard(processes)]
-    except RunFailed as error:
+        return answers(processes)
+    except EdbenchError as error:
         raise SystemFault(str(error)) from error
-    for one in said:
-        if isinstance(one, dict) and "error" in one:
-            raise SystemFault(str(one["error"]))
-    return said
 
 
 def _monotonic_ns(start: float) -> int:
@@ -518,7 +514,7 @@ class Clients:
         try:
             spec = {
                 "roots": [str(self._place(each, roots)) for each in order.places], "s3": None, "seed": order.seed,
-                "fsync": order.fsync, "io_bytes": order.io_bytes, "part_bytes": 0, "emulated": False,
+                "fsync": order.fsync, "io_bytes": order.io_bytes, "emulated": False,
             }  # fmt: skip
             for part in range(parts):
                 self._processes.append(LineProcess(module, "clients"))
@@ -550,7 +546,7 @@ class Clients:
                     "start_ns": start_ns, "delays_ns": order.delays_ns,
                 }
             )  # fmt: skip
-        return {"start_ns": start_ns, "done": _heard(self._processes)}
+        return {"done": _heard(self._processes)}
 
     def end(self) -> None:
         """By force; what they wrote in the memory of this host goes."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from core.records import NewTask, OcrChoice, Phase
-from readers import page_numbers
+from readers import clean as page_numbers
 from readers.records import TextState
 from sql.findings import Item, ItemText
 

@@ -11,7 +11,7 @@ from typing import Protocol
 from core.records import OcrChoice
 from readers.base import Source
 from readers.errors import DocumentError, ExceptionCode
-from readers.images.kinds import measured
+from readers.images.size import measured
 from readers.records import Limits
 from worker.items.sources import CHUNK
 from worker.ocr.candidates import PDF

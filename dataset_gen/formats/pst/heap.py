@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import struct
 from bisect import bisect_right
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from enum import IntEnum
 from itertools import accumulate
 from typing import NamedTuple
 
-from dataset_gen.formats.pst.space import SLOT, Space, checksum
+from dataset_gen.formats.mapi_mail import crc
+from dataset_gen.formats.pst.space import SLOT, Space, signature
 
 BLOCK_DATA = 8176  # bytes of data in a block at most: 8,192 less the trailer
 MOST_BYTES = 0x7FFF_FFFF  # of one data tree: properties say their size in a signed 32-bit number
@@ -62,16 +63,12 @@ class Blocks:
             plain = bytes(plain).translate(_PERMUTE)
         return self._write(plain, 0)
 
-    def data_tree(self, pieces: Iterable[bytes]) -> tuple[int, int]:
-        """Any number of bytes as they come; returns the id and the size: (0, 0) for none."""
-        ids: list[int] = []
-        size = 0
-        for block in _cut(pieces):
-            ids.append(self.data(block))
-            size += len(block)
-            if size > MOST_BYTES:
-                raise ValueError(f"one property or attachment may not be over {MOST_BYTES} bytes")
-        return self.join(ids, size), size
+    def data_tree(self, data: bytes) -> int:
+        """Any number of bytes; returns the id, 0 for none."""
+        if len(data) > MOST_BYTES:
+            raise ValueError(f"one property or attachment may not be over {MOST_BYTES} bytes")
+        view = memoryview(data)
+        return self.join([self.data(view[at : at + BLOCK_DATA]) for at in range(0, len(data), BLOCK_DATA)], len(data))
 
     def join(self, ids: Sequence[int], size: int) -> int:
         """One id for data blocks of `size` bytes together; all but the last have to be full."""
@@ -124,31 +121,9 @@ class Blocks:
         whole = -(-(size + _TRAILER) // SLOT) * SLOT
         data, at, offset = self.space.take(whole)
         data[at : at + size] = body
-        mixed = offset ^ bid
-        signed = (mixed >> 16 ^ mixed) & 0xFFFF
-        _CLOSE.pack_into(data, at + whole - _TRAILER, size, signed, checksum(body), bid)
+        _CLOSE.pack_into(data, at + whole - _TRAILER, size, signature(offset, bid), crc(body), bid)
         self.entries += _ENTRY.pack(bid, offset, size, 2, 0)  # references are counted from 1
         return bid
-
-
-def _cut(pieces: Iterable[bytes]) -> Iterator[memoryview | bytes]:
-    """The same bytes in full blocks and a last one."""
-    rest = b""
-    for piece in pieces:
-        view = memoryview(piece)
-        start = 0
-        if rest:
-            start = min(BLOCK_DATA - len(rest), len(view))
-            rest += view[:start]
-            if len(rest) < BLOCK_DATA:
-                continue
-            yield rest
-        full = start + (len(view) - start) // BLOCK_DATA * BLOCK_DATA
-        for at in range(start, full, BLOCK_DATA):
-            yield view[at : at + BLOCK_DATA]
-        rest = bytes(view[full:])
-    if rest:
-        yield rest
 
 
 PROPERTIES, TABLE = 0xBC, 0x7C  # what a heap holds
@@ -269,19 +244,11 @@ def _nibbles(levels: list[int]) -> bytes:
     return bytes([low | high << 4 for low, high in zip(even[::2], even[1::2], strict=True)])
 
 
-INT16, INT32, BOOLEAN, OBJECT, INT64 = 0x02, 0x03, 0x0B, 0x0D, 0x14
-STRING, TIME, GUID, BINARY, STRINGS = 0x1F, 0x40, 0x48, 0x102, 0x101F  # property types ([MS-OXCDATA] 2.11.1)
+INT16, INT32, BOOLEAN, INT64, TIME = 0x02, 0x03, 0x0B, 0x14, 0x40  # property types ([MS-OXCDATA] 2.11.1)
 _INLINE = frozenset((INT16, INT32, BOOLEAN))
 _FIRST_LARGE = 0x401 << 5 | 0x1F  # number of the first subnode that holds a value (NID_TYPE_LTP)
 _STEP = 1 << 5
 _RECORD = struct.Struct("<HHI")
-
-
-class Stored(NamedTuple):
-    """A binary value that is in blocks already."""
-
-    bid: int
-    size: int
 
 
 class Nested(NamedTuple):
@@ -291,29 +258,8 @@ class Nested(NamedTuple):
     size: int
 
 
-Value = int | bool | str | bytes | Stored | Nested | tuple[str, ...]
+Value = int | bool | str | bytes | Nested
 Properties = Mapping[int, Value]  # by tag: id in the upper 16 bits, type in the lower
-
-
-def raw_value(kind: int, value: Value) -> bytes:
-    """A value of the rarer types, as bytes."""
-    if isinstance(value, Nested):
-        return struct.pack("<II", *value)
-    if isinstance(value, tuple) and kind == STRINGS:
-        return _several([text.encode("utf-16-le", "replace") for text in value if isinstance(text, str)])
-    if isinstance(value, int):
-        return (value & 0xFFFF_FFFF_FFFF_FFFF).to_bytes(8, "little")
-    raise TypeError(f"{value!r} is no value of type {kind:#x}")
-
-
-def _several(values: list[bytes]) -> bytes:
-    """A multi-valued property (2.3.3.4.2): how many, where each begins, the values."""
-    at = 4 + 4 * len(values)
-    out = struct.pack("<I", len(values))
-    for value in values:
-        out += struct.pack("<I", at)
-        at += len(value)
-    return out + b"".join(values)
 
 
 class Larges:
@@ -326,9 +272,12 @@ class Larges:
         self._next = _FIRST_LARGE
         self.nodes: list[SubNode] = []
 
-    def add(self, value: bytes | Stored) -> int:
+    def add(self, value: bytes) -> int:
         """The number of the new subnode."""
-        bid = value.bid if isinstance(value, Stored) else self._blocks.data_tree((value,))[0]
+        return self.place(self._blocks.data_tree(value))
+
+    def place(self, bid: int) -> int:
+        """The same of a value that is in blocks already."""
         nid = self._next
         self._next += _STEP
         self.nodes.append(SubNode(nid, bid, 0))
@@ -341,12 +290,12 @@ def pointer(heap: Heap, larges: Larges, kind: int, value: Value) -> int:
         raw = value.encode("utf-16-le", "replace")
     elif isinstance(value, bytes):
         raw = value
-    elif isinstance(value, int) and kind in _INLINE:
+    elif isinstance(value, Nested):
+        raw = struct.pack("<II", *value)
+    elif kind in _INLINE:
         return value & 0xFFFF_FFFF
-    elif isinstance(value, Stored):
-        return larges.add(value) if value.size else 0
     else:
-        raw = raw_value(kind, value)
+        raw = (value & 0xFFFF_FFFF_FFFF_FFFF).to_bytes(8, "little")
     return heap.add(raw) if len(raw) <= MOST_ITEM else larges.add(raw)
 
 
@@ -447,7 +396,7 @@ class TableContext:
             if self._rows:
                 size += len(self._rows)
                 self._ids.append(self._blocks.data(self._rows))
-            rows = self._larges.add(Stored(self._blocks.join(self._ids, size), size))
+            rows = self._larges.place(self._blocks.join(self._ids, size))
         index = self._heap.tree(4, 4, bytes(self._index))
         if not rows:
             rows = self._heap.add(bytes(self._rows))

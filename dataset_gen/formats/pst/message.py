@@ -5,17 +5,31 @@ from __future__ import annotations
 import functools
 import hashlib
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import Any
 
+from dataset_gen.formats.mapi_mail import (
+    BODY,
+    DISPLAY_NAME,
+    HEADERS,
+    HTML,
+    IN_REPLY_TO,
+    MESSAGE_CLASS,
+    MESSAGE_ID,
+    NATIVE_BODY,
+    RECIPIENT_TYPE,
+    REFERENCES,
+    SUBJECT,
+    crlf,
+    filetime,
+    one_off,
+)
 from dataset_gen.formats.pst.heap import (
     ATTACHMENTS,
     RECIPIENTS,
     Blocks,
     Nested,
     Properties,
-    Stored,
     SubNode,
     TableContext,
     Value,
@@ -27,7 +41,6 @@ from readers.mail_form import Address, MailAttachment, MailForm
 RECORD_KEY = 0x0FF90102
 REPLICA_VERSIONS = 0x0E340102
 REPLICA_FLAGS = 0x0E380003
-DISPLAY_NAME = 0x3001001F
 VALID_FOLDERS = 0x35DF0003
 IPM_SUBTREE = 0x35E00102
 WASTEBASKET = 0x35E30102
@@ -46,10 +59,8 @@ SEARCH_FLAGS = 0x660B0003
 
 # Messages
 IMPORTANCE = 0x00170003
-MESSAGE_CLASS = 0x001A001F
 PRIORITY = 0x00260003
 SENSITIVITY = 0x00360003
-SUBJECT = 0x0037001F
 SUBMIT_TIME = 0x00390040
 SENT_KEY = 0x003B0102
 SENT_ENTRY = 0x00410102
@@ -58,7 +69,6 @@ SENT_TYPE = 0x0064001F
 SENT_ADDRESS = 0x0065001F
 TOPIC = 0x0070001F
 CONVERSATION = 0x00710102
-HEADERS = 0x007D001F
 SENDER_ENTRY = 0x0C190102
 SENDER_NAME = 0x0C1A001F
 SENDER_KEY = 0x0C1D0102
@@ -71,12 +81,6 @@ DELIVERY_TIME = 0x0E060040
 MESSAGE_FLAGS = 0x0E070003
 MESSAGE_SIZE = 0x0E080003
 MESSAGE_STATUS = 0x0E170003
-BODY = 0x1000001F
-HTML = 0x10130102
-NATIVE_BODY = 0x10160003
-MESSAGE_ID = 0x1035001F
-REFERENCES = 0x1039001F
-IN_REPLY_TO = 0x1042001F
 CREATED = 0x30070040
 MODIFIED = 0x30080040
 SEARCH_KEY = 0x300B0102
@@ -86,7 +90,6 @@ SENDER_SMTP = 0x5D01001F
 SENT_SMTP = 0x5D02001F
 
 # Recipients
-RECIPIENT_TYPE = 0x0C150003
 RESPONSIBLE = 0x0E0F000B
 OBJECT_TYPE = 0x0FFE0003
 ENTRY_ID = 0x0FFF0102
@@ -120,34 +123,14 @@ _NOT_IN_TEXT = -1
 _SHOWN_IN_HTML = 4  # PidTagAttachFlags
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Attached:
-    """A file whose bytes come piece by piece, so that none of its size is in memory."""
-
-    name: str
-    pieces: Iterable[bytes]
-    media_type: str = "application/octet-stream"
-    content_id: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class AttachmentSeen:
-    """What became of a message's attachments."""
-
-    nodes: list[SubNode]  # the table first; none if there are none
-    size: int
-
-
-def attach(
-    blocks: Blocks, attachments: Iterable[MailAttachment | Attached], modified: int, message: Callable[..., Any]
-) -> AttachmentSeen:
-    """Write the attachments of a message; `message` writes one that is attached."""
+def attach(blocks: Blocks, attachments: Iterable[MailAttachment], modified: int) -> tuple[list[SubNode], int]:
+    """Write the attachments of a message. Returns their nodes, the table first, none if there are none, and their size."""
     table = TableContext(blocks, ATTACHMENTS)
     nodes: list[SubNode] = []
     total = 0
     for number, one in enumerate(attachments):
         nid = _FIRST + number * _STEP
-        values, inside, size = _content(blocks, one, message)
+        values, inside, size = _content(blocks, one)
         values |= {
             ATTACH_SIZE: min(size, 0x7FFF_FFFF),
             ATTACH_NUMBER: number,
@@ -164,15 +147,13 @@ def attach(
         total += size
     if nodes:
         nodes.insert(0, SubNode(ATTACHMENT_TABLE, *table.finish()))
-    return AttachmentSeen(nodes, total)
+    return nodes, total
 
 
-def _content(
-    blocks: Blocks, one: MailAttachment | Attached, message: Callable[..., Any]
-) -> tuple[dict[int, Value], list[SubNode], int]:
+def _content(blocks: Blocks, one: MailAttachment) -> tuple[dict[int, Value], list[SubNode], int]:
     """Properties, subnodes and size of what is attached."""
-    if isinstance(one, MailAttachment) and one.message is not None:
-        inner = message(blocks, one.message)
+    if one.message is not None:
+        inner = write_message(blocks, one.message)
         subject = one.message.subject
         values: dict[int, Value] = {
             ATTACH_METHOD: _EMBEDDED,
@@ -181,20 +162,14 @@ def _content(
             ATTACH_SHORT: subject,
         }
         return values, [SubNode(_MESSAGE, inner.data, inner.sub)], inner.size
-    stored: bytes | Stored
-    if isinstance(one, Attached):
-        stored = Stored(*blocks.data_tree(one.pieces))
-        size = stored.size
-    else:
-        stored = one.data or b""
-        size = len(stored)
+    stored = one.data or b""
     stem, dot, extension = one.name.rpartition(".")
     values = {ATTACH_METHOD: _BY_VALUE, ATTACH_DATA: stored, ATTACH_MIME: one.media_type}
     if one.name:
         values |= {ATTACH_LONG: one.name, DISPLAY_NAME: one.name, ATTACH_SHORT: _short(one.name)}
     if dot and stem:
         values[ATTACH_EXTENSION] = dot + extension
-    return values, [], size
+    return values, [], len(stored)
 
 
 def _short(name: str) -> str:
@@ -209,7 +184,6 @@ def _short(name: str) -> str:
 
 TO, CC, BCC = 1, 2, 3
 _MAIL_USER = 6  # PidTagObjectType
-_ONE_OFF = bytes(4) + bytes.fromhex("812b1fa4bea310199d6e00dd010f5402") + b"\0\0\x01\x80"  # Unicode, no rich text
 
 
 def shown_name(person: Address) -> str:
@@ -220,7 +194,7 @@ def shown_name(person: Address) -> str:
 @functools.lru_cache(maxsize=4096)
 def entry_id(person: Address) -> bytes:
     """The entry id of a person in no address book: it contains the name and address."""
-    return _ONE_OFF + f"{shown_name(person)}\0SMTP\0{person[1]}\0".encode("utf-16-le", "replace")
+    return one_off(shown_name(person), person[1])
 
 
 @functools.lru_cache(maxsize=4096)
@@ -283,7 +257,6 @@ _READ, _WITH_ATTACHMENTS = 1, 0x10  # PidTagMessageFlags
 _PREFIX = re.compile(r"[^\W\d_]{1,3}: ?")  # of a subject: up to three letters and a colon ([MS-OXCMSG] 3.2.4.3)
 _UTF8, _ENGLISH = 65001, 0x409
 _PLAIN, _HTML = 1, 3  # PidTagNativeBody
-_FILE_TIME_EPOCH = 11_644_473_600
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -291,8 +264,6 @@ class Extras:
     """What a message has in addition to its form."""
 
     message_class: str = "IPM.Note"
-    importance: int = 1  # 0 low, 1 normal, 2 high
-    read: bool = True
     headers: str | None = None  # as they came over the wire
     properties: Properties = field(default_factory=dict)  # more of them, named ones included; they win
 
@@ -307,29 +278,19 @@ class Written:
     shown: Properties  # the values of its row in a table of contents
 
 
-def file_time(seconds: int) -> int:
-    """Seconds since 1970 as 100 ns since 1601; raises ValueError for times before that."""
-    if seconds < -_FILE_TIME_EPOCH:
-        raise ValueError(f"{seconds} s is before 1601: a store cannot say so")
-    return (seconds + _FILE_TIME_EPOCH) * 10_000_000
-
-
-def write_message(
-    blocks: Blocks,
-    form: MailForm,
-    extras: Extras | None = None,
-    attachments: Iterable[MailAttachment | Attached] | None = None,
-) -> Written:
-    """Write a message and all that is in it; `attachments` take the place of the form's and may be made on the way."""
+def write_message(blocks: Blocks, form: MailForm, extras: Extras | None = None) -> Written:
+    """Write a message and all that is in it. Raises ValueError for one that was sent before 1601."""
     extras = extras or Extras()
     recipients = [(kind, person) for kind, group in ((TO, form.to), (CC, form.cc), (BCC, form.bcc)) for person in group]
     nodes = [SubNode(RECIPIENT_TABLE, *write_recipients(blocks, recipients))]
-    modified = UNDATED if form.sent is None else file_time(form.sent)
-    attached = attach(blocks, form.attachments if attachments is None else attachments, modified, write_message)
-    nodes += attached.nodes
-    shown = _shown(form, extras, modified, has_attachments=bool(attached.nodes))
-    values = {**shown, **_more(form, extras)}
-    size = attached.size + sum([len(v) for v in values.values() if isinstance(v, str | bytes)])
+    modified = UNDATED if form.sent is None else filetime(form.sent)
+    if modified < 0:
+        raise ValueError(f"{form.sent} s is before 1601: a store cannot say so")
+    attached, size = attach(blocks, form.attachments, modified)
+    nodes += attached
+    shown = _shown(form, extras, modified, has_attachments=bool(attached))
+    values = {**shown, **_more(form, extras, modified)}
+    size += sum([len(v) for v in values.values() if isinstance(v, str | bytes)])
     shown[MESSAGE_SIZE] = values[MESSAGE_SIZE] = min(size, 0x7FFF_FFFF)
     values |= extras.properties
     data, sub = write_properties(blocks, values, nodes)
@@ -342,7 +303,7 @@ def _shown(form: MailForm, extras: Extras, modified: int, *, has_attachments: bo
     """The properties that a table of contents has too."""
     subject, topic = _subject(form.subject)
     out: dict[int, Value] = {
-        IMPORTANCE: extras.importance,
+        IMPORTANCE: 1,  # normal
         MESSAGE_CLASS: extras.message_class,
         SENSITIVITY: 0,
         SUBJECT: subject,
@@ -350,7 +311,7 @@ def _shown(form: MailForm, extras: Extras, modified: int, *, has_attachments: bo
         CONVERSATION: _conversation(form, modified),
         DISPLAY_TO: "; ".join(map(shown_name, form.to)),
         DISPLAY_CC: "; ".join(map(shown_name, form.cc)),
-        MESSAGE_FLAGS: (_READ if extras.read else 0) | (_WITH_ATTACHMENTS if has_attachments else 0),
+        MESSAGE_FLAGS: _READ | (_WITH_ATTACHMENTS if has_attachments else 0),
         MESSAGE_STATUS: 0,
         MODIFIED: modified,
     }
@@ -361,12 +322,11 @@ def _shown(form: MailForm, extras: Extras, modified: int, *, has_attachments: bo
     return out
 
 
-def _more(form: MailForm, extras: Extras) -> dict[int, Value]:
+def _more(form: MailForm, extras: Extras, modified: int) -> dict[int, Value]:
     """The properties that only the message has."""
-    modified = UNDATED if form.sent is None else file_time(form.sent)
     key = f"{form.message_id}\0{form.subject}\0{form.sent}".encode("utf-8", "replace")
     out: dict[int, Value] = {
-        PRIORITY: extras.importance - 1,
+        PRIORITY: 0,
         DISPLAY_BCC: "; ".join(map(shown_name, form.bcc)),
         CREATED: modified,
         SEARCH_KEY: hashlib.sha256(key).digest()[:16],
@@ -382,12 +342,12 @@ def _more(form: MailForm, extras: Extras) -> dict[int, Value]:
     if form.references:
         out[REFERENCES] = " ".join(f"<{reference}>" for reference in form.references)
     if extras.headers is not None:
-        out[HEADERS] = extras.headers.replace("\n", "\r\n")
+        out[HEADERS] = crlf(extras.headers)
     if form.plain is not None:
-        out[BODY] = form.plain.replace("\n", "\r\n")
+        out[BODY] = crlf(form.plain)
         out[NATIVE_BODY] = _PLAIN
     if form.html is not None:
-        out[HTML] = form.html.replace("\n", "\r\n").encode("utf-8", "replace")
+        out[HTML] = crlf(form.html).encode("utf-8", "replace")
         out[NATIVE_BODY] = _HTML
     return out
 

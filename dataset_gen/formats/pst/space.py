@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import struct
-import zlib
 from collections.abc import Callable
 from typing import IO
+
+from dataset_gen.formats.mapi_mail import crc
 
 PAGE = 512
 BODY = 496  # bytes of a page before its trailer
@@ -13,11 +14,6 @@ BBT, NBT, FMAP, PMAP, AMAP, FPMAP, DLIST = range(0x80, 0x87)
 _ENTRIES = 488  # bytes of a B-tree page's entries
 _TRAILER = struct.Struct("<BBHIQ")
 _BRANCH = struct.Struct("<QQQ")
-
-
-def checksum(data: bytes | bytearray | memoryview) -> int:
-    """The format's CRC: polynomial of CRC-32, beginning at 0, not inverted at the end (5.3)."""
-    return zlib.crc32(data, 0xFFFFFFFF) ^ 0xFFFFFFFF
 
 
 def signature(offset: int, bid: int) -> int:
@@ -30,7 +26,7 @@ def page(kind: int, body: bytes, offset: int, bid: int) -> bytes:
     """A page of 512 bytes; maps are known by their offset and not signed (2.2.2.7.1)."""
     body = body.ljust(BODY, b"\0")
     signed = 0 if kind in (FMAP, PMAP, AMAP, FPMAP) else signature(offset, bid)
-    return body + _TRAILER.pack(kind, kind, signed, checksum(body), bid)
+    return body + _TRAILER.pack(kind, kind, signed, crc(body), bid)
 
 
 def write_tree(

@@ -11,10 +11,11 @@ from __future__ import annotations
 
 import hashlib
 import io
-from collections.abc import Callable, Iterable
+import itertools
+from collections.abc import Iterable
 from typing import IO
 
-from dataset_gen.formats.eml import EPOCH, Letter, formed, single
+from dataset_gen.formats.eml import EPOCH, Letter, formed, notes
 from dataset_gen.formats.pst.message import Extras
 from dataset_gen.formats.pst.writer import PstWriter
 from dataset_gen.made import Made, Order, Placed, Truth, content_of
@@ -26,8 +27,6 @@ from readers.records import Kind
 MEDIA_TYPE = "application/vnd.ms-outlook-pst"
 _NOTE, _READ_RECEIPT = "IPM.Note", "REPORT.IPM.Note.IPNRN"
 _YEAR = 365 * 86_400
-_READ_AT_ONCE = 1 << 20
-_SMALLEST_LETTER = 1500
 
 Path = tuple[str, ...]  # folders from the top
 
@@ -47,31 +46,24 @@ def folder_of(letter: Letter) -> Path:
     return ("Archive", str(year), folder(dice)) if draw < 0.85 else ("Archive", str(year))
 
 
-def write_store(
-    letters: Iterable[Letter],
-    file: IO[bytes],
-    *,
-    where: Callable[[Letter], Path] = folder_of,
-    name: str = "Outlook Data File",
-    password: str | None = None,
-) -> Truth:
+def write_store(letters: Iterable[Letter], file: IO[bytes], *, password: str | None = None) -> Truth:
     """Write a store into an empty file that can be written, read and sought."""
     left = iter(letters)
-    first = next(left, None)
-    key = hashlib.sha256(first.key.encode() if first else b"").digest()[:16]
-    store = PstWriter(file, display_name=name, key=key, password=password)
+    first = list(itertools.islice(left, 1))
+    key = hashlib.sha256(first[0].key.encode() if first else b"").digest()[:16]
+    store = PstWriter(file, key=key, password=password)
     by_folder: dict[Path, list[tuple[bytes, Truth]]] = {}
-    letter = first
-    while letter is not None:
+    for letter in itertools.chain(first, left):
         made = formed(letter)
         message = made.message()
         head = message.data.partition(b"\n\n")[0].decode()
-        path = where(letter)
+        path = folder_of(letter)
         extras = Extras(headers=f"{head}\n\n", message_class=_READ_RECEIPT if letter.receipt else _NOTE)
         store.add(path, made.form, extras)
         by_folder.setdefault(path, []).append((store_name(path, made.form.subject), message.truth))
-        letter = next(left, None)
     size = store.finish()
+    file.flush()
+    file.seek(0)
     in_order = [item for path in store.paths() for item in by_folder.get(path, ())]
     children = tuple(
         Placed(name=shown, ordinal=ordinal, kind=Kind.MESSAGE, truth=truth)
@@ -80,7 +72,7 @@ def write_store(
     return Truth(
         media_type=MEDIA_TYPE,
         size=size,
-        sha256=_hash_of(file),
+        sha256=hashlib.file_digest(file, "sha256").digest(),  # type: ignore[arg-type]  # it can be read
         content=content_of((), children),
         container=True,
         children=children,
@@ -89,26 +81,8 @@ def write_store(
     )
 
 
-def _hash_of(file: IO[bytes]) -> bytes:
-    file.flush()
-    file.seek(0)
-    state = hashlib.sha256()
-    while piece := file.read(_READ_AT_ONCE):
-        state.update(piece)
-    return state.digest()
-
-
 def build(order: Order, password: str | None = None) -> Made:
     """A small store of messages on their own."""
-
-    def letters() -> Iterable[Letter]:
-        left, number = order.size, 0
-        while left > 0 or number == 0:
-            size = order.maker.size_of(order.dice, "eml", max(_SMALLEST_LETTER, left))
-            yield single(order.part(number, size))
-            left -= size
-            number += 1
-
     file = io.BytesIO()
-    truth = write_store(letters(), file, password=password)
+    truth = write_store(notes(order), file, password=password)
     return Made(file.getvalue(), truth)

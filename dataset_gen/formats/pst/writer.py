@@ -6,6 +6,7 @@ import struct
 from collections.abc import Iterable, Iterator, Sequence
 from typing import IO
 
+from dataset_gen.formats.mapi_mail import DISPLAY_NAME, PS_PUBLIC_STRINGS, PSETID_COMMON, crc, name_map
 from dataset_gen.formats.pst import message
 from dataset_gen.formats.pst.heap import (
     ASSOCIATED,
@@ -23,9 +24,9 @@ from dataset_gen.formats.pst.heap import (
     Value,
     write_properties,
 )
-from dataset_gen.formats.pst.message import ATTACHMENT_TABLE, RECIPIENT_TABLE, Attached, Extras, write_message
-from dataset_gen.formats.pst.space import BBT, DLIST, NBT, Space, checksum, page, write_tree
-from readers.mail_form import MailAttachment, MailForm
+from dataset_gen.formats.pst.message import ATTACHMENT_TABLE, RECIPIENT_TABLE, Extras, write_message
+from dataset_gen.formats.pst.space import BBT, DLIST, NBT, Space, page, write_tree
+from readers.mail_form import MailForm
 
 FOLDER, SEARCH_FOLDER, MESSAGE = 0x02, 0x03, 0x04  # types of nodes: the lower five bits of their numbers
 _HIERARCHY, _CONTENTS, _ASSOCIATED = 0x0D, 0x0E, 0x0F
@@ -79,14 +80,12 @@ class Folder:
         self.container_class = container_class
         self.folders: dict[str, Folder] = {}
         self.contents: TableContext | None = None
-        self.unread = 0
 
-    def add(self, blocks: Blocks, nid: int, shown: Properties, *, read: bool) -> None:
+    def add(self, blocks: Blocks, nid: int, shown: Properties) -> None:
         """A message's row."""
         if self.contents is None:
             self.contents = TableContext(blocks, CONTENTS)
         self.contents.row(nid, shown)
-        self.unread += not read
 
     def finish(self, nodes: Nodes) -> dict[int, Value]:
         """Write the folder and all beneath it; returns the values of its row in the folder above."""
@@ -94,9 +93,9 @@ class Folder:
         for folder in sorted(self.folders.values(), key=lambda f: f.nid):
             below.row(folder.nid, folder.finish(nodes))
         values: dict[int, Value] = {
-            message.DISPLAY_NAME: self.name,
+            DISPLAY_NAME: self.name,
             message.CONTENT_COUNT: self.contents.count if self.contents else 0,
-            message.UNREAD_COUNT: self.unread,
+            message.UNREAD_COUNT: 0,
             message.SUBFOLDERS: bool(self.folders),
         }
         if self.container_class is not None:
@@ -114,7 +113,7 @@ class SearchFolder(Folder):
     def finish(self, nodes: Nodes) -> dict[int, Value]:
         """Write it with the nodes that belong to it."""
         values: dict[int, Value] = {
-            message.DISPLAY_NAME: self.name,
+            DISPLAY_NAME: self.name,
             message.CONTENT_COUNT: 0,
             message.UNREAD_COUNT: 0,
             message.SUBFOLDERS: False,
@@ -129,21 +128,7 @@ class SearchFolder(Folder):
 
 _FIRST_ID = 0x8000
 _BUCKETS = 251
-_ENTRY = struct.Struct("<IHH")
-
-
-def _set(first: int) -> bytes:
-    """A property set of the family that most belong to ([MS-OXPROPS] 1.3.2)."""
-    return struct.pack("<I", first) + bytes.fromhex("0000 0000 c000 000000000046")
-
-
-PS_MAPI = _set(0x00020328)
-PS_PUBLIC_STRINGS = _set(0x00020329)
-PSETID_COMMON = _set(0x00062008)
-PSETID_APPOINTMENT = _set(0x00062002)
-PS_INTERNET_HEADERS = _set(0x00020386)
 _ALWAYS = ((PSETID_COMMON, 0x8506), (PS_PUBLIC_STRINGS, "Keywords"))  # there are readers that refuse an empty map
-_KNOWN = (b"", PS_MAPI, PS_PUBLIC_STRINGS)  # sets that have a number of their own: 0 for none, 1, 2
 
 
 class Names:
@@ -151,41 +136,19 @@ class Names:
 
     def __init__(self) -> None:
         self._ids: dict[tuple[bytes, int | str], int] = {}
-        self._sets: list[bytes] = []
         for group, name in _ALWAYS:
             self.tag(group, name, 0)
 
     def tag(self, group: bytes, name: int | str, kind: int) -> int:
         """The tag under which this store has that property: `group` is its property set, `kind` its type."""
         number = self._ids.setdefault((group, name), len(self._ids))
-        if group not in _KNOWN and group not in self._sets:
-            self._sets.append(group)
         return (_FIRST_ID + number) << 16 | kind
 
     def properties(self) -> dict[int, Value]:
         """The map: streams of entries, sets and names, and a hash table over the entries."""
-        entries, strings = b"", b""
-        buckets: dict[int, bytes] = {}
-        for (group, name), number in self._ids.items():
-            where = _KNOWN.index(group) if group in _KNOWN else self._sets.index(group) + len(_KNOWN)
-            if isinstance(name, int):
-                what = hashed = name
-                flags = where << 1
-            else:
-                raw = name.encode("utf-16-le")
-                what, hashed = len(strings), checksum(raw)
-                flags = where << 1 | 1
-                strings += struct.pack("<I", len(raw)) + raw + bytes(-len(raw) % 4)
-            entries += _ENTRY.pack(what, flags, number)
-            bucket = (hashed ^ flags) % _BUCKETS
-            buckets[bucket] = buckets.get(bucket, b"") + _ENTRY.pack(hashed, flags, number)
-        out: dict[int, Value] = {
-            0x00010003: _BUCKETS,
-            0x00020102: b"".join(self._sets),
-            0x00030102: entries,
-            0x00040102: strings,
-        }
-        return out | {(0x1000 + bucket) << 16 | 0x102: data for bucket, data in buckets.items()}
+        sets, entries, strings, hashed = name_map(self._ids, _BUCKETS)
+        out: dict[int, Value] = {0x00010003: _BUCKETS, 0x00020102: sets, 0x00030102: entries, 0x00040102: strings}
+        return out | {(0x1000 + bucket) << 16 | 0x102: data for bucket, data in hashed.items()}
 
 
 DLIST_OFFSET = 0x4200
@@ -219,7 +182,7 @@ def header(
     body += struct.pack("<QQQQBBHI", *nodes, *blocks, _VALID_MAPS, 0, 0, 0)
     body += b"\xff" * 256  # free maps: deprecated
     body += struct.pack("<BBHQ", 0x80, crypt, 0, next_block)
-    head = b"!BDN" + checksum(body[:471]).to_bytes(4, "little") + body + checksum(body).to_bytes(4, "little")
+    head = b"!BDN" + crc(body[:471]).to_bytes(4, "little") + body + crc(body).to_bytes(4, "little")
     return head + bytes(564 - len(head))
 
 
@@ -243,7 +206,7 @@ class PstWriter:
 
     Folders are named by their path below the top folder and made when they are first named; a folder's messages stay in
     the order in which they were added. Memory: up to 16 KB for each folder with messages, 65 bytes and 8 bytes a
-    message, 24 bytes a block, and what one message has besides attachments given as `Attached`.
+    message, 24 bytes a block, and what one message has.
 
     `key` makes the store known to others; two that may be open at once should differ in it. `password` is not a secret
     and encrypts nothing: programs that honour it ask before they show the store.
@@ -282,17 +245,14 @@ class PstWriter:
         self._nodes.template(ATTACHMENT_TABLE, ATTACHMENTS)
         self._nodes.template(RECIPIENT_TABLE, RECIPIENTS)
 
-    def folder(self, path: Sequence[str], container_class: str = "IPF.Note") -> int:
-        """Make sure that a folder and those above it exist; returns its number. The empty path is the top folder."""
-        return self._folder(path, container_class).nid
-
-    def _folder(self, path: Sequence[str], container_class: str = "IPF.Note") -> Folder:
+    def folder(self, path: Sequence[str]) -> Folder:
+        """Make sure that a folder and those above it exist. The empty path is the top folder."""
         at = self._ipm
         for name in path:
             below = at.folders.get(name)
             if below is None:
                 self._folders += 1
-                below = at.folders[name] = Folder(self._folders << 5 | FOLDER, name, at.nid, container_class)
+                below = at.folders[name] = Folder(self._folders << 5 | FOLDER, name, at.nid, "IPF.Note")
             at = below
         return at
 
@@ -304,23 +264,17 @@ class PstWriter:
             yield path
             waiting += [((*path, name), folder) for name, folder in reversed(at.folders.items())]
 
-    def add(
-        self,
-        path: Sequence[str],
-        form: MailForm,
-        extras: Extras | None = None,
-        attachments: Iterable[MailAttachment | Attached] | None = None,
-    ) -> int:
-        """Write a message into a folder and return its number; `attachments` take the place of the form's.
+    def add(self, path: Sequence[str], form: MailForm, extras: Extras | None = None) -> int:
+        """Write a message into a folder and return its number.
 
         Raises ValueError for an attachment or property of 2 GB and more.
         """
-        folder = self._folder(path)
-        written = write_message(self._blocks, form, extras, attachments)
+        folder = self.folder(path)
+        written = write_message(self._blocks, form, extras)
         self.messages += 1
         nid = (FIRST_NUMBERS[MESSAGE] + self.messages) << 5 | MESSAGE
         self._nodes.add(nid, written.data, written.sub, folder.nid)
-        folder.add(self._blocks, nid, written.shown, read=extras is None or extras.read)
+        folder.add(self._blocks, nid, written.shown)
         return nid
 
     def finish(self) -> int:
@@ -362,10 +316,10 @@ class PstWriter:
             message.RECORD_KEY: self._key,
             message.REPLICA_VERSIONS: b"\1\0\0\0" + self._key + b"\1\0\0\0",
             message.REPLICA_FLAGS: 0,
-            message.DISPLAY_NAME: self._display_name,
+            DISPLAY_NAME: self._display_name,
             message.VALID_FOLDERS: _VALID_FOLDERS,
             message.NO_RESTRICTIONS: True,
-            message.PASSWORD: checksum(self._password.encode("cp1252", "replace")) if self._password else 0,
+            message.PASSWORD: crc(self._password.encode("cp1252", "replace")) if self._password else 0,
         }
         for tag, nid in ((message.IPM_SUBTREE, _IPM), (message.WASTEBASKET, _DELETED), (message.FINDER, _FINDER)):
             out[tag] = bytes(4) + self._key + nid.to_bytes(4, "little")

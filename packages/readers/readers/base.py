@@ -183,6 +183,16 @@ class LeafHandler:
         return None
 
 
+class ContainerHandler(LeafHandler):
+    """Base for formats whose only purpose is to hold others: they have no text, and are read a piece at a time."""
+
+    container = True
+    whole = False
+
+    def text(self, source: Source, limits: Limits) -> Text:
+        return Text(state=TextState.EMPTY)
+
+
 @functools.cache
 def _is_leaf(kind: type[Handler]) -> bool:
     return issubclass(kind, LeafHandler) and all(

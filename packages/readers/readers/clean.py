@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from itertools import islice
 
 from readers.base import Text
 from readers.charset import Detected
+from readers.errors import DocumentError
 from readers.keys import KEYS
 from readers.records import TextState
 
@@ -51,19 +53,31 @@ class Collector:
         self._pieces.append(piece)
         return not self.cut
 
+    def lines(self, lines: Iterable[str]) -> None:
+        """Take each with a line break, until nothing more is wanted."""
+        all(self.add(line + "\n") for line in lines)
+
+    def pieces(self, pieces: Iterable[str]) -> None:
+        """Take those that are not empty, until nothing more is wanted."""
+        all(self.add(piece) for piece in pieces if piece)
+
     def text(self, separator: str = "") -> str:
         """Everything taken so far."""
         return separator.join(self._pieces)
 
-    def read_in(self, detected: Detected) -> Text:
+    def read_in(self, detected: Detected, error: DocumentError | None = None) -> Text:
         """The same, of a text that was read in this charset: with its keys, and `guessed` where it may be another."""
-        out = self.result()
+        out = self.result(error=error)
         note_charset(out, detected)
         return out
 
-    def result(self, separator: str = "") -> Text:
-        """The text with its state: `truncated_by_limit` when it was cut, else left to the caller."""
-        return Text(text=self.text(separator), state=TextState.TRUNCATED_BY_LIMIT if self.cut else None)
+    def result(self, separator: str = "", error: DocumentError | None = None) -> Text:
+        """The text with its state: `truncated_by_limit` when it was cut, else left to the caller. What is wrong with the
+        document (`error`) comes with the text, and is raised where there is none."""
+        text = self.text(separator)
+        if error is not None and not text:
+            raise error
+        return Text(text=text, state=TextState.TRUNCATED_BY_LIMIT if self.cut else None, error=error)
 
 
 def note_charset(out: Text, detected: Detected | None) -> None:
@@ -80,3 +94,42 @@ def paired(text: str) -> str:
     except UnicodeEncodeError:
         return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
     return text
+
+
+# Properties that a document's author, or a program, added to those that every document has: matter numbers, labels.
+
+KEY = "custom_properties"
+_MOST = 1_000
+
+
+def noted(pairs: Iterable[tuple[str, str]]) -> dict[str, object]:
+    """Metadata from names and values, those without a value left out."""
+    lines = list(islice(_lines(pairs), _MOST))
+    return {KEY: lines} if lines else {}
+
+
+def _lines(pairs: Iterable[tuple[str, str]]) -> Iterator[str]:
+    for name, raw in pairs:
+        if said := value(raw):
+            yield value(f"{name}: {said}")
+
+
+# Numbers of pages as people write them: `2, 5-7`.
+
+
+def written(numbers: Iterable[int]) -> str:
+    """Rising numbers, those that follow one another as a range."""
+    runs: list[list[int]] = []
+    for number in numbers:
+        if runs and number == runs[-1][1] + 1:
+            runs[-1][1] = number
+        else:
+            runs.append([number, number])
+    return ", ".join(str(first) if first == last else f"{first}-{last}" for first, last in runs)
+
+
+def read(text: str) -> Iterator[int]:
+    """The numbers one by one; ValueError where it was not written by `written`."""
+    for part in filter(None, text.split(", ")):
+        first, _, last = part.partition("-")
+        yield from range(int(first), int(last or first) + 1)

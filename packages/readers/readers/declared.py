@@ -1,8 +1,8 @@
 """What a handler declares about its formats for users: the only source of `edbench formats` and docs/formats.md.
 
-How to declare: give the handler class `declared = (Declared(...),)` next to its limits, one for each format that a
-person has a name for. packages/readers/tests/test_declared.py names every built-in handler without one, and compares what
-is declared with what the handlers do with real files. Afterwards run `make formats-page`.
+How to declare: give the handler class `declared = Declared(...).alone()` next to its limits, or a tuple with one for each
+format that a person has a name for. packages/readers/tests/test_registry.py names every built-in handler without one, and
+compares what is declared with what the handlers do with real files. Afterwards run `make formats-page`.
 """
 
 from __future__ import annotations
@@ -23,6 +23,10 @@ class Declared(msgspec.Struct, frozen=True, kw_only=True):
     children: str = ""  # what its children are, in their order; "" where it has none
     announces: str = ""  # what gives the number of children ("the central directory"); "" where nothing does
     leaves_out: tuple[str, ...]  # what is not extracted, and limits of its own; at least one
+
+    def alone(self) -> tuple[Declared, ...]:
+        """The declarations of a handler that reads this format only."""
+        return (self,)
 
 
 def declared_types(media_types: tuple[str, ...], one: Declared) -> tuple[str, ...]:

@@ -9,6 +9,16 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+# Packages that readers use in addition to Python; their versions are part of the record of how an item was read.
+
+# As they are named in pyproject.toml; pillow and numpy read pictures for OCR, the last two dates. A test reads the imports.
+LIBRARIES = (
+    *("archi", "backports.zstd", "chardet", "cryptography", "djvu-rs", "inflate64", "isal", "libpff-python"),
+    *("lxml", "msgspec", "numpy", "pillow", "pybcj", "pycdlib", "pypdfium2", "selectolax", "tzdata", "tzlocal"),
+    "unhwp",
+)
+
+
 # Stand for every type that a set does not name: other kinds of text, other archives that say "+zip", and all else.
 OTHER_TEXT, OTHER_ZIP, OTHERS = "text/*", "*+zip", "*"
 

@@ -2,59 +2,50 @@
 
 from __future__ import annotations
 
+import errno
 import io
-from collections.abc import Callable
+from collections import OrderedDict
+from collections.abc import Callable, Iterator
 from typing import BinaryIO, cast
 
 from readers.errors import DocumentError
 
 SMALL_MEMBER = 8_000_000  # members up to this size are handed out as bytes, larger ones as streams
 CHUNK = 1 << 18
+_PIECE, _KEPT_PIECES, _AHEAD = 1 << 17, 64, 1 << 13  # bytes of a piece, pieces kept of a file, bytes copied at a time
 
 
 class RangeStream(io.RawIOBase):
-    """`length` bytes of a file from `start`; each read seeks first, so the file may be used in between. Does not
-    close the file."""
+    """`prefix`, then `length` bytes of a file from `start`. Each read seeks first, so the file may be used in between. Closes
+    the file only where it `owns` it."""
 
-    def __init__(self, file: BinaryIO, start: int, length: int) -> None:
+    def __init__(self, file: BinaryIO, start: int, length: int, prefix: bytes = b"", *, owns: bool = False) -> None:
         super().__init__()
-        self._file, self._at, self._left = file, start, length
+        self._file, self._start, self._prefix, self._owns = file, start, prefix, owns
+        self.size = len(prefix) + max(0, length)
+        self._at = 0
 
     @classmethod
-    def buffered(cls, file: BinaryIO, start: int, length: int) -> BinaryIO:
+    def buffered(cls, file: BinaryIO, start: int, length: int, *, owns: bool = False) -> BinaryIO:
         """The range as a buffered reader."""
-        return io.BufferedReader(cls(file, start, length), CHUNK)
+        return io.BufferedReader(cls(file, start, length, owns=owns), CHUNK)
 
     def readable(self) -> bool:
         return True
 
-    def readinto(self, buffer: object) -> int:
-        view = memoryview(cast("bytearray", buffer))
-        self._file.seek(self._at)
-        data = self._file.read(min(len(view), self._left))
-        view[: len(data)] = data
-        self._at += len(data)
-        self._left -= len(data)
-        return len(data)
+    def seekable(self) -> bool:
+        return True
 
-
-class JoinedRange:
-    """Bytes, and behind them a range of a file that others move about in. What ArchiveReader needs of a file."""
-
-    def __init__(self, prefix: bytes, file: BinaryIO, start: int, stop: int) -> None:
-        self._prefix, self._file, self._start = prefix, file, start
-        self.size = len(prefix) + max(0, stop - start)
-        self._at = 0
+    def seek(self, offset: int, whence: int = io.SEEK_SET, /) -> int:
+        self._at = max(0, offset + (0, self._at, self.size)[whence])
+        return self._at
 
     def tell(self) -> int:
         return self._at
 
-    def seek(self, position: int) -> int:
-        self._at = position
-        return position
-
-    def read(self, count: int) -> bytes:
-        count = min(count, self.size - self._at)
+    def read(self, size: int = -1, /) -> bytes:
+        left = max(0, self.size - self._at)
+        count = left if size < 0 else min(size, left)
         if self._at < len(self._prefix):
             data = self._prefix[self._at : self._at + count]
         else:
@@ -62,6 +53,17 @@ class JoinedRange:
             data = self._file.read(count)
         self._at += len(data)
         return data
+
+    def readinto(self, buffer: object) -> int:
+        view = memoryview(cast("bytearray", buffer))
+        data = self.read(len(view))
+        view[: len(data)] = data
+        return len(data)
+
+    def close(self) -> None:
+        if self._owns:
+            self._file.close()
+        super().close()
 
 
 class PieceStream(io.RawIOBase):
@@ -73,6 +75,11 @@ class PieceStream(io.RawIOBase):
         self._produce = produce
         self._ready = memoryview(first)
         self._error = error
+
+    @classmethod
+    def of(cls, pieces: Iterator[bytes]) -> PieceStream:
+        """The stream of these pieces, of which none is empty."""
+        return cls(lambda: next(pieces, b""))
 
     def readable(self) -> bool:
         return True
@@ -110,6 +117,67 @@ class PieceStream(io.RawIOBase):
             if left > 0:
                 left -= len(piece)
         return b"".join(pieces)
+
+
+class _KeptPieces(io.RawIOBase):
+    """A file by whole pieces, of which the last ones used are kept."""
+
+    def __init__(self, file: BinaryIO | io.RawIOBase) -> None:
+        super().__init__()
+        self._file, self._at = file, 0
+        self._end = file.seek(0, io.SEEK_END)
+        self._kept: OrderedDict[int, bytes] = OrderedDict()
+
+    def readable(self) -> bool:
+        return True
+
+    def seekable(self) -> bool:
+        return True
+
+    def tell(self) -> int:
+        return self._at
+
+    def seek(self, offset: int, whence: int = io.SEEK_SET, /) -> int:
+        at = (0, self._at, self._end)[whence] + offset
+        if at < 0:
+            raise OSError(errno.EINVAL, "the position is before the file's first byte")
+        self._at = at
+        return at
+
+    def readinto(self, buffer: object) -> int:
+        view = memoryview(cast("bytearray", buffer))
+        number, start = divmod(self._at, _PIECE)
+        data = self._piece(number)[start : start + len(view)]
+        view[: len(data)] = data
+        self._at += len(data)
+        return len(data)
+
+    def _piece(self, number: int) -> bytes:
+        data = self._kept.get(number)
+        if data is None:
+            self._file.seek(number * _PIECE)
+            pieces, left = [], min(_PIECE, self._end - number * _PIECE)
+            while left > 0 and (piece := self._file.read(left)):
+                pieces.append(piece)
+                left -= len(piece)
+            data = self._kept[number] = b"".join(pieces)
+            if len(self._kept) > _KEPT_PIECES:
+                self._kept.popitem(last=False)
+        else:
+            self._kept.move_to_end(number)
+        return data
+
+    def close(self) -> None:
+        self._file.close()
+        super().close()
+
+
+def scattered(file: BinaryIO) -> BinaryIO:
+    """A file that is read here and there, and not from front to back. On a filer each call costs more than its bytes, and what belongs
+    together lies near each other: it is read in large pieces, and those used last are kept. A file in memory stays as it is."""
+    if not isinstance(file, io.BufferedReader):
+        return file
+    return io.BufferedReader(_KeptPieces(file.detach()), _AHEAD)
 
 
 def as_binary(stream: io.RawIOBase) -> BinaryIO:

@@ -8,11 +8,11 @@ import itertools
 import random
 import subprocess
 import sys
-import zipfile
 from pathlib import Path
 from random import Random
 
 import pytest
+from archive_files import zipped
 
 from benchmarks.charsets import samples
 from core.records import Limits
@@ -264,11 +264,7 @@ def test_mail_bodies_and_fields_that_declare_nothing() -> None:
 
 def test_names_of_an_archive_tell_their_charset_together() -> None:
     names = ("Протокол совещания.txt", "Договор поставки.txt", "Счёт за оборудование.txt")
-    out = io.BytesIO()
-    with zipfile.ZipFile(out, "w") as archive:
-        for number, name in enumerate(names):
-            archive.writestr(f"{number}" * len(name), b"x")
-    data = out.getvalue()
+    data = zipped([(f"{number}" * len(name), b"x") for number, name in enumerate(names)])
     for number, name in enumerate(names):
         raw = name.encode("cp866")
         data = data.replace(f"{number}".encode() * len(name), raw)

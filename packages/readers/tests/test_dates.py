@@ -6,7 +6,7 @@ import pytest
 
 from readers.documents.pdf.handler import iso_date
 from readers.images.exif import _iso as of_exif
-from readers.mail.contacts.fields import _iso as of_calendar
+from readers.mail.contacts import _iso as of_calendar
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,6 @@ that fits, one that does not, and none."""
 
 from __future__ import annotations
 
-import io
 import random
 import subprocess
 import sys
@@ -14,6 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from archive_files import zipped
 from encrypted import OFFICE_PASSWORD, agile, archive, odt, old_office, pdf
 
 from core.records import Limits
@@ -101,7 +101,7 @@ def test_an_archive_with_a_hidden_header_announces_once_it_can_be_opened(archive
 
 @pytest.mark.parametrize("method", ["ZipCrypto", "AES256"])
 def test_large_members_come_as_streams(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, method: str) -> None:
-    for module in ("handler", "crypto"):
+    for module in ("directory", "crypto"):
         monkeypatch.setattr(f"readers.archives.zip.{module}.SMALL_MEMBER", 10_000)
     data = archive(tmp_path, "x.zip", FILES, "-tzip", f"-mem={method}", f"-p{SECRET}")
     item = source("x.zip", data, bank(SECRET))
@@ -141,21 +141,15 @@ class Document:
 
 
 def _docx() -> bytes:
-    out = io.BytesIO()
-    with zipfile.ZipFile(out, "w") as package:
-        package.writestr(
-            "[Content_Types].xml",
-            '<Types xmlns="http://schemas.openxmlformats.org/package/2006/content-types"><Override PartName='
-            '"/word/document.xml" ContentType="application/vnd.openxmlformats-officedocument.wordprocessingml.'
-            'document.main+xml"/></Types>',
-        )
-        package.writestr(
-            "word/document.xml",
-            '<w:document xmlns:w="http://schemas.openxmlformats.org/wordprocessingml/2006/main"><w:body><w:p><w:r>'
-            "<w:t>agile text</w:t></w:r></w:p></w:body></w:document>",
-        )
-        package.writestr("docProps/filling.bin", FILES["b.bin"])  # short streams of compound files lie elsewhere
-    return agile(out.getvalue(), SECRET)
+    parts = {
+        "[Content_Types].xml": '<Types xmlns="http://schemas.openxmlformats.org/package/2006/content-types"><Override PartName='
+        '"/word/document.xml" ContentType="application/vnd.openxmlformats-officedocument.wordprocessingml.'
+        'document.main+xml"/></Types>',
+        "word/document.xml": '<w:document xmlns:w="http://schemas.openxmlformats.org/wordprocessingml/2006/main"><w:body><w:p><w:r>'
+        "<w:t>agile text</w:t></w:r></w:p></w:body></w:document>",
+        "docProps/filling.bin": FILES["b.bin"],  # short streams of compound files lie elsewhere
+    }
+    return agile(zipped(parts, zipfile.ZIP_STORED), SECRET)
 
 
 def _generated(build: Callable[[Order], Made]) -> bytes:

@@ -6,10 +6,10 @@ import io
 import plistlib
 import struct
 import uuid
-import zipfile
 from collections.abc import Callable
 
 import pytest
+from archive_files import zipped
 from ocr_pictures import drawn, mixed_pdf
 from old_office import END, begin, biff, holding, persist, powerpoint, record, word, workbook
 from reportlab.lib.utils import ImageReader
@@ -17,7 +17,8 @@ from reportlab.pdfgen import canvas
 
 from core.records import Limits
 from readers.base import Child, MemorySource, Text
-from readers.documents.pdf import outline, xfa
+from readers.documents.pdf import handler as outline
+from readers.documents.pdf import metadata as xfa
 from readers.errors import ExceptionCode
 from readers.identification.identify import identify
 from readers.office import art
@@ -155,7 +156,7 @@ def test_what_is_cut_at_a_limit_of_a_pdf_says_so(monkeypatch: pytest.MonkeyPatch
     with monkeypatch.context() as patch:
         patch.setattr("readers.documents.pdf.pages.MOST_TOLD", 3)
         assert [code for code, _ in _booked(_paper(_linked))[1]] == ["too_large"]
-    monkeypatch.setattr(outline, "_MOST", 3)
+    monkeypatch.setattr(outline, "_MOST_ENTRIES", 3)
     state, codes = _booked(_paper(_linked))
     assert (state, [code for code, _ in codes]) == (TextState.PARTIAL, ["too_large"])
     assert "Part 2\n" in _read(_paper(_linked)).text
@@ -185,13 +186,8 @@ def _office(main: str, parts: dict[str, str], kinds: dict[str, str], related: st
     """An Office Open XML package of these parts and their content types, and what its main part relates to."""
     types = "".join(f'<Override PartName="/{name}" ContentType="{_OFFICE}{kind}+xml"/>' for name, kind in kinds.items())
     folder, _, base = main.partition("/")
-    out = io.BytesIO()
-    with zipfile.ZipFile(out, "w") as archive:
-        archive.writestr("[Content_Types].xml", f'<Types xmlns="t">{types}</Types>')
-        archive.writestr(f"{folder}/_rels/{base}.rels", f'<Relationships xmlns="r">{related}</Relationships>')
-        for name, content in parts.items():
-            archive.writestr(name, content)
-    return out.getvalue()
+    rels = {f"{folder}/_rels/{base}.rels": f'<Relationships xmlns="r">{related}</Relationships>'}
+    return zipped({"[Content_Types].xml": f'<Types xmlns="t">{types}</Types>', **rels, **parts})
 
 
 def _letter(said: str, related: str = "", **more: str) -> bytes:
@@ -364,8 +360,7 @@ def test_a_resource_that_cannot_be_decoded_is_a_row_with_an_exception() -> None:
     data = plistlib.dumps(_ARCHIVE, fmt=plistlib.FMT_XML).replace(b"R0lGODlh", b"R0lGODlh!!")
     page, picture = sorted(_children(data), key=lambda child: child.data is None)
     assert (page.data, picture.data) == (b"<p>The zebra contract was signed", None)
-    assert picture.error is not None
-    assert picture.error.code is ExceptionCode.CORRUPT
+    assert (picture.error and picture.error.code) is ExceptionCode.CORRUPT
 
 
 @pytest.mark.parametrize(

@@ -55,9 +55,8 @@ def test_known_fragments(name: str, fragment: str, pages: int | None) -> None:
 @pytest.mark.parametrize("name", ["password_protected.xlsx", "password-hunter2.pdf", "encypted_by_libreoffice.odt"])
 def test_passwords(name: str) -> None:
     """Files with a password say so."""
-    with pytest.raises(DocumentError) as caught:
+    with pytest.raises(DocumentError, match=r"^encrypted:"):
         read(INGEST / name)
-    assert caught.value.code is ExceptionCode.ENCRYPTED
 
 
 @pytest.mark.parametrize(

@@ -16,6 +16,7 @@ from dataset_gen.profile import load_profile
 from dataset_gen.workshop import BUILDERS, Workshop, extension
 from readers import last
 from readers.base import Handler, LeafHandler, MemorySource, Source, Text, is_leaf
+from readers.clean import read, written
 from readers.declared import Declared, flaws
 from readers.errors import DocumentError
 from readers.identification.identify import identify
@@ -23,7 +24,6 @@ from readers.keys import misfits
 from readers.last import Last, remembered
 from readers.listing import STATES, listed
 from readers.modules import LIKELY
-from readers.page_numbers import read, written
 from readers.records import TextState
 from readers.registry import all_handlers, check_handlers, handler_for
 

@@ -7,8 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from experiments.report import words
-from experiments.result.schema import Latency
-from experiments.workload import About, Figure, Same
+from experiments.workload import ELAPSED, About, Figure, Same, percentile
 from replay.local import MARK
 from replay.runs import ALL, NAME, RATE, Observed, ReplayPoint, ReplayResult, ReplayRun, in_calls, run_of
 from replay.telling import ReplayTelling
@@ -37,17 +36,6 @@ def _sections(result: ReplayResult) -> list[Section]:
     return sections(result)
 
 
-def _time(name: str, of: Callable[[ReplayRun], dict[str, Latency]], percent: int, *, headline: bool = False) -> Figure:
-    def value(run: ReplayRun) -> float | None:
-        whole = of(run).get(ALL)
-        return None if whole is None else (whole.p50_us if percent == 50 else whole.p99_us)
-
-    title = f"{name} p{percent}"
-    return Figure(
-        name=f"{name}_p{percent}_us", title=title, of=value, headline=headline, write=words.microseconds, unit="µs"
-    )
-
-
 def _mean(name: str, of: Callable[[ReplayRun], float | None]) -> Figure:
     return Figure(name=f"{name}_mean_us", title=f"{name} mean", of=of, write=words.microseconds, unit="µs")
 
@@ -59,7 +47,7 @@ ABOUT = About(
     point=ReplayPoint,
     figures=(
         Figure(name=RATE, title="calls/s", of=lambda run: run.calls_per_second, headline=True, write=words.figure),
-        Figure(name="elapsed_s", title="elapsed", of=lambda run: run.elapsed_s, write=words.seconds, unit="s"),
+        ELAPSED,
         Figure(
             name="offered",
             title="offered",
@@ -69,11 +57,11 @@ ABOUT = About(
             missing="as fast as it goes",
         ),
         _mean("response", lambda run: run.response_mean_us),
-        _time("response", lambda run: run.latency, 50),
-        _time("response", lambda run: run.latency, 99, headline=True),
+        percentile("response p50", ALL),
+        percentile("response p99", ALL, headline=True),
         _mean("service", lambda run: run.service_mean_us),
-        _time("service", lambda run: run.service, 50),
-        _time("service", lambda run: run.service, 99),
+        percentile("service p50", ALL, of=lambda run: run.service),
+        percentile("service p99", ALL, of=lambda run: run.service),
         Figure(
             name="backlog_s",
             title="behind",

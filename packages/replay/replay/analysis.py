@@ -23,8 +23,8 @@ from experiments.report.plots import counts_on_x, drawing, from_zero, legend_bes
 from experiments.report.style import marker, series_colour
 from experiments.report.views import middle, named
 from experiments.result.schema import At, PointOf, ResultOf
-from experiments.result.steady import judged
-from experiments.workload import Figure, Turn
+from experiments.result.steady import by_second, judged_whole
+from experiments.workload import ELAPSED, Figure, Turn, percentile
 from monitoring.machine import processors
 from replay.local import Order, players
 from replay.orders import parse_pace
@@ -51,10 +51,15 @@ class AnalysisLoad(At):
     scheduler: str
     read_ahead: str  # "128 KiB"
 
-    def __str__(self) -> str:
+    @property
+    def line(self) -> str:
+        """Everything but the paths: "16 clients, scheduler none"."""
         asked = [f"{name} {value}" for name, value in (("scheduler", self.scheduler), ("read-ahead", self.read_ahead))
                  if value != AS_IT_IS]  # fmt: skip
-        return ", ".join([self.on("paths"), self.on("clients"), *asked])
+        return ", ".join([self.on("clients"), *asked])
+
+    def __str__(self) -> str:
+        return f"{self.on('paths')}, {self.line}"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -96,12 +101,10 @@ def run_of(seen: AnalysisSeen) -> AnalysisRun:
     from replay.runs import replayed_latencies  # what reads traces is slow to come
 
     found = ClientResult.from_json(seen.found)
-    by_second = [(float(at), float(calls)) for at, calls in enumerate(found.by_second)]
-    steady = judged("calls", by_second, 0.0, found.elapsed_s)
     return AnalysisRun(
         **common(seen, AnalysisFacts),
         latency=replayed_latencies(found, response=False),
-        steady=() if steady is None else (steady,),
+        steady=judged_whole("calls", by_second(found.by_second), found.elapsed_s),
         calls=found.calls,
         bytes=found.bytes,
         errors=found.errors,
@@ -150,30 +153,19 @@ class AnalysisTelling(ProfileTelling):
         return (*super().warnings(points), *asked)
 
 
-def named_line(line: Sequence[AnalysisPoint]) -> str:
-    """What its points have in common: "16 clients, scheduler none"."""
-    at = line[0].at
-    asked = [
-        f"{name} {value}"
-        for name, value in (("scheduler", at.scheduler), ("read-ahead", at.read_ahead))
-        if value != AS_IT_IS
-    ]
-    return ", ".join([at.on("clients"), *asked])
-
-
 def answer(line: Sequence[AnalysisPoint]) -> str:
     """One line's."""
-    last = line[-1]
+    last, named = line[-1], line[0].at.line
     rate = f"{words.figure(last.figures[RATE].median)} calls/s on {last.at.on('paths')}"
     paths = enough(line)
     if paths is None:
-        return f"{named_line(line)}: {rate}"
+        return f"{named}: {rate}"
     if paths == last.at.paths:
-        return f"{named_line(line)}: more paths help up to {paths}, which is all that there are ({rate})"
+        return f"{named}: more paths help up to {paths}, which is all that there are ({rate})"
     best = next(point for point in line if point.at.paths == paths)
     made = words.figure(best.figures[RATE].median)
     return (
-        f"{named_line(line)}: {best.at.on('paths')} {'is' if paths == 1 else 'are'} enough, more do not help ({made} calls/s;"
+        f"{named}: {best.at.on('paths')} {'is' if paths == 1 else 'are'} enough, more do not help ({made} calls/s;"
         f" {rate}, no {words.percent(HELPS)} more)"
     )
 
@@ -186,33 +178,25 @@ _HOW = "edbench discover DIR --workers 1 --slots 1 --trace"
 class AnalysisSettings(ProfileSettings):
     """Of profile `analysis-replay`."""
 
-    trace: Annotated[str, Field(description=f"trace to replay: {_HOW}")] = ""
-    clients: Annotated[
-        tuple[Annotated[int, Field(ge=1, le=4096)], ...],
-        Field(min_length=1, description="clients at once, one point each; report R5 had 64"),
-    ] = (16,)
-    paths: Annotated[
-        tuple[Annotated[int, Field(ge=1, le=64)], ...],
-        Field(description="number of paths used, one point each; none: every number from 1"),
-    ] = ()
-    schedulers: Annotated[
-        tuple[str, ...],
-        Field(
-            description="schedulers of the paths' devices, one point each, such as mq-deadline,none; empty: unchanged"
-        ),
-    ] = ()
-    read_ahead_kb: Annotated[
-        tuple[Annotated[int, Field(ge=0)], ...],
-        Field(
-            description="read-ahead of the paths' devices in KiB, one point each; report R5 had 128 and 512; empty: unchanged"
-        ),
-    ] = ()
-    pace: Annotated[
-        Literal["max", "job", "schedule"],
-        Field(description="max: no think time between calls; job: with think times; schedule: at recorded starts"),
-    ] = "max"
-    cold: Annotated[bool, Field(description="drop the files from the page cache before the first call")] = True
-    seed: Annotated[int, Field(ge=0, description="seed of the file contents")] = 0
+    trace: str = Field("", description=f"trace to replay: {_HOW}")
+    clients: tuple[Annotated[int, Field(ge=1, le=4096)], ...] = Field(
+        (16,), min_length=1, description="clients at once, one point each; report R5 had 64"
+    )
+    paths: tuple[Annotated[int, Field(ge=1, le=64)], ...] = Field(
+        (), description="number of paths used, one point each; none: every number from 1"
+    )
+    schedulers: tuple[str, ...] = Field(
+        (), description="schedulers of the paths' devices, one point each, such as mq-deadline,none; empty: unchanged"
+    )
+    read_ahead_kb: tuple[Annotated[int, Field(ge=0)], ...] = Field(
+        (),
+        description="read-ahead of the paths' devices in KiB, one point each; report R5 had 128 and 512; empty: unchanged",
+    )
+    pace: Literal["max", "job", "schedule"] = Field(
+        "max", description="max: no think time between calls; job: with think times; schedule: at recorded starts"
+    )
+    cold: bool = Field(True, description="drop the files from the page cache before the first call")
+    seed: int = Field(0, ge=0, description="seed of the file contents")
 
 
 class AnalysisReplay(Profile[AnalysisSettings]):
@@ -352,14 +336,14 @@ def _plot(result: AnalysisResult) -> Plot:
             around = ([one.median - (one.median if one.low is None else one.low) for one in ours],
                       [(one.median if one.high is None else one.high) - one.median for one in ours])  # fmt: skip
             axes.errorbar(xs, ys, yerr=around, color=series_colour(number), marker=marker(number), markersize=5, capsize=3,
-                          label=named_line(line))  # fmt: skip
-            rows += [(named_line(line), x, y) for x, y in zip(xs, ys, strict=True)]
+                          label=line[0].at.line)  # fmt: skip
+            rows += [(line[0].at.line, x, y) for x, y in zip(xs, ys, strict=True)]
         counts_on_x(axes, [point.at.paths for point in result.points], "paths")
         axes.set_ylabel("calls/s")
         from_zero(axes)
         legend_beside(axes)
     found = [
-        f"{named_line(line)}: {paths}" for line in lines(result.points).values() if (paths := enough(line)) is not None
+        f"{line[0].at.line}: {paths}" for line in lines(result.points).values() if (paths := enough(line)) is not None
     ]
     sentence = f"Enough paths: {'; '.join(found)}." if found else "One number of paths was tried."
     return Plot(name="calls-by-paths", figure=figure, sentence=sentence,
@@ -388,12 +372,6 @@ def _queues(result: AnalysisResult) -> Section:
 
 
 _R5_CLIENTS = 64
-_ALL = "all"
-
-
-def _time(run: AnalysisRun, percent: int) -> float | None:
-    whole = run.latency.get(_ALL)
-    return None if whole is None else (whole.p50_us if percent == 50 else whole.p99_us)
 
 
 def _enough_for_r5(result: AnalysisResult) -> float | None:
@@ -417,9 +395,9 @@ AnalysisReplay.ABOUT = about_test(
                    write=words.figure),
             Figure(name="mb_per_s", title="MB/s", of=lambda run: run.bytes / run.elapsed_s / 1e6 if run.elapsed_s else None,
                    write=words.figure),
-            Figure(name="elapsed_s", title="elapsed", of=lambda run: run.elapsed_s, write=words.seconds, unit="s"),
-            Figure(name="p50_us", title="p50", of=lambda run: _time(run, 50), write=words.microseconds, unit="µs"),
-            Figure(name="p99_us", title="p99", of=lambda run: _time(run, 99), headline=True, write=words.microseconds, unit="µs"),
+            ELAPSED,
+            percentile("p50", "all"),
+            percentile("p99", "all", headline=True),
             Figure(name="paths", title="paths", of=lambda run: float(run.paths), write=words.count, aside=True),
         ),
         sections=sections,

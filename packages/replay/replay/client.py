@@ -1,24 +1,18 @@
-"""One client: a process that makes the calls of its script at their time.
-
-The clients of one clone share two words of 8 bytes each in memory, stored in one piece: steps done, and whether it plays. The first
-has a cache line of its own, because each client stores there after every call. A client holds a record lock (fcntl(2)) on its own
-byte while it plays, which the kernel releases when it dies.
-"""
+"""One client: a process that makes the calls of its script at their time. Clients of one clone wait for each other in shared memory;
+their parent ends all of them when one dies (`replay.local`)."""
 
 from __future__ import annotations
 
 import errno
-import fcntl
 import mmap
 import os
 import resource
 import time
 from collections.abc import Callable, Iterator
-from pathlib import Path
-from typing import Final, Self
+from typing import Final
 
 from core.content import Content
-from core.errors import RunFailed, StorageFault
+from core.errors import StorageFault
 from core.filer.emulation import Pacer
 from core.operations import Op
 from core.records import Phase
@@ -33,79 +27,17 @@ from replay.table import CallTable
 from replay.tally import ClientResult, ReplayCounters
 from replay.tree import Target
 
-
-class ReplayStopped(RunFailed):
-    """Another client of this clone died or gave up, so this one cannot continue; the text names that client."""
-
-
-_AWAITED, _PLAYING, _FINISHED, _GAVE_UP = range(4)
 _LINE: Final = 64 // 8  # words of a cache line
-_LOCKS: Final = 1 << 40  # where the locked bytes begin, far behind the words
 
 
-class Progress:
-    """One client's side of the progress; the first client makes the file. Open it after the fork and once a process:
-    locks belong to the process."""
+def shared_steps(clients: int) -> memoryview:
+    """How many steps each client of a clone has done, in memory that processes share which are forked later.
 
-    def __init__(self, path: Path, clients: int, position: int) -> None:
-        self._position = position
-        size = -(-clients * 8 * (_LINE + 1) // mmap.PAGESIZE) * mmap.PAGESIZE
-        try:
-            self._fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
-            os.posix_fallocate(self._fd, 0, size)  # full memory shows here, not as SIGBUS later
-            fcntl.lockf(self._fd, fcntl.LOCK_EX | fcntl.LOCK_NB, 1, _LOCKS + position)
-        except OSError as e:
-            raise StorageFault(
-                f"the clients' shared memory {path}: {e.strerror}; free memory", errno=e.errno or errno.EIO
-            ) from e
-        self._map = mmap.mmap(self._fd, size)
-        self._words = memoryview(self._map).cast("Q")
-        self.done = self._words[: clients * _LINE : _LINE]  # by position in the clone: steps done
-        self._states = self._words[clients * _LINE : clients * (_LINE + 1)]
-        self.done[position] = 0
-        self._states[position] = _PLAYING
-
-    def finish(self) -> None:
-        """All of its steps are done."""
-        self._states[self._position] = _FINISHED
-
-    def give_up(self) -> None:
-        """Mark this client as one that will not continue: clients that wait for it are to stop."""
-        self._states[self._position] = _GAVE_UP
-
-    def awaited(self, position: int) -> bool:
-        """Whether that client has not come yet."""
-        return self._states[position] == _AWAITED
-
-    def gave_up(self, position: int) -> bool:
-        """Whether that client reported that it gave up, or came and died before its end."""
-        state = self._states[position]
-        if state != _PLAYING:
-            return state == _GAVE_UP
-        try:
-            fcntl.lockf(self._fd, fcntl.LOCK_EX | fcntl.LOCK_NB, 1, _LOCKS + position)
-        except OSError as e:
-            if e.errno in (errno.EACCES, errno.EAGAIN):
-                return False  # it holds it
-            raise
-        fcntl.lockf(self._fd, fcntl.LOCK_UN, 1, _LOCKS + position)
-        return self._states[position] != _FINISHED
-
-    def close(self) -> None:
-        for view in (self.done, self._states, self._words):
-            view.release()
-        self._map.close()
-        os.close(self._fd)
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
+    A count is stored in one piece of 8 bytes. Each has a cache line of its own, because a client stores there after every call.
+    """
+    return memoryview(mmap.mmap(-1, clients * _LINE * 8)).cast("Q")[::_LINE]
 
 
-_LOOK_AGAIN_NS: Final = 250_000_000  # while waiting for another client: whether it lives
-_LATE_NS: Final = 60_000_000_000  # for a client to come at all
 _POLL_FIRST_S: Final = 20e-6
 _POLL_MOST_S: Final = 500e-6
 _DESCRIPTORS_BESIDE: Final = 64
@@ -119,34 +51,26 @@ def run_client(
     target: Target,
     *,
     client: int,
-    progress: Path,
+    done: memoryview,
     start_ns: int | Callable[[], int],
     station: Station | None = None,
 ) -> ClientResult:
     """Play one client's script to its end.
 
-    `client`: its number in the plan. `progress`: a directory in this host's shared memory where the clients of a clone
-    publish how far they are (one file a clone, made when missing, removed with the directory);
-    the same for all clients of a clone, new for every run. `start_ns`: the monotonic time at which all clients start, or what
-    waits for it and returns it, called once everything is open; the calls' intended starts are counted from there.
-    `station` delays the calls: an emulated filer.
+    `client`: its number in the plan. `done`: the `shared_steps` of its clone, new for every run. `start_ns`: the monotonic time
+    at which all clients start, or what waits for it and returns it, called once everything is open; the calls' intended starts are
+    counted from there. `station` delays the calls: an emulated filer.
 
-    Raises StorageFault when the storage broke (no space, I/O error, stale handle), ReplayStopped when another client of
-    the clone died or gave up, UsageError when the program is damaged.
+    Raises StorageFault when the storage broke (no space, I/O error, stale handle), UsageError when the program is damaged.
     """
     seat = program.plan.seat(client)
-    path = progress / f"clone-{seat.clone.number}"
-    with Progress(path, len(seat.clone.clients), seat.position) as mine, program.table(seat.clone) as table:
-        player = _Player(program, target, seat, table, mine, station)
+    with program.table(seat.clone) as table:
+        player = _Player(program, target, seat, table, done, station)
         try:
             blocks = read_script(program.script(seat.clone, seat.position))
             player.play(blocks, start_ns if callable(start_ns) else lambda: start_ns)
-        except BaseException:
-            mine.give_up()
-            raise
         finally:
             player.calls.close_all()
-        mine.finish()
         return player.result()
 
 
@@ -159,13 +83,13 @@ class _Player:
         target: Target,
         seat: Seat,
         table: CallTable,
-        progress: Progress,
+        done: memoryview,
         station: Station | None,
     ) -> None:
         slots = program.kind(seat.clone).slots[seat.position]
         _allow_descriptors(slots)
         self._table = table
-        self._progress = progress
+        self._done = done
         self._position = seat.position
         self._prefixes = target.prefixes(seat.clone.number)
         content = Content(program.plan.seed, seat.clone.number, program.most_written)
@@ -211,7 +135,7 @@ class _Player:
         by_code, called, ops = self.calls.by_code, _CALLED, _OPS
         table, prefixes = self._table, self._prefixes
         blob, offsets, places = table.blob, table.offsets, table.places
-        done, position = self._progress.done, self._position
+        done, position = self._done, self._position
         steps_done = done[position]
         pace, base, shift, closed = self._pace, self._start, self._shift, self._closed
         serve, indexing, wait_until = self._serve, self._indexing, self._pacer.wait_until
@@ -287,7 +211,7 @@ class _Player:
 
     def _wait_for(self, waits: Iterator[tuple[int, int]], count: int) -> int:
         """The next `count` entries: until those clients are so far. When that was; 0: they were already."""
-        done, until = self._progress.done, 0
+        done, until = self._done, 0
         for _ in range(count):
             other, steps = next(waits)
             if done[other] < steps:
@@ -295,25 +219,14 @@ class _Player:
         return until
 
     def _poll(self, other: int, steps: int) -> int:
-        done = self._progress.done
+        done, nap = self._done, _POLL_FIRST_S
         began = time.monotonic_ns()
-        look, nap = began + _LOOK_AGAIN_NS, _POLL_FIRST_S
         while done[other] < steps:
             time.sleep(nap)
             nap = min(nap * 1.25, _POLL_MOST_S)
-            now = time.monotonic_ns()
-            if now > look:
-                look = now + _LOOK_AGAIN_NS
-                self._check_on(other, steps, now - began)
         over = time.monotonic_ns()
         self._waited_ns += over - began
         return over
-
-    def _check_on(self, other: int, steps: int, waited_ns: int) -> None:
-        late = self._progress.awaited(other) and waited_ns > _LATE_NS
-        if (late or self._progress.gave_up(other)) and self._progress.done[other] < steps:
-            what = "did not start" if late else "ended before its script"
-            raise ReplayStopped(f"client {other} of this replay's clone {what}; the replay is stopped")
 
     def result(self) -> ClientResult:
         tally = self._tally

@@ -190,8 +190,7 @@ def merge(
     """
     context = shared(ctx)
     writable_file(to, "--to")
-    done = merge_traces(traces, to, align)
-    for path, shift in zip(traces, done.shifts_ns, strict=True):
+    for path, shift in zip(traces, merge_traces(traces, to, align), strict=True):
         context.say(f"{path.name} starts {shift / 1e9:.3f} s into it")
     _written(context, to)
 
@@ -385,26 +384,12 @@ def _replayed(
 def show_fidelity(console: Console, result: Result) -> None:
     """The trace compared with its replay; nothing where they cannot be compared."""
     from cli.output import table
+    from replay.report import COMPARED, compared_on
     from replay.runs import ReplayResult
 
     if not isinstance(result, ReplayResult) or result.fidelity is None:
         return
-    on = f"recorded on {result.recorded.emulated}, " if result.recorded.emulated else ""
-    console.print(f"\n{on}replayed on {result.fidelity.storage}", markup=False)
-    rows = [
-        (
-            row.what,
-            _figure(row.unit, row.recorded),
-            _figure(row.unit, row.replayed),
-            f"{row.difference * 100:+z.1f} %",
-            "" if row.bound is None else f"{row.bound:.0%} {'kept' if row.kept else 'NOT KEPT'}",
-        )
-        for row in result.fidelity.rows
-    ]
-    console.print(table(("figure", "recorded", "replayed", "difference", "bound"), rows, right=range(1, 4)))
-
-
-def _figure(unit: str, value: float) -> str:
-    from experiments.report import words
-
-    return words.microseconds(value) if unit == "us" else words.figure(value)
+    console.print(f"\n{compared_on(result, result.fidelity)}", markup=False)
+    columns = [column for column in COMPARED if column.title is not None]
+    rows = [[column.line(row) for column in columns] for row in result.fidelity.rows]
+    console.print(table([str(column.title) for column in columns], rows, right=range(1, 4)))

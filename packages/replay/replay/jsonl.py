@@ -12,8 +12,8 @@ from msgspec import Meta, Struct
 
 from core.errors import UsageError, read_problem
 from core.operations import Op
-from traces.file import Natural, StoredStream, TraceWriter, stored
-from traces.model import NO_NODE, Call, Node, NodeKind, Trace, TraceHeader
+from traces.file import TraceWriter
+from traces.model import NO_NODE, Call, Natural, Node, NodeKind, Stream, Trace, TraceHeader
 
 FORMAT = "edbench-trace-jsonl/1"
 _OPS = {op.label: op for op in Op}
@@ -35,7 +35,7 @@ class _TraceLine(Struct, tag_field="type", tag="trace"):
     created: float
     duration_ns: Natural
     phases: tuple[str, ...]
-    streams: tuple[StoredStream, ...]
+    streams: tuple[Stream, ...]
     origin: dict[str, Any]
     lost: Natural
 
@@ -83,7 +83,7 @@ def export_jsonl(trace: Trace, out: TextIO) -> None:
 
 def _lines(trace: Trace) -> Iterator[Struct]:
     h = trace.header
-    yield _TraceLine(FORMAT, h.created, h.duration_ns, h.phases, tuple(map(stored, h.streams)), dict(h.origin), h.lost)
+    yield _TraceLine(FORMAT, h.created, h.duration_ns, h.phases, h.streams, dict(h.origin), h.lost)
     for number in range(len(h.streams)):
         for op, *fields in trace.calls(number):
             yield _CallLine(number, Op(op).label, *fields)
@@ -92,11 +92,11 @@ def _lines(trace: Trace) -> Iterator[Struct]:
     yield _EndLine(h.calls, len(trace.nodes))
 
 
-def import_jsonl(source: Path, target: Path) -> int:
-    """The trace that `export_jsonl` wrote, as a trace file; its bytes. Raises UsageError with the line that is wrong."""
+def import_jsonl(source: Path, target: Path) -> None:
+    """Write the trace that `export_jsonl` wrote as a trace file. Raises UsageError with the line that is wrong."""
     try:
         with source.open(encoding="utf-8") as file, TraceWriter(target) as writer:
-            return _Reading(source, file).write(writer)
+            _Reading(source, file).write(writer)
     except OSError as error:
         raise UsageError(read_problem(source, error)) from error
 
@@ -110,7 +110,7 @@ class _Reading:
         self._number = 0
         self._most = NO_NODE  # the highest node that a call names
 
-    def write(self, writer: TraceWriter) -> int:
+    def write(self, writer: TraceWriter) -> None:
         """Everything from the first line to the last."""
         try:
             header = self._header()
@@ -120,7 +120,7 @@ class _Reading:
                 counted, line = counted + 1, self._next()
             if counted != header.calls:
                 raise ValueError(f"{counted:,} calls come before it, but the first line counts {header.calls:,}")
-            return writer.finish(header, self._nodes(line, header))
+            writer.finish(header, self._nodes(line, header))
         except UnicodeDecodeError as error:
             raise UsageError(f"{self._source} is not an exported trace: it is not UTF-8 text") from error
         except (ValueError, KeyError, TypeError, AttributeError, OverflowError) as error:
@@ -140,10 +140,9 @@ class _Reading:
 
     def _header(self) -> TraceHeader:
         line: _TraceLine = self._next(_FIRST)
-        streams = tuple(stream.stream() for stream in line.streams)
         return TraceHeader(
-            created=line.created, duration_ns=line.duration_ns, phases=line.phases, streams=streams, origin=line.origin,
-            lost=line.lost,
+            created=line.created, duration_ns=line.duration_ns, phases=line.phases, streams=line.streams,
+            origin=line.origin, lost=line.lost,
         )  # fmt: skip
 
     def _call(self, line: _CallLine, header: TraceHeader) -> Call:

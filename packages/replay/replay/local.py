@@ -1,7 +1,7 @@
 """Clients of a replay on this host: forked processes that prepare their files, start together, and report what they found.
 
 They are forked from a process without threads, `python -m replay.local` (`core.services.process`): it reads an `Order`, has its clients
-prepare their files, answers with `Ready`, reads the start, and answers with `Played`, or with `Trouble` in place of both. On null
+prepare their files, answers with `Ready`, reads the start, and answers with `Played`, or with an error in place of both. On null
 storage it measures the ceiling of this host: there are names in memory and no data, reads are zeros that the system generates and
 writes are discarded (decision 49), so that a trace of any size has a ceiling.
 """
@@ -29,17 +29,16 @@ from typing import Any, Final, NoReturn
 
 import msgspec
 
-from core.errors import EdbenchError, Interrupted, RunFailed, StorageFault, UsageError
+from core.errors import EdbenchError, Interrupted, RunFailed
 from core.filer.emulation import EmulatedFiler, emulated_filer, mostly_over
-from core.filer.use import SHARED_MEMORY
 from core.mounts import in_memory, read_mounts
 from core.services.launch import PR_SET_PDEATHSIG
-from core.services.process import LineProcess, heard
+from core.services.process import LineProcess, answer, answer_error, answers
 from core.settings import read_settings
 from core.storage.files import Station
 from monitoring.machine import free_memory
 from monitoring.wire import WireSampler
-from replay.client import run_client
+from replay.client import run_client, shared_steps
 from replay.plan import ReplayChoice
 from replay.program import Program, compile_replay, open_program
 from replay.tally import ClientResult, merge_results
@@ -63,27 +62,6 @@ class ReplayClient:
     result: dict[str, Any]  # found (replay.tally), start, run_queue_s, dropped, reading: what a worker reads of a slot
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LocalResult:
-    """What all clients found, and each of them."""
-
-    merged: ClientResult
-    clients: tuple[ClientResult, ...]
-
-
-def run_local(
-    program: Program,
-    target: Target,
-    *,
-    keep: bool = False,
-    station: MakeStation | None = None,
-) -> LocalResult:
-    """Have all clients of a program play it now; raises what `waiting_clients` does."""
-    with waiting_clients(program, target, keep=keep, station=station) as play:
-        results = tuple(ClientResult.from_json(one.result["found"]) for one in play(None))
-        return LocalResult(merged=merge_results(results), clients=results)
-
-
 @contextlib.contextmanager
 def waiting_clients(
     program: Program,
@@ -101,14 +79,12 @@ def waiting_clients(
     `station` makes each client's way to an emulated filer, after the fork. Clients die with their parent, and end cleanly
     on SIGTERM. For a caller without threads. Raises RunFailed in one line when a client dies, StorageFault.
     """
-    shared = SHARED_MEMORY if SHARED_MEMORY.is_dir() else program.directory
-    progress = Path(tempfile.mkdtemp(prefix="edbench-replay-", dir=shared))
+    done = [shared_steps(len(clone.clients)) for clone in program.plan.clones]
     clients: list[_Client] = []
     try:
         for number in numbers or range(program.plan.clients):
-            clients.append(_Client(program, target, number, progress, station, cold=cold))
+            clients.append(_Client(program, target, number, done, station, cold=cold))
         prepared = _hear(clients)
-        shutil.rmtree(progress)  # all have it open: nothing of it stays, even after SIGKILL
 
         def play(start_ns: int | None) -> list[ReplayClient]:
             for client in clients:
@@ -122,7 +98,6 @@ def waiting_clients(
         yield play
     finally:
         _end(clients)
-        shutil.rmtree(progress, ignore_errors=True)
         if not keep:
             remove_trees(target)
 
@@ -131,13 +106,14 @@ class _Client:
     """The parent's side of one client process."""
 
     def __init__(
-        self, program: Program, target: Target, number: int, progress: Path, station: MakeStation | None, *, cold: bool
-    ) -> None:
+        self, program: Program, target: Target, number: int, done: Sequence[memoryview], station: MakeStation | None,
+        *, cold: bool,
+    ) -> None:  # fmt: skip
         context = multiprocessing.get_context("fork")
         self.number = number
         self.connection, theirs = context.Pipe()
         self.process: BaseProcess = context.Process(
-            target=_client, args=(os.getpid(), theirs, program, target, number, progress, station, cold), daemon=True
+            target=_client, args=(os.getpid(), theirs, program, target, number, done, station, cold), daemon=True
         )
         self.process.start()
         theirs.close()
@@ -188,7 +164,7 @@ def _client(
     program: Program,
     target: Target,
     number: int,
-    progress: Path,
+    done: Sequence[memoryview],
     station: MakeStation | None,
     cold: bool,
 ) -> None:
@@ -212,15 +188,15 @@ def _client(
             started[:] = time.time() + (start_ns - time.monotonic_ns()) / 1e9, waits.look([os.getpid()])
             return start_ns
 
-        found = run_client(program, target, client=number, progress=progress, start_ns=start, station=filer)
+        steps = done[program.plan.seat(number).clone.number]
+        found = run_client(program, target, client=number, done=steps, start_ns=start, station=filer)
         waited = waits.look([os.getpid()]) - started[1]
         reading: dict[str, Any] = {"busy_s": found.elapsed_s, "slot_wait_s": [waited]}
         if isinstance(filer, EmulatedFiler):
             queued_ns, over_ns, *_ = served = filer.served
             reading |= {"slot_queued_s": [queued_ns / 1e9], "slot_over_s": [over_ns / 1e9]}
             reading["mostly_over"] = mostly_over(served)
-        answer = {"found": found.to_json(), "start": started[0], "run_queue_s": waited, "reading": reading}
-        connection.send(answer)
+        connection.send({"found": found.to_json(), "start": started[0], "run_queue_s": waited, "reading": reading})
     except (Interrupted, EOFError, ConnectionError):  # the parent ended it, or is gone
         return
     except EdbenchError as e:
@@ -279,26 +255,6 @@ class Played:
         return merge_results(ClientResult.from_json(one.result["found"]) for one in self.clients)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Trouble:
-    """Why it ended."""
-
-    error: str
-    errno: int | None = None  # of the storage
-    usage: bool = False  # a UsageError
-
-
-def answered(line: bytes) -> Any:
-    """The decoded answer of such a process. Raises RunFailed, StorageFault, UsageError where it is `Trouble`."""
-    answer = msgspec.json.decode(line)
-    if "error" not in answer:
-        return answer
-    trouble = msgspec.convert(answer, Trouble)
-    if trouble.usage:
-        raise UsageError(trouble.error)
-    raise RunFailed(trouble.error) if trouble.errno is None else StorageFault(trouble.error, errno=trouble.errno)
-
-
 @contextlib.contextmanager
 def players(
     order: Order, between: Callable[[], None] = lambda: None, env: Mapping[str, str] | None = None
@@ -309,7 +265,7 @@ def players(
 
     def ask(what: object) -> Any:
         process.tell(what)
-        return answered(heard([process], between)[0])
+        return answers([process], between)[0]
 
     try:
         ready = msgspec.convert(ask(order), Ready)
@@ -354,7 +310,7 @@ def _obey(order: Order) -> None:
                             station=functools.partial(_station, order.replay_id) if order.emulated else None)
         )  # fmt: skip
         touched = sum(room.bytes for room in program.rooms)
-        _say(Ready(data_sets=len(program.plan.clones), touched=touched, adapted=program.adapted))
+        answer(Ready(data_sets=len(program.plan.clones), touched=touched, adapted=program.adapted))
         start = sys.stdin.buffer.readline()
         if not start:
             return
@@ -362,7 +318,7 @@ def _obey(order: Order) -> None:
         clients = tuple(play(msgspec.json.decode(start, type=int | None)))
         after = _read_over(paths)
     # Now that everything is removed: nothing is left to do when this process is ended.
-    _say(Played(clients=clients, wire_read_bytes=None if before is None or after is None else after - before))
+    answer(Played(clients=clients, wire_read_bytes=None if before is None or after is None else after - before))
 
 
 def _read_over(paths: Sequence[Path]) -> int | None:
@@ -377,19 +333,13 @@ def _station(run: str) -> Station | None:
     return emulated_filer(dataclasses.replace(read_settings(os.environ), run=run))
 
 
-def _say(what: object) -> None:
-    sys.stdout.buffer.write(msgspec.json.encode(what) + b"\n")
-    sys.stdout.buffer.flush()
-
-
 def main() -> int:
     """Obey the order on standard input; the exit status."""
     signal.signal(signal.SIGTERM, _ended)
     try:
         _obey(msgspec.json.decode(sys.stdin.buffer.readline(), type=Order))
     except (EdbenchError, OSError) as error:
-        errno = error.errno if isinstance(error, StorageFault) else None
-        _say(Trouble(error=" ".join(str(error).split()), errno=errno, usage=isinstance(error, UsageError)))
+        answer_error(error)
     return 0
 
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import dataclasses
 import enum
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
 from pathlib import Path
+
+import msgspec
 
 from core.errors import UsageError
 from traces.file import TraceWriter, open_trace
@@ -21,17 +21,9 @@ class Align(enum.StrEnum):
     START = "start"  # all begin together
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Merged:
-    """What came of it."""
-
-    size: int  # bytes of the new trace
-    header: TraceHeader
-    shifts_ns: tuple[int, ...]  # of each trace, in the order given
-
-
-def merge_traces(sources: Sequence[Path], target: Path, align: Align) -> Merged:
-    """Write one trace that holds all of them. Raises UsageError for fewer than two, or one that cannot be read."""
+def merge_traces(sources: Sequence[Path], target: Path, align: Align) -> tuple[int, ...]:
+    """Write one trace that holds all of them; when each of them starts in it, ns. Raises UsageError for fewer than two, or one that
+    cannot be read."""
     if len(sources) < 2:
         raise UsageError("merge: give two traces or more")
     if target.resolve() in {source.resolve() for source in sources}:
@@ -41,8 +33,8 @@ def merge_traces(sources: Sequence[Path], target: Path, align: Align) -> Merged:
         header, shifts = _header(traces, align)
         writer = stack.enter_context(TraceWriter(target))
         _add_calls(traces, header, shifts, writer)
-        size = writer.finish(header, _nodes(traces))
-    return Merged(size=size, header=header, shifts_ns=shifts)
+        writer.finish(header, _nodes(traces))
+    return shifts
 
 
 def _header(traces: Sequence[Trace], align: Align) -> tuple[TraceHeader, tuple[int, ...]]:
@@ -71,7 +63,7 @@ def _header(traces: Sequence[Trace], align: Align) -> tuple[TraceHeader, tuple[i
 
 def _later(stream: Stream, shift: int) -> Stream:
     idle = None if stream.idle is None else tuple((start + shift, end + shift) for start, end in stream.idle)
-    return dataclasses.replace(stream, idle=idle)
+    return msgspec.structs.replace(stream, idle=idle)
 
 
 def _add_calls(traces: Sequence[Trace], merged: TraceHeader, shifts: Sequence[int], writer: TraceWriter) -> None:

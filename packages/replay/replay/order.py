@@ -12,6 +12,7 @@ from __future__ import annotations
 import errno
 import heapq
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
 from core.operations import Op
 from replay import script
@@ -21,45 +22,29 @@ from traces.model import NO_NODE, Call, Trace
 Key = tuple[int, int]  # moment of the trace, then a running number
 
 
+@dataclass(slots=True, eq=False)
 class Opened:
     """A descriptor, as long as a stream has it open."""
 
-    __slots__ = ("directory", "slot")
-
-    def __init__(self, directory: bool) -> None:
-        self.directory = directory
-        self.slot = script.NO_SLOT
+    directory: bool
+    slot: int = script.NO_SLOT
 
 
+@dataclass(slots=True, eq=False)
 class Play:
     """A call on its way into the order, with what it will be in a script."""
 
-    __slots__ = (
-        "above",
-        "adopts",
-        "call",
-        "code",
-        "end_ns",
-        "expected",
-        "key",
-        "moves_directory",
-        "opened",
-        "start_ns",
-        "stream",
-    )
-
-    def __init__(self, stream: int, call: Call, key: Key) -> None:
-        self.stream = stream
-        self.call = call
-        self.key = key
-        self.start_ns = key[0]
-        self.end_ns = key[0] + call.duration_ns
-        self.code = int(call.op)
-        self.expected = call.error
-        self.opened: Opened | None = None  # that it opens or uses
-        self.adopts = False  # has to be opened first, unrecorded
-        self.moves_directory = False
-        self.above: tuple[int, ...] = ()  # directories that its outcome hangs on, while it is held
+    stream: int
+    call: Call
+    key: Key
+    start_ns: int
+    end_ns: int
+    code: int
+    expected: int
+    opened: Opened | None = None  # that it opens or uses
+    adopts: bool = False  # has to be opened first, unrecorded
+    moves_directory: bool = False
+    above: tuple[int, ...] = ()  # directories that its outcome hangs on, while it is held
 
     @property
     def names(self) -> tuple[int, ...]:
@@ -86,7 +71,8 @@ class Order:
     def __iter__(self) -> Iterator[Play]:
         for start, stream, call in heapq.merge(*(self._timed(stream) for stream in self._streams)):
             self._settle_until(start, stream)
-            play = Play(stream, call, self._key(start))
+            end = start + call.duration_ns
+            play = Play(stream, call, self._key(start), start, end, code=int(call.op), expected=call.error)
             if call.op in PATHLESS:
                 self._by_descriptor(play)
             elif (call.op in CHANGES and not call.error) or self._world.foretell(call) != call.error:

@@ -6,12 +6,10 @@ A *client* is one process. A *clone* is the trace replayed once more, on a file 
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import repeat
-from typing import Any
 
-import msgspec
 import numpy as np
 
 from core.errors import UsageError
@@ -70,19 +68,6 @@ class ReplayPlan:
                 return Seat(clone=clone, position=client)
             client -= len(clone.clients)
         raise IndexError("no such client in this plan")
-
-    def to_json(self) -> dict[str, Any]:
-        """Plain JSON, a clone's number being its place; `from_json` makes it again."""
-        plain: dict[str, Any] = msgspec.to_builtins(self)
-        for clone in plain["clones"]:
-            del clone["number"]
-        return plain
-
-    @staticmethod
-    def from_json(data: Mapping[str, Any]) -> ReplayPlan:
-        """Raises KeyError, TypeError or ValueError for what `to_json` never gave."""
-        clones = [{**clone, "number": number} for number, clone in enumerate(data["clones"])]
-        return msgspec.convert({**data, "clones": clones}, ReplayPlan)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -7,11 +7,10 @@ from __future__ import annotations
 
 import contextlib
 import errno
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import msgspec
 
@@ -28,7 +27,6 @@ from replay.world import READ_CREATED, WRITE_OPENED, WRITTEN, Survey, World
 from traces.model import Trace, TraceHeader
 
 _PROGRAM = "program.json"
-_NUMBERS = ("duration_ns", "longest", "most_read", "most_written")  # of a program, next to its plan and its kinds
 
 
 class Room(NamedTuple):
@@ -136,8 +134,7 @@ def compile_replay(trace: Trace, plan: ReplayPlan, directory: Path) -> Program:
             most_read=survey.most_read,
             most_written=survey.most_written,
         )
-        plain = {"plan": plan.to_json(), "kinds": msgspec.to_builtins(kinds)}
-        (directory / _PROGRAM).write_text(json.dumps(plain | {name: getattr(program, name) for name in _NUMBERS}))
+        (directory / _PROGRAM).write_bytes(msgspec.json.encode(program, enc_hook=str))
     except OSError as e:
         raise StorageFault(
             f"cannot write the replay's program to {directory}: {e.strerror or e}; free space on scratch",
@@ -176,13 +173,14 @@ def _rooms(held: list[int], grown: list[int], files: list[int], made: list[int])
     return tuple(Room(bytes=h + g, inodes=f + m) for h, g, f, m in zip(held, grown, files, made, strict=True))
 
 
-class _Scripts:
+class _Scripts(contextlib.ExitStack):
     """The scripts of one clone's clients, written side by side."""
 
     def __init__(
         self, directory: Path, clone: Clone, survey: Survey, whole: bool, header: TraceHeader, *, closed: bool
     ) -> None:
         """`closed`: of a replay in a closed loop."""
+        super().__init__()
         self._traits = survey.traits
         self._any = 0 if whole else WRITTEN  # where calls are missing, what opened a file shows less about its use
         self._client = {stream: k for k, streams in enumerate(clone.clients) for stream in streams}
@@ -192,16 +190,9 @@ class _Scripts:
         self._free: list[list[int]] = [[] for _ in clone.clients]
         self.slots = [0] * len(clone.clients)
         self.calls = self.unrecorded_opens = 0
-        self._stack = contextlib.ExitStack()
         self._writers = [
-            self._stack.enter_context(ScriptWriter(directory / script_name(k))) for k in range(len(clone.clients))
+            self.enter_context(ScriptWriter(directory / script_name(k))) for k in range(len(clone.clients))
         ]
-
-    def __enter__(self) -> _Scripts:
-        return self
-
-    def __exit__(self, *error: Any) -> None:
-        self._stack.__exit__(*error)
 
     def add(self, play: Play) -> None:
         """The next call in the order."""
@@ -264,12 +255,7 @@ class _Scripts:
 def open_program(directory: Path) -> Program:
     """What another process compiled there. Raises UsageError when there is none, or not a whole one."""
     try:
-        data = json.loads((directory / _PROGRAM).read_text())
-        return Program(
-            directory=directory,
-            plan=ReplayPlan.from_json(data["plan"]),
-            kinds=msgspec.convert(data["kinds"], dict[str, Kind]),
-            **{name: int(data[name]) for name in _NUMBERS},
-        )
-    except (OSError, ValueError, KeyError, TypeError) as e:
+        raw = (directory / _PROGRAM).read_bytes()
+        return msgspec.json.decode(raw, type=Program, dec_hook=lambda kind, text: kind(text))
+    except (OSError, msgspec.MsgspecError) as e:
         raise UsageError(f"the replay program in {directory} is incomplete or missing: {e}") from e

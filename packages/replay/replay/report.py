@@ -38,6 +38,7 @@ from experiments.report.sections import points as table_of_points
 from experiments.report.style import FAINT, marker, series_colour
 from experiments.report.views import PERCENTILES, binned, in_calls, named, percentiles, spread
 from experiments.result.schema import Latency, Level, Levels, SizedLatency
+from experiments.result.steady import by_second
 from experiments.result.verdict import told_levels
 from replay.runs import (
     ELAPSED,
@@ -320,7 +321,13 @@ def beside_the_trace(result: ReplayResult) -> Section:
     else:
         parts = (
             paragraph(_verdict(result.fidelity, result.recorded.emulated)),
-            _compared(result.fidelity, result.recorded.emulated),
+            tabled(
+                "beside",
+                COMPARED,
+                result.fidelity.rows,
+                caption=compared_on(result, result.fidelity),
+                mark=lambda row: row.kept is False,
+            ),
             _remark(result),
         )
     return Section(anchor="beside", title="The trace compared with its replay", parts=parts)
@@ -347,23 +354,25 @@ def _verdict(fidelity: Fidelity, recorded_on: str) -> str:
     )
 
 
-def _compared(fidelity: Fidelity, recorded_on: str) -> Tabled:
-    columns: tuple[Column[Compared], ...] = (
-        Column("figure", "figure", lambda row: row.what, text=True),
-        Column("unit", None, lambda row: row.unit),
-        Column("recorded", None, lambda row: row.recorded),
-        Column("replayed", None, lambda row: row.replayed),
-        Column("", "recorded", lambda row: _figure(row, row.recorded)),
-        Column("", "replayed", lambda row: _figure(row, row.replayed)),
-        Column("difference", "difference", lambda row: row.difference,
-               lambda share: f"{share * 100:+z.1f} %".replace("-", "\u2212")),
-        Column("bound", None, lambda row: row.bound),
-        Column("", "bound", lambda row: None if row.bound is None else
-               f"{words.percent(row.bound)}: {'kept' if row.kept else 'NOT kept'}", text=True),
-    )  # fmt: skip
-    on = f"recorded on {recorded_on}, " if recorded_on else ""
-    caption = f"{on}replayed on {fidelity.storage}"
-    return tabled("beside", columns, fidelity.rows, caption=caption, mark=lambda row: row.kept is False)
+COMPARED: tuple[Column[Compared], ...] = (
+    Column("figure", "figure", lambda row: row.what, text=True),
+    Column("unit", None, lambda row: row.unit),
+    Column("recorded", None, lambda row: row.recorded),
+    Column("replayed", None, lambda row: row.replayed),
+    Column("", "recorded", lambda row: _figure(row, row.recorded)),
+    Column("", "replayed", lambda row: _figure(row, row.replayed)),
+    Column("difference", "difference", lambda row: row.difference,
+           lambda share: f"{share * 100:+z.1f} %".replace("-", "\u2212")),
+    Column("bound", None, lambda row: row.bound),
+    Column("", "bound", lambda row: None if row.bound is None else
+           f"{words.percent(row.bound)}: {'kept' if row.kept else 'NOT kept'}", text=True),
+)  # fmt: skip
+
+
+def compared_on(result: ReplayResult, fidelity: Fidelity) -> str:
+    """The caption of the comparison."""
+    on = f"recorded on {result.recorded.emulated}, " if result.recorded.emulated else ""
+    return f"{on}replayed on {fidelity.storage}"
 
 
 def _figure(row: Compared, value: float) -> str:
@@ -479,10 +488,6 @@ def timeline(result: ReplayResult) -> Section:
     return Section(anchor=NAME, title="Calls a second over time, compared with the recorded ones", parts=tuple(parts))
 
 
-def _samples(per_second: Sequence[int]) -> list[tuple[float, float]]:
-    return [(float(second), float(calls)) for second, calls in enumerate(per_second)]
-
-
 def _timeline_plot(result: ReplayResult, storage: str, points: Sequence[ReplayPoint], name: str) -> Plot:
     shown = spread(points, _MOST_LINES)
     trace = result.recorded
@@ -490,11 +495,11 @@ def _timeline_plot(result: ReplayResult, storage: str, points: Sequence[ReplayPo
     length, unit = time_unit(longest)
     with drawing():
         figure, (axes,) = new_figure(height=3.4)
-        line, step = binned(_samples(trace.per_second))
+        line, step = binned(by_second(trace.per_second))
         axes.fill_between([at / length for at, _ in line], [calls for _, calls in line], color=FAINT.light, alpha=0.25,
                           linewidth=0, label=_recorded(result, storage))  # fmt: skip
         for number, point in enumerate(shown):
-            line, own = binned(_samples(point.run.per_second))
+            line, own = binned(by_second(point.run.per_second))
             step = max(step, own)
             draw_line(axes, line, number, point.at.on(result.axis), length)
         over_time(axes, unit, "calls a second", start="the start")

@@ -23,8 +23,8 @@ from core.records import FilerChoice
 from experiments.report.views import middle
 from experiments.result import schema
 from experiments.result.latency import call_time_of, latency, marked
-from experiments.result.schema import Latency, Steady
-from experiments.result.steady import judged
+from experiments.result.schema import Latency
+from experiments.result.steady import by_second, judged_whole
 from monitoring.aggregate import CallSum
 from replay.local import ReplayClient
 from replay.plan import data_sets
@@ -449,7 +449,9 @@ def run_of(seen: Observed) -> ReplayRun:
         calls_per_second=merged.calls / merged.elapsed_s if merged.elapsed_s else 0.0,
         service=marked(replayed_latencies(merged, response=False), time),
         call_time=time,
-        steady=_steadiness(merged),
+        steady=judged_whole(
+            "calls", by_second(merged.by_second), merged.elapsed_s, due=by_second(merged.due_by_second)
+        ),
         per_second=merged.by_second,
         due_per_second=merged.due_by_second,
         offered_per_second=merged.calls / merged.last_due_s if merged.last_due_s else None,
@@ -477,13 +479,3 @@ def _name(number: int) -> str:
 
 def _mean_us(merged: ClientResult, totals_ns: Sequence[int]) -> float | None:
     return sum(totals_ns) / merged.calls / 1000 if merged.calls else None
-
-
-def _steadiness(merged: ClientResult) -> tuple[Steady, ...]:
-    """Of the whole replay; where calls had intended starts, of those that ended against those that were due."""
-    one = judged("calls", _by_second(merged.by_second), 0.0, merged.elapsed_s, due=_by_second(merged.due_by_second))
-    return () if one is None else (one,)
-
-
-def _by_second(calls: Sequence[int]) -> list[tuple[float, float]]:
-    return [(float(second), float(number)) for second, number in enumerate(calls)]

@@ -16,19 +16,19 @@ from core.operations import Op
 from traces.blocks import zstd
 
 BLOCK_STEPS: Final = 512  # unpacking a block takes some tens of microseconds, between two calls
-STEP: Final = struct.Struct("<BBBHiIIIQQ")  # the fields of `Step`
+STEP: Final = struct.Struct("<BBBHiIIIQQ")  # the fields of STEP_TYPE
 STEP_TYPE: Final = np.dtype(
     [
-        ("code", "u1"),
-        ("expected", "u1"),
-        ("first", "u1"),
-        ("waits", "<u2"),
-        ("slot", "<i4"),
+        ("code", "u1"),  # with INDEXING, where the call was of phase index
+        ("expected", "u1"),  # errno, 0: success
+        ("first", "u1"),  # 1: the think time begins when the waits are over, 0: at the same time as the waits
+        ("waits", "<u2"),  # how many entries of the block's waits belong to it
+        ("slot", "<i4"),  # where the client keeps the descriptor that it uses or opens; NO_SLOT: none
         ("node", "<u4"),
-        ("other", "<u4"),
+        ("other", "<u4"),  # rename: the old name's node
         ("bytes", "<u4"),
-        ("argument", "<u8"),
-        ("time_ns", "<u8"),
+        ("argument", "<u8"),  # read, write: offset in the file
+        ("time_ns", "<u8"),  # the recorded start; in a closed loop the think time before it
     ]
 )
 _WAIT: Final = struct.Struct("<IQ")
@@ -66,33 +66,11 @@ OP_OF_CODE: Final[dict[int, Op]] = {
 UNRECORDED: Final = frozenset({ADOPT, ADOPT_TO_WRITE})
 
 
-class Step(NamedTuple):
-    """One step of a client. A *slot* is where a client keeps a descriptor."""
-
-    code: int  # with INDEXING, where the call was of phase index
-    expected: int  # errno, 0: success
-    first: int  # 1: the think time begins when the waits are over, 0: at the same time as the waits
-    waits: int  # how many entries of the block's waits belong to it
-    slot: int  # that it uses or fills; NO_SLOT: none
-    node: int
-    other: int  # rename: the old name's node
-    bytes: int
-    argument: int  # read, write: offset in the file
-    time_ns: int  # the recorded start; in a closed loop the think time before it
-
-
-class Wait(NamedTuple):
-    """Until that client of the clone has done so many steps."""
-
-    client: int  # position in the clone
-    steps: int
-
-
 class Block(NamedTuple):
     """Steps that are unpacked together."""
 
     steps: memoryview  # packed as STEP; take `STEP.iter_unpack`
-    waits: list[tuple[int, int]]  # `Wait`s of all steps, in order
+    waits: list[tuple[int, int]]  # of all steps, in order: until that client of the clone has done so many steps
 
     def columns(self) -> npt.NDArray[np.void]:
         """The steps as an array of STEP_TYPE."""
@@ -148,12 +126,3 @@ def read_script(path: Path) -> Iterator[Block]:
                 yield Block(raw[:cut], list(_WAIT.iter_unpack(raw[cut:])))
     except (OSError, struct.error, zstd.ZstdError) as e:
         raise UsageError(f"{read_problem(f'the script of the replay {path}', e)}; compile it again") from e
-
-
-def all_steps(path: Path) -> Iterator[tuple[Step, list[Wait]]]:
-    """Every step with its waits, for looking at a script."""
-    for block in read_script(path):
-        waits = iter(block.waits)
-        for fields in STEP.iter_unpack(block.steps):
-            step = Step(*fields)
-            yield step, [Wait(*next(waits)) for _ in range(step.waits)]

@@ -73,9 +73,6 @@ class Layout:
             totals.append(total)
             self.longest = max(self.longest, total)
 
-    def __len__(self) -> int:
-        return len(self._parents)
-
     def name(self, node: int) -> bytes:
         """The last part of the path."""
         length = self._lengths[node]

@@ -107,7 +107,9 @@ def sizes(by_name: Mapping[str, Any], what: str, label: str) -> Figure:
             heights = [counts.get(low, 0) / total for low, _ in classes]
             axes.bar(places, heights, width=width, color=series_colour(number), label=name)
         axes.set_xticks(
-            range(len(classes)), [_short(low) for low, _ in classes], rotation=60 if len(classes) > 14 else 0
+            range(len(classes)),
+            [words.binary(low).removesuffix("B").rstrip() for low, _ in classes],
+            rotation=60 if len(classes) > 14 else 0,
         )
         axes.set_xlabel(f"{label}, from … to below the next")
         axes.yaxis.set_major_formatter(PercentFormatter(1.0, decimals=0))
@@ -158,13 +160,6 @@ def _time_axes(axes: Axes, unit: str, label: str) -> None:
     axes.set_ylabel(label)
     axes.set_xlim(left=0)
     from_zero(axes)
-
-
-def _short(value: int) -> str:
-    for unit, bits in (("Ti", 40), ("Gi", 30), ("Mi", 20), ("Ki", 10)):
-        if value >= 1 << bits:
-            return f"{value >> bits} {unit}"
-    return str(value)
 
 
 def _mix_sentence(info: Mapping[str, Any]) -> str:

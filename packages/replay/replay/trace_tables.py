@@ -120,11 +120,4 @@ def _files(name: str, files: Mapping[str, Any]) -> tuple[object, ...]:
 
 def size_class(one: Mapping[str, int]) -> str:
     """`4 KiB to 8 KiB`; sizes are counted in powers of two."""
-    return "0 B" if not one["from"] else f"{_binary(one['from'])} to {_binary(one['below'])}"
-
-
-def _binary(value: int) -> str:
-    for unit, bits in (("TiB", 40), ("GiB", 30), ("MiB", 20), ("KiB", 10)):
-        if value >= 1 << bits:
-            return f"{value >> bits} {unit}"
-    return f"{value} B"
+    return "0 B" if not one["from"] else f"{words.binary(one['from'])} to {words.binary(one['below'])}"

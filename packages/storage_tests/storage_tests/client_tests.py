@@ -9,6 +9,7 @@ import random
 import statistics
 import time
 from abc import abstractmethod
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Final, Literal, TypeVar
@@ -25,10 +26,10 @@ from experiments.report.views import middle, named, spread
 from experiments.result.drift import LEAST, RELEVANT, Drift, drift_of
 from experiments.result.latency import latency
 from experiments.result.schema import At, PointOf, ResultOf, Steady
-from experiments.result.steady import judged
-from experiments.workload import Figure, Turn
+from experiments.result.steady import by_second, judged_whole
+from experiments.workload import Figure, Turn, percentile
 from storage_tests.about import Described, Published, about_test
-from storage_tests.clients import Deed
+from storage_tests.clients import ClientDone, Deed
 from storage_tests.crowd import MOST, ClientsTelling, Crowd, Done, check_s3, crowd, own_place
 from storage_tests.devices import Usage, synced, usage
 from storage_tests.profile import Arena, Observed, Profile, ProfileRun, ProfileSettings, Room, common, noted, varied
@@ -86,23 +87,11 @@ class SweepLoad(At):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SeenClient:
-    """One client's part of a phase; seconds since the phase's start."""
-
-    began_s: float
-    ended_s: float
-    done: int  # objects
-    bytes: int
-    refused: int
-    failed: int
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class SeenPhase:
     """One phase: every client writes, reads or removes its objects."""
 
     deed: str
-    clients: tuple[SeenClient, ...]
+    clients: tuple[ClientDone, ...]
     counted: tuple[Counted, ...]
     bytes_by_second: tuple[int, ...]
     said: tuple[str, ...]  # refusals and errors in words
@@ -158,15 +147,17 @@ def sweep_run_of(seen: SweepSeen) -> SweepRun:
     """Every figure of it; nothing else is asked."""
     phases = tuple(_phase_of(part) for phase in seen.phases for part in _parts(phase))
     counted = merged(one for phase in seen.phases for one in phase.counted)
-    steady = (
-        judged(f"bytes of {phase.deed}", [(float(at), float(n)) for at, n in enumerate(phase.bytes_by_second)], 0.0, max(one.ended_s for one in phase.clients))
-        for phase in seen.phases
-        if phase.deed != REMOVE
-    )  # fmt: skip
+    moving = [phase for phase in seen.phases if phase.deed != REMOVE]
     return SweepRun(
         **common(seen),
         latency=latencies(counted),
-        steady=tuple(one for one in steady if one is not None),
+        steady=tuple(
+            one
+            for phase in moving
+            for one in judged_whole(
+                f"bytes of {phase.deed}", by_second(phase.bytes_by_second), max(one.ended_s for one in phase.clients)
+            )
+        ),
         phases=phases,
         refused=sum(phase.refused for phase in phases),
         failed=sum(phase.failed for phase in phases),
@@ -284,7 +275,10 @@ class ClientSweep(ClientTest[SweepSettings]):
             started = time.time()
             with crowd(place, load.clients) as people:
                 told = {deed: self._phase(people, deed, load, turn, arena) for deed in deeds}
-        phases = tuple(_sweep_seen(deed, done) for deed, done in told.items())
+        phases = tuple(
+            SeenPhase(deed=deed, clients=done.clients, counted=done.counted, bytes_by_second=done.bytes_by_second, said=_said([done]))
+            for deed, done in told.items()
+        )  # fmt: skip
         if not any(one.done for one in phases[0].clients):
             raise RunFailed(
                 f"not one object could be written: {'; '.join(phases[0].said) or 'no client gave a reason'}"
@@ -306,23 +300,6 @@ class ClientSweep(ClientTest[SweepSettings]):
             dice = random.Random(f"{s.seed}-{turn.repeat}-{load.clients}-{deed}")
             delays = [dice.uniform(0, s.window) for _ in range(load.clients)]
         return people.do(deed, numbers, s.size, delays_s=delays)
-
-
-def _sweep_seen(deed: str, done: Done) -> SeenPhase:
-    clients = tuple(
-        SeenClient(
-            began_s=(one.began_ns - done.start_ns) / 1e9,
-            ended_s=(one.ended_ns - done.start_ns) / 1e9,
-            done=one.done,
-            bytes=one.bytes,
-            refused=one.refused,
-            failed=one.failed,
-        )
-        for one in done.clients
-    )
-    return SeenPhase(
-        deed=deed, clients=clients, counted=done.counted, bytes_by_second=done.bytes_by_second, said=_said([done])
-    )
 
 
 _MB = 1e6
@@ -613,23 +590,13 @@ def _a_file(seen: InsertSeen, files: int, what: str) -> float | None:
 
 def _steady(seen: InsertSeen) -> tuple[Steady, ...]:
     """Of the groups one after another, without what lay between them."""
-    by_second: dict[int, float] = {}
-    at = 0.0
-    for group in seen.groups:
-        _spread(by_second, at, group.seconds, group.done)
-        at += group.seconds
-    one = judged("files", [(float(second), files) for second, files in sorted(by_second.items())], 0.0, at)
-    return () if one is None else (one,)
-
-
-def _spread(by_second: dict[int, float], at: float, seconds: float, files: int) -> None:
-    """A group's files evenly over its time."""
-    if seconds <= 0:
-        return
-    for second in range(int(at), int(at + seconds) + 1):
-        inside = min(second + 1, at + seconds) - max(second, at)
-        if inside > 0:
-            by_second[second] = by_second.get(second, 0.0) + files * inside / seconds
+    at, seconds = 0.0, defaultdict[float, float](float)
+    for group in (group for group in seen.groups if group.seconds > 0):
+        end = at + group.seconds
+        for second in range(int(at), int(end) + 1):  # its files evenly over its time
+            seconds[second] += group.done * max(0.0, min(second + 1, end) - max(second, at)) / group.seconds
+        at = end
+    return judged_whole("files", sorted(seconds.items()), at)
 
 
 _BLOCK = 4096
@@ -730,12 +697,12 @@ class InsertDrift(ClientTest[InsertSettings]):
 def _insert_seen(done: Done, used: Usage | None) -> SeenGroup:
     return SeenGroup(
         seconds=done.elapsed_s,
-        first_done_s=(min(one.ended_ns for one in done.clients) - done.start_ns) / 1e9,
+        first_done_s=min(one.ended_s for one in done.clients),
         done=done.files,
         bytes=sum(one.bytes for one in done.clients),
         refused=sum(one.refused for one in done.clients),
         failed=sum(one.failed for one in done.clients),
-        late_s=(max(one.began_ns for one in done.clients) - done.start_ns) / 1e9,
+        late_s=max(one.began_s for one in done.clients),
         counted=done.counted,
         usage=used,
     )
@@ -856,11 +823,6 @@ def _signed(value: float) -> str:
     return f"{value:+.1%}".replace("%", " %").replace("-", "\u2212")
 
 
-def _whole_us(run: InsertRun, percent: int) -> float | None:
-    whole = run.latency.get("whole write")
-    return None if whole is None else (whole.p50_us if percent == 50 else whole.p99_us)
-
-
 InsertDrift.ABOUT = about_test(
     InsertDrift,
     Described(
@@ -870,9 +832,8 @@ InsertDrift.ABOUT = about_test(
         run_of=insert_run_of,
         figures=(
             Figure(name="files_per_s", title="files/s", of=lambda run: run.files_per_s, headline=True, write=words.figure),
-            Figure(name="p50_us", title="p50", of=lambda run: _whole_us(run, 50), write=words.microseconds, unit="µs"),
-            Figure(name="p99_us", title="p99", of=lambda run: _whole_us(run, 99), headline=True, write=words.microseconds,
-                   unit="µs"),
+            percentile("p50", WHOLE),
+            percentile("p99", WHOLE, headline=True),
             Figure(name="rate_trend", title="rate trend", of=lambda run: run.rate_drift and run.rate_drift.trend,
                    write=_signed, missing="too few groups"),
             Figure(name="rate_change", title="rate change", of=lambda run: run.rate_drift and run.rate_drift.change,

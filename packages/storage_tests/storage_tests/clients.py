@@ -18,9 +18,10 @@ from typing import TYPE_CHECKING, Any, Literal
 import msgspec
 
 from core.content import CONTENT_CLASSES, Content
-from core.errors import EdbenchError, UsageError
+from core.errors import EdbenchError
 from core.filer.emulation import emulated_filer
 from core.records import FsyncPolicy
+from core.services.process import answer, answer_error
 from core.settings import read_settings
 from core.storage.files import Station
 from storage_tests.stores import MOVES, Failed, ObjectStore, PathStore, Refused, Store, place_of
@@ -45,7 +46,6 @@ class Spec:
     seed: int
     fsync: str  # none or file
     io_bytes: int  # of one call
-    part_bytes: int  # of an S3 object that goes in parts
     emulated: bool  # whether calls are delayed by the filer that the settings name
     counters: str | None = None  # a file that they count in for the live view
 
@@ -66,11 +66,11 @@ class Order:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClientDone:
-    """One client's part of an order."""
+    """One client's part of an order; seconds since the order's start."""
 
-    client: int
-    began_ns: int  # monotonic
-    ended_ns: int
+    client: int = 0  # its number; packages of older versions name none
+    began_s: float
+    ended_s: float
     done: int  # files or objects that succeeded
     bytes: int
     refused: int  # connections that the storage did not take
@@ -86,14 +86,6 @@ class ProcessDone:
     counted: tuple[Counted, ...]
     bytes_by_second: tuple[int, ...]
     cpu_s: float
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Trouble:
-    """In place of an answer."""
-
-    error: str
-    usage: bool = False  # a UsageError
 
 
 _KINDS = {"write": WHOLE_WRITE, "read": WHOLE_READ, "remove": WHOLE_REMOVE}
@@ -121,7 +113,7 @@ class Client:
         done = moved = refused = failed = 0
         said: dict[type, str] = {}
         self._wait(order)
-        began = time.monotonic_ns()
+        began = time.monotonic_ns() - order.start_ns
         for number in numbers:
             try:
                 moved += self._one(order, directory, number)
@@ -132,9 +124,9 @@ class Client:
             except Failed as error:
                 failed += 1
                 said.setdefault(Failed, str(error))
-        ended = time.monotonic_ns()
-        return ClientDone(client=self.number, began_ns=began, ended_ns=ended, done=done, bytes=moved, refused=refused,
-                          failed=failed, said=tuple(said.values()))  # fmt: skip
+        ended = time.monotonic_ns() - order.start_ns
+        return ClientDone(client=self.number, began_s=began / 1e9, ended_s=ended / 1e9, done=done, bytes=moved,
+                          refused=refused, failed=failed, said=tuple(said.values()))  # fmt: skip
 
     def _wait(self, order: Order) -> None:
         start = order.start_ns + (order.delays_ns[self.number] if order.delays_ns else 0)
@@ -181,7 +173,7 @@ def client_of(spec: Spec, number: int, station: Station | None = None) -> Client
     tally = Tally(MOVES if spec.s3 is None else (WHOLE_WRITE, WHOLE_READ), counter)
     store: Store
     if spec.s3 is not None:
-        store = ObjectStore(place_of(spec.s3), spec.part_bytes)
+        store = ObjectStore(place_of(spec.s3))
     else:
         root = Path(spec.roots[number % len(spec.roots)])
         store = PathStore(root, tally, fsync=FsyncPolicy(spec.fsync), io_bytes=spec.io_bytes, station=station)
@@ -211,24 +203,19 @@ def _added(each: Any) -> tuple[int, ...]:
     return tuple(total)
 
 
-def _say(what: object) -> None:
-    sys.stdout.buffer.write(msgspec.json.encode(what) + b"\n")
-    sys.stdout.buffer.flush()
-
-
 def main() -> int:
-    """The exit status: 1 after a Trouble."""
+    """The exit status: 1 after an error."""
     spec = msgspec.json.decode(sys.stdin.buffer.readline(), type=Spec)
     try:
         station = emulated_filer(read_settings(os.environ)) if spec.emulated else None
         clients = [client_of(spec, number, station) for number in spec.clients]
     except EdbenchError as error:
-        _say(Trouble(error=str(error), usage=isinstance(error, UsageError)))
+        answer_error(error)
         return 1
-    _say(None)
+    answer(None)
     with ThreadPoolExecutor(len(clients)) as pool:
         for line in sys.stdin.buffer:
-            _say(obeyed(msgspec.json.decode(line, type=Order), clients, pool))
+            answer(obeyed(msgspec.json.decode(line, type=Order), clients, pool))
     return 0
 
 

@@ -7,8 +7,6 @@ client is a process, because the filer's arbiter serves one per process. Clients
 from __future__ import annotations
 
 import contextlib
-import os
-import shutil
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
@@ -20,12 +18,13 @@ from typing import Any
 import msgspec
 
 from core.crew import CLIENTS_MODULE, MOST_CLIENTS
-from core.errors import RunFailed, StorageFault, UsageError
-from core.services.process import LineProcess, heard
+from core.errors import RunFailed, UsageError
+from core.services.process import LineProcess, answers
 from core.settings import Settings
 from monitoring.machine import processors
 from storage_tests.about import ProfileTelling
-from storage_tests.clients import ClientDone, Deed, Order, ProcessDone, Spec, Trouble
+from storage_tests.clients import ClientDone, Deed, Order, ProcessDone, Spec
+from storage_tests.owner import own_directories
 from storage_tests.profile import Arena
 from storage_tests.stores import Failed, Refused, connect, place_of, remove_below
 from storage_tests.tally import Counted, merged
@@ -46,7 +45,6 @@ class Place:
     seed: int = 1
     fsync: str = "none"
     io_bytes: int = 1 << 20
-    part_bytes: int = 8 << 20
     filer: Settings | None = None  # that name the emulated filer which delays the calls
     counters: Path | None = None  # where they count for the live view (storage_tests.tally)
     elsewhere: Elsewhere | None = None  # who has the clients in place of this host; they count for no live view
@@ -56,7 +54,6 @@ class Place:
 class Done:
     """What became of an order, over all clients."""
 
-    start_ns: int  # monotonic: when the first was to begin
     clients: tuple[ClientDone, ...]  # by their numbers
     counted: tuple[Counted, ...]
     bytes_by_second: tuple[int, ...]  # since the start
@@ -65,7 +62,7 @@ class Done:
     @property
     def elapsed_s(self) -> float:
         """From the start to the last client's end."""
-        return (max(one.ended_ns for one in self.clients) - self.start_ns) / 1e9
+        return max(one.ended_s for one in self.clients)
 
     @property
     def files(self) -> int:
@@ -83,7 +80,7 @@ class Crowd(ABC):
 
     @abstractmethod
     def _obeyed(self, orders: Sequence[Order]) -> Sequence[ProcessDone]:
-        """An order for each process; what came of them, by this host's monotonic clock."""
+        """An order for each process; what came of them."""
 
     def do(
         self, deed: Deed, numbers: range, size: int, *, shared_directory: bool = False, together: bool = False,
@@ -107,7 +104,6 @@ class Crowd(ABC):
         by_second = [one.bytes_by_second for one in said]
         longest = max(map(len, by_second))
         return Done(
-            start_ns=start,
             clients=tuple(sorted((c for one in said for c in one.clients), key=lambda c: c.client)),
             counted=merged(one for each in said for one in each.counted),
             bytes_by_second=tuple(sum(s[n] for s in by_second if n < len(s)) for n in range(longest)),
@@ -135,7 +131,7 @@ class _Here(Crowd):
     def _obeyed(self, orders: Sequence[Order]) -> Sequence[ProcessDone]:
         for process, order in zip(self._processes, orders, strict=True):
             process.tell(order)
-        return [msgspec.json.decode(_checked(line), type=ProcessDone) for line in heard(self._processes)]
+        return msgspec.convert(answers(self._processes), list[ProcessDone])
 
 
 @contextlib.contextmanager
@@ -158,8 +154,7 @@ def crowd(place: Place, clients: int) -> Iterator[Crowd]:
             env = None if place.filer is None else place.filer.environment()
             processes.append(LineProcess(CLIENTS_MODULE, "clients", env))
             processes[-1].tell(_spec(place, own))
-        for line in heard(processes):
-            _checked(line)
+        answers(processes)
         yield _Here(processes, [len(own) for own in numbers])
     finally:
         for process in processes:
@@ -174,18 +169,9 @@ def _spec(place: Place, numbers: tuple[int, ...]) -> Spec:
         seed=place.seed,
         fsync=place.fsync,
         io_bytes=place.io_bytes,
-        part_bytes=place.part_bytes,
         emulated=place.filer is not None,
         counters=None if place.counters is None else str(place.counters),
     )
-
-
-def _checked(line: bytes) -> bytes:
-    said: Any = msgspec.json.decode(line)
-    if isinstance(said, dict) and "error" in said:
-        trouble = msgspec.convert(said, Trouble)
-        raise (UsageError if trouble.usage else RunFailed)(trouble.error)
-    return line
 
 
 def check_s3(url: str | None) -> None:
@@ -207,16 +193,9 @@ def own_place(arena: Arena, name: str, *, seed: int, fsync: str, io_bytes: int) 
         finally:
             _emptied(url)
         return
-    roots = tuple(path / name.replace("/", "-") for path in arena.paths)
-    try:
-        for root in roots:
-            root.mkdir()
+    with own_directories(arena.paths, name) as roots:
         yield Place(roots=roots, seed=seed, fsync=fsync, io_bytes=io_bytes, filer=arena.filer,
                     counters=arena.counters, elsewhere=arena.elsewhere)  # fmt: skip
-        for root in roots:
-            shutil.rmtree(root)
-    except OSError as error:
-        raise StorageFault(f"{error.filename}: {os.strerror(error.errno or 0)}", errno=error.errno or 0) from error
 
 
 def _emptied(url: str) -> None:

@@ -13,11 +13,11 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from pydantic import ByteSize, Field
 
-from core.errors import RunFailed, StorageFault, UsageError
+from core.errors import RunFailed, UsageError
 from core.services.process import tied
 from core.storage.whole import lies_in
 from experiments.kinds import Cases, Kind
@@ -27,8 +27,8 @@ from experiments.report.plots import drawing, legend_beside, new_figure, written
 from experiments.report.style import series_colour
 from experiments.report.views import middle, named
 from experiments.result.schema import At, PointOf, ResultOf
-from experiments.result.steady import judged
-from experiments.workload import Figure, Turn
+from experiments.result.steady import by_second, judged_whole
+from experiments.workload import ELAPSED, Figure, Turn
 from monitoring.machine import host_seconds, processors
 from storage_tests.about import Described, ProfileTelling, Published, about_test
 from storage_tests.dedup_data import CDC as CDC_BYTES
@@ -44,6 +44,7 @@ from storage_tests.dedup_data import (
     write_all,
 )
 from storage_tests.devices import Usage, synced, usage_at_rest
+from storage_tests.owner import own_directories, told
 from storage_tests.profile import (
     COMMAND_ONLY,
     Arena,
@@ -235,12 +236,10 @@ DedupResult = ResultOf[DedupPoint]
 def run_of(seen: DedupSeen) -> DedupRun:
     """Every figure of it; nothing else is asked."""
     written, end = _grown(seen)
-    by_second = [(float(at), float(moved)) for at, moved in enumerate(seen.bytes_by_second)]
-    steady = judged("bytes", by_second, 0.0, seen.elapsed_s)
     return DedupRun(
         **common(seen, DedupFacts),
         latency=latencies(seen.counted),
-        steady=() if steady is None else (steady,),
+        steady=judged_whole("bytes", by_second(seen.bytes_by_second), seen.elapsed_s),
         written_ratio=_ratio(seen.bytes, written),
         ratio=_ratio(seen.bytes, end),
         used_bytes=end,
@@ -305,41 +304,35 @@ _NUMBER = re.compile(r"\d+")
 class DedupSettings(ProfileSettings):
     """Of profile `dedup`."""
 
-    data: Annotated[tuple[Data, ...], Field(min_length=1, description="types of data, one point each; own: the data in `source`")] = (
-        "zeros", "random", "scientific", "backups", "snapshots", "discovery",
-    )  # fmt: skip
-    size: Annotated[ByteSize, Field(ge=1 << 20, description="bytes of each type; report R5 had 0.8 to 4 TB")] = (
-        ByteSize(1_000_000_000)
+    data: tuple[Data, ...] = Field(
+        ("zeros", "random", "scientific", "backups", "snapshots", "discovery"),
+        min_length=1,
+        description="types of data, one point each; own: the data in `source`",
     )
-    source: Annotated[
-        str, Field(description="directory with your own data, for data=own", json_schema_extra=COMMAND_ONLY)
-    ] = ""
-    writers: Annotated[int, Field(ge=1, le=256, description="processes that generate and write the files")] = 2
-    block: Annotated[ByteSize, Field(ge=4096, description="size of each write; report R5 had 512 KB for dd")] = (
-        ByteSize(1 << 20)
+    size: ByteSize = Field(
+        ByteSize(1_000_000_000), ge=1 << 20, description="bytes of each type; report R5 had 0.8 to 4 TB"
     )
-    fsync: Annotated[Literal["none", "file"], Field(description="sync each file to stable storage")] = "file"
-    reduce: Annotated[
-        str,
-        Field(
-            description="command that deduplicates, run on the directory after writing, such as duperemove -dr",
-            json_schema_extra=COMMAND_ONLY,
-        ),
-    ] = ""
-    used: Annotated[
-        str,
-        Field(
-            description="command that prints the bytes in use (first number), instead of statvfs",
-            json_schema_extra=COMMAND_ONLY,
-        ),
-    ] = ""
-    settle: Annotated[
-        float, Field(ge=0, le=30, description="seconds during which the space in use must not change before it is read")
-    ] = 3.0
-    stated: Annotated[
-        tuple[str, ...], Field(description="ratios that the storage reports elsewhere, such as backups=2.8,zeros=1045")
-    ] = ()
-    seed: Annotated[int, Field(description="seed of the data; each repeat has its own data")] = 1
+    source: str = Field("", description="directory with your own data, for data=own", json_schema_extra=COMMAND_ONLY)
+    writers: int = Field(2, ge=1, le=256, description="processes that generate and write the files")
+    block: ByteSize = Field(ByteSize(1 << 20), ge=4096, description="size of each write; report R5 had 512 KB for dd")
+    fsync: Literal["none", "file"] = Field("file", description="sync each file to stable storage")
+    reduce: str = Field(
+        "",
+        description="command that deduplicates, run on the directory after writing, such as duperemove -dr",
+        json_schema_extra=COMMAND_ONLY,
+    )
+    used: str = Field(
+        "",
+        description="command that prints the bytes in use (first number), instead of statvfs",
+        json_schema_extra=COMMAND_ONLY,
+    )
+    settle: float = Field(
+        3.0, ge=0, le=30, description="seconds during which the space in use must not change before it is read"
+    )
+    stated: tuple[str, ...] = Field(
+        (), description="ratios that the storage reports elsewhere, such as backups=2.8,zeros=1045"
+    )
+    seed: int = Field(1, description="seed of the data; each repeat has its own data")
 
 
 class Dedup(Profile[DedupSettings]):
@@ -413,7 +406,7 @@ class Dedup(Profile[DedupSettings]):
         path = arena.paths[int(at.volume.rpartition(" ")[2]) - 1]
         data: Data = at.data  # type: ignore[assignment]  # of the settings
         seed = self.settings.seed + turn.repeat
-        with self._source(data, seed, arena) as source, _own(path / turn.name.replace("/", "-")) as root:
+        with self._source(data, seed, arena) as source, own_directories([path], turn.name) as (root,):
             expected = () if arena.null else self._expected(data, seed, source, arena)
             return self._written(turn, arena, data, seed, source, root, expected)
 
@@ -461,12 +454,10 @@ class Dedup(Profile[DedupSettings]):
 
     def _space(self, root: Path) -> Usage | int | None:
         """In use now, by the file system or by the storage's own command. Raises RunFailed, StorageFault."""
-        try:
+        with told(root):
             synced(root)
             if not self.settings.used:
                 return usage_at_rest([root], self.settings.settle)
-        except OSError as error:
-            raise StorageFault(f"{root}: {error.strerror}", errno=error.errno or 0) from error
         said = _run([*_words(self.settings.used)], root)
         number = _NUMBER.search(said)
         if number is None:
@@ -480,17 +471,6 @@ class Dedup(Profile[DedupSettings]):
         began = time.monotonic()
         _run([*_words(self.settings.reduce), str(root)], root)
         return time.monotonic() - began
-
-
-@contextmanager
-def _own(root: Path) -> Iterator[Path]:
-    """A directory of the run's own, so that the next run finds the storage as this one did."""
-    try:
-        root.mkdir()
-        yield root
-        shutil.rmtree(root)
-    except OSError as error:
-        raise StorageFault(f"{error.filename}: {os.strerror(error.errno or 0)}", errno=error.errno or 0) from error
 
 
 def _run(command: list[str], root: Path) -> str:
@@ -596,7 +576,7 @@ Dedup.ABOUT = about_test(
             _expected_figure("128K"),
             _expected_figure("CDC", aside=False),
             _ratio_figure(f"{CDC}_compressed", "CDC, compressed", _compressed, aside=True),
-            Figure(name="elapsed_s", title="elapsed", of=lambda run: run.elapsed_s, write=words.seconds, unit="s"),
+            ELAPSED,
             Figure(name="host_busy", title="CPU busy", of=lambda run: run.host_busy, write=words.percent, aside=True),
             Figure(name="load1", title="load", of=lambda run: run.load1, write=words.figure, aside=True),
         ),

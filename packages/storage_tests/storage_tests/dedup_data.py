@@ -26,14 +26,14 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import IO, Any, Literal, get_args
+from typing import Literal, get_args
 
 import msgspec
 
 from core.errors import EdbenchError, RunFailed, StorageFault, read_problem
 from core.operations import Op
 from core.records import FsyncPolicy
-from core.services.process import LineProcess, heard
+from core.services.process import LineProcess, answer, answer_error, answers
 from core.storage.layer import Storage
 from experiments.report import words
 from monitoring.machine import processors
@@ -47,9 +47,9 @@ _WHOLLY = 64  # chunks that are all compressed; of more one in sixteen is
 _LEVEL = 1  # of zlib
 
 
-def ratio_text(value: float | None, missing: str = "not known") -> str:
+def ratio_text(value: float | None) -> str:
     """1:2.80, as reports write it."""
-    return missing if value is None else f"1:{words.figure(value)}"
+    return "not known" if value is None else f"1:{words.figure(value)}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -280,7 +280,6 @@ class Wrote:
     cpu_s: float
     counted: tuple[Counted, ...]
     bytes_by_second: tuple[int, ...]  # since the start
-    error: str = ""  # why it ended early
 
 
 def write_all(specs: list[Spec], between: Callable[[], None]) -> Wrote:
@@ -291,13 +290,11 @@ def write_all(specs: list[Spec], between: Callable[[], None]) -> Wrote:
             processes.append(LineProcess("storage_tests.dedup_data", "writers"))
             ends.callback(processes[-1].end)
             processes[-1].tell(spec)
-        heard(processes, between)
+        answers(processes, between)
         start = time.monotonic_ns() + _AHEAD_NS
         for process in processes:
             process.tell(start)
-        wrote = [msgspec.json.decode(line, type=Wrote) for line in heard(processes, between)]
-    if said := next((one.error for one in wrote if one.error), ""):
-        raise RunFailed(said)
+        wrote = msgspec.convert(answers(processes, between), list[Wrote])
     seconds = itertools.zip_longest(*(one.bytes_by_second for one in wrote), fillvalue=0)
     return Wrote(
         files=sum(one.files for one in wrote),
@@ -317,25 +314,21 @@ def written(spec: Spec, start_ns: int) -> Wrote:
     storage = Storage(tally, FsyncPolicy(spec.fsync))
     source = None if spec.source is None else Path(spec.source)
     files = size = 0
-    error = ""
     time.sleep(max(0, start_ns - time.monotonic_ns()) / 1e9)
     began, cpu = time.monotonic_ns(), time.process_time()
     made = set[bytes]()
-    try:
-        for file in itertools.islice(files_of(spec.data, spec.size, spec.seed, source), spec.part, None, spec.parts):
-            path = os.path.join(os.fsencode(spec.root), os.fsencode(file.name))
-            if os.path.dirname(path) not in made:
-                made.add(os.path.dirname(path))
-                storage.mkdir(os.path.dirname(path))
-            with storage.create(path) as out:
-                for piece in gathered(file.pieces(), spec.io_bytes):
-                    out.write(piece)
-            files += 1
-            size += out.bytes_written
-    except EdbenchError as fault:
-        error = str(fault)
+    for file in itertools.islice(files_of(spec.data, spec.size, spec.seed, source), spec.part, None, spec.parts):
+        path = os.path.join(os.fsencode(spec.root), os.fsencode(file.name))
+        if os.path.dirname(path) not in made:
+            made.add(os.path.dirname(path))
+            storage.mkdir(os.path.dirname(path))
+        with storage.create(path) as out:
+            for piece in gathered(file.pieces(), spec.io_bytes):
+                out.write(piece)
+        files += 1
+        size += out.bytes_written
     return Wrote(files=files, bytes=size, began_ns=began, ended_ns=time.monotonic_ns(), cpu_s=time.process_time() - cpu,
-                 counted=tally.counted(), bytes_by_second=tally.bytes_by_second(), error=error)  # fmt: skip
+                 counted=tally.counted(), bytes_by_second=tally.bytes_by_second())  # fmt: skip
 
 
 def gathered(pieces: Iterator[bytes], size: int) -> Iterator[bytes]:
@@ -350,18 +343,15 @@ def gathered(pieces: Iterator[bytes], size: int) -> Iterator[bytes]:
         yield bytes(held)
 
 
-def _say(out: IO[bytes], what: Any) -> None:
-    out.write(msgspec.json.encode(what) + b"\n")
-    out.flush()
-
-
 def main() -> int:
     """The exit status."""
     spec = msgspec.json.decode(sys.stdin.buffer.readline(), type=Spec)
-    _say(sys.stdout.buffer, None)
-    start = sys.stdin.buffer.readline()
-    if start:
-        _say(sys.stdout.buffer, written(spec, int(start)))
+    answer(None)
+    if start := sys.stdin.buffer.readline():
+        try:
+            answer(written(spec, int(start)))
+        except EdbenchError as error:
+            answer_error(RunFailed(str(error)))
     return 0
 
 

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar, TypeVar
 
-from core.errors import RunFailed, StorageFault, UsageError
+from core.errors import RunFailed, UsageError
 from core.histogram import Histogram, bucket_of
 from core.services.process import signal_group, tied
 from experiments.kinds import Cases, Kind
@@ -27,10 +27,11 @@ from experiments.report.style import marker, series_colour
 from experiments.result.drift import Drift, drift_of
 from experiments.result.latency import latency
 from experiments.result.schema import Latency, Result
-from experiments.result.steady import judged
+from experiments.result.steady import judged_whole
 from experiments.workload import Figure, Turn
 from monitoring.machine import processors
 from storage_tests.about import ProfileTelling
+from storage_tests.owner import told
 from storage_tests.profile import Arena, Observed, Profile, ProfileRun, ProfileSettings, common, noted
 
 
@@ -383,14 +384,12 @@ def written(arena: Arena, names: Sequence[str], size: int, block: int) -> None:
 def settled(arena: Arena) -> None:
     """What was written is on storage: no run pays for what came before it. Raises StorageFault."""
     for path in arena.paths:
-        try:
+        with told(path):
             descriptor = os.open(path, os.O_RDONLY)
             try:
                 os.fsync(descriptor)
             finally:
                 os.close(descriptor)
-        except OSError as error:
-            raise StorageFault(f"{path}: {error.strerror}", errno=error.errno or 0) from error
 
 
 def observed(turn: Turn, arena: Arena, jobs: Sequence[Job], *, expected_s: float | None = None) -> FioSeen:
@@ -450,11 +449,11 @@ def run_of(seen: FioSeen) -> FioRun:
         latency = {op: latency for op, own in by_op.items() for latency in latencies(own).values()}
         return FioRun(**facts, latency=latency, ops={op: _op(own, seen) for op, own in by_op.items()})
     per_second = by_second(jobs)
-    steady, samples = judged("I/Os", per_second, 0.0, seen.elapsed_s), sampled(per_second, seen.elapsed_s)
+    samples = sampled(per_second, seen.elapsed_s)
     return FioRun(
         **facts,
         latency=latencies(jobs),
-        steady=() if steady is None else (steady,),
+        steady=judged_whole("I/Os", per_second, seen.elapsed_s),
         samples=samples,
         drift=drift_of(samples),
     )
@@ -488,7 +487,6 @@ def settings_in(of: Result | ProfileTelling) -> dict[str, Any]:
 
 IOPS = Figure(name="iops", title="IOPS", of=lambda run: run.ios / run.elapsed_s, headline=True, write=words.count)
 MB_PER_S = Figure(name="mb_per_s", title="MB/s", of=lambda run: run.bytes / run.elapsed_s / 1e6)
-ELAPSED = Figure(name="elapsed_s", title="elapsed", of=lambda run: run.elapsed_s, write=words.seconds, unit="s")
 
 
 class FioTest(Profile[S]):

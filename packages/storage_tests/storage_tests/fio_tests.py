@@ -30,12 +30,11 @@ from experiments.report.views import middle
 from experiments.result import schema
 from experiments.result.drift import LEAST
 from experiments.result.schema import Point
-from experiments.workload import Figure, Turn
+from experiments.workload import ELAPSED, Figure, Turn, percentile
 from monitoring.machine import processors
 from storage_tests.about import MARK, Described, ProfileTelling, Published, about_test
 from storage_tests.devices import Direct, Tuned, tuned
 from storage_tests.fio import (
-    ELAPSED,
     IOPS,
     MB_PER_S,
     SAMPLE_S,
@@ -155,26 +154,24 @@ def bounded_said(points: Sequence[BlockPoint], most_ms: float) -> str:
 class BlockSettings(ProfileSettings):
     """Of profile `block-8k`."""
 
-    cases: Annotated[tuple[Annotated[int, Field(ge=1, le=6)], ...], Field(min_length=1, description="cases of report R2, 1 to 6")] = (
-        1, 2, 3, 4, 5, 6,
-    )  # fmt: skip
-    path_size: Annotated[ByteSize, Field(ge=_FILES << 16, description="size of all volumes of a path together")] = (
-        ByteSize(16 << 30)
+    cases: tuple[Annotated[int, Field(ge=1, le=6)], ...] = Field(
+        (1, 2, 3, 4, 5, 6), min_length=1, description="cases of report R2, 1 to 6"
     )
-    block: Annotated[ByteSize, Field(ge=512, description="size and alignment of each I/O")] = ByteSize(8192)
-    read_percent: Annotated[int, Field(ge=0, le=100, description="share of reads among all I/Os")] = 60
-    seconds: Annotated[int, Field(ge=1, description="a run")] = 120
-    long_seconds: Annotated[int, Field(ge=1, description="length of the run of case 2")] = 3600
-    ramp_seconds: Annotated[int, Field(ge=0, description="ramp-up before the measurement")] = 60
-    outstanding: Annotated[int, Field(ge=0, description="outstanding I/Os on each volume; 0: those of the report")] = 0
-    most_ms: Annotated[float, Field(gt=0, description="case 6: bound on the mean response time of all I/Os")] = 10.0
-    most_outstanding: Annotated[
-        int, Field(ge=1, description="case 6: most outstanding I/Os on each volume that are tried")
-    ] = 512
-    direct: Annotated[bool, Field(description="bypass the page cache (O_DIRECT)")] = True
-    engine: Annotated[
-        str, Field(pattern="^(libaio|io_uring|posixaio)$", description="fio engine that keeps I/Os outstanding")
-    ] = "libaio"
+    path_size: ByteSize = Field(
+        ByteSize(16 << 30), ge=_FILES << 16, description="size of all volumes of a path together"
+    )
+    block: ByteSize = Field(ByteSize(8192), ge=512, description="size and alignment of each I/O")
+    read_percent: int = Field(60, ge=0, le=100, description="share of reads among all I/Os")
+    seconds: int = Field(120, ge=1, description="a run")
+    long_seconds: int = Field(3600, ge=1, description="length of the run of case 2")
+    ramp_seconds: int = Field(60, ge=0, description="ramp-up before the measurement")
+    outstanding: int = Field(0, ge=0, description="outstanding I/Os on each volume; 0: those of the report")
+    most_ms: float = Field(10.0, gt=0, description="case 6: bound on the mean response time of all I/Os")
+    most_outstanding: int = Field(512, ge=1, description="case 6: most outstanding I/Os on each volume that are tried")
+    direct: bool = Field(True, description="bypass the page cache (O_DIRECT)")
+    engine: str = Field(
+        "libaio", pattern="^(libaio|io_uring|posixaio)$", description="fio engine that keeps I/Os outstanding"
+    )
 
 
 class Block(FioTest[BlockSettings]):
@@ -339,13 +336,6 @@ def _within(result: BlockResult) -> float | None:
     return None if best is None else best.figures["iops"].median
 
 
-def _p99(way: str) -> Figure:
-    def of(run: FioRun) -> float | None:
-        return run.latency[way].p99_us if way in run.latency else None
-
-    return Figure(name=f"{way}_p99_us", title=f"{way} p99", write=words.microseconds, unit="µs", of=of)
-
-
 PUBLISHED = (
     _of_case(1, 12_035, "1 volume, 256 outstanding", _ONE, "3 members of 16 disks, one host, 1 GbE"),
     _of_case(1, 21_270, "its mean response time", _ONE, figure="mean_us"),
@@ -367,8 +357,8 @@ Block.ABOUT = about_test(
             IOPS,
             Figure(name="mean_us", title="mean", of=lambda run: run.mean_us, headline=True, write=words.microseconds, unit="µs"),
             MB_PER_S,
-            _p99("read"),
-            _p99("write"),
+            percentile("read p99", "read"),
+            percentile("write p99", "write"),
         ),
         seen=FioSeen,
         run_of=run_of,
@@ -487,41 +477,31 @@ def _more_streams(rates: Sequence[tuple[int, float]]) -> str:
 class StreamSettings(ProfileSettings):
     """Of profile `stream`."""
 
-    streams: Annotated[tuple[int, ...], Field(min_length=1, description="streams at once, one point each")] = (
-        1,
-        2,
-        4,
-        8,
+    streams: tuple[int, ...] = Field((1, 2, 4, 8), min_length=1, description="streams at once, one point each")
+    file_size: ByteSize = Field(ByteSize(2_000_000_000), ge=1 << 20, description="size of each stream's file")
+    block: ByteSize = Field(ByteSize(1 << 20), ge=512, description="size of each read")
+    direct: bool = Field(False, description="bypass the page cache (O_DIRECT)")
+    does: tuple[Literal["read", "write", "tar"], ...] = Field(
+        ("read",),
+        min_length=1,
+        description="read files, write new ones, or read a tree of files with tar; one point each",
     )
-    file_size: Annotated[ByteSize, Field(ge=1 << 20, description="size of each stream's file")] = ByteSize(
-        2_000_000_000
+    tree: Path | None = Field(
+        None,
+        description="the tree that tar reads, copied for each stream; empty: a corpus of about `file_size`",
+        json_schema_extra=COMMAND_ONLY,
     )
-    block: Annotated[ByteSize, Field(ge=512, description="size of each read")] = ByteSize(1 << 20)
-    direct: Annotated[bool, Field(description="bypass the page cache (O_DIRECT)")] = False
-    does: Annotated[
-        tuple[Literal["read", "write", "tar"], ...],
-        Field(min_length=1, description="read files, write new ones, or read a tree of files with tar; one point each"),
-    ] = ("read",)
-    tree: Annotated[
-        Path | None,
-        Field(
-            description="the tree that tar reads, copied for each stream; empty: a corpus of about `file_size`",
-            json_schema_extra=COMMAND_ONLY,
-        ),
-    ] = None
-    disks: Annotated[
-        tuple[Annotated[int, Field(ge=1)], ...],
-        Field(description="use the first so many paths at once, one point each, such as 1,2,4; empty: each path alone"),
-    ] = ()
-    schedulers: Annotated[
-        tuple[str, ...], Field(description="schedulers of the paths' devices, one point each; empty: unchanged")
-    ] = ()
-    read_ahead_kb: Annotated[
-        tuple[Annotated[int, Field(ge=0)], ...],
-        Field(description="read-ahead of the paths' devices in KiB, one point each; empty: unchanged"),
-    ] = ()
-    window_tb: Annotated[float, Field(gt=0, description="backup window: this many TB …")] = 30.0
-    window_hours: Annotated[float, Field(gt=0, description="… in this many hours")] = 48.0
+    disks: tuple[Annotated[int, Field(ge=1)], ...] = Field(
+        (), description="use the first so many paths at once, one point each, such as 1,2,4; empty: each path alone"
+    )
+    schedulers: tuple[str, ...] = Field(
+        (), description="schedulers of the paths' devices, one point each; empty: unchanged"
+    )
+    read_ahead_kb: tuple[Annotated[int, Field(ge=0)], ...] = Field(
+        (), description="read-ahead of the paths' devices in KiB, one point each; empty: unchanged"
+    )
+    window_tb: float = Field(30.0, gt=0, description="backup window: this many TB …")
+    window_hours: float = Field(48.0, gt=0, description="… in this many hours")
 
 
 class Stream(FioTest[StreamSettings]):
@@ -753,14 +733,11 @@ class CheckTelling(ProfileTelling):
 class CheckSettings(ProfileSettings):
     """Of profile `self-check`."""
 
-    seconds: Annotated[int, Field(ge=1, description="a run")] = 10
-    threads: Annotated[
-        tuple[Annotated[int, Field(ge=1, le=1024)], ...],
-        Field(description="threads at once; empty: one, and as many as cores"),
-    ] = ()
-    file_size: Annotated[ByteSize, Field(ge=1 << 20, description="size of each thread's file in memory")] = ByteSize(
-        64 << 20
+    seconds: int = Field(10, ge=1, description="a run")
+    threads: tuple[Annotated[int, Field(ge=1, le=1024)], ...] = Field(
+        (), description="threads at once; empty: one, and as many as cores"
     )
+    file_size: ByteSize = Field(ByteSize(64 << 20), ge=1 << 20, description="size of each thread's file in memory")
 
 
 class SelfCheck(FioTest[CheckSettings]):

@@ -21,12 +21,11 @@ from experiments.report.plots import (
     new_figure,
 )
 from experiments.result import schema
-from experiments.workload import Figure, Turn
+from experiments.workload import ELAPSED, Figure, Turn
 from storage_tests import fio
 from storage_tests.about import Described, ProfileTelling, Published, about_test
 from storage_tests.fio import (
     COARSE_S,
-    ELAPSED,
     FioRun,
     FioSeen,
     FioTest,
@@ -56,11 +55,11 @@ class MatrixLoad(schema.At):
         """Bytes in binary units."""
         if axis == "threads":
             return schema.At.on(self, axis)
-        return f"{binary(self.values()[axis])} {axis}s"
+        return f"{words.binary(self.values()[axis])} {axis}s"
 
     def shown(self) -> dict[str, object]:
         """The same in tables."""
-        return {"file": binary(self.file), "record": binary(self.record), "threads": self.threads}
+        return {"file": words.binary(self.file), "record": words.binary(self.record), "threads": self.threads}
 
     def __str__(self) -> str:
         return f"{self.on('threads')}, {self.on('record')}, {self.on('file')}"
@@ -68,14 +67,6 @@ class MatrixLoad(schema.At):
 
 MatrixPoint = schema.PointOf[MatrixLoad, FioRun]
 MatrixResult = schema.ResultOf[MatrixPoint]
-
-
-def binary(nbytes: int) -> str:
-    """`8 KiB`, `16 MiB`."""
-    for unit, length in (("GiB", 1 << 30), ("MiB", _MIB), ("KiB", _KIB)):
-        if nbytes >= length:
-            return f"{nbytes / length:g} {unit}"
-    return f"{nbytes} B"
 
 
 def _op_rate(op: str) -> Figure:
@@ -152,23 +143,25 @@ def _sizes(*numbers: int) -> tuple[ByteSize, ...]:
 class MatrixSettings(ProfileSettings):
     """Of profile `matrix`."""
 
-    threads: Annotated[tuple[Annotated[int, Field(ge=1, le=1024)], ...], Field(min_length=1, description="at once")] = (
-        1, 2, 4, 8, 16, 24,
-    )  # fmt: skip
-    records: Annotated[Sizes, Field(min_length=1, description="size of each read and write")] = _sizes(
-        8 * _KIB, 256 * _KIB, 512 * _KIB, _MIB, 4 * _MIB, 8 * _MIB, 16 * _MIB
+    threads: tuple[Annotated[int, Field(ge=1, le=1024)], ...] = Field(
+        (1, 2, 4, 8, 16, 24), min_length=1, description="at once"
     )
-    files: Annotated[
-        Sizes, Field(min_length=1, description="size of each thread's file; cells with a larger record are omitted")
-    ] = _sizes(_MIB, 2 * _MIB, 8 * _MIB, 16 * _MIB, 32 * _MIB, 256 * _MIB)
-    seconds: Annotated[
-        int, Field(ge=0, description="most seconds of each operation, without the sync; 0: to the ends of the files")
-    ] = 0
-    drop: Annotated[
-        Drop, Field(description="when to drop this host's cached pages: before-each, before-read, never")
-    ] = Drop.EACH
-    fsync: Annotated[bool, Field(description="sync each file at its end, within the time of write and rewrite")] = True
-    direct: Annotated[bool, Field(description="bypass the page cache (O_DIRECT)")] = False
+    records: Sizes = Field(
+        _sizes(8 * _KIB, 256 * _KIB, 512 * _KIB, _MIB, 4 * _MIB, 8 * _MIB, 16 * _MIB),
+        min_length=1,
+        description="size of each read and write",
+    )
+    files: Sizes = Field(
+        _sizes(_MIB, 2 * _MIB, 8 * _MIB, 16 * _MIB, 32 * _MIB, 256 * _MIB),
+        min_length=1,
+        description="size of each thread's file; cells with a larger record are omitted",
+    )
+    seconds: int = Field(
+        0, ge=0, description="most seconds of each operation, without the sync; 0: to the ends of the files"
+    )
+    drop: Drop = Field(Drop.EACH, description="when to drop this host's cached pages: before-each, before-read, never")
+    fsync: bool = Field(True, description="sync each file at its end, within the time of write and rewrite")
+    direct: bool = Field(False, description="bypass the page cache (O_DIRECT)")
 
 
 class Matrix(FioTest[MatrixSettings]):
@@ -292,7 +285,7 @@ def _heat(result: MatrixResult, op: str) -> Section:
         rate = values[best]
         sentence += (
             f" The most is {words.figure(rate)} MB/s = {words.figure(rate * 3.6)} GB/hour with {words.many(best[2], 'thread')},"
-            f" {binary(best[1])} records and {binary(best[0])} files."
+            f" {words.binary(best[1])} records and {words.binary(best[0])} files."
         )
     plot = _map(f"heat-{op}", values, sentence, lambda rate: f"{words.figure(rate, 2)}\n{words.figure(rate * 3.6, 2)}",
                 {"mb_per_s": 1.0, "gb_per_hour": 3.6})  # fmt: skip
@@ -342,7 +335,7 @@ def _map(
         figure, panels = new_figure(across, down, height=0.6 + 2.5 * down)
         for axes, file in zip(panels, files, strict=False):
             _panel(axes, {cell[1:]: value for cell, value in values.items() if cell[0] == file}, colours, write)
-            axes.set_title(f"files of {binary(file)}")
+            axes.set_title(f"files of {words.binary(file)}")
             axes.set_ylabel("record" if axes in panels[::across] else "")
         for axes in panels[len(files) :]:
             axes.set_visible(False)
@@ -365,7 +358,7 @@ def _panel(axes: Axes, values: Mapping[tuple[int, int], float], colours: Any, wr
                   color=_LIGHT if shade < 0.5 else _DARK)  # fmt: skip
     axes.grid(visible=False)
     axes.set_xticks([x + 0.5 for x in range(len(threads))], [str(number) for number in threads])
-    axes.set_yticks([y + 0.5 for y in range(len(records))], [binary(record) for record in records])
+    axes.set_yticks([y + 0.5 for y in range(len(records))], [words.binary(record) for record in records])
     axes.set_xlabel("threads")
 
 

@@ -13,18 +13,13 @@ import contextlib
 import os
 import socket
 import socketserver
-import subprocess
 import sys
 import threading
 from collections.abc import Iterator
 from email.utils import formatdate
-from pathlib import Path
-from signal import SIGKILL
 from urllib.parse import parse_qs, urlsplit
 
-import core
-from core.errors import RunFailed
-from core.services import launch
+from core.services.process import LineProcess, answer, answers
 
 _ZEROS = 1 << 28  # bytes of the file that reads are answered from
 _HEAD, _SCRAP = 1 << 16, 1 << 20  # bytes that are taken in at once: of heads, of bodies
@@ -132,8 +127,7 @@ def main() -> None:
     """Until its input ends."""
     with _Server() as server:
         threading.Thread(target=server.serve_forever, daemon=True).start()
-        sys.stdout.write(f"{server.server_address[1]}\n")
-        sys.stdout.flush()
+        answer(server.server_address[1])
         sys.stdin.read()
         server.shutdown()
 
@@ -141,20 +135,11 @@ def main() -> None:
 @contextlib.contextmanager
 def null_endpoint() -> Iterator[str]:
     """The URL of a bucket there, for as long as the block lasts. Raises RunFailed."""
-    command = [sys.executable, "-I", "-S", launch.__file__, str(os.getpid()), str(int(SIGKILL)), "-1", "-1", "",
-               sys.executable, "-m", "storage_tests.null_server"]  # fmt: skip
-    with subprocess.Popen(
-        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, cwd=Path(core.__file__).parents[1],
-        start_new_session=True,
-    ) as server:  # fmt: skip
-        assert server.stdout is not None
-        try:
-            port = server.stdout.readline().decode().strip()
-            if not port:
-                raise RunFailed("null storage for an S3 endpoint did not start")
-            yield f"http://127.0.0.1:{port}/null"
-        finally:
-            server.kill()
+    server = LineProcess("storage_tests.null_server", "null storage for an S3 endpoint")
+    try:
+        yield f"http://127.0.0.1:{answers([server])[0]}/null"
+    finally:
+        server.end()
 
 
 if __name__ == "__main__":

@@ -16,7 +16,7 @@ import shutil
 import socket
 import time
 import uuid
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -111,6 +111,21 @@ def told(path: Path) -> Iterator[None]:
         yield
     except OSError as error:
         raise StorageFault(f"{path}: {error.strerror or error}", errno=error.errno or 0) from error
+
+
+@contextlib.contextmanager
+def own_directories(paths: Sequence[Path], name: str) -> Iterator[tuple[Path, ...]]:
+    """A directory on each path for one run, removed at its end: the next run finds the storage as this one did. Raises StorageFault,
+    also for an error of the system in the block."""
+    own = tuple(path / name.replace("/", "-") for path in paths)
+    try:
+        for path in own:
+            path.mkdir()
+        yield own
+        for path in own:
+            shutil.rmtree(path)
+    except OSError as error:
+        raise StorageFault(f"{error.filename}: {error.strerror or error}", errno=error.errno or 0) from error
 
 
 def forget_dead(path: Path) -> bool:

@@ -69,7 +69,7 @@ def common(seen: Observed, facts: type[Any] | None = None) -> dict[str, Any]:
 
 
 # Of a setting that names a program or a directory of the host: the command takes it, the API and the web UI do not.
-COMMAND_ONLY = {"command_only": True}
+COMMAND_ONLY: dict[str, Any] = {"command_only": True}
 
 
 class ProfileSettings(Order):

@@ -2,7 +2,7 @@
 
 Of an S3 endpoint whole objects are recorded, no calls. Its place and login are an s3://bucket/prefix URL and the usual AWS_*
 variables, or http[s]://host:port/bucket/prefix. Every client has its own connections and never retries, because a retry of the
-library would hide what is counted. An object over `part_bytes` is sent in parts, one after another, on one connection.
+library would hide what is counted. An object over PART_BYTES is sent in parts, one after another, on one connection.
 
 Below an S3 prefix, a test writes under a random name with a marker object, as `storage_tests.owner` does for directories: nothing
 else is removed, a prefix with anything else is refused, and the next command on this host removes what a killed one left. Limits:
@@ -84,6 +84,20 @@ _REFUSALS = frozenset(
 )
 
 
+class _Faults:
+    """The storage layer's errors as Refused or Failed."""
+
+    def __enter__(self) -> None:
+        return None
+
+    def __exit__(self, _kind: object, error: BaseException | None, _trace: object) -> None:
+        if isinstance(error, (SourceFileError, StorageFault)):
+            raise (Refused if error.errno in _REFUSALS else Failed)(str(error)) from error
+
+
+_faults = _Faults()
+
+
 class PathStore:
     """Files below `root`. `station` delays the calls: an emulated filer."""
 
@@ -100,35 +114,25 @@ class PathStore:
         return self._root + name.encode()
 
     def make(self, directory: str) -> None:
-        try:
+        with _faults:
             self._storage.mkdir(self._path(directory))
-        except StorageFault as fault:
-            raise _error_of(fault) from fault
 
     def write(self, name: str, size: int, pieces: Iterable[Buffer]) -> int:
-        try:
-            with self._storage.create(self._path(name)) as file:
-                for piece in pieces:
-                    file.write(piece)
-        except StorageFault as fault:
-            raise _error_of(fault) from fault
+        with _faults, self._storage.create(self._path(name)) as file:
+            for piece in pieces:
+                file.write(piece)
         return file.bytes_written
 
     def read(self, name: str) -> int:
-        path, total = self._path(name), 0
-        try:
-            with self._storage.open(path) as file:
-                while moved := file.readinto(self._buffer):
-                    total += moved
-        except (SourceFileError, StorageFault) as fault:
-            raise _error_of(fault) from fault
+        total = 0
+        with _faults, self._storage.open(self._path(name)) as file:
+            while moved := file.readinto(self._buffer):
+                total += moved
         return total
 
     def remove(self, name: str) -> None:
-        try:
+        with _faults:
             self._storage.remove(self._path(name))
-        except StorageFault as fault:
-            raise _error_of(fault) from fault
 
     def forget(self, name: str) -> None:
         try:
@@ -140,10 +144,6 @@ class PathStore:
                 os.close(descriptor)
         except OSError as error:
             raise Failed(f"this host's cache of {name} cannot be dropped: {error.strerror}") from error
-
-
-def _error_of(fault: SourceFileError | StorageFault) -> Refused | Failed:
-    return Refused(str(fault)) if fault.errno in _REFUSALS else Failed(str(fault))
 
 
 PART_BYTES = 8 << 20
@@ -212,9 +212,8 @@ def connect(place: Place, env: Mapping[str, str] = os.environ) -> S3Store:
 class ObjectStore:
     """One client's."""
 
-    def __init__(self, place: Place, part_bytes: int = PART_BYTES) -> None:
+    def __init__(self, place: Place) -> None:
         self._store = connect(place)
-        self._part = part_bytes
 
     def make(self, directory: str) -> None:
         """There are none."""
@@ -222,10 +221,10 @@ class ObjectStore:
     def write(self, name: str, size: int, pieces: Iterable[Buffer]) -> int:
         import obstore
 
-        parts = size > self._part
+        parts = size > PART_BYTES
         data = _copied(pieces) if parts else b"".join(_copied(pieces))
         with _translated():
-            obstore.put(self._store, name, data, use_multipart=parts, chunk_size=self._part, max_concurrency=1)
+            obstore.put(self._store, name, data, use_multipart=parts, chunk_size=PART_BYTES, max_concurrency=1)
         return size
 
     def read(self, name: str) -> int:
@@ -245,14 +244,6 @@ class ObjectStore:
         """Do nothing: there is no cache of this host in between."""
 
 
-def put(place: Place, name: str, data: bytes) -> None:
-    """A small object; raises Refused or Failed."""
-    import obstore
-
-    with _translated():
-        obstore.put(connect(place), name, data, use_multipart=False)
-
-
 def text_of(place: Place, name: str) -> str:
     """A small object's; raises Refused or Failed, ValueError where it is no text."""
     import obstore
@@ -260,37 +251,6 @@ def text_of(place: Place, name: str) -> str:
     with _translated():
         found = bytes(obstore.get(connect(place), name).bytes())
     return found.decode()
-
-
-def remove(place: Place, name: str) -> None:
-    """Raises Refused or Failed."""
-    import obstore
-
-    with _translated():
-        obstore.delete(connect(place), name)
-
-
-def names_below(place: Place) -> Iterator[list[str]]:
-    """All objects, so many at a time; raises Refused or Failed."""
-    import obstore
-
-    with _translated():
-        for found in obstore.list(connect(place), chunk_size=_AT_ONCE):
-            yield [one["path"] for one in found]
-
-
-def remove_below(place: Place) -> int:
-    """Every object whose name begins so; how many they were. Raises Refused or Failed."""
-    import obstore
-
-    if not place.prefix:
-        raise ValueError("refusing to remove a whole bucket")
-    store, removed = connect(place), 0
-    for names in names_below(place):
-        with _translated():
-            obstore.delete(store, names)
-        removed += len(names)
-    return removed
 
 
 class _translated:
@@ -305,6 +265,27 @@ class _translated:
         if isinstance(error, (BaseError, OSError)):
             said = _words(error)
             raise (Refused if _REFUSED_WORDS.search(f"{error!r} {error}") else Failed)(said) from error
+
+
+def names_below(place: Place) -> Iterator[list[str]]:
+    """All objects, so many at a time; raises Refused or Failed."""
+    import obstore
+
+    with _translated():
+        for found in obstore.list(connect(place), chunk_size=_AT_ONCE):
+            yield [one["path"] for one in found]
+
+
+def remove_below(place: Place) -> None:
+    """Remove every object whose name begins so. Raises Refused or Failed."""
+    import obstore
+
+    if not place.prefix:
+        raise ValueError("refusing to remove a whole bucket")
+    store = connect(place)
+    for names in names_below(place):
+        with _translated():
+            obstore.delete(store, names)
 
 
 def _words(error: BaseException) -> str:
@@ -333,7 +314,8 @@ def claimed_prefix(url: str) -> Iterator[str]:
     marker = f"{owner.directory}{_MARK}"
     try:
         _forget_dead(place)
-        put(place, marker, json.dumps(asdict(owner)).encode())
+        data = json.dumps(asdict(owner)).encode()
+        ObjectStore(place).write(marker, len(data), [data])
     except (Refused, Failed) as error:
         raise StorageFault(f"{url}: {error}") from error
     own = place.below(owner.directory)
@@ -342,7 +324,7 @@ def claimed_prefix(url: str) -> Iterator[str]:
     finally:
         try:
             remove_below(own)
-            remove(place, marker)
+            ObjectStore(place).remove(marker)
         except (Refused, Failed) as error:
             raise RunFailed(f"what was written below {own} cannot be removed: {error}") from error
 
@@ -354,7 +336,7 @@ def _forget_dead(place: Place) -> None:
         if owner.alive():
             raise UsageError(f"--s3: {place}: process {owner.pid} runs a storage test there")
         remove_below(place.below(owner.directory))
-        remove(place, name)
+        ObjectStore(place).remove(name)
     others = next(names_below(place), [])
     if others:
         raise UsageError(f"--s3: {place} is not empty ({others[0]}): a storage test needs an empty prefix")

@@ -9,7 +9,7 @@ import dataclasses
 import secrets
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import partial
 from importlib.metadata import version
 from pathlib import Path
@@ -91,7 +91,7 @@ class _There(Crowd):
             own = [next(left) for _ in its]
             acts.append((member, self._act(own, start + self._offsets[member.id])))
         answers = self._crew.ask_all(acts, LONG_SECONDS)
-        return [one for answer in answers for one in _done(answer, orders[0].start_ns)]
+        return msgspec.convert([one for answer in answers for one in answer["done"]], list[ProcessDone])
 
     def _act(self, orders: Sequence[Order], start: float) -> Act:
         one = orders[0]
@@ -100,17 +100,6 @@ class _There(Crowd):
             shared_directory=one.shared_directory, shared_numbers=one.shared_numbers, start=start,
             delays_ns=one.delays_ns,
         )  # fmt: skip
-
-
-def _done(answer: Mapping[str, Any], start_ns: int) -> Iterator[ProcessDone]:
-    """With times by this host's monotonic clock."""
-    later = start_ns - answer["start_ns"]
-    for said in answer["done"]:
-        done = msgspec.convert(said, ProcessDone)
-        clients = tuple(
-            replace(one, began_ns=one.began_ns + later, ended_ns=one.ended_ns + later) for one in done.clients
-        )
-        yield replace(done, clients=clients)
 
 
 NULL_ENDPOINT = "an S3 server on this host that answers at once and keeps nothing"
@@ -304,7 +293,3 @@ def _both(one: Callable[[str], None], other: Callable[[str], None]) -> Callable[
         other(line)
 
     return say
-
-
-def _nothing() -> None:
-    """Do nothing: nothing is measured."""

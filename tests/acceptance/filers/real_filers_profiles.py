@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from memory_traces import write_trace
 
 pytest.importorskip("storage_tests")
 
@@ -21,7 +22,6 @@ from testbeds import Skipped
 from experiments.package.check import check
 from storage_tests.devices import Direct, direct_on
 from storage_tests.profile import Targets, profiles
-from traces.file import write_trace
 
 # Seconds of each; what they need beside is added where they are run.
 _GIVEN = {

@@ -16,6 +16,7 @@ from pathlib import Path
 import psycopg2
 import pytest
 import redis
+from memory_traces import write_trace
 from replay_traces import reading_trace
 
 from controller.databases import open_databases, refuse_experiment
@@ -42,7 +43,6 @@ from experiments.workload import HostLost, Turn
 from sql import runs, workers
 from sql.runs import RunMark
 from sql.session import Database
-from traces.file import write_trace
 
 ROOT = Path(__file__).parents[3]
 PATIENCE = 300.0
@@ -255,7 +255,7 @@ def test_clients_run_at_all_members(system: Settings, crew: Crew, tmp_path: Path
                                                  shared_numbers=False, start=0.0, delays_ns=()))  # fmt: skip
         assert [one.client for one in written.clients] == [0, 1, 2, 3, 4]
         assert (written.files, sum(one.bytes for one in written.clients)) == (12, 120_000)
-        assert all(one.ended_ns >= one.began_ns >= written.start_ns - 1_000_000_000 for one in written.clients)
+        assert all(one.ended_s >= one.began_s >= 0 for one in written.clients)
         with crowd_at(taken, ClientsPlace(roots=(memory / "run",)), 2) as people:
             assert people.do("write", range(1), 10).files == 2
             own = sorted(path.parent for path in memory.rglob("client-*"))

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from memory_traces import MemoryTrace, memory_trace
+
 from core.operations import Op
-from traces.model import NO_NODE, Call, MemoryTrace, Node, NodeKind, Stream, TraceHeader
+from traces.model import NO_NODE, Call, Node, NodeKind
 
 MS = 1_000_000
 FILE_BYTES = 4096
@@ -31,15 +33,7 @@ def reading_trace(
         calls += [(Op.CREATE, 0, 0, len(nodes)), (Op.WRITE, FILE_BYTES, 0, len(nodes)), (Op.CLOSE, 0, 0, len(nodes))]
         nodes.append(Node(top, NodeKind.FILE, False, 0, 500, 8))
         played.append(_timed(calls, pause_ns))
-    last = max(calls[-1].start_ns + calls[-1].duration_ns for calls in played)
-    header = TraceHeader(
-        created=1_700_000_000.0,
-        duration_ns=last,
-        phases=("expand",),
-        streams=tuple(Stream(worker="w1", slot=slot, calls=len(calls)) for slot, calls in enumerate(played)),
-        origin=origin or {},
-    )
-    return MemoryTrace(header=header, nodes=nodes, streams=played)
+    return memory_trace(nodes, played, phases=("expand",), created=1_700_000_000.0, origin=origin)
 
 
 def _timed(calls: Sequence[tuple[Op, int, int, int]], pause_ns: int) -> list[Call]:

@@ -31,11 +31,11 @@ from dataset_gen.languages import (
     sample_key,
     states,
 )
-from dataset_gen.material.blocks import BLOCK, KINDS, SeriesFile, plan_series, write_series
+from dataset_gen.material.blocks import BLOCK, SeriesFile, plan_series, write_series
 from dataset_gen.material.mail import letters, thread
 from dataset_gen.material.people import custodian_names, everyone
 from dataset_gen.material.text import LANGUAGES, PHRASES, VOCABULARY, foreign, prose, vocabulary
-from dataset_gen.mix import Series
+from dataset_gen.mix import KINDS, Series
 from dataset_gen.packing import deflated
 from dataset_gen.profile import load_profile
 from dataset_gen.rng import Dice

@@ -124,14 +124,14 @@ def test_twice_of_what_is_scarce_gains_most(what: str, small: Plan) -> None:
     assert slots > 0.9  # tasks are cut finer for them, and each publishes files of its own
 
 
-def _result(plan: Plan, factor: float) -> dict[str, Any]:
-    """A result whose job's workers took `factor` times what the calibration demands for this data set."""
+def _result(plan: Plan, factor: float, workers: int = 1) -> dict[str, Any]:
+    """A result whose job's workers took `factor` times what the calibration demands for this data set, on a machine of two cores."""
     kind, size = np.concatenate((plan.kind, plan.child_kind)), np.concatenate((plan.size, plan.child_size))
     items = np.stack((np.bincount(kind, minlength=KINDS), np.bincount(kind, weights=size, minlength=KINDS)), axis=1)
     phases = []
     for n, (phase, of) in enumerate(_CALIBRATION.demands.phases.items()):
         crew = {
-            name: _CALIBRATION.demands.each_task[phase][name] + _CALIBRATION.demands.each_slot[phase][name]
+            name: _CALIBRATION.demands.each_task[phase][name] + workers * _CALIBRATION.demands.each_slot[phase][name]
             for name in of
         }
         took = {name: factor * (float((each * items).sum()) + crew[name]) for name, each in of.items()}
@@ -145,7 +145,8 @@ def _result(plan: Plan, factor: float) -> dict[str, Any]:
         "phases": phases, "series": {"database_activity": []},
         "result": {"items": plan.items, "discovered_bytes": plan.discovered_bytes},
     }  # fmt: skip
-    return {"points": [{"at": {"workers": 1, "slots": 1}, "repeats": [run]}]}
+    conditions = {"hosts": [{"boot_id": "one", "processors": 2}] * workers}
+    return {"points": [{"at": {"workers": workers, "slots": 1}, "repeats": [run]}], "conditions": conditions}
 
 
 def test_a_result_scales_what_workers_take(plan: Plan) -> None:
@@ -163,6 +164,21 @@ def test_a_result_scales_what_workers_take(plan: Plan) -> None:
     for name in (CPU, "open", READ_BYTES, WRITTEN_BYTES):
         assert after[name] == pytest.approx(2 * before[name], rel=1e-3), name
     assert after[DATABASE_CPU] == pytest.approx(before[DATABASE_CPU])
+
+
+def test_cpu_grows_where_slots_share_cores(plan: Plan) -> None:
+    """Promise: where more slots than cores took more CPU for the same items, the growth is found and a crowded host simulated with it."""
+    two, eight = _result(plan, 1.0, workers=2), _result(plan, 1.3, workers=8)
+    demands = calibrated(_CALIBRATION, {**two, "points": two["points"] + eight["points"]}, plan, "mine")
+    assert demands.crowding == pytest.approx(0.3 / (1 - 2 / 8), rel=0.01)
+    assert calibrated(_CALIBRATION, two, plan, "mine").crowding == 0.0
+    filer = load_filer("nas-10g")
+    assert filer is not None
+    site = emulated_site(filer, cores=2, slots=1, crowding=demands.crowding)
+    for workers, longer in ((2, 1.0), (8, 1.2)):
+        case = Case(workers=workers, databases=1)
+        crowded, alone = (run_case(dataclasses.replace(site, crowding=c), case, plan, demands)[0].elapsed_s for c in (demands.crowding, 0.0))  # fmt: skip
+        assert (crowded == alone) if longer == 1.0 else (crowded > longer * alone)
 
 
 def test_what_is_no_result_of_a_discovery_is_refused(plan: Plan) -> None:

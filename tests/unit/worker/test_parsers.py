@@ -13,8 +13,7 @@ import pytest
 from boxes import nursery
 
 from readers.base import LeafHandler
-from readers.libraries import LIBRARIES
-from readers.parsers import ParserSet, parser_of
+from readers.parsers import LIBRARIES, ParserSet, parser_of
 from readers.registry import all_handlers, handler_for
 from worker import parsers
 from worker.box.nursery import order_box

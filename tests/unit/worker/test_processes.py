@@ -243,7 +243,7 @@ app = make_slot_app("redis://127.0.0.1:1/0", run)
 WorkController(app=app, pool="solo", concurrency=1, queues="q", use_eventloop=False, consumer_cls=SlotConsumer, **without)
 print(*set(sys.modules) - before)
 """
-_READER = "readers.office.onenote.handler"
+_READER = "readers.office.onenote"
 PARSERS = {"lxml", "pypdfium2", "selectolax", "pycdlib", "isal", "pypff"}
 
 

@@ -11,13 +11,13 @@ from typing import Any, BinaryIO, NamedTuple
 import pycdlib
 from pycdlib.pycdlibexception import PyCdlibException
 
-from readers.archives.zip.handler import failed_member, link_member
-from readers.base import Child, Handler, LeafHandler, Part, Source, Text
+from readers.archives.zip.handler import failed_member, link_member, streamed_member
+from readers.base import Child, ContainerHandler, Handler, Part, Source
 from readers.declared import Declared
 from readers.errors import DocumentError, ExceptionCode
-from readers.records import Kind, Limits, TextState
+from readers.records import Limits
 from readers.rest import rest
-from readers.streams import CHUNK, SMALL_MEMBER, PieceStream, as_binary
+from readers.streams import CHUNK, PieceStream, scattered
 
 MEDIA_TYPE = "application/x-iso9660-image"
 _ERRORS = (PyCdlibException, struct.error, ValueError, LookupError, AttributeError, TypeError)
@@ -102,49 +102,41 @@ def _damaged(error: Exception) -> DocumentError:
     return DocumentError(ExceptionCode.CORRUPT, f"the disc image cannot be read: {error}"[:300])
 
 
-class IsoHandler(LeafHandler):
+class IsoHandler(ContainerHandler):
     """A disc image; its files are its children, with their position as ordinal."""
 
     name = "iso"
     media_types: tuple[str, ...] = (MEDIA_TYPE,)
-    container = True
-    whole = False
-    declared: tuple[Declared, ...] = (
-        Declared(
-            title="Images of optical discs (ISO 9660)",
-            extensions=("iso",),
-            children="files, directory by directory, under their Rock Ridge, Joliet or UDF names where there are any, then those that "
-            "have another kind of name alone; symbolic links as items without bytes",
-            announces="the directories",
-            leaves_out=(
-                "times, owners and permissions of members",
-                "images with UDF alone",
-                "boot images",
-                "directories, which are no items",
-            ),
+    declared = Declared(
+        title="Images of optical discs (ISO 9660)",
+        extensions=("iso",),
+        children="files, directory by directory, under their Rock Ridge, Joliet or UDF names where there are any, then those that "
+        "have another kind of name alone; symbolic links as items without bytes",
+        announces="the directories",
+        leaves_out=(
+            "times, owners and permissions of members",
+            "images with UDF alone",
+            "boot images",
+            "directories, which are no items",
         ),
-    )
+    ).alone()
 
     def announced(self, source: Source) -> int | None:
         """Files in all directories; None where these cannot be read."""
         try:
-            with source.open() as file, _opened(file) as tree:
+            with scattered(source.open()) as file, _opened(file) as tree:
                 return sum(1 for _ in _paths(tree))
         except DocumentError:
             return None
 
     def children(self, source: Source, limits: Limits, part: Part | None = None) -> Iterator[Child]:
         """The files, directory by directory. One whose bytes are not all there is failed, a large one is cut short."""
-        with source.open() as file, _opened(file) as tree:
+        with scattered(source.open()) as file, _opened(file) as tree:
             end, last = source.size if tree.cut(source.size) else None, 0
             for position, path in enumerate(_paths(tree)):
                 yield from _child(tree, path, position, end)
                 last = position + 1
             yield from rest(file, tree.end(), source.size, last, "disc image")
-
-    def text(self, source: Source, limits: Limits) -> Text:
-        """Return no text: an archive has none of its own."""
-        return Text(state=TextState.EMPTY)
 
 
 def _paths(tree: _Tree) -> Iterator[_Path]:
@@ -173,7 +165,7 @@ def _child(tree: _Tree, path: _Path, position: int, end: int | None) -> Iterator
         yield failed_member(name, position, error)
         return
     with stream as content:
-        child = _read(name, position, length, content)
+        child = streamed_member(name, position, PieceStream.of(_pieces(content, length)), length)
         if broken and child.error is None:
             child.error = _cut()
         yield child
@@ -183,34 +175,17 @@ def _cut() -> DocumentError:
     return DocumentError(ExceptionCode.TRUNCATED, "the disc image ends before the file does")
 
 
-def _read(name: bytes, position: int, length: int, content: BinaryIO) -> Child:
-    pieces = PieceStream(_Counted(content, length).piece)
-    child = Child(name=name, kind=Kind.ARCHIVE_MEMBER, ordinal=position)
-    if length > SMALL_MEMBER:
-        child.stream, child.size_hint = as_binary(pieces), length
-        return child
-    try:
-        child.data = pieces.read()
-    except DocumentError as error:
-        return failed_member(name, position, error)
-    return child
-
-
-class _Counted:
-    """The pieces of a file; `truncated` where the image ends before it does."""
-
-    def __init__(self, content: BinaryIO, length: int) -> None:
-        self._content, self._left = content, length
-
-    def piece(self) -> bytes:
+def _pieces(content: BinaryIO, length: int) -> Iterator[bytes]:
+    """The bytes of a file; `truncated` where the image ends before it does."""
+    while length:
         try:
-            piece = bytes(self._content.read(min(CHUNK, self._left))) if self._left else b""
+            piece = bytes(content.read(min(CHUNK, length)))
         except _ERRORS as error:
             raise _damaged(error) from error
-        self._left -= len(piece)
-        if not piece and self._left:
+        if not piece:
             raise _cut()
-        return piece
+        length -= len(piece)
+        yield piece
 
 
 HANDLERS: tuple[Handler, ...] = (IsoHandler(),)

@@ -2,13 +2,113 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
-from readers.archives.name_letters import by_letters, may_be_japanese
 from readers.base import Child
 from readers.charset_guess import guess, reads
+
+# Which charset the name of a file is in, by its letters: names are too short for the statistics of the charset
+# detector.
+
+_KANA = "\u3041-\u3093\u30a1-\u30f6\u30fc"
+_JAPANESE = re.compile(f"[{_KANA}\u3005\u4e00-\u9fff\u3001-\u301c\u30fb\uff01-\uff5e]+")
+_SYLLABLES = re.compile(f"[{_KANA}]")
+# Half-width kana as Japanese is written: small ones follow a syllable that takes them, as voicing marks do. One byte each, where other
+# charsets have capitals, Thai, and halves of characters.
+_HALF = re.compile("[\uff66-\uff9f]+")
+_HALF_WORD = re.compile(  # one way to read each character: there are no others to try
+    "(?:[\uff66\uff71-\uff9d]|(?<=[\uff73\uff76-\uff84\uff8a-\uff8e])\uff9e|(?<=[\uff8a-\uff8e])\uff9f"
+    "|(?<=[\uff73\uff76-\uff84\uff8a-\uff8e\uff9e\uff9f])[\uff67-\uff6b]"
+    "|(?:(?<=[\uff77\uff7c\uff81\uff86\uff8b\uff90\uff98])|(?<=[\uff77\uff7c\uff81\uff8b][\uff9e\uff9f]))[\uff6c-\uff6e]"
+    "|(?<!^)[\uff6f\uff70])+"
+)
+_FEWEST_HALF = 3
+_OF_TWO_BYTES = ("gb18030", "big5hkscs", "cp949", "euc_jp")
+_THAI = re.compile("(?:[\u0e40-\u0e44]?[\u0e01-\u0e2e][\u0e30-\u0e3a\u0e45\u0e47-\u0e4e]*)+")
+_THAI_VOWEL = re.compile("[\u0e30-\u0e3a]")
+_CAPITALS = (("cp1251", re.compile("[\u0401-\u0404\u0406-\u042f]+")), ("cp1253", re.compile("[\u0386-\u03ab]+")))
+# Letters that have another form at the end of a word, and these forms.
+_HEBREW = re.compile("[\u05d0-\u05ea]+")
+_FINAL, _INNER = frozenset("\u05da\u05dd\u05df\u05e3\u05e5"), frozenset("\u05db\u05de\u05e0\u05e4\u05e6")
+_FEWEST_HEBREW = 6  # with fewer letters capitals in Russian may look like it
+_CENTRAL = frozenset("ąćęłńóśźżáčďéěíňřšťúůýžľĺŕôäőűöüßăâîşţđ")
+_WESTERN = frozenset("àâäáãåæªçéèêëíìîïñóòôöõøºúùûüÿýß")
+_WESTERN_CODECS = ("cp437", "cp850", "cp1252")
+_CAPITAL_WITHIN = re.compile("[a-z\xdf-\xff\u0103-\u017f](?=[^\x00-\x7f])(.)")  # an accented one, which no word has
+
+
+def by_letters(name: bytes) -> str:
+    """The codec of a name that is not UTF-8; "" where its letters leave it open."""
+    if _is_japanese(name):
+        return "cp932"
+    if _is_hebrew(name):
+        return "cp862"
+    if _is_central(name) and not any(_is_of(name, codec, _WESTERN) for codec in _WESTERN_CODECS):
+        return "" if _is_of(name, "cp1250", _CENTRAL) else "cp852"
+    return ""
+
+
+def _read(name: bytes, codec: str) -> str:
+    try:
+        return name.decode(codec)
+    except UnicodeDecodeError:
+        return ""
+
+
+def may_be_japanese(name: bytes) -> bool:
+    """Characters of Shift-JIS next to each other, and nothing else that is not ASCII: an accented letter of DOS and the letter after it
+    look like one of them."""
+    text = _HALF.sub("", _read(name, "cp932"))
+    runs = _JAPANESE.findall(text)
+    return sum(c > "\x7f" for c in text) == sum(map(len, runs)) and min(map(len, runs), default=2) > 1
+
+
+def _is_japanese(name: bytes) -> bool:
+    """The same with two syllables, or with words in half-width kana where no charset of two bytes reads them."""
+    if not may_be_japanese(name):
+        return False
+    text = _read(name, "cp932")
+    return len(_SYLLABLES.findall(text)) > 1 if _HALF.search(text) is None else _is_half_width(name, text)
+
+
+def _is_half_width(name: bytes, text: str) -> bool:
+    words = _HALF.findall(text)
+    if sum(map(len, words)) < _FEWEST_HALF or not all(map(_HALF_WORD.fullmatch, words)):
+        return False
+    if any(_read(name, codec) for codec in _OF_TWO_BYTES):
+        return False
+    raw = [word.encode("cp932") for word in words]
+    thai = [_read(word, "cp874") for word in raw]
+    if all(map(_THAI.fullmatch, thai)) and any(map(_THAI_VOWEL.search, thai)):
+        return False
+    return not any(all(letters.fullmatch(_read(word, codec)) for word in raw) for codec, letters in _CAPITALS)
+
+
+def _is_central(name: bytes) -> bool:
+    """In code page 852, and with capitals where words have them."""
+    text = _read(name, "cp852")
+    return _is_of(name, "cp852", _CENTRAL) and not any(c.isupper() for c in _CAPITAL_WITHIN.findall(text))
+
+
+def _is_hebrew(name: bytes) -> bool:
+    """Words of nothing else, with final letters at their ends and nowhere else: capitals in Russian and Greek break that rule."""
+    text = _read(name, "cp862")
+    words = [word for word in re.split(r"[\W\d_]+", text) if not word.isascii()]
+    if sum(map(len, words)) < _FEWEST_HEBREW:
+        return False
+    if not all(_HEBREW.fullmatch(word) for word in words):
+        return False
+    return not any(set(word[:-1]) & _FINAL or word[-1] in _INNER for word in words if len(word) > 1)
+
+
+def _is_of(name: bytes, codec: str, letters: frozenset[str]) -> bool:
+    """Whether all that is not ASCII are such letters in this codec."""
+    text = _read(name, codec)
+    return bool(text) and all(c < "\x80" or c.lower() in letters for c in text)
+
 
 MOST = 500  # names that are looked at together
 _NO_LETTER = "ÿ"  # of windows-1252: bytes that are no text are full of it, and hardly any word has it

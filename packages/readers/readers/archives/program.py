@@ -3,13 +3,12 @@ sections, or a cabinet among their resources."""
 
 from __future__ import annotations
 
-import io
 import re
 import struct
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, BinaryIO, cast
+from typing import BinaryIO
 
-from readers.archives.cab import CabHandler
+from readers.archives.libarchive import CabHandler
 from readers.archives.rar import SIGNATURE_4, SIGNATURE_5, RarHandler
 from readers.archives.sevenz.handler import SevenZipHandler
 from readers.archives.zip.directory import find_directory
@@ -19,10 +18,7 @@ from readers.declared import Declared
 from readers.errors import DocumentError
 from readers.passwords import Passwords
 from readers.records import Limits, TextState
-from readers.streams import CHUNK
-
-if TYPE_CHECKING:
-    from typing_extensions import Buffer
+from readers.streams import CHUNK, RangeStream
 
 _SECTION = struct.Struct("<8s8xLL16x")
 _MOST_SETTINGS = 1 << 16  # bytes between the program and its archive; 7-Zip has what to run there
@@ -43,18 +39,16 @@ class ProgramHandler(LeafHandler):
     name = "program"
     media_types: tuple[str, ...] = ("application/x-dosexec",)
     whole = False
-    declared: tuple[Declared, ...] = (
-        Declared(
-            title="Self-extracting archives",
-            extensions=("exe",),
-            children="members of the zip, 7z or RAR archive or the cabinet that it carries",
-            announces="as the archive does",
-            leaves_out=(
-                "other programs, and installers of other kinds (NSIS, Inno Setup, MSI)",
-                "programs for other systems",
-            ),
+    declared = Declared(
+        title="Self-extracting archives",
+        extensions=("exe",),
+        children="members of the zip, 7z or RAR archive or the cabinet that it carries",
+        announces="as the archive does",
+        leaves_out=(
+            "other programs, and installers of other kinds (NSIS, Inno Setup, MSI)",
+            "programs for other systems",
         ),
-    )
+    ).alone()
 
     def announced(self, source: Source) -> int | None:
         """As the archive announces."""
@@ -89,44 +83,11 @@ class _Window:
         return self._source.passwords
 
     def open(self) -> BinaryIO:
-        return cast(BinaryIO, io.BufferedReader(_WindowFile(self._source.open(), self._start, self.size), CHUNK))
+        return RangeStream.buffered(self._source.open(), self._start, self.size, owns=True)
 
     def whole(self, limit: int) -> bytes:
         with self.open() as file:
             return file.read(limit)
-
-
-class _WindowFile(io.RawIOBase):
-    """A range of a file; closes it."""
-
-    def __init__(self, file: BinaryIO, start: int, size: int) -> None:
-        super().__init__()
-        self._file, self._start, self._size, self._at = file, start, size, 0
-
-    def readable(self) -> bool:
-        return True
-
-    def seekable(self) -> bool:
-        return True
-
-    def readinto(self, buffer: Buffer, /) -> int:
-        view = memoryview(buffer).cast("B")
-        self._file.seek(self._start + self._at)
-        data = self._file.read(max(0, min(len(view), self._size - self._at)))
-        view[: len(data)] = data
-        self._at += len(data)
-        return len(data)
-
-    def seek(self, offset: int, whence: int = io.SEEK_SET, /) -> int:
-        self._at = max(0, offset + (0, self._at, self._size)[whence])
-        return self._at
-
-    def tell(self) -> int:
-        return self._at
-
-    def close(self) -> None:
-        self._file.close()
-        super().close()
 
 
 def _carried(source: Source) -> tuple[LeafHandler, Source] | None:

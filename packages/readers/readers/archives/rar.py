@@ -10,18 +10,17 @@ import zlib
 from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import dataclass
-from typing import BinaryIO, cast
+from typing import BinaryIO
 
-from readers.archives.libarchive.library import ArchiveReader, library
-from readers.archives.libarchive.members import Members
+from readers.archives.libarchive import ArchiveReader, Members, library
 from readers.archives.names import shown
 from readers.archives.zip.handler import failed_member, link_member
-from readers.base import Child, Handler, LeafHandler, Part, Source, Text
+from readers.base import Child, ContainerHandler, Handler, Part, Source
 from readers.declared import Declared
 from readers.errors import DocumentError, ExceptionCode
-from readers.records import Kind, Limits, TextState
+from readers.records import Kind, Limits
 from readers.rest import rest
-from readers.streams import JoinedRange
+from readers.streams import RangeStream, as_binary
 
 SIGNATURE_4, SIGNATURE_5 = b"Rar!\x1a\x07\x00", b"Rar!\x1a\x07\x01\x00"
 _SMALLEST_4 = 7
@@ -287,31 +286,27 @@ _MOST_PREFIX = 4096  # bytes up to the end of the main header that are read agai
 _BEHIND = 1024  # bytes behind a member that libarchive may look at; at the very end it wants some
 
 
-class RarHandler(LeafHandler):
+class RarHandler(ContainerHandler):
     """An archive; its members are its children, with the position among the file headers as ordinal. Directories are
     counted in the position and are not items."""
 
     name = "rar"
     media_types: tuple[str, ...] = ("application/vnd.rar",)
-    container = True
-    whole = False
-    declared: tuple[Declared, ...] = (
-        Declared(
-            title="RAR archives, versions 4 and 5, solid ones too",
-            extensions=("rar",),
-            children="members in the order of their headers; symbolic links, hard links and copies of another member "
-            "as items without bytes",
-            announces="the chain of file headers, where it is whole",
-            leaves_out=(
-                "times, owners and permissions of members",
-                "members that need a password, and all of an archive whose names do",
-                "members that reach into another part of a split archive, and that part's",
-                "compression of versions before 2.9, and dictionaries of more than 64 MB",
-                "members behind a damaged one in a solid archive",
-                "directory entries, which are no items",
-            ),
+    declared = Declared(
+        title="RAR archives, versions 4 and 5, solid ones too",
+        extensions=("rar",),
+        children="members in the order of their headers; symbolic links, hard links and copies of another member "
+        "as items without bytes",
+        announces="the chain of file headers, where it is whole",
+        leaves_out=(
+            "times, owners and permissions of members",
+            "members that need a password, and all of an archive whose names do",
+            "members that reach into another part of a split archive, and that part's",
+            "compression of versions before 2.9, and dictionaries of more than 64 MB",
+            "members behind a damaged one in a solid archive",
+            "directory entries, which are no items",
         ),
-    )
+    ).alone()
 
     def announced(self, source: Source) -> int | None:
         """Count file headers other than directories; None where the chain breaks off or continues in another part."""
@@ -344,10 +339,6 @@ class RarHandler(LeafHandler):
                     ExceptionCode.UNSUPPORTED, "one part of a split RAR archive; join the parts or repack it"
                 )
 
-    def text(self, source: Source, limits: Limits) -> Text:
-        """Return no text: an archive has none of its own."""
-        return Text(state=TextState.EMPTY)
-
 
 def _without_data(member: Member, position: int) -> Child | None:
     """The child for a member whose data cannot be read or that has none."""
@@ -375,9 +366,10 @@ def _single(file: BinaryIO, size: int, layout: Layout, members: Iterator[Member]
         if child is not None:
             yield child
             continue
-        joined = JoinedRange(prefix, file, member.start, min(size, member.end + _BEHIND))
+        stop = min(size, member.end + _BEHIND)
+        joined = RangeStream(file, member.start, stop - member.start, prefix)
         try:
-            reader = ArchiveReader(cast("BinaryIO", joined), joined.size, _FORMATS[layout.version])
+            reader = ArchiveReader(as_binary(joined), joined.size, _FORMATS[layout.version])
         except DocumentError as error:
             yield failed_member(member.name, position, error)
             continue
@@ -387,9 +379,9 @@ def _single(file: BinaryIO, size: int, layout: Layout, members: Iterator[Member]
 
 def _solid(file: BinaryIO, size: int, layout: Layout, members: Iterator[Member], limits: Limits) -> Iterator[Child]:
     """Read all members in one pass; those after one that could not be decoded are lost, and reported as failed."""
-    joined = JoinedRange(b"", file, 0, size)
+    joined = as_binary(RangeStream(file, 0, size))
     lost: DocumentError | None = None
-    with closing(ArchiveReader(cast("BinaryIO", joined), size, _FORMATS[layout.version])) as reader:
+    with closing(ArchiveReader(joined, size, _FORMATS[layout.version])) as reader:
         passing = Members(reader, size, limits, solid=True)
         for position, member in enumerate(members):
             without = _without_data(member, position)

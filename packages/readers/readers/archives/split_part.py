@@ -16,13 +16,11 @@ class SplitPartHandler(LeafHandler):
     name = "part"
     media_types: tuple[str, ...] = (MEDIA_TYPE,)
     whole = False
-    declared: tuple[Declared, ...] = (
-        Declared(
-            title="Further parts of split archives",
-            extensions=("7z.002", "zip.002", "z02"),
-            leaves_out=("everything: the exception is `unsupported`, to be read once the parts are joined",),
-        ),
-    )
+    declared = Declared(
+        title="Further parts of split archives",
+        extensions=("7z.002", "zip.002", "z02"),
+        leaves_out=("everything: the exception is `unsupported`, to be read once the parts are joined",),
+    ).alone()
 
     def text(self, source: Source, limits: Limits) -> Text:
         """None: raises `unsupported`."""

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 import djvu_rs
 
-from readers import clean, page_numbers
+from readers import clean
+from readers import clean as page_numbers
 from readers.base import Handler, LeafHandler, Source, Text
 from readers.declared import Declared
 from readers.errors import DocumentError, ExceptionCode, FieldUnread, PagesWithoutText
@@ -26,20 +27,18 @@ class DjvuHandler(LeafHandler):
 
     name = "djvu"
     media_types: tuple[str, ...] = ("image/vnd.djvu",)
-    declared: tuple[Declared, ...] = (
-        Declared(
-            title="DjVu documents",
-            extensions=("djvu", "djv"),
-            text="the text layer of every page, addresses and descriptions of links, the outline",
-            metadata=("title", "author", "doc_subject", "keywords", "pages_without_text"),
-            leaves_out=(
-                "pages without a text layer, with `--ocr` too: a document of such pages has the state `no text layer`, one that "
-                "has some the state `partial` and the exception `unsupported`, and names them (the first 1,000); blank pages "
-                "are not distinguished from others",
-                "documents whose pages are in files of their own: the exception is `unsupported`",
-            ),
+    declared = Declared(
+        title="DjVu documents",
+        extensions=("djvu", "djv"),
+        text="the text layer of every page, addresses and descriptions of links, the outline",
+        metadata=("title", "author", "doc_subject", "keywords", "pages_without_text"),
+        leaves_out=(
+            "pages without a text layer, with `--ocr` too: a document of such pages has the state `no text layer`, one that "
+            "has some the state `partial` and the exception `unsupported`, and names them (the first 1,000); blank pages "
+            "are not distinguished from others",
+            "documents whose pages are in files of their own: the exception is `unsupported`",
         ),
-    )
+    ).alone()
 
     def text(self, source: Source, limits: Limits) -> Text:
         """Text of all pages, with the error `corrupt` where some cannot be read, `truncated` where the file breaks
@@ -53,7 +52,7 @@ class DjvuHandler(LeafHandler):
         collector = clean.Collector(limits.text_characters)
         unreadable, bare, without = _collect(document, collector)
         about, titles, lost = _beside(document)
-        all(collector.add(f"{title}\n") for title in titles)
+        collector.lines(titles)
         out = collector.result()
         out.pages = pages = document.page_count()
         out.metadata = dict(clean.values(about))

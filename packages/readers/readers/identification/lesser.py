@@ -8,7 +8,7 @@ from readers.modules import MEDIA_TYPES
 
 _LESS = frozenset(("text/plain", "text/html"))
 _TEXTS = frozenset(
-    media_type for module in ("text.plain", "text.html.handler", "tables.csv") for media_type in MEDIA_TYPES[module]
+    media_type for module in ("text.plain", "text.html", "tables.csv") for media_type in MEDIA_TYPES[module]
 )
 # Names of types that have a reader, and further names that senders give them.
 _STRUCTURED = frozenset(media_type for types in MEDIA_TYPES.values() for media_type in types) - _TEXTS | frozenset(

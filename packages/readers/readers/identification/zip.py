@@ -38,14 +38,9 @@ _PACKAGE_NAMES = frozenset(
 )
 _PACKAGE_FOLDERS = frozenset(
     (
-        b"_rels",
-        b"docprops",
-        b"customxml",
+        *(b"_rels", b"docprops", b"customxml"),
         *_FOLDERS,
-        b"pictures",
-        b"thumbnails",
-        b"configurations2",
-        b"objectreplacements",
+        *(b"pictures", b"thumbnails", b"configurations2", b"objectreplacements"),
     )
 )
 # The content type of a main part ([MS-OFFMACRO2], [MS-XLSB] 2.1.7 and [MS-VSDX] 2.2.3 name those of Microsoft).

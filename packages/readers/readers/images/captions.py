@@ -27,27 +27,11 @@ _IPTC = {5: "title", 25: "keywords", 80: "author", 116: "copyright", 120: "descr
 _IPTC_TOO = frozenset((122, 105, 110, 115, 40, 90, 92, 95, 101))
 _XMP_KEYS = {"title": "title", "description": "description", "subject": "keywords", "creator": "author", "rights": "copyright"}  # fmt: skip
 _XMP_TOO = frozenset(
-    [
-        "Headline",
-        "CaptionWriter",
-        "Credit",
-        "Source",
-        "Instructions",
-        "City",
-        "State",
-        "Country",
-        "Location",
-        "ImageDescription",
-        "UserComment",
-        "TagsList",
-        "hierarchicalSubject",
-        "LastKeywordXMP",
-        "PersonInImage",
-        "PersonDisplayName",
-        "Event",
-        "AltTextAccessibility",
-        "ExtDescrAccessibility",
-    ]
+    (
+        *("Headline", "CaptionWriter", "Credit", "Source", "Instructions", "City", "State", "Country", "Location"),
+        *("ImageDescription", "UserComment", "TagsList", "hierarchicalSubject", "LastKeywordXMP", "PersonInImage"),
+        *("PersonDisplayName", "Event", "AltTextAccessibility", "ExtDescrAccessibility"),
+    )
 )
 _PNG_KEYS = {"title": "title", "author": "author", "description": "description", "copyright": "copyright"}
 

@@ -9,30 +9,15 @@ from readers.declared import Declared
 from readers.errors import DocumentError, ExceptionCode
 from readers.images import captions, exif
 from readers.images.heif import breaks_off
-from readers.images.kinds import reader_of
+from readers.images.size import reader_of
 from readers.records import Limits, TextState
 
 _RASTER = ("image/jpeg", "image/png", "image/gif", "image/tiff", "image/bmp", "image/webp")
 _STILLS = ("image/heic", "image/heif", "image/avif")
 _JPEG_2000 = ("image/jp2", "image/jpx")
 _EXIF_KEYS = (
-    "format",
-    "width",
-    "height",
-    "description",
-    "make",
-    "model",
-    "application",
-    "author",
-    "copyright",
-    "title",
-    "subject",
-    "keywords",
-    "taken",
-    "digitised",
-    "modified",
-    "latitude",
-    "longitude",
+    *("format", "width", "height", "description", "make", "model", "application", "author", "copyright", "title"),
+    *("subject", "keywords", "taken", "digitised", "modified", "latitude", "longitude"),
 )
 
 

@@ -4,9 +4,11 @@ and returns what it found; DocumentError `truncated` or `corrupt` only where the
 from __future__ import annotations
 
 import struct
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import BinaryIO
 
+from readers.base import Source
 from readers.errors import DocumentError, ExceptionCode
 
 _MAX_SEGMENTS = 2000  # JPEG segments before the picture
@@ -199,3 +201,31 @@ def _tiff_directory(file: BinaryIO, size: int, at: int, order: str, big: bool, i
             else:
                 into.height = value
     return int(struct.unpack_from(order + next_format, raw, count * entry)[0])
+
+
+# Raster pictures by how they begin, and their size. Loads no parser: a slot asks it of what it shows to OCR.
+
+SizeReader = Callable[[BinaryIO, int], Size]
+_READERS: tuple[tuple[bytes, str, SizeReader], ...] = (
+    (b"\x89PNG", "png", png),
+    (b"\xff\xd8", "jpeg", jpeg),
+    (b"GIF8", "gif", gif),
+    (b"BM", "bmp", bmp),
+    (b"RIFF", "webp", webp),
+    (b"II", "tiff", tiff),
+    (b"MM", "tiff", tiff),
+)
+
+
+def reader_of(head: bytes) -> tuple[str, SizeReader] | None:
+    """What kind of raster picture begins so, and what reads its size; None for anything else."""
+    return next(((label, reader) for magic, label, reader in _READERS if head.startswith(magic)), None)
+
+
+def measured(source: Source) -> tuple[str, Size] | None:
+    """Kind and size of a raster picture; None when it is none, DocumentError as `text`."""
+    raster = reader_of(source.head)
+    if raster is None:
+        return None
+    with source.open() as file:
+        return raster[0], raster[1](file, source.size)

@@ -7,7 +7,7 @@ import re
 from datetime import UTC, datetime, timedelta
 from typing import NamedTuple
 
-from readers.mail.comments import without_comments
+from readers.mail.header_lines import without_comments
 
 _USUAL = re.compile(
     r"(?:[A-Za-z]{3}, +)?(\d\d?) ([A-Z][a-z][a-z]) ((?:19|20)\d\d) (\d\d):(\d\d)(?::(\d\d))? (\+|-)(0\d|1[0-4])([0-5]\d)"

@@ -68,26 +68,24 @@ class EmlHandler(LeafHandler):
 
     name = "eml"
     media_types: tuple[str, ...] = (MEDIA_TYPE,)
-    declared: tuple[Declared, ...] = (
-        Declared(
-            title="Mail messages (MIME)",
-            extensions=("eml",),
-            text="the plain body, then the lines of the HTML body with words that it lacks, or all of that where it "
-            "has much more text; every body part of a message that has several",
-            metadata=(*MAIL_KEYS, *RARER_KEYS, "signed"),
-            children="attachments in order, decoded: attached messages unchanged, files in uuencode and yEnc within "
-            "the text too, inline pictures",
-            leaves_out=(
-                "lines of the HTML body whose words the plain one has (they stay in the message)",
-                "the contents of encrypted messages (S/MIME, PGP)",
-                "what a message/external-body part refers to: its child is the reference",
-                "header fields other than those of the metadata; text before the first part of a multipart",
-                "one part of a message sent in several: its content is its child, unchanged",
-                "names beyond the first 1,000 attachments in the metadata",
-                "parts beyond the first 100,000: the exception is `children_limit`",
-            ),
+    declared = Declared(
+        title="Mail messages (MIME)",
+        extensions=("eml",),
+        text="the plain body, then the lines of the HTML body with words that it lacks, or all of that where it "
+        "has much more text; every body part of a message that has several",
+        metadata=(*MAIL_KEYS, *RARER_KEYS, "signed"),
+        children="attachments in order, decoded: attached messages unchanged, files in uuencode and yEnc within "
+        "the text too, inline pictures",
+        leaves_out=(
+            "lines of the HTML body whose words the plain one has (they stay in the message)",
+            "the contents of encrypted messages (S/MIME, PGP)",
+            "what a message/external-body part refers to: its child is the reference",
+            "header fields other than those of the metadata; text before the first part of a multipart",
+            "one part of a message sent in several: its content is its child, unchanged",
+            "names beyond the first 1,000 attachments in the metadata",
+            "parts beyond the first 100,000: the exception is `children_limit`",
         ),
-    )
+    ).alone()
 
     def children(self, source: Source, limits: Limits, part: Part | None = None) -> Iterator[Child]:
         """Every leaf part that is not body text, decoded, attached messages included, in order. Raises `truncated`
@@ -95,15 +93,9 @@ class EmlHandler(LeafHandler):
         whose encoding is damaged comes with what can be read and the error `corrupt`."""
         message = _MESSAGES(source.whole(limits.parse_bytes))
         for position, leaf in enumerate(message.child_parts()):
-            data, damage = leaf.content(), leaf.damage
-            yield Child(
-                name=child_name(leaf, position),
-                kind=Kind.ATTACHMENT,
-                ordinal=position,
-                data=data,
-                error=DocumentError(ExceptionCode.CORRUPT, damage) if damage else None,
-                media_type=None if leaf is message.root and leaf.media_type == _PARTIAL else leaf.media_type,
-            )  # the message itself has the exception that it is one part of several
+            whole = leaf is message.root and leaf.media_type == _PARTIAL
+            # A message that is one part of several has that exception itself.
+            yield child_of(leaf, position, Kind.ATTACHMENT, media_type=None if whole else leaf.media_type)
         if (error := _headless(message) or cut(message, "message")) is not None:
             raise error
 
@@ -214,9 +206,12 @@ def _memo(fields: Fields) -> str:
     return "".join(f"{name.capitalize()}: {text}\n" for name, text in kept if name not in _OF_A_MEMO)
 
 
-def child_name(leaf: MailPart, position: int) -> bytes:
-    """The declared file name as UTF-8, else part-N."""
-    return leaf.file_name.encode("utf-8", "backslashreplace") or b"part-%d" % position
+def child_of(leaf: MailPart, position: int, kind: Kind, *, media_type: str | None, name: str | None = None) -> Child:
+    """A part under this name, its declared file name or `part-N`; with an error where its encoding is damaged."""
+    data = leaf.content()
+    named = (leaf.file_name if name is None else name).encode("utf-8", "backslashreplace") or b"part-%d" % position
+    error = DocumentError(ExceptionCode.CORRUPT, leaf.damage) if leaf.damage else None
+    return Child(name=named, kind=kind, ordinal=position, data=data, error=error, media_type=media_type)
 
 
 def _names(leaves: Iterable[MailPart]) -> Iterator[str]:
@@ -228,9 +223,7 @@ def _names(leaves: Iterable[MailPart]) -> Iterator[str]:
 
 def _body(message: Message, limits: Limits) -> Collector:
     collector = Collector(limits.text_characters)
-    for piece in body_texts(message.root):
-        if piece and not collector.add(piece):
-            break
+    collector.pieces(body_texts(message.root))
     return collector
 
 

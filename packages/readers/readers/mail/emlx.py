@@ -24,19 +24,17 @@ class EmlxHandler(LeafHandler):
 
     name = "emlx"
     media_types: tuple[str, ...] = ("message/x-emlx",)
-    declared: tuple[Declared, ...] = (
-        Declared(
-            title="Mail messages of Apple Mail",
-            extensions=("emlx",),
-            text="as of a mail message",
-            metadata=(*MAIL_KEYS, *RARER_KEYS),
-            children="attachments in order, as of a mail message",
-            leaves_out=(
-                "the property list behind the message (flags, colours)",
-                "attachments that Apple Mail keeps in files of their own, which are loose files",
-            ),
+    declared = Declared(
+        title="Mail messages of Apple Mail",
+        extensions=("emlx",),
+        text="as of a mail message",
+        metadata=(*MAIL_KEYS, *RARER_KEYS),
+        children="attachments in order, as of a mail message",
+        leaves_out=(
+            "the property list behind the message (flags, colours)",
+            "attachments that Apple Mail keeps in files of their own, which are loose files",
         ),
-    )
+    ).alone()
 
     def children(self, source: Source, limits: Limits, part: Part | None = None) -> Iterator[Child]:
         """The message's attachments. Raises `truncated` at the end when the message is shorter than it announces."""

@@ -8,9 +8,8 @@ from readers.base import Child, Handler, LeafHandler, Part, Source, Text
 from readers.charset import CHARSET_KEYS
 from readers.clean import Collector, note_charset
 from readers.declared import Declared
-from readers.errors import DocumentError, ExceptionCode
 from readers.identification.text import FILES_IN_TEXT
-from readers.mail.eml import child_name
+from readers.mail.eml import child_of
 from readers.mail.parts import text_with_files
 from readers.mail.text import body_texts, parts_of, read_in
 from readers.records import Kind, Limits
@@ -24,20 +23,18 @@ class EncodedHandler(LeafHandler):
     name = "encoded"
     media_types: tuple[str, ...] = tuple(FILES_IN_TEXT.values())
     whole = False
-    declared: tuple[Declared, ...] = (
-        Declared(
-            title="Files in uuencode, yEnc and BinHex",
-            extensions=("uue", "uu", "hqx", "yenc"),
-            text="what is around the files",
-            metadata=CHARSET_KEYS,
-            children="the files, decoded",
-            leaves_out=(
-                "resource forks of BinHex files",
-                "files beyond the first 1,000",
-                "texts over the parse limit are plain text",
-            ),
+    declared = Declared(
+        title="Files in uuencode, yEnc and BinHex",
+        extensions=("uue", "uu", "hqx", "yenc"),
+        text="what is around the files",
+        metadata=CHARSET_KEYS,
+        children="the files, decoded",
+        leaves_out=(
+            "resource forks of BinHex files",
+            "files beyond the first 1,000",
+            "texts over the parse limit are plain text",
         ),
-    )
+    ).alone()
 
     def children(self, source: Source, limits: Limits, part: Part | None = None) -> Iterator[Child]:
         """The files in order. One that is cut or damaged has the error `corrupt`, and what can be decoded of it."""
@@ -45,14 +42,7 @@ class EncodedHandler(LeafHandler):
             return
         files = (one for one in parts_of(text_with_files(source.whole(limits.parse_bytes))) if not one.is_body)
         for position, file in enumerate(files):
-            data, damage = file.content(), file.damage
-            yield Child(
-                name=child_name(file, position),
-                kind=Kind.EMBEDDED_OBJECT,
-                ordinal=position,
-                data=data,
-                error=DocumentError(ExceptionCode.CORRUPT, damage) if damage else None,
-            )
+            yield child_of(file, position, Kind.EMBEDDED_OBJECT, media_type=None)
 
     def text(self, source: Source, limits: Limits) -> Text:
         """The lines that are of no file."""
@@ -60,9 +50,7 @@ class EncodedHandler(LeafHandler):
             return TEXT.text(source, limits)
         root = text_with_files(source.whole(limits.parse_bytes))
         collector = Collector(limits.text_characters)
-        for piece in body_texts(root):
-            if piece and not collector.add(piece):
-                break
+        collector.pieces(body_texts(root))
         out = collector.result("\n")
         note_charset(out, read_in(root))
         out.error = unread_in(out.text)

@@ -13,9 +13,8 @@ from readers.charset_guess import reads
 from readers.charset_labels import by_label
 from readers.last import remembered
 from readers.mail.base64 import from_base64
-from readers.mail.comments import without_comments
 from readers.mail.dates import Moment, moment
-from readers.mail.header_lines import take_fields
+from readers.mail.header_lines import take_fields, without_comments
 
 _FOLDED = re.compile(rb"\r*\n")
 _WORD = re.compile(r"=\?([^?\s]{1,64})\?([bBqQ])\?([^?]*)\?=")

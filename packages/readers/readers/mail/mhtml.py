@@ -9,8 +9,7 @@ from readers.base import Child, Handler, LeafHandler, Part, Source, Text
 from readers.charset import CHARSET_KEYS
 from readers.clean import Collector, note_charset, values
 from readers.declared import Declared
-from readers.errors import DocumentError, ExceptionCode
-from readers.mail.eml import cut, text_cut
+from readers.mail.eml import child_of, cut, text_cut
 from readers.mail.headers import noted_date
 from readers.mail.parts import MailPart, Message
 from readers.mail.text import body_texts, damage_of, read_in
@@ -22,34 +21,24 @@ class MhtmlHandler(LeafHandler):
 
     name = "mhtml"
     media_types: tuple[str, ...] = ("multipart/related", "application/x-mimearchive")
-    declared: tuple[Declared, ...] = (
-        Declared(
-            title="Web archives",
-            extensions=("mht", "mhtml"),
-            text="what the page and the frames in it say",
-            metadata=("title", "address", "created", *CHARSET_KEYS),
-            children="pictures, styles and scripts in order, named by the end of their address",
-            leaves_out=(
-                "text that only scripts would write",
-                "parts beyond the first 100,000: the exception is `children_limit`",
-            ),
+    declared = Declared(
+        title="Web archives",
+        extensions=("mht", "mhtml"),
+        text="what the page and the frames in it say",
+        metadata=("title", "address", "created", *CHARSET_KEYS),
+        children="pictures, styles and scripts in order, named by the end of their address",
+        leaves_out=(
+            "text that only scripts would write",
+            "parts beyond the first 100,000: the exception is `children_limit`",
         ),
-    )
+    ).alone()
 
     def children(self, source: Source, limits: Limits, part: Part | None = None) -> Iterator[Child]:
         """Pictures, styles and scripts in order, named by the last part of where they were found. Raises `truncated` at
         the end when the closing boundary is missing."""
         message = Message(source.whole(limits.parse_bytes))
         for position, leaf in enumerate(message.child_parts()):
-            data, damage = leaf.content(), leaf.damage
-            yield Child(
-                name=_name(leaf) or b"part-%d" % position,
-                kind=Kind.EMBEDDED_OBJECT,
-                ordinal=position,
-                data=data,
-                error=DocumentError(ExceptionCode.CORRUPT, damage) if damage else None,
-                media_type=leaf.media_type,
-            )
+            yield child_of(leaf, position, Kind.EMBEDDED_OBJECT, media_type=leaf.media_type, name=_name(leaf))
         if (error := cut(message, "web archive")) is not None:
             raise error
 
@@ -57,9 +46,7 @@ class MhtmlHandler(LeafHandler):
         """Text of the web page and of the frames in it; title, address and date of the snapshot as metadata."""
         message = Message(source.whole(limits.parse_bytes))
         collector = Collector(limits.text_characters)
-        for piece in body_texts(message.root):
-            if piece and not collector.add(piece):
-                break
+        collector.pieces(body_texts(message.root))
         out = collector.result("\n")
         fields = message.root.fields
         address = fields.text(b"snapshot-content-location") or fields.text(b"content-location")
@@ -70,14 +57,13 @@ class MhtmlHandler(LeafHandler):
         return out
 
 
-def _name(leaf: MailPart) -> bytes:
+def _name(leaf: MailPart) -> str:
     """The declared file name, else what the part's address ends with."""
     try:
         path = urlsplit(leaf.fields.text(b"content-location")).path
     except ValueError:  # brackets that are no IPv6 address
         path = ""
-    name = leaf.file_name or unquote(path).rpartition("/")[2]
-    return name.encode("utf-8", "backslashreplace")
+    return leaf.file_name or unquote(path).rpartition("/")[2]
 
 
 HANDLERS: tuple[Handler, ...] = (MhtmlHandler(),)

@@ -9,27 +9,48 @@ every embedded message as stored and the parts in order, and leaves only header 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import islice
 
 from readers.charset import Detected, by_zeros, decode
-from readers.charset_labels import by_mark
+from readers.charset_labels import by_label, by_mark, says_nothing
 from readers.last import LARGEST, remembered
 from readers.mail import transfer
-from readers.mail.around import SAMPLE, charset_around, charset_of_names
 from readers.mail.base64 import sound_base64
 from readers.mail.boundary import Ranges, likely_boundary, ranges, unlabelled_boundary
 from readers.mail.header_lines import UNREAD, has_unread_fields
-from readers.mail.headers import (
-    Fields,
-    file_name,
-    media_type,
-    parameters,
-    parse_fields,
-    raw_text,
-    unfolded,
-)
+from readers.mail.headers import Fields, file_name, media_type, parameters, parse_fields, raw_text, unfolded
 from readers.mail.inline import inline_files, is_piece_of_file
 from readers.mail.transfer import BASE64, NONE, encoding_of, unlabelled
+
+# The charset that the texts of a message suggest for its eight-bit file names and header fields that declare none.
+
+SAMPLE = 1 << 14  # bytes of a text that are looked at
+_MOST_TEXTS = 20
+_TELLS_NOTHING = ("", "utf-8", "cp1252")  # of a text in ASCII: what programs declare by habit
+MOST_NAMES = 50  # that are looked at together
+
+
+def charset_around(texts: Iterable[tuple[bytes, str]]) -> str:
+    """The charset of the first of these texts (its bytes, and what it declares) that are neither ASCII nor UTF-8, else
+    what one in ASCII declares; "" where there is no evidence."""
+    declared = ""
+    for data, label in islice(texts, _MOST_TEXTS):
+        if data.isascii():
+            codec = "" if says_nothing(label) else by_label(label)
+            declared = declared or ("" if codec in _TELLS_NOTHING else codec)
+            continue
+        detected = decode(data, label)[1]
+        if detected.charset != "utf-8" and not detected.guessed:
+            return detected.charset
+    return declared
+
+
+def charset_of_names(fields: Iterable[bytes]) -> str:
+    """What fields that hold file names in eight bits are likeliest in, all together; "" where that is no more than a guess."""
+    detected = decode(b"\n".join(islice((field for field in fields if not field.isascii()), MOST_NAMES)))[1]
+    return "" if detected.guessed else detected.charset
+
 
 MAX_PARTS = 100_000  # of a message: each takes some 500 bytes of memory and may take five of the message
 MAX_DEPTH = 64  # multiparts inside one another; a deeper one is a leaf, so its words are kept

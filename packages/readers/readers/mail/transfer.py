@@ -7,7 +7,7 @@ import re
 
 from readers.last import remembered
 from readers.mail.base64 import base64_damage, decode_base64, sound_base64
-from readers.mail.comments import without_comments
+from readers.mail.header_lines import without_comments
 from readers.mail.inline import BINHEX, UUENCODE, YENC, decode_binhex, decode_uu, decode_yenc
 
 BASE64, QUOTED_PRINTABLE, NONE = b"base64", b"quoted-printable", b""

@@ -6,8 +6,9 @@ from __future__ import annotations
 import re
 import struct
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from itertools import chain
 
 from readers.base import Child
 from readers.images import bitmaps
@@ -153,11 +154,8 @@ def _inflated(stream: bytes, at: int, end: int, size: int, tried: _Tried) -> byt
     return b"".join(pieces)
 
 
-def children(streams: Iterator[bytes], first: int) -> Iterator[Child]:
-    """The pictures of several streams as children from ordinal `first` on; they have no names of their own."""
-    position = 0
-    for stream in streams:
-        for extension, data in pictures(stream):
-            name = f"picture{position + 1}.{extension}".encode()
-            yield Child(name=name, kind=Kind.EMBEDDED_OBJECT, ordinal=first + position, data=data)
-            position += 1
+def children(streams: Iterable[bytes]) -> Iterator[Child]:
+    """The pictures of several streams as children; they have no names of their own."""
+    for position, (extension, data) in enumerate(chain.from_iterable(map(pictures, streams))):
+        name = f"picture{position + 1}.{extension}".encode()
+        yield Child(name=name, kind=Kind.EMBEDDED_OBJECT, ordinal=position, data=data)

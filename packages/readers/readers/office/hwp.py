@@ -60,20 +60,18 @@ class HwpHandler(LeafHandler):
 
     name = "hwp"
     media_types: tuple[str, ...] = (MEDIA_TYPE,)
-    declared: tuple[Declared, ...] = (
-        Declared(
-            title="Documents of Hancom's word processor (Hangul)",
-            extensions=("hwp",),
-            text="the text, tables, text boxes, notes, headers and footers of all sections",
-            metadata=("title", "author"),
-            children="pictures and objects in the order of the compound file",
-            leaves_out=(
-                "documents of versions before 5: the exception is `unsupported`; with a password: `encrypted`",
-                "the text of a document for distribution (its text is a notice and `partial`: it is encrypted for one program)",
-                "comments, change tracking, scripts; private-use characters stay as they are",
-            ),
+    declared = Declared(
+        title="Documents of Hancom's word processor (Hangul)",
+        extensions=("hwp",),
+        text="the text, tables, text boxes, notes, headers and footers of all sections",
+        metadata=("title", "author"),
+        children="pictures and objects in the order of the compound file",
+        leaves_out=(
+            "documents of versions before 5: the exception is `unsupported`; with a password: `encrypted`",
+            "the text of a document for distribution (its text is a notice and `partial`: it is encrypted for one program)",
+            "comments, change tracking, scripts; private-use characters stay as they are",
         ),
-    )
+    ).alone()
 
     def children(self, source: Source, limits: Limits, part: Part | None = None) -> Iterator[Child]:
         """The content of BinData. A document that cannot be read, or needs a password, has none: `text` reports why."""

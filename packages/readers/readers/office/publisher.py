@@ -41,19 +41,17 @@ class PublisherHandler(LeafHandler):
 
     name = "pub"
     media_types: tuple[str, ...] = ("application/x-mspublisher",)
-    declared: tuple[Declared, ...] = (
-        Declared(
-            title="Publisher documents",
-            extensions=("pub",),
-            text="the text of all frames, in the order in which it is stored, then WordArt",
-            metadata=property_set.KEYS,
-            children="pictures",
-            leaves_out=(
-                "documents older than Publisher 98: the exception is `unsupported`",
-                "addresses behind links; embedded objects",
-            ),
+    declared = Declared(
+        title="Publisher documents",
+        extensions=("pub",),
+        text="the text of all frames, in the order in which it is stored, then WordArt",
+        metadata=property_set.KEYS,
+        children="pictures",
+        leaves_out=(
+            "documents older than Publisher 98: the exception is `unsupported`",
+            "addresses behind links; embedded objects",
         ),
-    )
+    ).alone()
 
     def children(self, source: Source, limits: Limits, part: Part | None = None) -> Iterator[Child]:
         """Pictures. A document that cannot be opened has none: `text` reports why."""
@@ -61,7 +59,7 @@ class PublisherHandler(LeafHandler):
             compound = CompoundFile(source.whole(limits.parse_bytes))
         except DocumentError:
             return
-        yield from office_art.children((compound.read(compound.root.stream(*path)) for path in _PICTURES), 0)
+        yield from office_art.children(compound.read(compound.root.stream(*path)) for path in _PICTURES)
 
     def text(self, source: Source, limits: Limits) -> Text:
         """Text of all frames and WordArt; DocumentError `unsupported` where there is none that is stored in the known way."""

@@ -34,16 +34,14 @@ class SpreadsheetMlHandler(LeafHandler):
     name = "spreadsheetml"
     media_types: tuple[str, ...] = ("application/vnd.ms-spreadsheetml",)
     whole = False
-    declared: tuple[Declared, ...] = (
-        Declared(
-            title="Excel workbooks in one XML file, Excel 2002 and 2003",
-            extensions=("xml", "xls"),
-            text="cells by rows as they are stored, with their comments and where they link to; names of sheets, headers, footers, what "
-            "cells say when they are filled in",
-            metadata=tuple(_KEYS.values()),
-            leaves_out=("formulas (their results are there)", "numbers and dates in the form in which cells show them"),
-        ),
-    )
+    declared = Declared(
+        title="Excel workbooks in one XML file, Excel 2002 and 2003",
+        extensions=("xml", "xls"),
+        text="cells by rows as they are stored, with their comments and where they link to; names of sheets, headers, footers, what "
+        "cells say when they are filled in",
+        metadata=tuple(_KEYS.values()),
+        leaves_out=("formulas (their results are there)", "numbers and dates in the form in which cells show them"),
+    ).alone()
 
     def text(self, source: Source, limits: Limits) -> Text:
         """Cells by rows; what was readable and `error` where the XML is damaged."""
@@ -59,10 +57,8 @@ class SpreadsheetMlHandler(LeafHandler):
                         break
         except DocumentError as error:
             failed = error
-        out = collector.result()
-        if failed is not None and not out.text:
-            raise failed
-        out.error, out.metadata = failed, dict(clean.values(pairs))
+        out = collector.result(error=failed)
+        out.metadata = dict(clean.values(pairs))
         return out
 
 

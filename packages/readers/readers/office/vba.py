@@ -37,8 +37,8 @@ class _Module:
     offset: int
 
 
-def children(compound: CompoundFile, limits: Limits, position: int) -> Iterator[Child]:
-    """The modules of a file's project from this position on, in order; none where it has no macros. Raises
+def children(compound: CompoundFile, limits: Limits) -> Iterator[Child]:
+    """The modules of a file's project in order; none where it has no macros. Raises
     DocumentError `corrupt` or `too_large` when the list of modules cannot be read."""
     places = (compound.root.find(*place) for place in _PLACES)
     storage = next((place for place in places if place is not None and place.stream("dir") is not None), None)
@@ -49,6 +49,7 @@ def children(compound: CompoundFile, limits: Limits, position: int) -> Iterator[
     except DocumentError as failed:
         raise DocumentError(failed.code, f"the macros cannot be read: {failed.detail}") from failed
     page, modules = _project(listed)
+    position = 0
     left = min(_MOST, limits.parse_bytes)
     for module in modules:
         source: bytes | None = None

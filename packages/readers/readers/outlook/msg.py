@@ -18,11 +18,9 @@ from readers.mail_form import MailForm, write_message
 from readers.office.ole import objects as ole_objects
 from readers.office.ole.compound import CompoundFile, DirectoryEntry
 from readers.outlook.mapi import properties as mapi
-from readers.outlook.mapi.contact import EVERYTHING, is_contact
-from readers.outlook.mapi.fields import FIELD_KEYS, LEFT_OF_FIELDS
+from readers.outlook.mapi.fields import EVERYTHING, FIELD_KEYS, LEFT_OF_FIELDS, has_fields, is_contact, our_ids, rename
 from readers.outlook.mapi.form import FormReader, beside, conversation_of, note_in_child, note_in_text
-from readers.outlook.mapi.named import has_fields, our_ids, rename
-from readers.outlook.mapi.properties import MapiAttachment, MapiMessage, Properties, string_charset
+from readers.outlook.mapi.properties import MapiAttachment, MapiMessage, Properties, decode_strings
 from readers.records import Kind, Limits
 from readers.rest import AFTER_CONTENT, rest
 
@@ -47,10 +45,7 @@ def read_message(compound: CompoundFile, storage: DirectoryEntry, *, top: bool) 
         raise DocumentError(ExceptionCode.CORRUPT, "the message has no properties")
     recipients, attachments = _objects(storage)
     people = [_properties(compound, entry, _OTHER) for entry in recipients]
-    own.detected = string_charset([own])
-    own.codec = own.detected.charset
-    for person in people:
-        person.codec = own.codec
+    decode_strings(own, people)
     announced = int.from_bytes(_fixed(compound, storage)[_ATTACHMENTS : _ATTACHMENTS + 4], "little")
     return MapiMessage(own, people, lambda: _attachments(compound, attachments, own.codec), announced)
 
@@ -153,25 +148,23 @@ class MsgHandler(LeafHandler):
 
     name = "msg"
     media_types: tuple[str, ...] = ("application/vnd.ms-outlook",)
-    declared: tuple[Declared, ...] = (
-        Declared(
-            title="Outlook messages",
-            extensions=("msg", "oft"),
-            text="the plain body, then the lines of the HTML body with words that it lacks; the RTF body where there is neither, "
-            "or where it has much more text; of one of at most 4,000 bytes the lines with words that the plain body lacks; the fields of a contact, before "
-            "its note",
-            metadata=(*MAIL_KEYS, *FIELD_KEYS),
-            children="attachments in order: messages in messages as mail messages, embedded OLE objects as files",
-            announces="",
-            leaves_out=(
-                LEFT_OUT,
-                "attachments that are only linked to",
-                "properties that no field of a mail message stands for (flags, categories, voting)",
-                LEFT_OF_FIELDS,
-                "more than 20,000 recipients or attachments",
-            ),
+    declared = Declared(
+        title="Outlook messages",
+        extensions=("msg", "oft"),
+        text="the plain body, then the lines of the HTML body with words that it lacks; the RTF body where there is neither, "
+        "or where it has much more text; of one of at most 4,000 bytes the lines with words that the plain body lacks; the fields of a contact, before "
+        "its note",
+        metadata=(*MAIL_KEYS, *FIELD_KEYS),
+        children="attachments in order: messages in messages as mail messages, embedded OLE objects as files",
+        announces="",
+        leaves_out=(
+            LEFT_OUT,
+            "attachments that are only linked to",
+            "properties that no field of a mail message stands for (flags, categories, voting)",
+            LEFT_OF_FIELDS,
+            "more than 20,000 recipients or attachments",
         ),
-    )
+    ).alone()
 
     def children(self, source: Source, limits: Limits, part: Part | None = None) -> Iterator[Child]:
         """Attachments in order, messages among them as message/rfc822. Raises at the end what made one unreadable."""

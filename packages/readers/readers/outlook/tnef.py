@@ -18,9 +18,8 @@ from readers.mail.eml import MAIL_KEYS, EmlHandler
 from readers.mail_form import message_name, write_message
 from readers.office.ole import objects as ole_objects
 from readers.outlook.mapi import properties as mapi
-from readers.outlook.mapi.fields import FIELD_KEYS, LEFT_OF_FIELDS
+from readers.outlook.mapi.fields import FIELD_KEYS, LEFT_OF_FIELDS, NAMED, has_fields, our_id
 from readers.outlook.mapi.form import FormReader, note_in_child, note_in_text
-from readers.outlook.mapi.named import NAMED, has_fields, our_id
 from readers.outlook.mapi.properties import MapiAttachment, MapiMessage, Properties, string_charset
 from readers.records import Kind, Limits
 
@@ -242,20 +241,18 @@ class TnefHandler(LeafHandler):
 
     name = "tnef"
     media_types: tuple[str, ...] = ("application/vnd.ms-tnef",)
-    declared: tuple[Declared, ...] = (
-        Declared(
-            title="Outlook attachments in one (winmail.dat)",
-            extensions=("dat", "tnef"),
-            text="the body of the message that it stands for; the fields of a contact, in front of its note",
-            metadata=(*MAIL_KEYS, *FIELD_KEYS),
-            children="attachments in order: messages as mail messages, embedded OLE objects as files",
-            leaves_out=(
-                "properties that no field of a mail message stands for",
-                LEFT_OF_FIELDS,
-                "more than 20,000 recipients",
-            ),
+    declared = Declared(
+        title="Outlook attachments in one (winmail.dat)",
+        extensions=("dat", "tnef"),
+        text="the body of the message that it stands for; the fields of a contact, in front of its note",
+        metadata=(*MAIL_KEYS, *FIELD_KEYS),
+        children="attachments in order: messages as mail messages, embedded OLE objects as files",
+        leaves_out=(
+            "properties that no field of a mail message stands for",
+            LEFT_OF_FIELDS,
+            "more than 20,000 recipients",
         ),
-    )
+    ).alone()
 
     def children(self, source: Source, limits: Limits, part: Part | None = None) -> Iterator[Child]:
         """The attachments in order, messages among them in canonical form. Raises at the end what is damaged."""

@@ -66,15 +66,13 @@ class CsvHandler(LeafHandler):
     name = "csv"
     media_types: tuple[str, ...] = ("text/csv", "text/tab-separated-values")
     whole = False
-    declared: tuple[Declared, ...] = (
-        Declared(
-            title="Tables as text (CSV, TSV)",
-            extensions=("csv", "tsv", "tab"),
-            text="unchanged, in any character set",
-            metadata=(*CHARSET_KEYS, "delimiter", "rows", "columns"),
-            leaves_out=("rows and columns beyond the text limit are not counted",),
-        ),
-    )
+    declared = Declared(
+        title="Tables as text (CSV, TSV)",
+        extensions=("csv", "tsv", "tab"),
+        text="unchanged, in any character set",
+        metadata=(*CHARSET_KEYS, "delimiter", "rows", "columns"),
+        leaves_out=("rows and columns beyond the text limit are not counted",),
+    ).alone()
 
     def text(self, source: Source, limits: Limits) -> Text:
         """The unchanged text; `charset`, `delimiter`, `rows` (header included) and `columns` as metadata, of the part

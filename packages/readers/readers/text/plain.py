@@ -2,18 +2,117 @@
 
 from __future__ import annotations
 
+import json
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 from readers import clean
 from readers.base import Child, Handler, LeafHandler, Part, Source, Text
 from readers.charset import CHARSET_KEYS, Decoder, decode
 from readers.charset_labels import by_declaration
+from readers.clean import paired
 from readers.declared import Declared
 from readers.errors import DocumentError, ExceptionCode
 from readers.records import Limits, TextState
-from readers.text import escapes
 from readers.text.unread import unread_in
+
+# Escaped letters in text that is shown unchanged: strings of JSON (RFC 8259, 7), numbers for letters in XML.
+
+# What JSON begins with, lines of JSON and the scripts of Twitter's archives too; not so INI files, logs, or code.
+_VALUE = r"(?:-?\d[\d.eE+-]{0,30}+|true|false|null)"
+_JSON = re.compile(
+    rf"\s*+(?:window\.[\w.]{{1,100}}\s*+=\s*+)?(?:\{{\s*+\"|\[\s*+(?:{_VALUE}\s*+,\s*+|(?!)){{0,100}}+[{{\[\"])"
+)
+# Within a line: as many strings without a backslash as there are, in one go; else one string. One that does not end reaches
+# to the end of the line, so that time grows with the length only.
+_STRINGS = re.compile(r"(?:\"[^\"\\\n]*+\"[^\"\n]*+|(?!))++|\"([^\"\\\n]*+(?:\\.[^\"\\\n]*+|(?!))*+)\"?")
+_TELLING = re.compile(
+    r"(?:[^\\]++|\\[^bfnrtu]|(?!))*+\\[bfnrtu]"
+)  # not `\"`, `\/` and the like: words are the same without
+_ESCAPE = re.compile(r"\\(?:u([0-9a-fA-F]{4})|(.))")
+_CONTROLS = {"b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t"}
+_STRICT = json.JSONDecoder(strict=False)
+
+_NUMBERS = re.compile(r"(?:&#(?:x[0-9a-fA-F]{1,8}|[0-9]{1,8});|(?!))++")
+_NUMBER = re.compile(r"&#(?:x([0-9a-fA-F]+)|([0-9]+));")
+_LONGEST = 12  # characters of a number
+_MOST = 0x10FFFF
+
+
+def is_json(text: str) -> bool:
+    """Whether text begins as JSON does."""
+    return _JSON.match(text) is not None
+
+
+def decoded_strings(text: str) -> Iterator[str]:
+    """Those strings of JSON in which an escape stands for a letter or white space, as they are meant, each once. Strings need
+    not be closed, nor the rest be JSON. Nothing is looked at but lines with a backslash."""
+    told: set[str] = set()
+    at = 0
+    while (at := text.find("\\", at)) >= 0:
+        start, end = text.rfind("\n", 0, at) + 1, text.find("\n", at)
+        at = len(text) if end < 0 else end
+        for match in _STRINGS.finditer(text, start, at):
+            raw = match[1]
+            if (
+                raw
+                and _TELLING.match(_without_ends(raw))
+                and (string := _decoded(raw)) not in told
+                and not string.isspace()
+            ):
+                told.add(string)
+                yield string
+
+
+def _without_ends(raw: str) -> str:
+    """Without line ends behind it, as in the lines of a notebook: no word is more by them."""
+    end = len(raw)
+    while end > 1 and raw[end - 2] == "\\" and raw[end - 1] in "nrt":
+        end -= 2
+    return raw[:end]
+
+
+def _decoded(raw: str) -> str:
+    try:
+        text: str = _STRICT.decode(f'"{raw}"')
+    except ValueError:  # escapes of other languages
+        text = _ESCAPE.sub(_character, raw)
+    text = paired(text).replace("\0", "")
+    try:  # Facebook escapes each byte of UTF-8
+        return text if text.isascii() else text.encode("latin-1").decode("utf-8")
+    except UnicodeError:
+        return text
+
+
+def _character(escape: re.Match[str]) -> str:
+    return chr(int(escape[1], 16)) if escape[1] else _CONTROLS.get(escape[2], escape[2])
+
+
+def with_letters(pieces: Iterable[str]) -> Iterator[str]:
+    """Text in pieces, letters instead of the numbers of letters (`&#252;`); halves of surrogate pairs, as phones write them,
+    joined. Names (`&amp;`) stay."""
+    rest = half = ""
+    for piece in pieces:
+        piece, rest = rest + piece, ""
+        begun = piece.rfind("&", max(0, len(piece) - _LONGEST))
+        if begun >= 0 and ";" not in piece[begun:]:
+            piece, rest = piece[:begun], piece[begun:]
+        if half or "&#" in piece:
+            piece = half + (_NUMBERS.sub(_letters, piece) if "&#" in piece else piece)
+            half = piece[-1] if piece and "\ud800" <= piece[-1] < "\udc00" else ""
+            piece = paired(piece[:-1] if half else piece)
+        yield piece
+    yield paired(half + rest)
+
+
+def _letters(numbers: re.Match[str]) -> str:
+    return _NUMBER.sub(_letter, numbers[0])
+
+
+def _letter(number: re.Match[str]) -> str:
+    code = int(number[1], 16) if number[1] else int(number[2])
+    return chr(code) if 0 < code <= _MOST else number[0]
+
 
 # Unknown subtypes of text come here too (RFC 2046, 4.1.4): the registry sees to it.
 _TEXT = ("plain", "markdown", "css", "javascript", "troff", "x-script", "x-log", "x-python", "x-c")
@@ -27,27 +126,25 @@ class TextHandler(LeafHandler):
     name = "text"
     media_types: tuple[str, ...] = (*(f"text/{name}" for name in _TEXT), *_APPLICATION)
     whole = False
-    declared: tuple[Declared, ...] = (
-        Declared(
-            title="Plain text, source code, logs, JSON",
-            extensions=("txt", "log", "md", "json", "ndjson", "js", "css", "sql", "py", "c", "sh", "ini"),
-            text="unchanged, in any character set: by its byte-order mark, as UTF-8, else detected; after JSON those of its "
-            "strings, each once, in which an escape replaces a letter or white space, decoded",
-            metadata=CHARSET_KEYS,
-            leaves_out=(
-                "bytes that fit no charset, which become U+FFFD",
-                "what escapes stand for in anything but JSON: they stay as they are",
-            ),
+    declared = Declared(
+        title="Plain text, source code, logs, JSON",
+        extensions=("txt", "log", "md", "json", "ndjson", "js", "css", "sql", "py", "c", "sh", "ini"),
+        text="unchanged, in any character set: by its byte-order mark, as UTF-8, else detected; after JSON those of its "
+        "strings, each once, in which an escape replaces a letter or white space, decoded",
+        metadata=CHARSET_KEYS,
+        leaves_out=(
+            "bytes that fit no charset, which become U+FFFD",
+            "what escapes stand for in anything but JSON: they stay as they are",
         ),
-    )
+    ).alone()
 
     def text(self, source: Source, limits: Limits) -> Text:
         """The text; `charset` as metadata. Bytes that fit no charset become U+FFFD."""
         out = as_it_stands(source, limits)
-        if out.state is not TextState.TRUNCATED_BY_LIMIT and escapes.is_json(out.text) and "\\" in out.text:
+        if out.state is not TextState.TRUNCATED_BY_LIMIT and is_json(out.text) and "\\" in out.text:
             collector = clean.Collector(limits.text_characters)
             collector.add(out.text)
-            all(collector.add(f"\n{string}") for string in escapes.decoded_strings(out.text))
+            all(collector.add(f"\n{string}") for string in decoded_strings(out.text))
             both = collector.result()
             out.text, out.state = both.text, both.state or out.state
         out.error = out.error or unread_in(out.text)
@@ -72,31 +169,24 @@ class XmlHandler(LeafHandler):
 
     name = "xml"
     media_types: tuple[str, ...] = (
-        "application/xml",
-        "text/xml",
-        "image/svg+xml",
-        "application/rss+xml",
-        "application/atom+xml",
-        "application/rdf+xml",
-        "application/xslt+xml",
+        *("application/xml", "text/xml", "image/svg+xml", "application/rss+xml", "application/atom+xml"),
+        *("application/rdf+xml", "application/xslt+xml"),
     )
     whole = False
-    declared: tuple[Declared, ...] = (
-        Declared(
-            title="XML and SVG",
-            extensions=("xml", "svg", "rss", "atom", "rdf", "xsl"),
-            text="the character data of all elements, then sentences in attributes of elements that hold nothing else; of a "
-            "file without any character data all attributes, as of text messages that a phone saved; the file unchanged "
-            "where it is not well-formed, defines entities or has more than 16 MB, but with letters for their numbers (`&#252;`)",
-            metadata=(*CHARSET_KEYS, "well_formed"),
-            children="of web archives in XML the page and what belongs to it",
-            leaves_out=(
-                "other attributes, all of SVG's; comments and processing instructions",
-                "data (bytes) in property lists",
-                "entities and everything outside the file",
-            ),
+    declared = Declared(
+        title="XML and SVG",
+        extensions=("xml", "svg", "rss", "atom", "rdf", "xsl"),
+        text="the character data of all elements, then sentences in attributes of elements that hold nothing else; of a "
+        "file without any character data all attributes, as of text messages that a phone saved; the file unchanged "
+        "where it is not well-formed, defines entities or has more than 16 MB, but with letters for their numbers (`&#252;`)",
+        metadata=(*CHARSET_KEYS, "well_formed"),
+        children="of web archives in XML the page and what belongs to it",
+        leaves_out=(
+            "other attributes, all of SVG's; comments and processing instructions",
+            "data (bytes) in property lists",
+            "entities and everything outside the file",
         ),
-    )
+    ).alone()
 
     def children(self, source: Source, limits: Limits, part: Part | None = None) -> Iterator[Child]:
         """Resources of a web archive; nothing else in XML has children."""
@@ -111,11 +201,11 @@ class XmlHandler(LeafHandler):
         were left in for that reason."""
         declared = by_declaration(source.head)
         if source.size > min(limits.parse_bytes, _XML_TREE_BYTES):
-            return as_it_stands(source, limits, declared, escapes.with_letters)
+            return as_it_stands(source, limits, declared, with_letters)
         text, detected = decode(source.whole(limits.parse_bytes), declared)
         pieces = _character_data(text)
         collector = clean.Collector(limits.text_characters)
-        collector.add("".join(escapes.with_letters((text,))) if pieces is None else "\n".join(pieces))
+        collector.add("".join(with_letters((text,))) if pieces is None else "\n".join(pieces))
         out = collector.read_in(detected)
         if pieces is None:
             out.metadata["well_formed"] = False
@@ -162,4 +252,8 @@ def _character_data(text: str) -> list[str] | None:
 
 
 TEXT = TextHandler()
-HANDLERS: tuple[Handler, ...] = (TEXT, XmlHandler())
+
+HANDLERS: tuple[Handler, ...] = (
+    TEXT,
+    XmlHandler(),
+)

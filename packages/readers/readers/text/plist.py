@@ -161,18 +161,16 @@ class PlistHandler(LeafHandler):
 
     name = "plist"
     media_types: tuple[str, ...] = ("application/x-bplist",)
-    declared: tuple[Declared, ...] = (
-        Declared(
-            title="Property lists",
-            extensions=("plist", "webarchive"),
-            text="keys, strings, numbers and dates of binary ones, a line each, in order; those in XML are XML",
-            children="of web archives the page and what belongs to it, in order",
-            leaves_out=(
-                "other data (bytes) in them, truth values",
-                "a text over 100 characters after its first place",
-            ),
+    declared = Declared(
+        title="Property lists",
+        extensions=("plist", "webarchive"),
+        text="keys, strings, numbers and dates of binary ones, a line each, in order; those in XML are XML",
+        children="of web archives the page and what belongs to it, in order",
+        leaves_out=(
+            "other data (bytes) in them, truth values",
+            "a text over 100 characters after its first place",
         ),
-    )
+    ).alone()
 
     def children(self, source: Source, limits: Limits, part: Part | None = None) -> Iterator[Child]:
         """Resources of a web archive; nothing else that lists keep has a name or a type."""
@@ -185,14 +183,10 @@ class PlistHandler(LeafHandler):
         collector = clean.Collector(limits.text_characters)
         error: DocumentError | None = None
         try:
-            all(collector.add(line + "\n") for line in lines(source.whole(limits.parse_bytes)) if line)
+            collector.lines(line for line in lines(source.whole(limits.parse_bytes)) if line)
         except DocumentError as failed:
             error = failed
-        out = collector.result()
-        if error is not None and not out.text:
-            raise error
-        out.error = error
-        return out
+        return collector.result(error=error)
 
 
 HANDLERS: tuple[Handler, ...] = (PlistHandler(),)

@@ -181,19 +181,17 @@ class TorrentHandler(LeafHandler):
 
     name = "torrent"
     media_types: tuple[str, ...] = ("application/x-bittorrent",)
-    declared: tuple[Declared, ...] = (
-        Declared(
-            title="Torrents",
-            extensions=("torrent",),
-            text="name, comment, program and publisher, names of the files with their folders, addresses of trackers and servers",
-            metadata=("title", "description", "application", "created", *CHARSET_KEYS),
-            leaves_out=(
-                "hashes, sizes, keys of other programs",
-                "content more than 64 lists deep: the exception is `corrupt`",
-                "names and addresses after the first million: the exception is `too_large`",
-            ),
+    declared = Declared(
+        title="Torrents",
+        extensions=("torrent",),
+        text="name, comment, program and publisher, names of the files with their folders, addresses of trackers and servers",
+        metadata=("title", "description", "application", "created", *CHARSET_KEYS),
+        leaves_out=(
+            "hashes, sizes, keys of other programs",
+            "content more than 64 lists deep: the exception is `corrupt`",
+            "names and addresses after the first million: the exception is `too_large`",
         ),
-    )
+    ).alone()
 
     def text(self, source: Source, limits: Limits) -> Text:
         """A line for each name and address; of a damaged one those before the damage, and `error`."""
@@ -206,12 +204,9 @@ class TorrentHandler(LeafHandler):
         torrent.close()
         detected = torrent.detected()
         collector = clean.Collector(limits.text_characters)
-        all(collector.add(line + "\n") for line in _lines(torrent, detected.charset))
-        out = collector.read_in(detected)
-        if error is not None and not out.text:
-            raise error
+        collector.lines(_lines(torrent, detected.charset))
+        out = collector.read_in(detected, error)
         out.metadata = clean.values(_about(torrent, detected.charset)) | out.metadata
-        out.error = error
         return out
 
 

@@ -6,14 +6,13 @@ from __future__ import annotations
 import io
 import struct
 import tarfile
-import zipfile
 import zlib
 from collections.abc import Callable
 
 import py7zr
 import pycdlib
 import pytest
-from archive_files import Files, cabinet, cpio
+from archive_files import Files, cabinet, cpio, zipped
 from bad_files import docx
 from old_office import begin, biff, word, workbook
 from unpacking import unpack
@@ -31,14 +30,6 @@ from readers.registry import handler_for
 ONE, TWO = [("one.txt", b"alphaword text\n")], [("two.txt", b"betaword text\n")]
 TRAILING = b"trailingword in clear after the end\n"
 AFTER = "bytes after the end"
-
-
-def zipped(files: Files) -> bytes:
-    out = io.BytesIO()
-    with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
-        for name, data in files:
-            archive.writestr(name, data)
-    return out.getvalue()
 
 
 def tarred(files: Files) -> bytes:

@@ -1,4 +1,4 @@
-"""readers.archives.cab, ar and cpio, and the binding to libarchive under them: archives by independent programs and by hand."""
+"""readers.archives.libarchive, ar and cpio, and the binding to libarchive under them: archives by independent programs and by hand."""
 
 from __future__ import annotations
 
@@ -17,10 +17,8 @@ from unpacking import unpack
 
 from core.errors import SourceFileError
 from core.records import Limits
-from readers.archives.ar import ArHandler
-from readers.archives.cab import CabHandler
-from readers.archives.libarchive import library as libarchive
-from readers.archives.libarchive.library import ArchiveReader
+from readers.archives import libarchive
+from readers.archives.libarchive import ArchiveReader, ArHandler, CabHandler
 from readers.base import MemorySource
 from readers.errors import DocumentError, ExceptionCode
 from readers.identification.identify import identify
@@ -176,9 +174,8 @@ def test_members_that_are_left_have_a_bound() -> None:
     assert len(bomb) < 100_000
     left = CabHandler().children(MemorySource(b"x", bomb), Limits(expansion_floor=1_000_000))
     assert next(left).name == b"bomb.bin"  # and nobody reads it
-    with pytest.raises(DocumentError) as caught:
+    with pytest.raises(DocumentError, match=r"^expansion_limit:"):
         next(left)
-    assert caught.value.code is ExceptionCode.EXPANSION_LIMIT
 
 
 def test_a_fault_of_the_file_comes_out_as_it_was() -> None:
@@ -211,7 +208,7 @@ def test_without_the_library_it_says_what_to_install(monkeypatch: pytest.MonkeyP
         raise OSError(f"{path}: no such library")
 
     libarchive.library.cache_clear()
-    monkeypatch.setattr("readers.archives.libarchive.library.ctypes.CDLL", nothing)
+    monkeypatch.setattr("readers.archives.libarchive.ctypes.CDLL", nothing)
     try:
         with pytest.raises(DocumentError) as caught:
             list(CabHandler().children(MemorySource(b"x", cabinet({"a": b"b"})), Limits()))

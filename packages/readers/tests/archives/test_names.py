@@ -8,13 +8,12 @@ import tarfile
 import zipfile
 
 import pytest
-from archive_files import cpio
+from archive_files import cpio, zipped
 from effort import takes_at_most
 from unpacking import unpack
 
 from core.records import Limits
-from readers.archives.name_letters import by_letters
-from readers.archives.names import shown
+from readers.archives.names import by_letters, shown
 from readers.base import Child, MemorySource
 from readers.registry import handler_for
 
@@ -62,12 +61,8 @@ def test_what_nothing_is_sure_of_is_a_guess_and_says_so() -> None:
 
 def _zip(names: list[str], charset: str) -> bytes:
     """Names that say no charset: put in place of others of their length."""
-    out = io.BytesIO()
     written = {"QRST"[at] * len(raw): raw for at, raw in enumerate(name.encode(charset) for name in names)}
-    with zipfile.ZipFile(out, "w") as archive:
-        for name in written:
-            archive.writestr(name, b"data")
-    data = out.getvalue()
+    data = zipped(dict.fromkeys(written, b"data"))
     for name, raw in written.items():
         data = data.replace(name.encode(), raw)
     return data
@@ -151,14 +146,10 @@ OTHERS = {
 
 def _archive(*names: bytes) -> bytes:
     """A zip archive whose names are these bytes, without the flag that they are UTF-8."""
-    out = io.BytesIO()
-    with zipfile.ZipFile(out, "w") as file:
-        for number, name in enumerate(names):
-            file.writestr(str(number).zfill(len(name)), b"word\n")
-    data = bytearray(out.getvalue())
+    data = zipped([(str(number).zfill(len(name)), b"word\n") for number, name in enumerate(names)], zipfile.ZIP_STORED)
     for number, name in enumerate(names):
-        data = bytearray(bytes(data).replace(str(number).zfill(len(name)).encode(), name))
-    return bytes(data)
+        data = data.replace(str(number).zfill(len(name)).encode(), name)
+    return data
 
 
 @pytest.mark.parametrize("codec", TOLD)

@@ -18,10 +18,8 @@ from hypothesis import strategies as st
 from unpacking import unpack
 
 from core.records import JobOptions, Limits
-from readers.archives.sevenz.folders import AES, START, Coder, Folder
-from readers.archives.sevenz.handler import SevenZipHandler
-from readers.archives.sevenz.header import is_header
-from readers.archives.sevenz.unlock import unlock
+from readers.archives.sevenz.handler import SevenZipHandler, unlock
+from readers.archives.sevenz.header import AES, START, Coder, Folder, is_header
 from readers.base import MemorySource
 from readers.errors import DocumentError, ExceptionCode
 from readers.identification.identify import identify

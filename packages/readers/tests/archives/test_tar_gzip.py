@@ -1,4 +1,4 @@
-"""readers.archives.tar.handler and readers.archives.gzip: streamed archives, links, truncation, several gzip members."""
+"""readers.archives.tar.handler and readers.archives.compressed: streamed archives, links, truncation, several gzip members."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from core.records import Limits
-from readers.archives.gzip import GzipHandler
+from readers.archives.compressed import GzipHandler
 from readers.archives.tar.handler import TarHandler
 from readers.base import LeafHandler, MemorySource
 from readers.errors import DocumentError, ExceptionCode
@@ -135,8 +135,7 @@ def test_a_cut_tar_keeps_complete_members(packed: bool) -> None:
     data = tarred(members)
     cut = data[: 512 * 11 * 12 + 700]
     found = Found(GZIP, gzip.compress(data)[:60_000]) if packed else Found(TAR, cut)
-    assert found.error is not None
-    assert found.error.code is ExceptionCode.TRUNCATED
+    assert (found.error and found.error.code) is ExceptionCode.TRUNCATED
     assert 5 < len(found.members) < 20
     assert found.members == [(i, name.encode(), body) for i, (name, body) in enumerate(members[: len(found.members)])]
 
@@ -146,8 +145,7 @@ def test_a_tar_cut_between_two_members_is_cut() -> None:
     for end in (1024, 2048, 3072):
         found = Found(TAR, data[:end])
         assert len(found.members) == end // 1024
-        assert found.error is not None
-        assert found.error.code is ExceptionCode.TRUNCATED
+        assert (found.error and found.error.code) is ExceptionCode.TRUNCATED
 
 
 def test_a_damaged_header_costs_its_member() -> None:
@@ -185,8 +183,7 @@ def test_a_cut_gzip_keeps_what_came_out() -> None:
     """The child's stream gives what could be decompressed and then raises `truncated`."""
     found = Found(GZIP, gzip.compress(NOISE * 10)[:1_500_000], b"noise.gz")
     assert found.error is None
-    assert found.stream_error is not None
-    assert found.stream_error.code is ExceptionCode.TRUNCATED
+    assert (found.stream_error and found.stream_error.code) is ExceptionCode.TRUNCATED
     ((_, _, body),) = found.members
     assert len(body) > 1_400_000
     assert (NOISE * 10).startswith(body)
@@ -198,14 +195,11 @@ def test_damage_is_corrupt() -> None:
     data[-6] ^= 1
     wrong = Found(GZIP, bytes(data))
     assert wrong.members[0][2] == b"hello" * 50
-    assert wrong.stream_error is not None
-    assert wrong.stream_error.code is ExceptionCode.CORRUPT
+    assert (wrong.stream_error and wrong.stream_error.code) is ExceptionCode.CORRUPT
     broken = Found(GZIP, b"\x1f\x8b\x08\0\0\0\0\0\0\0\xff\xff\xff\xff\xff")
-    assert broken.error is not None
-    assert broken.error.code is ExceptionCode.CORRUPT
+    assert (broken.error and broken.error.code) is ExceptionCode.CORRUPT
     short = Found(GZIP, b"\x1f\x8b\x08\0")
-    assert short.error is not None
-    assert short.error.code is ExceptionCode.TRUNCATED
+    assert (short.error and short.error.code) is ExceptionCode.TRUNCATED
 
 
 NAMES = st.text(
@@ -226,9 +220,8 @@ def test_what_nobody_wants_is_decompressed_up_to_a_bound() -> None:
     data = gzip.compress(tarred([("bomb", bytes(30_000_000)), ("behind", b"words")]), 9)
     left = GZIP.children(MemorySource(b"a.tgz", data), Limits(expansion_floor=1_000_000))
     assert next(left).name == b"bomb"  # and nobody reads it
-    with pytest.raises(DocumentError) as caught:
+    with pytest.raises(DocumentError, match=r"^expansion_limit:"):
         next(left)
-    assert caught.value.code is ExceptionCode.EXPANSION_LIMIT
 
 
 def test_padding_is_not_counted_as_skipped() -> None:

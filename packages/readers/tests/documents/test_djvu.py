@@ -52,8 +52,7 @@ def test_a_page_without_a_layer_among_others_is_told(real_files: Path) -> None:
 def test_damaged_annotations_are_told() -> None:
     body = djvu("words", b"x")[12:].replace(b"ANTa", b"ANTz")
     out = read(b"AT&TFORM" + len(body).to_bytes(4, "big") + body)
-    assert out.error is not None
-    assert out.error.code is ExceptionCode.CORRUPT
+    assert (out.error and out.error.code) is ExceptionCode.CORRUPT
 
 
 @pytest.mark.parametrize(

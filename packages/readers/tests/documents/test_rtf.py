@@ -16,8 +16,8 @@ from dataset_gen.formats import ole_package
 from dataset_gen.formats.mapi_mail import compress
 from readers.base import Child, MemorySource
 from readers.documents.rtf.compressed import decompress
-from readers.documents.rtf.groups import group_end
 from readers.documents.rtf.handler import RtfHandler, read_rtf
+from readers.documents.rtf.words import group_end
 from readers.errors import DocumentError, ExceptionCode
 from readers.records import Kind
 
@@ -349,8 +349,7 @@ def test_damage() -> None:
     cut = RTF.text(MemorySource(b"", rb"{\rtf1 some {\b text"), Limits())
     assert (cut.text, cut.error and cut.error.code) == ("some text", ExceptionCode.TRUNCATED)
     deep = RTF.text(MemorySource(b"", b"{\\rtf1 x" + b"{" * 100_000), Limits())
-    assert deep.error is not None
-    assert deep.error.code is ExceptionCode.CORRUPT
+    assert (deep.error and deep.error.code) is ExceptionCode.CORRUPT
     assert read_rtf(b"{\\rtf1 " + b"long " * 1000, 12).text == "long long lo"
 
 
@@ -425,7 +424,6 @@ def test_what_is_cut_off_is_said() -> None:
     data = compress(b"{\\rtf1 " + b"word " * 1000 + b"}")
     for there in range(16, len(data) - 4):
         error = decompress(data[:there], 100_000).error
-        assert error is not None
-        assert error.code is ExceptionCode.TRUNCATED
+        assert (error and error.code) is ExceptionCode.TRUNCATED
     counted = data[:4] + struct.pack("<I", 6_000) + data[8:]
     assert decompress(counted, 100_000).error is None

@@ -12,6 +12,7 @@ import zipfile
 from random import Random
 
 import pytest
+from archive_files import zipped
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -32,12 +33,8 @@ def what(data: bytes, name: bytes = b"", declared: str | None = None) -> str:
     return identify(MemorySource(name, data), declared)
 
 
-def zipped(*names: str, content: bytes = b"x" * 3000) -> bytes:
-    out = io.BytesIO()
-    with zipfile.ZipFile(out, "w", zipfile.ZIP_STORED) as archive:
-        for name in names:
-            archive.writestr(name, content)
-    return out.getvalue()
+def package(*names: str, content: bytes = b"x" * 3000) -> bytes:
+    return zipped([(name, content) for name in names], zipfile.ZIP_STORED)
 
 
 def tarred(name: str = "a.txt", **kwargs: int) -> bytes:
@@ -114,13 +111,13 @@ def compound(*names: str) -> bytes:
         (b"From a@b.example Mon Jan  1 00:00:00 2024\n" + MAIL, "application/mbox"),
         (b"From here on the text goes about its business.\n", "text/plain"),
         (b"245\n" + MAIL, "message/x-emlx"),
-        (zipped("a.txt"), "application/zip"),
-        (zipped(), "application/zip"),
-        (zipped("[Content_Types].xml", "_rels/.rels", "word/document.xml"), DOCX),
-        (zipped("_rels/.rels", "docProps/app.xml", "xl/workbook.xml", "[Content_Types].xml"), XLSX),
-        (zipped("[Content_Types].xml", *(f"docProps/{i}.xml" for i in range(9)), "ppt/presentation.xml"), PPTX),
-        (zipped("[Content_Types].xml", "visio/document.xml"), "application/vnd.ms-visio.drawing.main+xml"),
-        (zipped("word/document.xml", "notes.txt"), "application/zip"),
+        (package("a.txt"), "application/zip"),
+        (package(), "application/zip"),
+        (package("[Content_Types].xml", "_rels/.rels", "word/document.xml"), DOCX),
+        (package("_rels/.rels", "docProps/app.xml", "xl/workbook.xml", "[Content_Types].xml"), XLSX),
+        (package("[Content_Types].xml", *(f"docProps/{i}.xml" for i in range(9)), "ppt/presentation.xml"), PPTX),
+        (package("[Content_Types].xml", "visio/document.xml"), "application/vnd.ms-visio.drawing.main+xml"),
+        (package("word/document.xml", "notes.txt"), "application/zip"),
         (b"\x31\xbe\0\0\0\xab" + bytes(300), "application/x-mswrite"),
         (b"WordPro\0\r\xfb" + bytes(60), "application/vnd.lotus-wordpro"),
         (b"\0\1\0\0Standard ACE DB\0\2", "application/x-msaccess"),
@@ -146,7 +143,7 @@ def test_bytes_decide(data: bytes, expected: str) -> None:
 def test_a_wrong_extension_does_not_fool(name: bytes) -> None:
     assert what(b"%PDF-1.4", name) == "application/pdf"
     assert what(MAIL, name) == "message/rfc822"
-    assert what(zipped("a"), name) == "application/zip"
+    assert what(package("a"), name) == "application/zip"
     assert what(b"\x1f\x8b\x08\0", name) == "application/gzip"
 
 
@@ -178,7 +175,7 @@ def test_the_declared_type_breaks_ties() -> None:
 
 
 def test_a_cut_docx_stays_a_docx() -> None:
-    whole = zipped("[Content_Types].xml", "_rels/.rels", "word/document.xml")
+    whole = package("[Content_Types].xml", "_rels/.rels", "word/document.xml")
     assert what(whole[:3300], b"a.docx") == DOCX
 
 
@@ -195,11 +192,8 @@ def test_a_workbook_with_a_document_in_it_is_a_workbook() -> None:
 
 
 def test_open_document_tells_its_type() -> None:
-    out = io.BytesIO()
-    with zipfile.ZipFile(out, "w") as archive:
-        archive.writestr("mimetype", "application/vnd.oasis.opendocument.text")
-        archive.writestr("content.xml", "<a/>")
-    assert what(out.getvalue()) == "application/vnd.oasis.opendocument.text"
+    data = zipped({"mimetype": "application/vnd.oasis.opendocument.text", "content.xml": "<a/>"}, zipfile.ZIP_STORED)
+    assert what(data) == "application/vnd.oasis.opendocument.text"
 
 
 @pytest.mark.parametrize(

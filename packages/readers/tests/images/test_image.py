@@ -55,8 +55,7 @@ def test_truncated_picture(form: str) -> None:
     data = make(form)
     out = read(data[: len(data) // 2])
     assert out.metadata["width"] == 123
-    assert out.error is not None
-    assert out.error.code is ExceptionCode.TRUNCATED
+    assert (out.error and out.error.code) is ExceptionCode.TRUNCATED
 
 
 @pytest.mark.parametrize("form", ["JPEG", "PNG", "GIF", "TIFF", "BMP", "WEBP"])

@@ -1,4 +1,4 @@
-"""readers.mail.contacts.handler: vCards and calendars, folded, quoted-printable, with things inline."""
+"""readers.mail.contacts: vCards and calendars, folded, quoted-printable, with things inline."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from core.records import Limits
 from readers.base import Child, MemorySource, Text
 from readers.identification.identify import identify
-from readers.mail.contacts.handler import CalendarHandler, VCardHandler
+from readers.mail.contacts import CalendarHandler, VCardHandler
 from readers.records import Kind
 from readers.registry import handler_for
 

@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 from core.records import Limits
 from readers.base import MemorySource
 from readers.errors import FieldUnread
-from readers.mail.comments import without_comments
 from readers.mail.dates import moment
 from readers.mail.eml import EmlHandler
+from readers.mail.header_lines import without_comments
 
 DAY = "Tue, 05 Mar 2024 "
 

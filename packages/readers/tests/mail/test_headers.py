@@ -30,16 +30,8 @@ from readers.mail.headers import (
 _LINES = st.lists(
     st.sampled_from(
         (
-            b"Subject: one",
-            b"TO:two ",
-            b"to :",
-            b" folded ",
-            b"\tfolded\r",
-            b"X-Y: \r",
-            b"Cc:\xff\xa0",
-            b"",
-            b"\r",
-            b"prose",
+            *(b"Subject: one", b"TO:two ", b"to :", b" folded ", b"\tfolded\r", b"X-Y: \r", b"Cc:\xff\xa0", b""),
+            *(b"\r", b"prose"),
         )
     )
     | st.binary(max_size=12).map(lambda b: b.replace(b"\n", b"")),

@@ -42,8 +42,7 @@ def test_pictures_and_objects_are_children() -> None:
 def test_a_document_for_distribution_is_partial() -> None:
     out = read(hwp("a notice", flags=COMPRESSED | FOR_DISTRIBUTION))
     assert out.text.strip() == "a notice"
-    assert out.error is not None
-    assert out.error.code is ExceptionCode.UNSUPPORTED
+    assert (out.error and out.error.code) is ExceptionCode.UNSUPPORTED
 
 
 @pytest.mark.parametrize(

@@ -73,9 +73,8 @@ def test_damage() -> None:
     cut = read(document(contents("all of it", cut=4)))
     assert (cut.text, cut.error and cut.error.code) == ("all of ", ExceptionCode.TRUNCATED)
     for other in (b"", b"CHNKINK " + bytes(9), b"something else" * 99):
-        with pytest.raises(DocumentError) as caught:
+        with pytest.raises(DocumentError, match=r"^unsupported:"):
             read(document(other))
-        assert caught.value.code is ExceptionCode.UNSUPPORTED
 
 
 def test_limit() -> None:

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-import io
 import struct
 import zipfile
 
 import pytest
+from archive_files import zipped
 
 from core.records import Limits
 from readers.base import MemorySource, Text
 from readers.cfb import Storage, write
+from readers.clean import noted
 from readers.identification.identify import identify
 from readers.keys import misfits
-from readers.office.custom import noted
 from readers.office.odf.handler import OdfHandler
 from readers.office.ole.compound import CompoundFile
 from readers.office.ole.property_set import added, metadata
@@ -34,12 +34,7 @@ VISIO = "application/vnd.ms-visio."
 
 def package(types: dict[str, str], parts: dict[str, str]) -> bytes:
     overrides = "".join(f'<Override PartName="/{name}" ContentType="{kind}"/>' for name, kind in types.items())
-    out = io.BytesIO()
-    with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
-        archive.writestr("[Content_Types].xml", f'<Types xmlns="t">{overrides}</Types>')
-        for name, content in parts.items():
-            archive.writestr(name, content)
-    return out.getvalue()
+    return zipped({"[Content_Types].xml": f'<Types xmlns="t">{overrides}</Types>', **parts})
 
 
 def read(name: str, data: bytes) -> Text:
@@ -137,14 +132,9 @@ def test_opendocument(kind: str, body: str) -> None:
     spaces = "".join(
         f' xmlns:{name}="urn:oasis:names:tc:opendocument:xmlns:{name}:1.0"' for name in ("office", "text", "table")
     )
-    out = io.BytesIO()
-    with zipfile.ZipFile(out, "w") as archive:
-        archive.writestr("mimetype", "application/vnd.oasis.opendocument." + kind)
-        archive.writestr(
-            "content.xml",
-            f"<office:document-content{spaces}><office:body>{body}</office:body></office:document-content>",
-        )
-    assert read("x", out.getvalue()).text == "the words\n"
+    content = f"<office:document-content{spaces}><office:body>{body}</office:body></office:document-content>"
+    parts = {"mimetype": "application/vnd.oasis.opendocument." + kind, "content.xml": content}
+    assert read("x", zipped(parts, zipfile.ZIP_STORED)).text == "the words\n"
 
 
 MATTER = ["ClientMatter: Oberschwaben Takeover", "Pages: 7"]
@@ -152,11 +142,7 @@ USER_DEFINED = bytes.fromhex("05d5cdd59c2e1b10939708002b2cf9ae")
 
 
 def archive(**parts: str) -> MemorySource:
-    out = io.BytesIO()
-    with zipfile.ZipFile(out, "w") as made:
-        for name, content in parts.items():
-            made.writestr(name, content)
-    return MemorySource(b"x", out.getvalue())
+    return MemorySource(b"x", zipped(parts, zipfile.ZIP_STORED))
 
 
 def test_of_word_documents() -> None:

@@ -31,7 +31,7 @@ from readers.keys import misfits
 from readers.mail.eml import EmlHandler
 from readers.mail_form import MailForm, write_message
 from readers.outlook import msg as msg_reader
-from readers.outlook.mapi import named
+from readers.outlook.mapi import fields as named
 from readers.outlook.msg import MsgHandler
 from readers.outlook.pst import handler as pst
 from readers.outlook.tnef import TnefHandler

@@ -9,12 +9,14 @@ import random
 import struct
 from functools import cache
 from pathlib import Path
+from typing import BinaryIO, cast
 
 import pytest
 from agreement import differences
 from documents import TERMS, make
 from hypothesis import HealthCheck, given, settings
 from outlook_forms import SAMPLE, forms
+from typing_extensions import Buffer
 
 from core.records import Limits
 from dataset_gen.formats import msg, tnef
@@ -174,6 +176,42 @@ def test_a_store_is_walked_through_once(monkeypatch: pytest.MonkeyPatch) -> None
     assert len(walks) == 2
 
 
+class _Counted(io.BytesIO):
+    """A file that is read without a buffer; the sizes of the reads go to `reads`."""
+
+    def __init__(self, data: bytes, reads: list[int]) -> None:
+        super().__init__(data)
+        self._reads = reads
+
+    def readinto(self, buffer: Buffer, /) -> int:
+        self._reads.append(super().readinto(buffer))
+        return self._reads[-1]
+
+    def read(self, size: int | None = -1, /) -> bytes:
+        data = super().read(size)
+        self._reads.append(len(data))
+        return data
+
+
+def test_a_large_store_is_read_in_few_calls() -> None:
+    """On a filer a call costs more than its bytes: a store is read by large pieces, most of them once, though its objects are
+    spread over it. The last piece is short, and a message may lie in several."""
+    dice = random.Random(5)
+    large = [MailForm(subject=f"{n}", plain="x\n", attachments=(MailAttachment(name="a.bin", data=dice.randbytes(60_000)),)) for n in range(60)]  # fmt: skip
+    data = store(*(((f"F{n % 7}",), form) for n, form in enumerate(large)))
+    reads: list[int] = []
+
+    class Source(MemorySource, frozen=True):
+        def open(self) -> BinaryIO:
+            return cast(BinaryIO, io.BufferedReader(cast(io.RawIOBase, _Counted(data, reads))))
+
+    found = list(HANDLER.children(Source(b"m.pst", data), Limits()))
+    assert [child.name for child in found] == [child.name for child in children(data)]
+    assert len(found) == 60
+    assert len(reads) < 80
+    assert sum(reads) < 2 * len(data)
+
+
 def test_a_password_keeps_nobody_out() -> None:
     data = store((("Inbox",), NOTE), password="secret")
     assert HANDLER.text(MemorySource(b"m.pst", data), Limits()).metadata["password"] is True
@@ -261,8 +299,7 @@ def test_a_wrong_checksum_is_said() -> None:
 def test_a_truncated_store() -> None:
     for size in (100, 5000, len(sample()) - 3000):
         found, error = until_error(sample()[:size])
-        assert error is not None
-        assert error.code is ExceptionCode.TRUNCATED
+        assert (error and error.code) is ExceptionCode.TRUNCATED
         assert len(found) <= 5
 
 
@@ -282,8 +319,7 @@ def test_a_damaged_index_leaves_the_number_open() -> None:
 def test_an_attachment_over_the_limit() -> None:
     form = MailForm(subject="s", plain="text\n", attachments=(MailAttachment(name="b", data=bytes(90_000)),))
     (child,) = children(store((("Inbox",), form)), limits=Limits(parse_bytes=100_000))
-    assert child.error is not None
-    assert child.error.code is ExceptionCode.TOO_LARGE
+    assert (child.error and child.error.code) is ExceptionCode.TOO_LARGE
     assert child.data == write_message(MailForm(subject="s", plain="text\n"))
 
 

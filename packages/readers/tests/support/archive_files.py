@@ -1,12 +1,23 @@
-"""Archives that no library here writes."""
+"""Archives from names and bytes; cabinets and cpio archives, which no library here writes, by hand."""
 
 from __future__ import annotations
 
+import io
 import struct
-from collections.abc import Sequence
+import zipfile
+from collections.abc import Mapping, Sequence
 
 Files = Sequence[tuple[str, bytes]]
 _LAST = b"TRAILER!!!"
+
+
+def zipped(files: Files | Mapping[str, str | bytes], method: int = zipfile.ZIP_DEFLATED) -> bytes:
+    """A zip archive, in the order of its members."""
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w", method) as archive:
+        for name, data in files.items() if isinstance(files, Mapping) else files:
+            archive.writestr(name, data)
+    return out.getvalue()
 
 
 def cabinet(files: Files) -> bytes:

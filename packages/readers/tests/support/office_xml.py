@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import io
 import zipfile
 from collections.abc import Mapping
+
+from archive_files import zipped
 
 from core.records import Limits
 from readers.base import MemorySource, Text
@@ -44,12 +45,7 @@ def package(
     if types is None:
         types = {name: kind_of(name) for name in parts if name.endswith(".xml") and not name.startswith("docProps/")}
     overrides = "".join(f'<Override PartName="/{n}" ContentType="{OFFICE}{t}+xml"/>' for n, t in types.items())
-    out = io.BytesIO()
-    with zipfile.ZipFile(out, "w", method) as archive:
-        archive.writestr("[Content_Types].xml", f'<Types xmlns="t">{overrides}</Types>')
-        for name, content in parts.items():
-            archive.writestr(name, content)
-    return out.getvalue()
+    return zipped({"[Content_Types].xml": f'<Types xmlns="t">{overrides}</Types>', **parts}, method)
 
 
 def word(body: str, tag: str = "document") -> str:

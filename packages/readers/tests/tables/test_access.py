@@ -318,9 +318,8 @@ def test_encoded_and_encrypted() -> None:
     """A key that stands in the file is no password; one of Access 2007 asks for one."""
     made = maker(Given("People", PEOPLE, [(None, wide("found"), None)]))
     assert "found" in read(made.whole(key=0x1234567)).text
-    with pytest.raises(DocumentError) as caught:
+    with pytest.raises(DocumentError, match=r"^encrypted:"):
         read(made.whole(key=1, ace=True))
-    assert caught.value.code is ExceptionCode.ENCRYPTED
     assert "found" in read(made.whole(ace=True)).text
 
 

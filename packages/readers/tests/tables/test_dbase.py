@@ -15,7 +15,7 @@ from readers.base import MemorySource, Text
 from readers.errors import DocumentError, ExceptionCode
 from readers.identification.identify import identify
 from readers.records import TextState
-from readers.tables.dbase import memo as dbase_memo
+from readers.tables.dbase import handler as dbase_memo
 from readers.tables.dbase.handler import MemoHandler, TableHandler
 
 REAL = Path(__file__).parents[3].parent / "shared/data/real-files/ingest-file/PAK_adm1.dbf"
@@ -97,9 +97,8 @@ def test_no_table() -> None:
     """Fields that do not make up the record are another format; with a record too short for them, it is damaged."""
     sound = table(b" abc", fields=(("A", "C", 3),))
     wrong = sound[:10] + b"\x03" + sound[11:]
-    with pytest.raises(DocumentError) as caught:
+    with pytest.raises(DocumentError, match=r"^corrupt:"):
         TABLE.text(MemorySource(b"", wrong), Limits())
-    assert caught.value.code is ExceptionCode.CORRUPT
     assert identify(MemorySource(b"", b"\x03\x00\x01 binary" * 9)) != "application/x-dbf"
     for letter in b"012Cc":
         assert identify(MemorySource(b"", bytes((letter,)) * 5_000)) == "text/plain"

@@ -1,4 +1,4 @@
-"""readers.text.html.data_uri: files that stand in a web page itself."""
+"""readers.text.html: files that stand in a web page itself."""
 
 from __future__ import annotations
 
@@ -14,8 +14,7 @@ from core.records import Limits
 from readers.base import Child, MemorySource
 from readers.errors import DocumentError, ExceptionCode
 from readers.records import Kind
-from readers.text.html.data_uri import data_uris
-from readers.text.html.handler import HtmlHandler
+from readers.text.html import HtmlHandler, data_uris
 
 HTML = HtmlHandler()
 PLACES = ['<img src="{}">', "<a href = '{}'>", "<img src={} alt=x>", "<p style=\"background: url({})\">", "<style>a {{ b: url( '{}' ) }}</style>", '<p style="b:url(&quot;{}&quot;)">', '<script>x = "{}"</script>']  # fmt: skip

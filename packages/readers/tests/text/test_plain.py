@@ -18,10 +18,9 @@ from readers.identification.identify import identify
 from readers.records import TextState
 from readers.registry import handler_for
 from readers.tables.csv import CsvHandler
-from readers.text.escapes import decoded_strings, with_letters
-from readers.text.html import handler as html
-from readers.text.html.handler import HtmlHandler, fold, html_text
-from readers.text.plain import TextHandler, XmlHandler
+from readers.text import html
+from readers.text.html import HtmlHandler, fold, html_text
+from readers.text.plain import TextHandler, XmlHandler, decoded_strings, with_letters
 
 LIMITS = Limits()
 UMLAUTS = "Der Chef von Großbritanniens größter Partei — ein Überblick, 100 €. " * 20
@@ -312,8 +311,7 @@ def test_line_ends_alone_tell_nothing_twice() -> None:
 def test_what_is_never_closed_does_not_take_the_rest_of_a_page(page: str, words: list[str]) -> None:
     out = read(HtmlHandler(), page.encode())
     assert out.text.split() == words
-    assert out.error is not None
-    assert out.error.code is ExceptionCode.TRUNCATED
+    assert (out.error and out.error.code) is ExceptionCode.TRUNCATED
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from core.records import Limits
 from readers.base import MemorySource, Text
-from readers.errors import DocumentError, ExceptionCode
+from readers.errors import DocumentError
 from readers.identification.identify import identify
 from readers.registry import handler_for
 
@@ -53,9 +53,8 @@ def test_a_shared_object_is_shown_once() -> None:
 
 
 def test_a_cut_one_says_so() -> None:
-    with pytest.raises(DocumentError) as caught:
+    with pytest.raises(DocumentError, match=r"^corrupt:"):
         read(binary({"a": ["b"] * 50})[:-9])
-    assert caught.value.code is ExceptionCode.CORRUPT
 
 
 @given(st.lists(st.tuples(st.integers(8, 400), st.integers(0, 255)), max_size=8))

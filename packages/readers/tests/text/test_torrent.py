@@ -97,13 +97,11 @@ def test_charsets() -> None:
 def test_damage_keeps_what_came_before() -> None:
     data = coded(WHOLE)
     cut = read(data[: data.index(b"pieces") + 50])
-    assert cut.error is not None
-    assert cut.error.code is ExceptionCode.TRUNCATED
+    assert (cut.error and cut.error.code) is ExceptionCode.TRUNCATED
     assert "list.txt" in cut.text
     assert "archive" in cut.text
     bad = read(data.replace(b"12:piece length", b"12:piece lengthx"))
-    assert bad.error is not None
-    assert bad.error.code is ExceptionCode.CORRUPT
+    assert (bad.error and bad.error.code) is ExceptionCode.CORRUPT
     for wrong in (b"d4:infod4:name", b"d4:infodi1ei1eee", b"d4:info" + b"l" * 99, b"d4:infode8:announcee"):
         with pytest.raises(DocumentError):
             read(wrong)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable
-from typing import Protocol
 
 from core.operations import Op
 from replay.strace import arguments
@@ -12,15 +11,9 @@ from replay.strace.arguments import AT_FDCWD
 from replay.strace.book import NodeBook, normalised
 from replay.strace.lines import Event
 from replay.strace.processes import Opened, Process, Processes
-from traces.model import NO_NODE, NodeKind
+from traces.model import NO_NODE, Call, NodeKind
 
-
-class TakeCall(Protocol):
-    """Takes a call of the trace; times are those of the log."""
-
-    def __call__(
-        self, pid: int, op: Op, start_ns: int, duration_ns: int, nbytes: int, argument: int, node: int, other: int, error: int, /
-    ) -> None: ...  # fmt: skip
+TakeCall = Callable[[int, Call], None]  # takes a call of a process for the trace; times are those of the log
 
 
 class System:
@@ -51,7 +44,7 @@ class System:
         """A call of the trace, from one of the log."""
         self.settle(process)
         error = arguments.failure(event.result)
-        self._take(process.pid, op, event.start_ns, event.duration_ns, nbytes, argument, node, other, error)
+        self._take(process.pid, Call(op, event.start_ns, event.duration_ns, nbytes, argument, node, other, error, 0))
 
     def settle(self, process: Process) -> None:
         """Give out the open or scan that was held back because it might continue."""
@@ -66,14 +59,14 @@ class System:
             else:
                 self.book.made(node, NodeKind.FILE)
         argument = pending.size if op in (Op.OPEN, Op.SCAN) else 0
-        self._take(process.pid, op, pending.start_ns, pending.duration_ns, 0, argument, node, NO_NODE, 0)
+        self._take(process.pid, Call(op, pending.start_ns, pending.duration_ns, 0, argument, node, NO_NODE, 0, 0))
 
     def closed(self, process: Process, opened: Opened | None, at: int, duration: int) -> None:
         """The last descriptor of a file is gone; a directory's end is part of its scan."""
         if opened is None or opened.node is None or opened.directory:
             return
         self.settle(process)
-        self._take(process.pid, Op.CLOSE, at, duration, 0, 0, opened.node, NO_NODE, 0)
+        self._take(process.pid, Call(Op.CLOSE, at, duration, 0, 0, opened.node, NO_NODE, 0, 0))
 
     def ended(self, process: Process, at: int) -> None:
         """A process is over, and what it had open with it."""
@@ -139,6 +132,3 @@ def clone_flags(text: str) -> frozenset[str]:
     """The flags among the arguments of clone and clone3; none of fork."""
     _, separator, rest = text.partition("flags=")
     return arguments.flags(rest.split(",", 1)[0].split("}", 1)[0].strip()) if separator else frozenset()
-
-
-__all__ = ["MAKERS", "Handler", "System", "TakeCall", "after", "clone_flags"]

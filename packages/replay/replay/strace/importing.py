@@ -11,11 +11,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from core.errors import UsageError, read_problem
-from core.operations import Op
 from replay.strace import arguments
 from replay.strace.book import NOWHERE, NodeBook, normalised
 from replay.strace.calls import System
-from replay.strace.descriptors import HANDLERS, NOT_CARRIED
+from replay.strace.handlers import HANDLERS, NOT_CARRIED
 from replay.strace.lines import EXIT, Event, Halves, Log
 from traces.file import TraceWriter
 from traces.model import NO_PHASE, Call, Stream, TraceHeader
@@ -29,7 +28,6 @@ WHAT_IT_TAKES = "make it with: strace -f -ttt -T -o LOG PROGRAM"
 class Imported:
     """What was made of the logs."""
 
-    size: int  # bytes of the trace
     header: TraceHeader
     nodes: int
     log_calls: int  # system calls in the logs
@@ -128,22 +126,20 @@ class _Import:
         for process in system.processes:
             system.ended(process, latest_ns)
 
-    def _take(
-        self, pid: int, op: Op, start_ns: int, duration_ns: int, nbytes: int, argument: int, node: int, other: int, error: int
-    ) -> None:  # fmt: skip
+    def _take(self, pid: int, call: Call) -> None:
         stream = self._streams.get(pid)
         if stream is None:
             stream = self._streams[pid] = len(self._counts)
             self._counts.append(0)
             self._last.append(0)
-        start = start_ns - self._first_ns
+        start = call.start_ns - self._first_ns
         if start < self._last[stream]:
             self._steps_back += 1
             start = self._last[stream]
         self._last[stream] = start
         self._counts[stream] += 1
-        self._end_ns = max(self._end_ns, start + duration_ns)
-        self._writer.add(stream, Call(op, start, duration_ns, nbytes, argument, node, other, error, 0))
+        self._end_ns = max(self._end_ns, start + call.duration_ns)
+        self._writer.add(stream, call._replace(start_ns=start))
 
     def finish(self, halves: Sequence[Halves]) -> Imported:
         """Write the header of the trace and the rest that surrounds its calls."""
@@ -161,8 +157,8 @@ class _Import:
             ),
             origin={"program": self._program, "imported": "strace"},
         )
+        self._writer.finish(header, self._book.nodes())
         return Imported(
-            size=self._writer.finish(header, self._book.nodes()),
             header=header,
             nodes=len(self._book),
             log_calls=sum(half.calls for half in halves),

@@ -14,16 +14,17 @@ import pytest
 from array_counters import NAME
 from array_counters import options as array_options
 from installation import COMMAND_SECONDS, Bench, Running, until
+from memory_traces import write_trace
+from relay_traces import run_local
 from replay_traces import reading_trace
 from unpacking import make_zip
 
-from replay.local import run_local
 from replay.orders import parse_pace
 from replay.plan import plan_replay
 from replay.program import compile_replay
 from replay.runs import ALL, recorded_figures
 from replay.tree import Target
-from traces.file import open_trace, write_trace
+from traces.file import open_trace
 from traces.model import NodeKind
 
 _HOUR_NS = 3_600_000_000_000

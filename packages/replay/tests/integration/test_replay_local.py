@@ -11,24 +11,26 @@ import sys
 import textwrap
 import time
 from dataclasses import replace
+from functools import partial
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 import pytest
-from relay_traces import MS, SIZE, compiled, relay
+from memory_traces import MemoryTrace
+from relay_traces import MS, SIZE, compiled, relay, run_local
 from strace_counts import SYSCALLS, kernel_counts, need_strace
 
-from core.errors import Interrupted, RunFailed, StorageFault
+from core.errors import RunFailed, StorageFault
 from core.filer.arbiter import Arbiter
 from core.filer.emulation import EmulatedFiler, Pacer
 from core.filer.model import FilerModel, load_filer
 from core.operations import CallRecord, MemoryRecorder, Op
 from core.records import Phase
 from core.storage.layer import Storage
-from replay.client import ReplayStopped, run_client
-from replay.local import run_local
+from replay.client import run_client, shared_steps
 from replay.tree import prepare_tree, remove_trees
-from traces.model import NO_NODE, Call, MemoryTrace, Stream
+from traces.model import NO_NODE, Call, Stream
 
 
 @pytest.mark.parametrize("clients", [1, 2, 3, 5])
@@ -80,7 +82,7 @@ def test_calls_are_made_at_their_time(tmp_path: Path) -> None:
     noted = Noted()
     prepare_tree(program, target, client=0)
     start = time.monotonic_ns() + 20 * MS
-    found = run_client(program, target, client=0, progress=tmp_path, start_ns=start, station=noted)
+    found = run_client(program, target, client=0, done=shared_steps(1), start_ns=start, station=noted)
     assert [(op, nbytes) for op, _, _, nbytes in noted.calls] == [(call.op, call.bytes) for call in trace.streams[0]]
     late = 0
     for (_, begun, _, _), call in zip(noted.calls, trace.streams[0], strict=True):
@@ -100,7 +102,7 @@ def test_in_a_closed_loop_a_call_comes_when_the_one_before_it_is_over_and_though
     noted = Noted(MS)
     prepare_tree(program, target, client=0)
     start = time.monotonic_ns()
-    found = run_client(program, target, client=0, progress=tmp_path, start_ns=start, station=noted)
+    found = run_client(program, target, client=0, done=shared_steps(1), start_ns=start, station=noted)
     assert [op for op, *_ in noted.calls] == [call.op for call in trace.streams[0]]
     for (_, _, ended, _), (_, begun, _, _) in pairwise(noted.calls):
         assert begun >= ended + MS  # the think time of all calls
@@ -172,12 +174,12 @@ def test_the_system_calls_are_the_storage_layers(tmp_path: Path) -> None:
         f"""
         import time
         from pathlib import Path
-        from replay.client import run_client
+        from replay.client import run_client, shared_steps
         from replay.program import open_program
         from replay.tree import Target
         target = Target(paths=(Path({str(tmp_path / "path")!r}),), replay_id="test")
         found = run_client(open_program(Path({str(tmp_path / "program")!r})), target, client=0,
-                           progress=Path({str(tmp_path)!r}), start_ns=time.monotonic_ns())
+                           done=shared_steps(1), start_ns=time.monotonic_ns())
         assert not found.differences, found.differences
         """,
         tmp_path / "path",
@@ -217,15 +219,6 @@ def counted(tmp_path: Path, program: str, root: Path) -> tuple[dict[str, int], .
     return tuple(dict(found) for found in kernel_counts(log.read_text(), [str(root)]))
 
 
-def test_a_client_that_dies_is_told(tmp_path: Path) -> None:
-    trace = relay()
-    program, target = compiled(tmp_path, trace, 3)
-    with pytest.raises(RunFailed, match="died") as error:
-        run_local(program, target, station=lambda: os.kill(os.getpid(), signal.SIGKILL))  # type: ignore[arg-type, return-value]
-    assert "\n" not in str(error.value)
-    assert os.listdir(tmp_path / "path") == []
-
-
 class DiesAt:
     """A filer whose client is killed at its n-th call."""
 
@@ -239,31 +232,14 @@ class DiesAt:
         return arrived_ns
 
 
-@pytest.mark.parametrize("after", [0, 3])
-def test_who_waits_for_the_dead_stops(tmp_path: Path, after: int) -> None:
-    """The second client waits for a file that the first never finishes."""
-    program, target = compiled(tmp_path, relay(2), 2)
-    for client in range(2):
-        prepare_tree(program, target, client=client)
-    child = os.fork()
-    if not child:
-        try:
-            if after:
-                start = time.monotonic_ns()
-                run_client(program, target, client=0, progress=tmp_path, start_ns=start, station=DiesAt(after))
-            else:
-                run_client(program, target, client=0, progress=tmp_path, start_ns=stop)
-        finally:
-            os._exit(0)
-    os.waitpid(child, 0)
-    with pytest.raises(ReplayStopped, match=r"client 0 .* ended before its script"):
-        run_client(program, target, client=1, progress=tmp_path, start_ns=time.monotonic_ns())
-    remove_trees(target)
-
-
-def stop() -> int:
-    """In place of the start."""
-    raise Interrupted("stopped")
+@pytest.mark.parametrize("station", [lambda: os.kill(os.getpid(), signal.SIGKILL), partial(DiesAt, 3)])
+def test_a_client_that_dies_ends_those_that_wait_for_it(tmp_path: Path, station: Any) -> None:
+    """Before the start, and in the middle of its calls."""
+    program, target = compiled(tmp_path, relay(), 3)
+    with pytest.raises(RunFailed, match="died") as error:
+        run_local(program, target, station=station)
+    assert "\n" not in str(error.value)
+    assert os.listdir(tmp_path / "path") == []
 
 
 class ForbidsFiles:
@@ -287,7 +263,7 @@ def test_what_differs_is_counted(tmp_path: Path) -> None:
     prepare_tree(program, target, client=0)
     removed = next(path for path in target.homes()[0].rglob("*") if path.is_file())
     removed.unlink()
-    found = run_client(program, target, client=0, progress=tmp_path, start_ns=time.monotonic_ns())
+    found = run_client(program, target, client=0, done=shared_steps(1), start_ns=time.monotonic_ns())
     told = {(d.op, d.expected, d.found): d.calls for d in found.differences}
     assert told[Op.STAT, 0, 2] == 1
     assert told[Op.OPEN, 0, 2] == 1

@@ -6,6 +6,7 @@ import dataclasses
 from pathlib import Path
 
 import pytest
+from memory_traces import write_trace
 from replay_traces import reading_trace
 
 from core.clock import SystemClock
@@ -16,7 +17,6 @@ from replay.local import Order, players
 from replay.orders import ReplayOrder
 from replay.runs import Load, Observed, run_of
 from replay.workload import Replays
-from traces.file import write_trace
 
 LINK = """
 name = "slow"

@@ -9,13 +9,13 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from trace_samples import directory, memory_trace, written_and_moved
+from memory_traces import MemoryTrace
+from trace_samples import directory, sample_trace, written_and_moved
 
 from core.operations import Op
 from replay.exports import export_trace
 from replay.jsonl import ExportFormat
 from replay.table import Layout
-from traces.model import MemoryTrace
 
 pytestmark = pytest.mark.skipif(shutil.which("fio") is None, reason="fio is not installed")
 
@@ -61,5 +61,5 @@ def test_a_trace_without_files_to_fill_runs_too(tmp_path: Path) -> None:
     made = written_and_moved()
     calls = [call for call in made.streams[0] if call.op in (Op.CREATE, Op.WRITE, Op.CLOSE) and call.node == 3]
     nodes = [directory(), directory(0, name_bytes=4), made.nodes[2]._replace(existed=False, size=0), made.nodes[3]]
-    jobs = run(memory_trace(nodes, [calls]), tmp_path)
+    jobs = run(sample_trace(nodes, [calls]), tmp_path)
     assert jobs["stream0"]["write"]["io_bytes"] == 3000  # type: ignore[index]

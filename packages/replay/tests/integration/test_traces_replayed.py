@@ -17,9 +17,10 @@ import json, sys
 from pathlib import Path
 from replay.strace.importing import import_strace
 from traces.file import open_trace
-from replay.local import run_local
+from replay.local import waiting_clients
 from replay.plan import plan_replay
 from replay.program import compile_replay
+from replay.tally import ClientResult, merge_results
 from replay.tree import Target
 log, scratch = Path(sys.argv[1]), Path(sys.argv[2])
 import_strace([log], scratch / "t", under=[Path("/tmp/demo")], start_directory=Path("/tmp/demo"))
@@ -28,7 +29,8 @@ for folder in ("program", "target"):
 with open_trace(scratch / "t") as trace:
     plan = plan_replay(trace.header, clients=len(trace.header.streams), speed=None)
     program = compile_replay(trace, plan, scratch / "program")
-found = run_local(program, Target(paths=(scratch / "target",), replay_id="x")).merged.to_json()
+with waiting_clients(program, Target(paths=(scratch / "target",), replay_id="x")) as play:
+    found = merge_results(ClientResult.from_json(one.result["found"]) for one in play(None)).to_json()
 print(json.dumps([trace.header.calls, sum(op["calls"] for op in found["ops"].values()), found["differences"]]))
 """
 

@@ -15,9 +15,10 @@ from pathlib import Path
 from random import Random
 
 from hypothesis import strategies as st
+from memory_traces import MemoryTrace, memory_trace
 
 from core.operations import Op
-from traces.model import NO_NODE, Call, MemoryTrace, Node, NodeKind, Stream, TraceHeader
+from traces.model import NO_NODE, Call, Node, NodeKind
 
 CHANGES = (Op.CREATE, Op.MKDIR, Op.REMOVE, Op.RENAME)
 DIRECTORY, FILE, MISSING = NodeKind.DIRECTORY, NodeKind.FILE, NodeKind.MISSING
@@ -104,27 +105,13 @@ def lived(tree: Sequence[Node], wanted: Sequence[Wish], streams: int) -> MemoryT
         for fd in (fd for stack in world.opened.values() for fd in stack):
             os.close(fd)
         shutil.rmtree(home)
-    header = TraceHeader(
-        created=0.0,
-        duration_ns=max(clocks),
-        phases=("",),
-        streams=tuple(Stream(worker="w", slot=k, calls=len(made)) for k, made in enumerate(calls)),
-        origin={},
-    )
-    return MemoryTrace(header=header, nodes=list(tree), streams=calls)
+    return memory_trace(list(tree), calls)
 
 
 def looked_at(tree: Sequence[Node]) -> MemoryTrace:
     """One stream that looks at every node once."""
     calls = [Call(Op.STAT, k, 1, 0, 0, k, NO_NODE, 0 if node.existed else 2, 0) for k, node in enumerate(tree)]
-    header = TraceHeader(
-        created=0.0,
-        duration_ns=len(calls),
-        phases=("",),
-        streams=(Stream(worker="w", slot=0, calls=len(calls)),),
-        origin={},
-    )
-    return MemoryTrace(header=header, nodes=list(tree), streams=[calls])
+    return memory_trace(list(tree), [calls])
 
 
 class _World:

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import NamedTuple
+
+from memory_traces import MemoryTrace, memory_trace
 
 from core.operations import Op
+from replay.local import MakeStation, waiting_clients
 from replay.plan import plan_replay
 from replay.program import Program, compile_replay
+from replay.tally import ClientResult, merge_results
 from replay.tree import Target
-from traces.model import NO_NODE, Call, MemoryTrace, Node, NodeKind, Stream, TraceHeader
+from traces.model import NO_NODE, Call, Node, NodeKind
 
 MS = 1_000_000
 SIZE = 5_000
@@ -48,14 +53,21 @@ def relay(streams: int = 3) -> MemoryTrace:
         moment, last = story.now, final
         stories.append(story)
     stories[-1].add(Op.REMOVE, last)
-    header = TraceHeader(
-        created=0.0,
-        duration_ns=moment,
-        phases=("",),
-        streams=tuple(Stream(worker="w", slot=k, calls=len(s.calls)) for k, s in enumerate(stories)),
-        origin={},
-    )
-    return MemoryTrace(header=header, nodes=nodes, streams=[story.calls for story in stories])
+    return memory_trace(nodes, [story.calls for story in stories])
+
+
+class LocalResult(NamedTuple):
+    merged: ClientResult
+    clients: tuple[ClientResult, ...]
+
+
+def run_local(
+    program: Program, target: Target, *, keep: bool = False, station: MakeStation | None = None
+) -> LocalResult:
+    """Have all clients of a program play it now; raises what `waiting_clients` does."""
+    with waiting_clients(program, target, keep=keep, station=station) as play:
+        results = tuple(ClientResult.from_json(one.result["found"]) for one in play(None))
+    return LocalResult(merged=merge_results(results), clients=results)
 
 
 def compiled(

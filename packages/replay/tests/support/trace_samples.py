@@ -6,10 +6,11 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from hypothesis import strategies as st
+from memory_traces import MemoryTrace, memory_trace
 
 from core.operations import Op
 from traces.file import open_trace
-from traces.model import NO_NODE, Call, MemoryTrace, Node, NodeKind, Stream, Trace, TraceHeader
+from traces.model import NO_NODE, Call, Node, NodeKind, Trace
 
 numbers = st.one_of(st.integers(0, 300), st.integers(0, 1 << 60))
 PHASES = ("walk", "expand")
@@ -32,7 +33,7 @@ def any_traces(draw: st.DrawFn) -> MemoryTrace:
             )
         )
     streams = [draw(_streams(len(nodes))) for _ in range(draw(st.integers(0, 3)))]
-    return memory_trace(nodes, streams, created=draw(st.floats(0, 2e9)))
+    return sample_trace(nodes, streams, created=draw(st.floats(0, 2e9)))
 
 
 @st.composite
@@ -54,21 +55,12 @@ def _streams(draw: st.DrawFn, nodes: int) -> list[Call]:
     ]
 
 
-def memory_trace(nodes: Sequence[Node], streams: Sequence[Sequence[Call]], *, created: float = 100.0) -> MemoryTrace:
-    """A trace of these, with a header that fits."""
-    ends = [call.start_ns + call.duration_ns for calls in streams for call in calls]
-    header = TraceHeader(
-        created=created,
-        duration_ns=max(ends, default=0),
-        phases=PHASES,
-        streams=tuple(
-            Stream(worker="w", slot=n, calls=len(calls), idle=((0, n), (n + 1, n + 5)) if n else None)
-            for n, calls in enumerate(streams)
-        ),
-        origin={"job": "ü", "labels": []},
-        lost=2,
-    )
-    return MemoryTrace(header=header, nodes=list(nodes), streams=[list(calls) for calls in streams])
+def sample_trace(nodes: Sequence[Node], streams: Sequence[Sequence[Call]], *, created: float = 100.0) -> MemoryTrace:
+    """A trace of these with something in every field of its header."""
+    return memory_trace(
+        list(nodes), [list(calls) for calls in streams], phases=PHASES, created=created, lost=2,
+        idle=[((0, n), (n + 1, n + 5)) if n else None for n in range(len(streams))], origin={"job": "ü", "labels": []},
+    )  # fmt: skip
 
 
 def directory(parent: int = NO_NODE, *, name_bytes: int = 0, existed: bool = True) -> Node:
@@ -114,7 +106,7 @@ def written_and_moved() -> MemoryTrace:
         call(Op.CLOSE, 11_000_000, 4, phase=1),
         call(Op.OPEN, 12_000_000, 3, error=2, phase=1),
     ]
-    return memory_trace(nodes, [first, second])
+    return sample_trace(nodes, [first, second])
 
 
 def everything(path: Path) -> MemoryTrace:

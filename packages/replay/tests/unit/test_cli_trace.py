@@ -7,13 +7,13 @@ import xml.etree.ElementTree as ET
 from pathlib import Path
 
 import pytest
+from memory_traces import write_trace
 from replay_traces import reading_trace
 from schema_check import refuse_unlike_schema
-from trace_samples import call, directory, everything, memory_trace, written_and_moved
+from trace_samples import call, directory, everything, sample_trace, written_and_moved
 
 from cli.main import OK, USAGE, main
 from core.operations import Op
-from traces.file import write_trace
 
 LOGS = Path(__file__).parents[1] / "support" / "strace_logs"
 
@@ -69,7 +69,7 @@ def test_info_writes_a_page_that_needs_nothing_but_itself(trace: Path, tmp_path:
 
 def test_a_trace_of_nothing_has_a_page_too(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     for number, streams in enumerate(([], [[call(Op.STAT, 0, 0)]])):
-        write_trace(memory_trace([directory()], streams), tmp_path / f"{number}")
+        write_trace(sample_trace([directory()], streams), tmp_path / f"{number}")
         assert run("info", tmp_path / f"{number}", "--html", tmp_path / f"{number}.html") == OK
         ET.fromstring((tmp_path / f"{number}.html").read_text(encoding="utf-8").partition("\n")[2])
     assert "0 calls" in capsys.readouterr().out
@@ -123,6 +123,7 @@ def test_two_become_one(trace: Path, tmp_path: Path, capsys: pytest.CaptureFixtu
         (["import", "{here}/foreign", "--to", "{here}/foreign"], "another name"),
         (["merge", "{trace}", "--to", "{here}/x"], "two traces"),
         (["merge", "{trace}", "{here}/cut", "--to", "{here}/x"], "cut short"),
+        (["merge", "{trace}", "{trace}", "--to", "{trace}"], "another name"),
     ],
 )
 def test_bad_input_is_one_line(
@@ -160,7 +161,7 @@ def _refusal(tmp_path: Path, capsys: pytest.CaptureFixture[str], *arguments: str
     ("options", "said"),
     [
         (("--pace", "fast"), "job, schedule, max"),
-        (("--pace", "x0"), "job, schedule, max"),
+        (("--path", "/no/such/directory"), "/no/such/directory"),
         (("--scaling", "mixed"), "strong or weak"),
         (("--scaling", "strong", "--clients", "1,3"), "2 streams to deal out, not enough for 3 clients"),
         (("--scaling", "weak", "--clients", "2,3"), "takes 2 clients"),
@@ -187,31 +188,3 @@ def test_options(
 ) -> None:
     (tmp_path / "target").mkdir()
     assert said in _refusal(tmp_path, capsys, str(trace_of_cli_replay), "--path", str(tmp_path / "target"), *options)
-
-
-def test_traces(tmp_path: Path, trace_of_cli_replay: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    (tmp_path / "target").mkdir()
-    whole = trace_of_cli_replay.read_bytes()
-    newer = whole.replace(b"edbench-trace/1", b"edbench-trace/9", 1)
-    for name, data, said in (
-        ("missing", None, "missing does not exist"),
-        ("short", whole[:-5], "cut short"),
-        ("foreign", b"not a trace at all", "is not a trace"),
-        ("newer", newer, "newer"),
-    ):
-        path = tmp_path / name
-        if data is not None:
-            path.write_bytes(data)
-        assert said in _refusal(tmp_path, capsys, str(path), "--path", str(tmp_path / "target"))
-
-
-def test_paths(tmp_path: Path, trace_of_cli_replay: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Missing, a file, not empty, given twice, and one within another; with --not-empty what is there does not matter."""
-    empty, full, file = tmp_path / "empty", tmp_path / "full", tmp_path / "file"
-    for path in (empty, full, full / "within"):
-        path.mkdir()
-    file.write_bytes(b"")
-    for paths in ([tmp_path / "missing"], [file], [full], [empty, empty], [full, full / "within"]):
-        options = [part for path in paths for part in ("--path", str(path))]
-        force = ["--not-empty"] if paths[0] == full and len(paths) > 1 else []
-        assert str(paths[0]) in _refusal(tmp_path, capsys, str(trace_of_cli_replay), *options, *force)

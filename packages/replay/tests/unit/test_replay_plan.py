@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
-import json
 import zlib
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from lived_traces import traces
+from memory_traces import MemoryTrace
 from replay_traces import reading_trace
 
 from core.content import BLOCK, CONTENT_CLASSES, Content
 from core.errors import UsageError
 from replay.order import Order
-from replay.plan import CLONES_SPREAD, ReplayChoice, ReplayPlan, plan_replay
+from replay.plan import CLONES_SPREAD, ReplayChoice, plan_replay
 from replay.workload import numbers_by_member
 from replay.world import Survey, World
-from traces.model import MemoryTrace, Stream, TraceHeader
+from traces.model import Stream, TraceHeader
 
 
 def header(*calls: int, duration_ns: int = 1_000_000) -> TraceHeader:
@@ -44,15 +44,6 @@ def test_all_streams_are_played(found: TraceHeader, clients: int, shared: bool) 
             assert streams == played
     seats = [(seat.clone.number, seat.position) for seat in map(plan.seat, range(clients))]
     assert seats == [(clone.number, at) for clone in plan.clones for at in range(len(clone.clients))]
-
-
-@given(Headers, st.integers(1, 60), st.sampled_from((None, 1.0, 2.5)))
-def test_a_plan_survives_json(found: TraceHeader, clients: int, speed: float | None) -> None:
-    plan = plan_replay(found, clients=clients, paths=2, speed=speed)
-    plain = json.loads(json.dumps(plan.to_json()))
-    assert ReplayPlan.from_json(plain) == plan
-    assert plain.keys() == {"clones", "paths", "speed", "closed", "shared", "seed"}
-    assert all(clone.keys() == {"clients", "shift_ns"} for clone in plain["clones"])
 
 
 def test_clones_begin_one_after_the_other() -> None:

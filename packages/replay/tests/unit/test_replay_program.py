@@ -10,16 +10,18 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from lived_traces import looked_at, nodes, traces
+from memory_traces import MemoryTrace
+from script_steps import Step, Wait, all_steps
 
 from core.errors import UsageError
 from core.operations import Op
 from replay.plan import Spread, plan_replay
 from replay.program import compile_replay, open_program
-from replay.script import BLOCK_STEPS, ScriptWriter, Step, Wait, all_steps
+from replay.script import BLOCK_STEPS, ScriptWriter
 from replay.table import CallTable, Layout
 from replay.tree import Target
 from replay.world import Survey
-from traces.model import NO_NODE, Call, MemoryTrace, Node, NodeKind
+from traces.model import NO_NODE, Call, Node, NodeKind
 
 Steps = st.builds(
     Step,

@@ -12,6 +12,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from lived_traces import traces
+from memory_traces import MemoryTrace, memory_trace
+from script_steps import Step, Wait, all_steps
 
 from core.content import Content
 from core.operations import Op
@@ -19,9 +21,9 @@ from replay import script
 from replay.calls import Calls
 from replay.plan import Clone, ReplayPlan, plan_replay
 from replay.program import Program, compile_replay
-from replay.script import INDEXING, Step, Wait, all_steps
+from replay.script import INDEXING
 from replay.tree import Target, prepare_tree
-from traces.model import NO_NODE, Call, MemoryTrace, Node, NodeKind, Stream, TraceHeader
+from traces.model import NO_NODE, Call, Node, NodeKind
 
 CHANGES = (Op.CREATE, Op.MKDIR, Op.REMOVE, Op.RENAME)
 PATHLESS = (Op.READ, Op.WRITE, Op.FSYNC, Op.CLOSE)
@@ -111,10 +113,8 @@ def test_a_renamed_directory_is_waited_for_from_far_below(tmp_path: Path, looked
     nodes.append(Node(0, NodeKind.MISSING, False, 0, 1000, 4))
     looks = [Call(Op.STAT, looked, 1, 0, 0, 4, NO_NODE, 0, 0), Call(Op.STAT, 30, 1, 0, 0, 4, NO_NODE, 2, 0)]
     streams = [looks, [Call(Op.RENAME, renamed, 10, 0, 0, 5, 1, 0, 0)]]
-    about = tuple(Stream(worker="w", slot=k, calls=len(calls)) for k, calls in enumerate(streams))
-    header = TraceHeader(created=0.0, duration_ns=31, phases=("",), streams=about, origin={})
-    trace = MemoryTrace(header=header, nodes=nodes, streams=streams)
-    program = compiled(trace, plan_replay(header, clients=2, speed=None), tmp_path)
+    trace = memory_trace(nodes, streams)
+    program = compiled(trace, plan_replay(trace.header, clients=2, speed=None), tmp_path)
     waits = [[found for _, found in all_steps(program.script(program.plan.clones[0], k))] for k in range(2)]
     assert waits == [[[], [Wait(client=1, steps=1)]], [[Wait(client=0, steps=1)]]]
     assert program.adapted == 0
@@ -209,13 +209,7 @@ def trace_of(
     made = {call.node for calls in streams for call in calls if call.op is Op.CREATE}
     tree = [Node(NO_NODE, NodeKind.DIRECTORY, True, 0, 1000, 0)]
     tree += [Node(0, NodeKind.FILE, number not in made, 0, 1000, 8) for number in range(1, nodes)]
-    about = tuple(
-        Stream(worker="w", slot=k, calls=len(calls), idle=None if its is None else tuple(its))
-        for k, (calls, its) in enumerate(zip(streams, idle, strict=True))
-    )
-    ends = max((call.start_ns + call.duration_ns for calls in streams for call in calls), default=0)
-    header = TraceHeader(created=0.0, duration_ns=ends, phases=phases, streams=about, origin={})
-    return MemoryTrace(header=header, nodes=tree, streams=streams)
+    return memory_trace(tree, streams, phases=phases, idle=idle)
 
 
 def compiled_of_replay_thinking(trace: MemoryTrace, clients: int, home: Path) -> Program:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import dataclasses
-import json
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -156,13 +155,6 @@ def test_the_report_is_one_page_with_its_series(tmp_path: Path) -> None:
 def test_a_report_of_one_load_that_is_not_judged(tmp_path: Path) -> None:
     page = write_report(made.result(made.point(1, 300.0, top=None)), tmp_path)
     assert "Not judged" in page.read_text(encoding="utf-8")
-
-
-def test_the_result_is_plain_json(tmp_path: Path) -> None:
-    path = write_result(made.result(made.point(4, 990.0)), tmp_path)
-    data = json.loads(path.read_text())
-    assert data["schema"] == "edbench-result/2"
-    assert data["points"][0]["repeats"][0]["latency"]["read"]["p99_us"] == pytest.approx(3000.0)
 
 
 def test_on_another_filer_nothing_is_judged(tmp_path: Path) -> None:

@@ -12,16 +12,16 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from trace_samples import any_traces, call, copied, directory, everything, file, memory_trace, written_and_moved
+from memory_traces import MemoryTrace, write_trace
+from trace_samples import any_traces, call, directory, everything, file, sample_trace, written_and_moved
 
 from core.errors import UsageError
 from core.operations import Op
 from replay.exports import LONGEST_NAME, UsedFiles, export_elbencho, export_trace
-from replay.jsonl import ExportFormat, import_jsonl
+from replay.jsonl import ExportFormat
 from replay.merge import Align, merge_traces
 from replay.table import Layout
-from traces.file import open_trace, write_trace
-from traces.model import NO_NODE, Call, MemoryTrace, Node, NodeKind
+from traces.model import NO_NODE, Call, Node, NodeKind
 
 
 def exported(trace: MemoryTrace, target: Path) -> list[str]:
@@ -79,7 +79,7 @@ def test_an_open_file_is_opened_once(tmp_path: Path) -> None:
     nodes = [directory(), file(0, 100)]
     ops = (Op.OPEN, Op.OPEN, Op.READ, Op.CLOSE, Op.READ, Op.CLOSE, Op.CLOSE)
     calls = [call(op, n * 1000, 1, nbytes=10 * (op is Op.READ)) for n, op in enumerate(ops)]
-    exported(memory_trace(nodes, [calls]), tmp_path / "fio")
+    exported(sample_trace(nodes, [calls]), tmp_path / "fio")
     lines = (tmp_path / "fio" / "stream0.iolog").read_text().splitlines()[1:]
     assert [line.split()[2] for line in lines] == ["add", "open", "read", "read", "close"]
 
@@ -87,7 +87,7 @@ def test_an_open_file_is_opened_once(tmp_path: Path) -> None:
 def test_what_fio_cannot_hold_is_left_out(tmp_path: Path) -> None:
     nodes = [directory(), directory(0, name_bytes=200), file(1, 10, name_bytes=LONGEST_NAME - 200)]
     streams = [[call(Op.OPEN, 0, 2), call(Op.READ, 1, 2, nbytes=5)], [call(Op.STAT, 0, 1)]]
-    losses = exported(memory_trace(nodes, streams), tmp_path / "fio")
+    losses = exported(sample_trace(nodes, streams), tmp_path / "fio")
     assert any("1 files whose path is longer" in line for line in losses)
     assert not list((tmp_path / "fio").glob("stream*.iolog"))
     assert "[stream" not in (tmp_path / "fio" / "replay.fio").read_text()
@@ -97,7 +97,7 @@ def test_a_file_goes_by_its_last_name() -> None:
     nodes = [directory(), *[file(0, 70 if n == 0 else 0, existed=n == 0) for n in range(5)]]
     renames = [(1, 2), (2, 3), (4, 5), (5, 4)]
     calls = [call(Op.RENAME, n, new, other=old) for n, (old, new) in enumerate(renames)]
-    used = UsedFiles(memory_trace(nodes, [calls]))
+    used = UsedFiles(sample_trace(nodes, [calls]))
     assert [used.identity(n) for n in (1, 2, 3)] == [3, 3, 3]
     assert used.identity(4) == used.identity(5)
     assert list(used.files()) == [3]
@@ -109,7 +109,7 @@ def test_only_a_writer_makes_its_own_files() -> None:
     nodes = [directory(), file(0, 0, existed=False), file(0, 0, existed=False)]
     reader = [call(Op.CREATE, 0, 1), call(Op.READ, 1, 1, nbytes=1)]
     writer = [call(Op.CREATE, 0, 2), call(Op.WRITE, 1, 2, nbytes=9), call(Op.READ, 2, 2, nbytes=9)]
-    used = UsedFiles(memory_trace(nodes, [reader, writer]))
+    used = UsedFiles(sample_trace(nodes, [reader, writer]))
     assert used.found(1)
     assert not used.found(2)
 
@@ -125,16 +125,6 @@ def test_a_tree_file_of_elbencho() -> None:
     ]  # fmt: skip
     assert [line for line in lines if line.startswith("# Lost: ")] == [f"# Lost: {line}" for line in losses]
     assert "15 calls" in losses[0]
-
-
-def test_jsonl_loses_nothing(tmp_path: Path) -> None:
-    write_trace(written_and_moved(), tmp_path / "a")
-    with open_trace(tmp_path / "a") as opened:
-        done = export_trace(opened, ExportFormat.JSONL, tmp_path / "a.jsonl")
-        trace = copied(opened)
-    assert done.losses == ()
-    import_jsonl(tmp_path / "a.jsonl", tmp_path / "b")
-    assert everything(tmp_path / "b") == trace
 
 
 def test_a_target_that_cannot_be_written_is_refused(tmp_path: Path) -> None:
@@ -245,13 +235,12 @@ def test_streams_and_trees_stand_beside_each_other(traces: list[MemoryTrace], al
         paths = [Path(scratch, str(number)) for number in range(len(traces))]
         for trace, path in zip(traces, paths, strict=True):
             write_trace(trace, path)
-        done = merge_traces(paths, Path(scratch, "all"), align)
+        shifts = merge_traces(paths, Path(scratch, "all"), align)
         merged = everything(Path(scratch, "all"))
-    assert merged.header == done.header
-    assert min(done.shifts_ns) == 0 or align is Align.CLOCK
+    assert min(shifts) == 0 or align is Align.CLOCK
     expected = [
         [_call(trace, call._replace(start_ns=call.start_ns + shift)) for call in calls]
-        for trace, shift in zip(traces, done.shifts_ns, strict=True)
+        for trace, shift in zip(traces, shifts, strict=True)
         for calls in trace.streams
     ]
     assert [[_call(merged, call) for call in calls] for calls in merged.streams] == expected
@@ -271,19 +260,8 @@ def test_the_clock_says_how_far_apart_they_are(tmp_path: Path) -> None:
         tmp_path / "b",
     )
     both = [tmp_path / "a", tmp_path / "b"]
-    assert merge_traces(both, tmp_path / "c", Align.CLOCK).shifts_ns == (1_500_000_000, 0)
+    assert merge_traces(both, tmp_path / "c", Align.CLOCK) == (1_500_000_000, 0)
     merged = everything(tmp_path / "c")
     assert merged.header.duration_ns == trace.header.duration_ns + 1_500_000_000
     assert merged.header.created == trace.header.created - 1.5
-    assert merge_traces(both, tmp_path / "d", Align.START).shifts_ns == (0, 0)
-
-
-def test_a_merge_that_makes_no_sense_is_refused(tmp_path: Path) -> None:
-    write_trace(written_and_moved(), tmp_path / "a")
-    with pytest.raises(UsageError, match="two traces"):
-        merge_traces([tmp_path / "a"], tmp_path / "b", Align.CLOCK)
-    with pytest.raises(UsageError, match="another name"):
-        merge_traces([tmp_path / "a", tmp_path / "a"], tmp_path / "a", Align.CLOCK)
-    with pytest.raises(UsageError, match="nothing"):
-        merge_traces([tmp_path / "a", tmp_path / "nothing"], tmp_path / "b", Align.CLOCK)
-    assert {path.name for path in tmp_path.iterdir()} == {"a"}
+    assert merge_traces(both, tmp_path / "d", Align.START) == (0, 0)

@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
+from memory_traces import MemoryTrace
 from trace_samples import any_traces, everything, written_and_moved
 
 from core.errors import UsageError
 from replay.jsonl import export_jsonl, import_jsonl
-from traces.model import MemoryTrace
 
 
 def exported(trace: MemoryTrace) -> str:

@@ -10,12 +10,13 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from memory_traces import MemoryTrace
 from trace_samples import everything
 
 from core.errors import UsageError
 from core.operations import Op
 from replay.strace.importing import Imported, import_strace
-from traces.model import NO_NODE, Call, MemoryTrace, Node, NodeKind
+from traces.model import NO_NODE, Call, Node, NodeKind
 
 
 class Read:

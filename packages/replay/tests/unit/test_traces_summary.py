@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from hypothesis import given, settings
-from trace_samples import any_traces, call, directory, file, memory_trace, written_and_moved
+from memory_traces import MemoryTrace
+from trace_samples import any_traces, call, directory, file, sample_trace, written_and_moved
 
 from core.operations import Op
 from replay.trace_summary import BINS, TraceSummary, trace_info
-from traces.model import MemoryTrace, NodeKind
+from traces.model import NodeKind
 
 
 @settings(max_examples=30)
@@ -76,7 +77,7 @@ def test_think_time_is_between_the_calls_of_a_stream() -> None:
         [call(Op.STAT, 5_000_000, 1, duration_ns=1000), call(Op.STAT, 5_003_000, 1, duration_ns=500)],
         [call(Op.STAT, 0, 1, duration_ns=7000), call(Op.STAT, 6000, 1, duration_ns=1)],
     ]
-    summary = TraceSummary(memory_trace(nodes, streams))
+    summary = TraceSummary(sample_trace(nodes, streams))
     assert summary.think_ns == 2000
     assert summary.think.total == 1
     assert summary.overlapping == 1
@@ -85,7 +86,7 @@ def test_think_time_is_between_the_calls_of_a_stream() -> None:
 def test_calls_in_flight_are_a_mean_over_time() -> None:
     nodes = [directory(), file(0, 10)]
     busy = [call(Op.READ, start, 1, duration_ns=1000) for start in range(0, 200_000, 1000)]
-    summary = TraceSummary(memory_trace(nodes, [busy, busy]))
+    summary = TraceSummary(sample_trace(nodes, [busy, busy]))
     assert set(summary.timeline.in_flight) == {2.0}
     assert trace_info(summary, 1)["concurrency"]["mean_in_flight"] == 2.0
 
@@ -94,4 +95,4 @@ def test_reads_that_jump_are_not_sequential() -> None:
     nodes = [directory(), file(0, 100)]
     places = [(Op.READ, 0), (Op.READ, 10), (Op.READ, 50), (Op.CLOSE, 0), (Op.READ, 0), (Op.READ, 60)]
     calls = [call(op, 100 * n, 1, nbytes=10 * (op is Op.READ), argument=at) for n, (op, at) in enumerate(places)]
-    assert TraceSummary(memory_trace(nodes, [calls])).access[Op.READ].sequential == 3
+    assert TraceSummary(sample_trace(nodes, [calls])).access[Op.READ].sequential == 3

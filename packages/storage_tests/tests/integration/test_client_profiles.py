@@ -15,13 +15,9 @@ from dataclasses import asdict
 from pathlib import Path
 
 import pytest
+from profile_runs import carried_out
 
-from core.clock import SystemClock
 from core.errors import UsageError
-from core.settings import Settings
-from experiments.package.check import check, finish
-from experiments.result.schema import Result
-from experiments.study import conduct
 from experiments.workloads import about
 from storage_tests.client_tests import InsertRun, SweepRun
 from storage_tests.crowd import Place, crowd
@@ -29,18 +25,6 @@ from storage_tests.null_server import null_endpoint
 from storage_tests.owner import Owner
 from storage_tests.profile import Targets, made, refuse_filer
 from storage_tests.stores import claimed_prefix
-from storage_tests.study import ProfileStudy, Running
-
-
-def studied(name: str, targets: Targets, given: list[str], place: Path, filer: str = "none") -> tuple[Result, Path]:
-    """Carried out with its report and package."""
-    settings = Settings(storage=place / "storage", scratch=place / "scratch", filer=filer)
-    profile = made(name, targets, given, small=True)
-    profile.check()
-    study = ProfileStudy(profile, settings, Running(clock=SystemClock()))
-    result, directory = conduct(study, profile.kind(1, seed=1))
-    finish(result, directory)
-    return result, directory
 
 
 @pytest.mark.parametrize(
@@ -72,13 +56,11 @@ def test_a_profile_is_a_study(
 ) -> None:
     under_test = tmp_path / "under test"
     under_test.mkdir()
-    result, directory = studied(name, Targets(paths=(under_test,)), given, tmp_path)
+    result, directory = carried_out(name, Targets(paths=(under_test,)), given, tmp_path)
     assert len(result.points) == points
     assert {run.failed + run.refused for point in result.points for run in point.repeats} == {0}  # type: ignore[attr-defined]
     assert all(run.null_elapsed_s is not None for point in result.points for run in point.repeats)
     assert {f"{one}.csv" for one in series} <= {file.name for file in (directory / "series").iterdir()}
-    assert check(directory).differences == ()
-    assert list(under_test.iterdir()) == []
     if "fsync=none,file" in given:
         synced = {point.at.values()["fsync"]: "fsync" in point.repeats[0].latency for point in result.points}
         assert synced == {"none": False, "file": True}
@@ -97,7 +79,7 @@ def test_our_own_clients_go_through_the_emulated_filer(tmp_path: Path) -> None:
     under_test.mkdir()
     filer.write_text('name = "slow"\n[metadata]\nservers = 1\nservice_us.create = 5000.0\n')
     given = ["files=20", "group=10", "clients=2", "directories=shared"]
-    result, directory = studied("insert-drift", Targets(paths=(under_test,)), given, tmp_path, str(filer))
+    result, _ = carried_out("insert-drift", Targets(paths=(under_test,)), given, tmp_path, str(filer))
     (run,) = result.points[0].repeats
     assert isinstance(run, InsertRun)
     assert sum(group.seconds for group in run.groups) >= 0.1
@@ -105,7 +87,6 @@ def test_our_own_clients_go_through_the_emulated_filer(tmp_path: Path) -> None:
     assert result.labels[0].startswith("EMULATED FILER slow")
     (served,) = result.conditions["emulated_filer"]["runs"]
     assert served["stations"]["metadata"]["calls"] >= 20
-    assert check(directory).differences == ()
 
 
 @pytest.mark.parametrize(
@@ -120,13 +101,12 @@ def test_an_endpoint_has_a_pair(name: str, given: list[str], tmp_path: Path, mon
     for key, value in (("ACCESS_KEY_ID", "edbench"), ("SECRET_ACCESS_KEY", "secret"), ("REGION", "us-east-1")):
         monkeypatch.setenv(f"AWS_{key}", value)
     with null_endpoint() as url:
-        result, directory = studied(name, Targets(s3=f"{url}/p"), given, tmp_path)
+        result, _ = carried_out(name, Targets(s3=f"{url}/p"), given, tmp_path)
     (run,) = result.points[0].repeats
     assert run.null_elapsed_s is not None
     assert about(name).headlines[0].name in run.ceilings  # type: ignore[attr-defined]
     assert "keeps nothing" in result.conditions["null_storage"]["place"]
     assert not any(label.startswith("NO BASELINE") for label in result.labels)
-    assert check(directory).differences == ()
 
 
 def test_an_emulated_filer_is_refused_where_it_delays_nothing(tmp_path: Path) -> None:
@@ -190,13 +170,12 @@ def test_profiles_run_on_a_real_endpoint(bucket: tuple[str, Path], tmp_path: Pat
     url, data = bucket
     (data / "theirs").write_text("not ours")
     given = ["clients=2", "start=together", "size=9000000"]  # over a part of 8 MiB
-    swept, directory = studied("client-sweep", Targets(s3=f"{url}/profiles"), given, tmp_path / "a")
+    swept, _ = carried_out("client-sweep", Targets(s3=f"{url}/profiles"), given, tmp_path / "a")
     run = swept.points[0].repeats[0]
     assert isinstance(run, SweepRun)
     assert [(phase.done, phase.bytes) for phase in run.phases] == [(2, 18_000_000), (2, 18_000_000), (2, 0)]
     assert (run.refused, run.failed) == (0, 0)
-    assert check(directory).differences == ()
-    inserted, _ = studied(
+    inserted, _ = carried_out(
         "insert-drift", Targets(s3=f"{url}/profiles"), ["files=30", "group=3", "clients=4"], tmp_path / "b"
     )
     for point in inserted.points:

@@ -51,11 +51,8 @@ def test_clients_begin_no_sooner_than_told(tmp_path: Path) -> None:
     with crowd(Place(roots=(tmp_path,)), 3) as people:
         at_once = people.do("write", range(1), 10)
         spread = people.do("remove", range(1), 10, delays_s=(0.0, 0.05, 0.1))
-    assert all(one.began_ns >= at_once.start_ns for one in at_once.clients)
-    late = [one.began_ns - spread.start_ns for one in spread.clients]
-    assert late[0] >= 0
-    assert late[1] >= 50_000_000
-    assert late[2] >= 100_000_000
+    assert all(one.began_s >= 0 for one in at_once.clients)
+    assert all(one.began_s >= late for one, late in zip(spread.clients, (0.0, 0.05, 0.1), strict=True))
 
 
 def test_what_fails_is_counted_and_said(tmp_path: Path) -> None:
@@ -176,7 +173,7 @@ def test_refused_connections_are_counted_exactly(clients: int) -> None:
 @pytest.mark.usefixtures("credentials")
 def test_the_null_endpoint_answers_everything_and_keeps_nothing() -> None:
     with null_endpoint() as url:
-        place = Place(s3=f"{url}/prefix", part_bytes=5 << 20)
+        place = Place(s3=f"{url}/prefix")
         with crowd(place, 3) as people:
             for size in (1_024, 12_000_000, 0):
                 written, read, removed = (people.do(deed, range(2), size) for deed in ("write", "read", "remove"))

@@ -10,40 +10,19 @@ import time
 from pathlib import Path
 
 import pytest
+from memory_traces import write_trace
+from profile_runs import carried_out
 from replay_traces import reading_trace
 
-from core.clock import SystemClock
 from core.errors import UsageError
-from core.settings import Settings
-from experiments.package.check import check, finish
-from experiments.result.schema import Result
-from experiments.study import conduct
 from storage_tests.owner import MARKER, claimed
 from storage_tests.profile import Targets, made
-from storage_tests.study import ProfileStudy, Running
-from traces.file import TraceWriter
-from traces.model import MemoryTrace
 
 pytest.importorskip("replay")
 
 
 ROOT = Path(__file__).parents[4]
 _DEADLINE_S = 120.0
-
-
-def studied(name: str, paths: list[Path], given: list[str], place: Path) -> tuple[Result, Path]:
-    """Carried out with its report and package; what it wrote is gone, and the package tells the same again."""
-    for path in paths:
-        path.mkdir()
-    settings = Settings(storage=place / "storage", scratch=place / "scratch")
-    profile = made(name, Targets(paths=tuple(paths)), given, small=True)
-    profile.check()
-    study = ProfileStudy(profile, settings, Running(clock=SystemClock()))
-    result, directory = conduct(study, profile.kind(1, seed=1))
-    finish(result, directory)
-    assert check(directory).differences == ()
-    assert [list(path.iterdir()) for path in paths] == [[] for _ in paths]
-    return result, directory
 
 
 def test_dedup_writes_each_type_and_says_what_became_of_it(tmp_path: Path) -> None:
@@ -67,7 +46,8 @@ def test_dedup_writes_each_type_and_says_what_became_of_it(tmp_path: Path) -> No
         f"reduce={reduce}",
         "stated=own=4",
     ]
-    result, directory = studied("dedup", [tmp_path / "under test"], given, tmp_path)
+    (tmp_path / "under test").mkdir()
+    result, directory = carried_out("dedup", Targets(paths=(tmp_path / "under test",)), given, tmp_path)
     assert result.workload == "dedup"
     runs = {point.at.data: point.repeats[0] for point in result.points}
     assert set(runs) == {"zeros", "own"}
@@ -113,20 +93,14 @@ def _files(path: Path) -> bool:
     return any(True for _ in path.glob("*/*/series 1/zeros/*/*"))
 
 
-def _trace(file: Path, trace: MemoryTrace) -> Path:
-    with TraceWriter(file) as writer:
-        for number in range(len(trace.streams)):
-            for call in trace.calls(number):
-                writer.add(number, call)
-        writer.finish(trace.header, trace.nodes)
-    return file
-
-
 def test_a_trace_is_played_over_one_and_two_paths(tmp_path: Path) -> None:
     """Every call of every clone, by the replay engine; more paths than the trace can be divided among are refused."""
-    trace = _trace(tmp_path / "calls.edbtrace", reading_trace(streams=2, files=3))
-    paths = [tmp_path / "one", tmp_path / "two"]
-    result, directory = studied("analysis-replay", paths, [f"trace={trace}", "clients=4"], tmp_path)
+    trace = write_trace(reading_trace(streams=2, files=3), tmp_path / "calls.edbtrace")
+    paths = (tmp_path / "one", tmp_path / "two")
+    for path in paths:
+        path.mkdir()
+    given = [f"trace={trace}", "clients=4"]
+    result, directory = carried_out("analysis-replay", Targets(paths=paths), given, tmp_path)
     assert result.workload == "analysis-replay"
     assert [(point.at.paths, point.at.clients) for point in result.points] == [(1, 4), (2, 4)]
     recorded = sum(len(stream) for stream in reading_trace(streams=2, files=3).streams)

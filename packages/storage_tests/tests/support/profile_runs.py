@@ -10,7 +10,7 @@ import pytest
 
 from core.clock import SystemClock
 from core.settings import Settings
-from experiments.package.check import finish
+from experiments.package.check import check, finish
 from experiments.result.schema import Result
 from experiments.study import conduct
 from storage_tests.fio import MISSING
@@ -27,12 +27,14 @@ def need_fio() -> None:
     pytest.skip(MISSING)
 
 
-def carried_out(name: str, targets: Targets, given: list[str], place: Path) -> tuple[Result, Path]:
-    """At its small setting, with its report and package."""
-    settings = Settings(storage=place / "storage", scratch=place / "scratch")
+def carried_out(name: str, targets: Targets, given: list[str], place: Path, filer: str = "none") -> tuple[Result, Path]:
+    """At its small setting, with its report and package, which checks; nothing is left on the paths."""
+    settings = Settings(storage=place / "storage", scratch=place / "scratch", filer=filer)
     profile = made(name, targets, given, small=True)
     profile.check()
     study = ProfileStudy(profile, settings, Running(clock=SystemClock()))
     result, directory = conduct(study, profile.kind(1, seed=1))
     finish(result, directory)
+    assert check(directory).differences == ()
+    assert [list(path.iterdir()) for path in targets.paths] == [[]] * len(targets.paths)
     return result, directory

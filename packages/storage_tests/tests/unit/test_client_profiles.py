@@ -11,7 +11,6 @@ from core.histogram import bucket_of
 from storage_tests.client_tests import (
     ClientSweep,
     InsertSeen,
-    SeenClient,
     SeenGroup,
     SeenPhase,
     SweepSeen,
@@ -20,6 +19,7 @@ from storage_tests.client_tests import (
 )
 from storage_tests.client_tests import insert_run_of as insertion_of
 from storage_tests.client_tests import sweep_run_of as sweep_of
+from storage_tests.clients import ClientDone
 from storage_tests.devices import Usage
 from storage_tests.profile import Targets
 from storage_tests.tally import Counted
@@ -80,12 +80,12 @@ def test_groups_that_were_not_taken_whole_do_not_drift() -> None:
     assert not run.rate_drift.found
 
 
-def _phase(deed: str, clients: list[SeenClient]) -> SeenPhase:
+def _phase(deed: str, clients: list[ClientDone]) -> SeenPhase:
     return SeenPhase(deed=deed, clients=tuple(clients), counted=(), bytes_by_second=(), said=("reset",))
 
 
-def _client(began: float, ended: float, size: int, **counts: int) -> SeenClient:
-    return SeenClient(began_s=began, ended_s=ended, bytes=size, **{"done": 1, "refused": 0, "failed": 0} | counts)
+def _client(began: float, ended: float, size: int, **counts: int) -> ClientDone:
+    return ClientDone(began_s=began, ended_s=ended, bytes=size, **{"done": 1, "refused": 0, "failed": 0} | counts)
 
 
 def test_each_client_has_its_own_rate_and_all_together_one() -> None:

@@ -16,6 +16,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from memory_traces import write_trace
 from replay_traces import FILE_BYTES, reading_trace
 
 from core.content import Content
@@ -30,7 +31,6 @@ from storage_tests.fio import Job, job_file
 from storage_tests.owner import MARKER, claimed, forget_dead, started_of, this_process
 from storage_tests.profile import Targets, made, refuse_room
 from storage_tests.stores import PathStore
-from traces.file import TraceWriter
 
 EINVAL, ENOSPC = 22, 28
 
@@ -260,12 +260,7 @@ def test_the_smallest_point_decides(name: str, given: list[str], touched: int, t
 
 def test_a_trace_of_the_fewest_clients_decides(tmp_path: Path) -> None:
     """More clients than the trace has streams bring data of their own."""
-    trace = reading_trace(streams=2, files=4)
-    with TraceWriter(tmp_path / "trace") as writer:
-        for number in range(len(trace.streams)):
-            for call in trace.calls(number):
-                writer.add(number, call)
-        writer.finish(trace.header, trace.nodes)
+    write_trace(reading_trace(streams=2, files=4), tmp_path / "trace")
     few, many = (
         made(
             "analysis-replay", Targets(paths=(tmp_path,)), [f"trace={tmp_path}/trace", f"clients={clients}"], small=True

@@ -27,13 +27,13 @@ from experiments.workloads import about
 from storage_tests.client_tests import (
     InsertLoad,
     InsertSeen,
-    SeenClient,
     SeenGroup,
     SeenPhase,
     SweepLoad,
     SweepSeen,
     Usage,
 )
+from storage_tests.clients import ClientDone
 from storage_tests.tally import Counted
 
 Forgery = Callable[[Path], None]
@@ -107,7 +107,7 @@ def _inserted(turn: Turn) -> InsertSeen:
 def _swept(turn: Turn) -> SweepSeen:
     """Four clients, one of them refused."""
     clients = tuple(
-        SeenClient(began_s=0.0, ended_s=1.0 + n, done=int(n < 3), bytes=10**6 * (n < 3), refused=int(n == 3), failed=0)
+        ClientDone(began_s=0.0, ended_s=1.0 + n, done=int(n < 3), bytes=10**6 * (n < 3), refused=int(n == 3), failed=0)
         for n in range(4)
     )
     phases = tuple(
@@ -168,17 +168,8 @@ def _cut(words: str) -> Forgery:
     return _result(lambda data: data.update(verdict=data["verdict"].replace(words, "")))
 
 
-def _gone(name: str) -> Forgery:
-    return lambda at: (at / name).unlink()
-
-
 INSERTED, SWEPT = "insert-drift", "client-sweep"
 FORGERIES: dict[str, tuple[str, Forgery, str]] = {
-    "a headline raised": (
-        INSERTED,
-        _result(lambda data: data["points"][0]["figures"]["files_per_s"].update(median=9999.0)),
-        "figures.files_per_s.median is 9999.0",
-    ),
     "a series made even": (
         INSERTED,
         _repeat(lambda run: run["groups"][9].update(run["groups"][0])),
@@ -197,13 +188,7 @@ FORGERIES: dict[str, tuple[str, Forgery, str]] = {
     "drift cut from the first line": (INSERTED, _cut("; DRIFT at 1 of 1 points"), "result.json: verdict is"),
     "refusals cut from the first line": (SWEPT, _cut("; 6 connections REFUSED"), "result.json: verdict is"),
     "the limit cut from the first line": (SWEPT, _cut("limit: the filer's metadata, 99 % busy; "), "verdict is"),
-    "the emulated filer's label deleted": (INSERTED, _result(lambda data: data["labels"].pop(0)), "labels has"),
     "a real filer instead": (INSERTED, _study(lambda beside: beside.update(emulated_filer=None)), "give no result"),
-    "other settings": (
-        INSERTED,
-        _study(lambda beside: beside["configuration"]["settings"].update(files=2_260_000)),
-        "conditions.configuration.settings.files is 1200; observed is 2260000",
-    ),
     "a ceiling raised": (
         INSERTED,
         _repeat(lambda run: run["ceilings"].update(files_per_s=1e9)),
@@ -225,18 +210,10 @@ FORGERIES: dict[str, tuple[str, Forgery, str]] = {
         _observed(lambda seen: seen["phases"][0]["clients"].pop(2)),
         "phases[0].done is 3; observed is 2",
     ),
-    "a phase not observed": (SWEPT, _observed(lambda seen: seen["phases"].pop(0)), "give no result"),
     "a mean client raised": (
         SWEPT,
         _repeat(lambda run: run["phases"][0].update(mean=1e9)),
         "phases[0].mean is 1000000000.0",
-    ),
-    "a run left out": (SWEPT, _gone("raw/runs/001.json.gz"), "raw/runs/001.json.gz: run 2"),
-    "a series left out": (INSERTED, _gone("series/insert-rate.csv"), "series/insert-rate.csv: missing"),
-    "a series of the report edited": (
-        SWEPT,
-        lambda at: (at / "series/clients.csv").write_text("point,refused\nall,0\n"),
-        "series/clients.csv: not what the result gives",
     ),
 }
 

@@ -2,54 +2,193 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 import zlib
 from collections.abc import Iterator
+from contextlib import closing
 from typing import Any, BinaryIO
 
-from readers.archives.sevenz.codecs import FolderReader
-from readers.archives.sevenz.folders import Folder
-from readers.archives.sevenz.header import Archive, SevenZipEntry, read_archive
-from readers.archives.sevenz.library import LibraryFolder, LibraryFolders
-from readers.archives.sevenz.unlock import unlock
-from readers.archives.zip.handler import failed_member, link_member
-from readers.base import Child, Handler, LeafHandler, Part, Source, Text
+from readers.archives.libarchive import ArchiveReader
+from readers.archives.sevenz.codecs import BLOCK, FolderReader, Properties, last_block
+from readers.archives.sevenz.header import Archive, Coder, Folder, SevenZipEntry, is_header, read_archive
+from readers.archives.zip.handler import failed_member, link_member, streamed_member
+from readers.base import Child, ContainerHandler, Handler, Part, Source
 from readers.declared import Declared
 from readers.errors import DocumentError, ExceptionCode
-from readers.passwords import TryBudget
-from readers.records import FixedLimits, Kind, Limits, TextState
+from readers.passwords import Opened, Passwords, TryBudget
+from readers.records import FixedLimits, Kind, Limits
 from readers.rest import rest
-from readers.streams import CHUNK, SMALL_MEMBER, PieceStream, as_binary
+from readers.streams import CHUNK, SMALL_MEMBER, PieceStream, RangeStream, as_binary
+
+# Which password opens an encrypted folder of a 7z archive: the format has no check of its own, so a password is right
+# when the first file comes out with its CRC (of a large one: when its beginning can be decoded). A header without a
+# CRC has to be one. The CRC of a file of one byte fits one wrong password in 256, so after a short file the next has
+# to come out too; where there is none, the last block has to be filled up with zeros, as 7-Zip does it.
+
+_TELLING = 8  # bytes; from here on no wrong password has the right CRC by chance, whatever packed them
+
+
+def unlock(
+    file: BinaryIO, folder: Folder, archive_size: int, passwords: Passwords, budget: TryBudget, *, header: bool = False
+) -> Opened[FolderReader]:
+    """A reader over the folder (of a packed `header`, or of files), from its beginning. DocumentError `encrypted` when
+    no password fits, or what a reader finds wrong with any password."""
+    aes = folder.aes
+    assert aes is not None  # asked before
+    properties = Properties(aes.properties)
+
+    def attempt(password: str) -> FolderReader | None:
+        reader = FolderReader(file, folder, archive_size, password)
+        if reader.problem is not None:
+            raise reader.problem
+        fits = _right(reader, folder, header=header) and _filled_up(file, folder, aes, password)
+        return FolderReader(file, folder, archive_size, password) if fits else None
+
+    lock = aes.properties + f"{folder.position} {folder.packed} {folder.size} {archive_size}".encode()
+    return passwords.open(lock, attempt, cost=properties.cost, budget=budget)
+
+
+def _right(reader: FolderReader, folder: Folder, *, header: bool) -> bool:
+    """Whether the first files of the folder match their CRCs, as many of them as the check needs."""
+    checked = 0
+    for size, crc in zip(folder.sizes, folder.crcs, strict=True) if folder.sizes else [(folder.size, folder.crc)]:
+        if not _comes_out(reader, size, crc, header=header):
+            return False
+        checked += size
+        if checked >= _TELLING:
+            break
+    return True
+
+
+def _comes_out(reader: FolderReader, size: int, crc: int | None, *, header: bool) -> bool:
+    left, computed, pieces = min(size, SMALL_MEMBER), 0, []
+    try:
+        while left > 0 and (piece := reader.read(min(CHUNK, left))):
+            computed = zlib.crc32(piece, computed)
+            left -= len(piece)
+            if header and crc is None:
+                pieces.append(piece)
+    except DocumentError as error:
+        if error.code is not ExceptionCode.CORRUPT:
+            raise
+        return False
+    if left or (crc is not None and size <= SMALL_MEMBER and computed != crc):
+        return False
+    return not pieces or size > SMALL_MEMBER or is_header(b"".join(pieces))
+
+
+def _filled_up(file: BinaryIO, folder: Folder, aes: Coder, password: str) -> bool:
+    """Whether only zeros fill the space between the end of a short folder and that of its last block; a long one is not
+    checked."""
+    filling = folder.packed - aes.size
+    if folder.size >= _TELLING or folder.chain[0] is not aes or folder.packed % BLOCK or not 0 < filling < BLOCK:
+        return True
+    start = max(folder.position, folder.position + folder.packed - 2 * BLOCK)
+    file.seek(start)
+    data = file.read(folder.position + folder.packed - start)
+    if len(data) % BLOCK:  # it breaks off, which the reader reports
+        return True
+    return not any(last_block(aes.properties, password, data[:-BLOCK], data[-BLOCK:])[-filling:])
+
+
+# 7z folders that our decoders do not read (PPMd, BCJ2), decoded by libarchive.
+
+_MOST_PASSES = 16  # over one archive: after damage libarchive reads nothing more of it, and a new pass begins
+
+
+class LibraryFolders:
+    """The folders of one archive that are left to libarchive, in their order."""
+
+    def __init__(self, file: BinaryIO, size: int) -> None:
+        self._file, self._size = file, size
+        self._entries: Iterator[tuple[int, Iterator[bytes]]] = iter(())
+        self._passes = 0
+
+    def entries(self, first: int) -> Iterator[bytes]:
+        """The bytes of the entries from position `first` on, one behind the other. Raises DocumentError."""
+        try:
+            for pieces in itertools.chain([self._reached(first)], (pieces for _, pieces in self._entries)):
+                yield from pieces
+        except DocumentError:
+            self._entries = iter(())
+            raise
+
+    def _reached(self, first: int) -> Iterator[bytes]:
+        member = next((pieces for position, pieces in self._entries if position >= first), None)
+        if member is not None:
+            return member
+        if self._passes == _MOST_PASSES:
+            raise DocumentError(ExceptionCode.CORRUPT, "the archive is damaged in too many places")
+        self._passes += 1
+        self._entries = self._walk()
+        return next((pieces for position, pieces in self._entries if position >= first), iter(()))
+
+    def _walk(self) -> Iterator[tuple[int, Iterator[bytes]]]:
+        whole = as_binary(RangeStream(self._file, 0, self._size))
+        with closing(ArchiveReader(whole, self._size, "7zip")) as reader:
+            position = 0
+            while (entry := reader.next()) is not None:
+                yield position, reader.pieces(entry.size)
+                position += 1
+
+
+class LibraryFolder:
+    """One folder, read as `FolderReader` is. `unknown` is what is wrong with it where libarchive does not know its method
+    either."""
+
+    def __init__(self, folders: LibraryFolders, first: int, unknown: DocumentError) -> None:
+        self.problem: DocumentError | None = None
+        self._pieces = folders.entries(first)
+        self._unknown = unknown
+        self._buffer, self._taken = b"", 0
+        self._fill()
+
+    def read(self, count: int) -> bytes:
+        """Return at most `count` bytes; for a `count` of 0 read nothing, because the next folder follows this one."""
+        if count and self._taken >= len(self._buffer):
+            self._fill()
+        if self.problem is not None and not self._buffer:
+            raise self.problem
+        out = self._buffer[self._taken : self._taken + count]
+        self._taken += len(out)
+        return out
+
+    def _fill(self) -> None:
+        self._buffer, self._taken = b"", 0
+        if self.problem is not None:
+            return
+        try:
+            self._buffer = next(self._pieces, b"")
+        except DocumentError as error:
+            self.problem = self._unknown if error.code is ExceptionCode.UNSUPPORTED else error
+
 
 _VOLUME = re.compile(rb"\.\d{3}\Z")
 
 
-class SevenZipHandler(LeafHandler):
+class SevenZipHandler(ContainerHandler):
     """An archive; its members are its children, with the position in the header as ordinal. Directory entries are
     counted in the position and are not items."""
 
     name = "7z"
     media_types: tuple[str, ...] = ("application/x-7z-compressed",)
-    container = True
-    whole = False
-    declared: tuple[Declared, ...] = (
-        Declared(
-            title="7z archives",
-            extensions=("7z",),
-            children="members in the order of the header, of solid archives too; symbolic links as items without bytes",
-            announces="the header",
-            leaves_out=(
-                "times, owners and permissions of members",
-                "members and headers that need a password which is not in the bank (`--passwords`)",
-                "members after damage in a solid block",
-                "methods other than Copy, Deflate, Deflate64, bzip2, LZMA, LZMA2, PPMd, Zstandard, Delta, BCJ and BCJ2 "
-                "(ARM64 and Brotli, for example), and PPMd and BCJ2 that need a password",
-                "one part of a split archive",
-                "dictionaries of more than 256 MB",
-                "directory entries, which are no items",
-            ),
+    declared = Declared(
+        title="7z archives",
+        extensions=("7z",),
+        children="members in the order of the header, of solid archives too; symbolic links as items without bytes",
+        announces="the header",
+        leaves_out=(
+            "times, owners and permissions of members",
+            "members and headers that need a password which is not in the bank (`--passwords`)",
+            "members after damage in a solid block",
+            "methods other than Copy, Deflate, Deflate64, bzip2, LZMA, LZMA2, PPMd, Zstandard, Delta, BCJ and BCJ2 "
+            "(ARM64 and Brotli, for example), and PPMd and BCJ2 that need a password",
+            "one part of a split archive",
+            "dictionaries of more than 256 MB",
+            "directory entries, which are no items",
         ),
-    )
+    ).alone()
 
     def announced(self, source: Source) -> int | None:
         """Entries that are no directories; None where the header cannot be read."""
@@ -71,10 +210,6 @@ class SevenZipHandler(LeafHandler):
             archive = _read(file, source, limits, budget)
             yield from _Members(file, source, archive, limits, budget).children()
             yield from rest(file, archive.end, source.size, len(archive.entries), "7z archive")
-
-    def text(self, source: Source, limits: Limits) -> Text:
-        """Return no text: an archive has none of its own."""
-        return Text(state=TextState.EMPTY)
 
 
 def _read(file: BinaryIO, source: Source, limits: Limits, budget: TryBudget) -> Archive:
@@ -156,6 +291,15 @@ class _Members:
             pass
         self._unread = 0
 
+    def _checked(self, crc: int | None) -> Iterator[bytes]:
+        """The pieces of one member; `corrupt` at the end when its CRC is wrong."""
+        computed = 0
+        while piece := self._piece():
+            computed = zlib.crc32(piece, computed)
+            yield piece
+        if crc is not None and computed != crc:
+            raise DocumentError(ExceptionCode.CORRUPT, "the member's CRC does not match")
+
     def _piece(self) -> bytes:
         assert self._reader is not None  # an entry with data has set it
         piece = self._reader.read(min(CHUNK, self._unread))
@@ -169,36 +313,13 @@ class _Members:
         self._unread = length
         if entry.link:
             return link_member(entry.name, entry.position)
-        child = Child(name=entry.name, kind=Kind.ARCHIVE_MEMBER, ordinal=entry.position, data=b"")
         if not entry.has_data:
-            return child
-        child.notes = dict(self._notes)
+            return Child(name=entry.name, kind=Kind.ARCHIVE_MEMBER, ordinal=entry.position, data=b"")
         assert self._reader is not None  # as above
         if self._reader.problem is not None:
             return failed_member(entry.name, entry.position, self._reader.problem)
-        stream = PieceStream(_Checked(self, crc).piece)
-        if length > SMALL_MEMBER:
-            child.data, child.stream, child.size_hint = None, as_binary(stream), length
-            return child
-        try:
-            child.data = stream.read()
-        except DocumentError as error:
-            return failed_member(entry.name, entry.position, error)
-        return child
-
-
-class _Checked:
-    """The pieces of one member; `corrupt` at the end when its CRC is wrong."""
-
-    def __init__(self, members: _Members, crc: int | None) -> None:
-        self._members, self._crc, self._sum = members, crc, 0
-
-    def piece(self) -> bytes:
-        piece = self._members._piece()
-        self._sum = zlib.crc32(piece, self._sum)
-        if not piece and self._crc is not None and self._sum != self._crc:
-            raise DocumentError(ExceptionCode.CORRUPT, "the member's CRC does not match")
-        return piece
+        stream = PieceStream.of(self._checked(crc))
+        return streamed_member(entry.name, entry.position, stream, length, dict(self._notes))
 
 
 HANDLERS: tuple[Handler, ...] = (SevenZipHandler(),)

@@ -6,12 +6,256 @@ a time, pulled, in bounded memory. The decoders of its makers are used (`sevenz_
 
 from __future__ import annotations
 
+import struct
 import zlib
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
-from readers.archives.sevenz.folders import END, NAMELESS, START, Cursor, Folder, corrupt, read_folders
 from readers.errors import DocumentError, ExceptionCode
+
+# The folders of a 7z archive (7zFormat.txt of the LZMA SDK): packed streams, their decoders, the files in them.
+
+START = struct.Struct("<6sHLQQL")  # signature, version, CRC of the rest; then of the header: offset, size, CRC
+AES = bytes.fromhex("06f10701")
+NAMELESS = 1000  # entries that may cost no byte of the header each
+END = 0
+_PACK, _UNPACK, _SUBSTREAMS, _SIZE, _CRC, _FOLDER, _UNPACK_SIZE, _NUMBER = range(6, 14)
+_MOST_CODERS = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Coder:
+    """One decoder of a chain."""
+
+    method: bytes
+    properties: bytes
+    size: int  # bytes that it gives
+
+
+@dataclass(slots=True)
+class Folder:
+    """One packed stream, the chain that decodes it, and the lengths and CRCs of the files in it, in order."""
+
+    chain: tuple[Coder, ...]  # in order of decoding; empty when `problem` is set
+    position: int  # of the packed bytes in the archive
+    packed: int  # bytes
+    size: int  # bytes after decoding
+    crc: int | None
+    problem: DocumentError | None = None
+    sizes: list[int] = field(default_factory=list)
+    crcs: list[int | None] = field(default_factory=list)
+
+    @property
+    def aes(self) -> Coder | None:
+        """The coder that takes a password."""
+        return next((coder for coder in self.chain if coder.method == AES), None)
+
+
+def corrupt(detail: str) -> DocumentError:
+    """The header does not follow the format."""
+    return DocumentError(ExceptionCode.CORRUPT, f"the 7z header is damaged: {detail}")
+
+
+class Cursor:
+    """Reading forwards through a header; `corrupt` at its end."""
+
+    def __init__(self, data: bytes) -> None:
+        self._data, self._at = data, 0
+
+    @property
+    def left(self) -> int:
+        return len(self._data) - self._at
+
+    def take(self, count: int) -> bytes:
+        if count > self.left:
+            raise corrupt("it breaks off")
+        self._at += count
+        return self._data[self._at - count : self._at]
+
+    def byte(self) -> int:
+        return self.take(1)[0]
+
+    def number(self) -> int:
+        """One to nine bytes; the ones at the top of the first say how many follow."""
+        first, mask, value = self.byte(), 0x80, 0
+        for shift in range(0, 64, 8):
+            if not first & mask:
+                return value | (first & (mask - 1)) << shift
+            value |= self.byte() << shift
+            mask >>= 1
+        return value
+
+    def bits(self, count: int) -> list[bool]:
+        """A bit vector, the highest bit first."""
+        raw = self.take(-(-count // 8))
+        return [bool(raw[i >> 3] & 0x80 >> (i & 7)) for i in range(count)]
+
+    def some(self, count: int) -> list[bool]:
+        """Which of `count` are defined: all, or a bit vector."""
+        if self.byte():
+            if count > max(NAMELESS, 8 * self.left):
+                raise corrupt("more entries than it has room for")
+            return [True] * count
+        return self.bits(count)
+
+    def crcs(self, count: int) -> list[int | None]:
+        return [int.from_bytes(self.take(4), "little") if there else None for there in self.some(count)]
+
+    def expect(self, wanted: int) -> None:
+        if self.byte() != wanted:
+            raise corrupt(f"no property {wanted} where it has to be")
+
+
+def read_folders(cursor: Cursor) -> list[Folder]:
+    """StreamsInfo: where the packed bytes are, how they are decoded, how they are cut into files."""
+    position, packed = START.size, []
+    folders: list[Folder] = []
+    kind = cursor.byte()
+    if kind == _PACK:
+        position += cursor.number()
+        packed = _packed_sizes(cursor)
+        kind = cursor.byte()
+    if kind == _UNPACK:
+        folders = _folders(cursor, position, packed)
+        kind = cursor.byte()
+    if kind == _SUBSTREAMS:
+        _substreams(cursor, folders)
+        kind = cursor.byte()
+    else:
+        for folder in folders:
+            folder.sizes, folder.crcs = [folder.size], [folder.crc]
+    if kind != END:
+        raise corrupt(f"property {kind} among the streams")
+    return folders
+
+
+def _packed_sizes(cursor: Cursor) -> list[int]:
+    count, sizes = cursor.number(), []
+    while (kind := cursor.byte()) != END:
+        if kind == _SIZE:
+            if count > cursor.left:
+                raise corrupt("more packed streams than it has room for")
+            sizes = [cursor.number() for _ in range(count)]
+        elif kind == _CRC:
+            cursor.crcs(count)
+        else:
+            raise corrupt(f"property {kind} among the packed streams")
+    return sizes
+
+
+@dataclass(frozen=True, slots=True)
+class _Wiring:
+    """A folder as stored in the header."""
+
+    coders: list[tuple[bytes, bytes]]  # method, properties
+    simple: bool  # each coder has one stream in and one out
+    outs: int
+    bound: dict[int, int]  # stream in → stream out that feeds it
+    packed: list[int]  # streams in that are packed streams
+
+
+def _folders(cursor: Cursor, position: int, packed: list[int]) -> list[Folder]:
+    cursor.expect(_FOLDER)
+    count = cursor.number()
+    if cursor.byte():
+        raise DocumentError(ExceptionCode.UNSUPPORTED, "a 7z archive with folders outside the header")
+    if count > cursor.left:
+        raise corrupt("more folders than it has room for")
+    wirings = [_wiring(cursor) for _ in range(count)]
+    cursor.expect(_UNPACK_SIZE)
+    sizes = [[cursor.number() for _ in range(wiring.outs)] for wiring in wirings]
+    crcs: list[int | None] = [None] * count
+    while (kind := cursor.byte()) != END:
+        if kind != _CRC:
+            raise corrupt(f"property {kind} among the folders")
+        crcs = cursor.crcs(count)
+    out, stream = [], 0
+    for wiring, given, crc in zip(wirings, sizes, crcs, strict=True):
+        mine = packed[stream : stream + len(wiring.packed)]
+        if len(mine) < len(wiring.packed):
+            raise corrupt("a folder without packed bytes")
+        stream += len(mine)
+        out.append(_folder(wiring, given, crc, position, sum(mine)))
+        position += sum(mine)
+    return out
+
+
+def _wiring(cursor: Cursor) -> _Wiring:
+    count = cursor.number()
+    if not 1 <= count <= _MOST_CODERS:
+        raise corrupt(f"a folder of {count} coders")
+    coders, ins, outs, simple = [], 0, 0, True
+    for _ in range(count):
+        flags = cursor.byte()
+        method = cursor.take(flags & 15)
+        inputs, outputs = (cursor.number(), cursor.number()) if flags & 0x10 else (1, 1)
+        if not (1 <= inputs <= 32 and 1 <= outputs <= 32):
+            raise corrupt("a coder with too many streams")
+        coders.append((method, cursor.take(cursor.number()) if flags & 0x20 else b""))
+        simple = simple and (inputs, outputs) == (1, 1)
+        ins, outs = ins + inputs, outs + outputs
+    bound = {}
+    for _ in range(outs - 1):
+        stream = cursor.number()
+        bound[stream] = cursor.number()
+    left = ins - len(bound)
+    if left < 1:
+        raise corrupt("a folder without packed streams")
+    packed = [cursor.number() for _ in range(left)] if left > 1 else [s for s in range(ins) if s not in bound][:1]
+    return _Wiring(coders, simple, outs, bound, packed)
+
+
+def _folder(wiring: _Wiring, sizes: list[int], crc: int | None, position: int, packed: int) -> Folder:
+    """The folder with its coders in the order in which they decode."""
+    fed = set(wiring.bound.values())
+    free_outs = [out for out in range(wiring.outs) if out not in fed]
+    if len(free_outs) != 1:
+        raise corrupt("a folder whose streams do not join")
+    folder = Folder((), position, packed, sizes[free_outs[0]], crc)
+    if not wiring.simple and any(method == AES for method, _ in wiring.coders):
+        folder.problem = DocumentError(ExceptionCode.ENCRYPTED, "encrypted behind a coder that cannot be read (BCJ2)")
+    elif not wiring.simple:
+        folder.problem = DocumentError(ExceptionCode.UNSUPPORTED, "a coder of several streams (BCJ2) cannot be read")
+    else:
+        chain, at = [free_outs[0]], wiring.bound.get(free_outs[0])
+        while at is not None:
+            if at in chain or at >= len(wiring.coders):
+                raise corrupt("a folder whose coders form a cycle")
+            chain.append(at)
+            at = wiring.bound.get(at)
+        folder.chain = tuple(Coder(*wiring.coders[i], sizes[i]) for i in reversed(chain))
+    return folder
+
+
+def _substreams(cursor: Cursor, folders: list[Folder]) -> None:
+    counts = [1] * len(folders)
+    kind = cursor.byte()
+    if kind == _NUMBER:
+        counts = [cursor.number() for _ in folders]
+        kind = cursor.byte()
+    for folder, count in zip(folders, counts, strict=True):
+        if count > max(NAMELESS, cursor.left + 1):
+            raise corrupt("more files than it has room for")
+        folder.sizes = [cursor.number() for _ in range(count - 1)] if kind == _SIZE else []
+        if count and len(folder.sizes) == count - 1:
+            folder.sizes.append(folder.size - sum(folder.sizes))
+        if len(folder.sizes) != count or min(folder.sizes, default=0) < 0:
+            raise corrupt("files longer than their folder")
+    if kind == _SIZE:
+        kind = cursor.byte()
+    whole = [len(folder.sizes) == 1 and folder.crc is not None for folder in folders]
+    missing = sum(len(f.sizes) for f, known in zip(folders, whole, strict=True) if not known)
+    crcs: list[int | None] = []
+    while kind != END:
+        if kind == _CRC:
+            crcs = cursor.crcs(missing)
+        else:
+            cursor.take(cursor.number())
+        kind = cursor.byte()
+    given = iter(crcs)
+    for folder, known in zip(folders, whole, strict=True):
+        folder.crcs = [folder.crc] if known else [next(given, None) for _ in folder.sizes]
+
 
 _HEADER, _ARCHIVE_PROPERTIES, _ADDITIONAL, _MAIN, _FILES = range(1, 6)
 _EMPTY_STREAM, _EMPTY_FILE, _ANTI, _NAMES = range(14, 18)

@@ -16,7 +16,7 @@ from array import array
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import BinaryIO, Protocol, cast
+from typing import BinaryIO, cast
 
 from isal import isal_zlib
 
@@ -35,10 +35,6 @@ _TEST = 1 << 14  # bytes that a password is tested with at a time: what is wrong
 _BEGINNING = 1 << 20  # of a large member
 _CRC = tuple(isal_zlib.crc32(bytes((i,)), 0xFFFFFFFF) ^ 0xFFFFFFFF for i in range(256))
 _COST_OF_AES, _COST_OF_KEYS = 800.0, 60.0  # microseconds of a password that does not fit
-
-
-class _Cipher(Protocol):
-    def decrypt(self, data: bytes) -> bytes: ...
 
 
 class _Traditional:
@@ -90,6 +86,9 @@ class _Counter:
             self._rest += self._block.update(counters.tobytes())
         stream, self._rest = self._rest[: len(data)], self._rest[len(data) :]
         return (int.from_bytes(data, "little") ^ int.from_bytes(stream, "little")).to_bytes(len(data), "little")
+
+
+_Cipher = _Traditional | _Counter
 
 
 class _Plain:

@@ -16,6 +16,7 @@ import msgspec
 
 from readers.archives.names import MOST, Likely, is_utf8, likely_charset
 from readers.errors import DocumentError, ExceptionCode
+from readers.streams import SMALL_MEMBER
 
 _END = struct.Struct("<4s4H2LH")  # end of central directory
 _END64 = struct.Struct("<4sQ2H2L4Q")  # zip64 end of central directory
@@ -52,6 +53,11 @@ class ZipEntry(msgspec.Struct, frozen=True):
     def encrypted(self) -> bool:
         """Needs a password (traditional, strong or AES)."""
         return bool(self.flags & 0x41) or self.method == 99
+
+    @property
+    def small(self) -> bool:
+        """Whether its bytes are handed out all at once."""
+        return self.size <= SMALL_MEMBER and self.compressed <= SMALL_MEMBER
 
 
 class Directory(msgspec.Struct, frozen=True):

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Collection, Iterator
+from dataclasses import dataclass, field
+from itertools import takewhile
 from typing import Any, BinaryIO
 
 from readers.archives.names import Likely, likely_charset
@@ -17,19 +19,129 @@ from readers.archives.zip.directory import (
     find_directory,
     iter_entries,
     least_end,
+    overlapping,
     says_no_charset,
 )
 from readers.archives.zip.member import MemberReader, open_member
-from readers.archives.zip.ranges import of_range, ranges, whole
 from readers.archives.zip.salvage import salvage
-from readers.base import Child, Handler, LeafHandler, Part, Source, Text
+from readers.base import Child, ContainerHandler, Handler, Part, Source
 from readers.declared import Declared
 from readers.errors import DocumentError, ExceptionCode
 from readers.inflate import METHODS
+from readers.modules import MEDIA_TYPES
 from readers.passwords import TryBudget
-from readers.records import Kind, Limits, TextState
+from readers.records import Kind, Limits, Siblings
 from readers.rest import AFTER, BEFORE, rest
-from readers.streams import SMALL_MEMBER
+from readers.streams import SMALL_MEMBER, PieceStream, as_binary
+
+# Ranges of a zip archive's central directory, each read by a task of its own.
+
+RANGES_A_TARGET = 4  # for each `target_bytes` of the archive, however much comes out of it
+_MOST_KNOWN = 10_000  # overlaps and repeated names that are handed on; with more of them there are no ranges
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """The entries of an archive, or of a range, with the facts about them that need the whole directory."""
+
+    entries: Iterator[ZipEntry]
+    overlaps: Collection[int]
+    occurrence: Callable[[ZipEntry], int]  # ask for the entries in their order
+
+
+def whole(file: BinaryIO, directory: Directory) -> View:
+    """The whole archive."""
+    names = Siblings()
+    return View(iter_entries(file, directory), overlapping(file, directory), lambda entry: names.occurrence(entry.name))
+
+
+def of_range(file: BinaryIO, directory: Directory, part: Part) -> View:
+    """One range, without a look at the rest of the directory."""
+    repeats: dict[int, int] = dict(part.known["repeats"])
+    entries = iter_entries(file, directory, part.start, part.known["at"])
+    return View(
+        takewhile(lambda entry: entry.index < part.stop, entries),
+        frozenset(part.known["overlaps"]),
+        lambda entry: repeats.get(entry.index, 1),
+    )
+
+
+@dataclass(slots=True)
+class _Range:
+    start: int
+    at: int
+    members: int = 0
+    weight: int = 0
+    overlaps: list[int] = field(default_factory=list)
+    repeats: list[tuple[int, int]] = field(default_factory=list)
+
+    def join(self, following: _Range) -> None:
+        self.members += following.members
+        self.weight += following.weight
+        self.overlaps += following.overlaps
+        self.repeats += following.repeats
+
+    def part(self, stop: int) -> Part:
+        known: dict[str, Any] = {"at": self.at, "overlaps": self.overlaps, "repeats": self.repeats}
+        return Part(start=self.start, stop=stop, announced=self.members, known=known)
+
+
+def ranges(file: BinaryIO, size: int, target_bytes: int) -> list[Part]:
+    """Ranges of about that many bytes each, inflated or not, whichever is more; none where the archive is not to be
+    cut, or not readable (the task that reads it reports why)."""
+    try:
+        directory = find_directory(file, size)
+        overlaps = overlapping(file, directory)
+    except DocumentError:
+        return []
+    most = max(2, RANGES_A_TARGET * size // max(1, target_bytes))
+    cuts, stop, known = _cut(file, directory, overlaps, target_bytes, most)
+    cuts = _joined(cuts, most)
+    if len(cuts) < 2 or known > _MOST_KNOWN:
+        return []
+    ends = [*(one.start for one in cuts[1:]), stop]
+    return [one.part(end) for one, end in zip(cuts, ends, strict=True)]
+
+
+def _cut(
+    file: BinaryIO, directory: Directory, overlaps: Collection[int], target_bytes: int, most: int
+) -> tuple[list[_Range], int, int]:
+    """Ranges by announced bytes, never many more than `most`; where the last one ends; and how much has to be handed on
+    with all of them."""
+    cuts: list[_Range] = []
+    names, stop, known = Siblings(), 0, 0
+    try:
+        for entry in iter_entries(file, directory):
+            if not cuts or cuts[-1].weight >= target_bytes:
+                if len(cuts) >= 2 * most:
+                    cuts, target_bytes = _joined(cuts, most), 2 * target_bytes
+                cuts.append(_Range(entry.index, entry.at))
+            current = cuts[-1]
+            current.weight += max(entry.size, entry.compressed)
+            stop = entry.index + 1
+            if entry.directory:
+                continue
+            current.members += 1
+            if entry.index in overlaps and (known := known + 1) <= _MOST_KNOWN:
+                current.overlaps.append(entry.index)
+            if (occurrence := names.occurrence(entry.name)) > 1 and (known := known + 1) <= _MOST_KNOWN:
+                current.repeats.append((entry.index, occurrence))
+    except DocumentError as error:
+        # The last range reaches to the end that the directory announces, so that it meets the damage there.
+        if cuts:
+            stop += error.missing or 0
+            cuts[-1].members += error.missing or 0
+    return cuts, stop, known
+
+
+def _joined(cuts: list[_Range], most: int) -> list[_Range]:
+    """At most so many, neighbours together."""
+    together = -(-len(cuts) // most)
+    for first in range(0, len(cuts), max(1, together)):
+        for following in cuts[first + 1 : first + together]:
+            cuts[first].join(following)
+    return cuts[:: max(1, together)]
+
 
 _VOLUME = re.compile(rb"\.\d{3}\Z")  # as 7-Zip cuts it, without changing a byte
 _FIRST_VOLUME = b"PK\x07\x08" + LOCAL_SIGNATURE  # of a split archive (APPNOTE 8.5.3)
@@ -42,24 +154,16 @@ BETWEEN = b"bytes between members"
 
 # Zip archives that say in a member `mimetype` what else they are, and have no handler of their own. The registry gives
 # us those of types that end with "+zip" as well (RFC 6839, 3.6).
-PACKAGES = (
-    "application/epub+zip",
-    "application/x-ibooks+zip",
-    "application/vnd.adobe.indesign-idml-package",
-    "application/vnd.oasis.opendocument.base",
-    "application/vnd.oasis.opendocument.database",
-)
+PACKAGES = MEDIA_TYPES["archives.zip.handler"][1:]
 
 
-class ZipHandler(LeafHandler):
+class ZipHandler(ContainerHandler):
     """An archive; its members are its children, with the index in the central directory as ordinal. Directory
     entries are counted in the index and are not items."""
 
     name = "zip"
-    media_types: tuple[str, ...] = ("application/zip", *PACKAGES)
-    container = True
+    media_types: tuple[str, ...] = MEDIA_TYPES["archives.zip.handler"]
     splits = True
-    whole = False
     declared: tuple[Declared, ...] = (
         Declared(
             title="Zip archives",
@@ -103,7 +207,7 @@ class ZipHandler(LeafHandler):
         return count
 
     def parts(self, source: Source, target_bytes: int) -> list[Part]:
-        """Ranges of directory indexes of about that many bytes; see readers.archives.zip.ranges."""
+        """Ranges of directory indexes of about that many bytes; see readers.archives.zip.handler."""
         with source.open() as file:
             return ranges(file, source.size, target_bytes)
 
@@ -121,10 +225,6 @@ class ZipHandler(LeafHandler):
                     raise DocumentError(ExceptionCode.UNSUPPORTED, SPLIT) from error
                 raise
             yield from _members(source, file, limits, directory, part)
-
-    def text(self, source: Source, limits: Limits) -> Text:
-        """Return no text: an archive has none of its own."""
-        return Text(state=TextState.EMPTY)
 
 
 def _members(
@@ -250,6 +350,21 @@ def failed_member(name: bytes, ordinal: int, error: DocumentError) -> Child:
     )
 
 
+def streamed_member(
+    name: bytes, ordinal: int, stream: PieceStream, size: int | None, notes: dict[str, Any] | None = None
+) -> Child:
+    """A member of so many bytes: all of them where they are few (failed where they cannot be read), else a stream."""
+    child = Child(name=name, kind=Kind.ARCHIVE_MEMBER, ordinal=ordinal, notes=notes or {})
+    if size is None or size > SMALL_MEMBER:
+        child.stream, child.size_hint = as_binary(stream), size
+        return child
+    try:
+        child.data = stream.read()
+    except DocumentError as error:
+        return failed_member(name, ordinal, error)
+    return child
+
+
 def link_member(name: bytes, ordinal: int) -> Child:
     """A symbolic link: a row without bytes."""
     error = DocumentError(ExceptionCode.SYMLINK, "a link in the archive; not followed")
@@ -266,16 +381,9 @@ def _member(source: Source, file: BinaryIO, entry: ZipEntry, budget: TryBudget, 
     else:
         reader = open_member(file, source.size, entry)
         gaps.read(reader)
-    small = entry.size <= SMALL_MEMBER and entry.compressed <= SMALL_MEMBER
-    return Child(
-        name=entry.name,
-        kind=Kind.ARCHIVE_MEMBER,
-        ordinal=entry.index,
-        data=reader.whole() if small else None,
-        stream=None if small else reader.stream(),
-        size_hint=None if small else entry.size,
-        notes=notes,
-    )
+    child = reader.child(entry, Kind.ARCHIVE_MEMBER, whole=entry.small)
+    child.notes = notes
+    return child
 
 
 HANDLERS: tuple[Handler, ...] = (ZipHandler(),)

@@ -7,8 +7,10 @@ from typing import BinaryIO
 from isal import isal_zlib
 
 from readers.archives.zip.directory import LOCAL, LOCAL_SIGNATURE, ZipEntry
+from readers.base import Child
 from readers.errors import DocumentError, ExceptionCode
 from readers.inflate import DECODE_ERRORS, Inflater
+from readers.records import Kind
 from readers.streams import CHUNK, PieceStream, as_binary
 
 
@@ -75,6 +77,15 @@ class MemberReader:
     def stream(self) -> BinaryIO:
         """The bytes as a stream; what is wrong with them is raised where it is found."""
         return as_binary(PieceStream(self.piece))
+
+    def child(self, entry: ZipEntry, kind: Kind, *, whole: bool) -> Child:
+        """The member with all its bytes, or with a stream of them."""
+        child = Child(name=entry.name, kind=kind, ordinal=entry.index)
+        if whole:
+            child.data = self.whole()
+        else:
+            child.stream, child.size_hint = self.stream(), entry.size
+        return child
 
 
 def open_member(file: BinaryIO, archive_size: int, entry: ZipEntry) -> MemberReader:

@@ -14,7 +14,7 @@ from readers.base import Child
 from readers.errors import DocumentError, ExceptionCode
 from readers.inflate import DECODE_ERRORS, DEFLATED, METHODS, Inflater
 from readers.records import Kind, Limits
-from readers.streams import CHUNK, SMALL_MEMBER
+from readers.streams import CHUNK
 
 _DESCRIPTOR_SIGNATURE = b"PK\x07\x08"
 _FIRST_STEP = 1 << 10  # bytes; twice as many each time, so that tiny members cost no more than their bytes
@@ -116,16 +116,9 @@ def _measurable(file: BinaryIO, size: int, entry: ZipEntry, data_at: int, bound:
 
 def _child(file: BinaryIO, entry: ZipEntry, data_at: int) -> Child:
     reader = MemberReader(file, data_at, entry.compressed, entry.size, entry.crc, entry.method)
-    small = entry.size <= SMALL_MEMBER and entry.compressed <= SMALL_MEMBER
-    return Child(
-        name=entry.name,
-        kind=Kind.ARCHIVE_MEMBER,
-        ordinal=entry.index,
-        data=reader.whole() if small else None,
-        stream=None if small else reader.stream(),
-        size_hint=None if small else entry.size,
-        shown=entry.shown,
-    )
+    child = reader.child(entry, Kind.ARCHIVE_MEMBER, whole=entry.small)
+    child.shown = entry.shown
+    return child
 
 
 def _next_header(file: BinaryIO, start: int, size: int) -> int | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import io
 import itertools
 import re
@@ -9,20 +10,116 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 import pypdfium2 as pdfium
+import pypdfium2.raw as raw
+from isal import isal_zlib
 
-from readers import clean, page_numbers
+from readers import clean
+from readers import clean as page_numbers
 from readers.base import Child, Handler, LeafHandler, Part, Source, Text
 from readers.declared import Declared
-from readers.documents.pdf import damage as pdf_damage
 from readers.documents.pdf import document as pdf_document
 from readers.documents.pdf import metadata as pdf_metadata
-from readers.documents.pdf import outline as pdf_outline
-from readers.documents.pdf import signatures as pdf_signatures
-from readers.documents.pdf import xfa as pdf_xfa
-from readers.documents.pdf.pages import MOST_TOLD, Attachment, Pages
+from readers.documents.pdf import metadata as pdf_signatures
+from readers.documents.pdf import metadata as pdf_xfa
+from readers.documents.pdf.pages import MOST_TOLD, Attachment, Pages, utf16
 from readers.errors import DocumentError, ExceptionCode, PagesWithoutText
+from readers.inflate import ISAL_ERROR
 from readers.records import Kind, Limits, TextState
 from readers.rest import rest
+
+# Whether a stream of a PDF breaks off in the middle: PDFium shows what precedes the break and reports nothing.
+
+_BEGIN, _END = b"stream", b"end"
+_DICTIONARY = 400  # bytes in front of a stream in which its dictionary begins
+_DEFLATED = re.compile(rb"/Filter\s*(?:/FlateDecode|\[\s*/FlateDecode\s*\])\s*(?:/|>>)")
+_OTHER = re.compile(rb"/(?:Subtype|Type|Length1|N|FunctionType|DecodeParms|DP|F)\b")
+_RAW = -15  # a deflated stream without its header and checksum
+_HEADER = 2  # bytes
+_STEP = 1 << 14  # bytes of a stream at a time
+_PIECE = 1 << 18  # bytes inflated at a time, of which none is kept
+_MOST_INFLATED = 64_000_000  # bytes inflated of one document
+
+
+def broken(data: bytes) -> bool:
+    """True where such a stream cannot be inflated to its end. False for an encrypted document, which cannot be
+    checked."""
+    if b"/Encrypt" in data:
+        return False
+    left, at = _MOST_INFLATED, data.find(_BEGIN)
+    while at >= 0 and left > 0:
+        behind = at + len(_BEGIN)
+        start = data.rfind(b"<<", max(0, at - _DICTIONARY), at)
+        if start >= 0 and data[behind : behind + 1] in (b"\r", b"\n") and data[at - 3 : at] != _END:
+            dictionary = data[start:at]
+            empty = data[behind : behind + 12].lstrip().startswith(b"endstream")
+            if _DEFLATED.search(dictionary) and not _OTHER.search(dictionary) and not empty:
+                behind += 2 if data.startswith(b"\r\n", behind) else 1
+                size, end = _inflated(data, behind + _HEADER, left)
+                if size is None:
+                    return True
+                left, behind = left - size, end
+        at = data.find(_BEGIN, behind)
+    return False
+
+
+def _inflated(data: bytes, at: int, most: int) -> tuple[int | None, int]:
+    """How many bytes a stream gives, no more than a piece over `most`, and where it ends; None when it is damaged."""
+    inflater, size = isal_zlib.decompressobj(_RAW), 0
+    try:
+        while not inflater.eof and size <= most:
+            if not (waiting := inflater.unconsumed_tail):
+                waiting, at = data[at : at + _STEP], at + _STEP
+                if not waiting:
+                    return None, at
+            size += len(inflater.decompress(waiting, _PIECE))
+    except ISAL_ERROR:
+        return None, at
+    return size, min(at, len(data)) - len(inflater.unused_data)
+
+
+# The outline of a PDF (ISO 32000-1, 12.3.3): titles that a viewer shows next to the pages, and that no page need
+# contain.
+
+_MOST_ENTRIES = 10_000  # entries
+
+
+class Outline:
+    """Each different title, in the order of the outline. A circular outline ends; one of more than 10,000 entries stops
+    there, and `error` reports it afterwards."""
+
+    def __init__(self, document: pdfium.PdfDocument) -> None:
+        self._document = document
+        self.error: DocumentError | None = None
+
+    def __iter__(self) -> Iterator[str]:
+        told: set[str] = set()
+        seen: set[int] = set()
+        waiting = [raw.FPDFBookmark_GetFirstChild(self._document.raw, None)]
+        while waiting:
+            entry = waiting.pop()
+            place = ctypes.cast(entry, ctypes.c_void_p).value
+            if not place or place in seen:
+                continue
+            if len(seen) >= _MOST_ENTRIES:
+                detail = f"its outline has more entries than the first {_MOST_ENTRIES:,}, which are read"
+                self.error = DocumentError(ExceptionCode.TOO_LARGE, detail)
+                return
+            seen.add(place)
+            waiting.append(raw.FPDFBookmark_GetNextSibling(self._document.raw, entry))
+            waiting.append(raw.FPDFBookmark_GetFirstChild(self._document.raw, entry))
+            if (title := _title(entry)) and title not in told:
+                told.add(title)
+                yield title
+
+
+def _title(entry: raw.FPDF_BOOKMARK) -> str:
+    length = raw.FPDFBookmark_GetTitle(entry, None, 0)
+    if length <= 2:
+        return ""
+    buffer = ctypes.create_string_buffer(length)
+    raw.FPDFBookmark_GetTitle(entry, buffer, length)
+    return utf16(buffer.raw).strip()
+
 
 _KEYS = {
     "Title": "title",
@@ -58,40 +155,38 @@ class PdfHandler(LeafHandler):
 
     name = "pdf"
     media_types: tuple[str, ...] = ("application/pdf",)
-    declared: tuple[Declared, ...] = (
-        Declared(
-            title="PDF documents",
-            extensions=("pdf",),
-            text="all pages, comments, what stamps and signatures show, the names and values of form fields, values of XFA's "
-            "too, who signed, where and why, the outline, and addresses behind links",
-            metadata=(
-                *("title", "author", "doc_subject", "keywords", "application", "created", "modified"),
-                "pages_without_text",
-            ),
-            children="embedded files and those of a portfolio in the order of the name tree, then files that are attached "
-            "to a place on a page; earlier documents in the same file, and what is before the first line or after the end, where it is of "
-            "a known type",
-            leaves_out=(
-                "the contents of documents that need a password which is not in the bank (`--passwords`)",
-                "text in pictures, unless `--ocr` finds some on a page that has no other: where no page has text of its own the state "
-                "is `no text layer`, whatever bookmarks and comments say; where some have and others show pictures or many lines "
-                "instead, the exception is `unsupported`, the state `partial`, and these pages are named (the first 1,000, with "
-                "those on which a frame or a few rules are drawn; blank ones are not)",
-                "pictures on pages; scripts; text of XFA forms other than values",
-                "text in fonts without a mapping to characters: the exception is `unsupported`, the state `partial`",
-                "what plays on a page (films, sounds, Flash, models): the exception is `unsupported`, the state `partial`",
-                "embedded files in no name tree and at no place on a page, as films and older versions are: the exception is "
-                "`unsupported`, where they say what they are",
-                "embedded files beyond the first 5,000: the exception is `children_limit`",
-                "of more than 10,000 form fields, values that only a parent of the displayed field has",
-                "documents in which more than 500 streams have no end: the exception is `corrupt`",
-                "addresses, authors of comments and names of fields beyond the first 10,000 different ones, bookmarks beyond 10,000, "
-                "an XFA form's values of more than 16 MB: the exception is `too_large`",
-                "content of a page after damage in it, unnoticed, where the document is encrypted, the content "
-                "is packed in more ways than one, or more than 64 MB of content come before it",
-            ),
+    declared = Declared(
+        title="PDF documents",
+        extensions=("pdf",),
+        text="all pages, comments, what stamps and signatures show, the names and values of form fields, values of XFA's "
+        "too, who signed, where and why, the outline, and addresses behind links",
+        metadata=(
+            *("title", "author", "doc_subject", "keywords", "application", "created", "modified"),
+            "pages_without_text",
         ),
-    )
+        children="embedded files and those of a portfolio in the order of the name tree, then files that are attached "
+        "to a place on a page; earlier documents in the same file, and what is before the first line or after the end, where it is of "
+        "a known type",
+        leaves_out=(
+            "the contents of documents that need a password which is not in the bank (`--passwords`)",
+            "text in pictures, unless `--ocr` finds some on a page that has no other: where no page has text of its own the state "
+            "is `no text layer`, whatever bookmarks and comments say; where some have and others show pictures or many lines "
+            "instead, the exception is `unsupported`, the state `partial`, and these pages are named (the first 1,000, with "
+            "those on which a frame or a few rules are drawn; blank ones are not)",
+            "pictures on pages; scripts; text of XFA forms other than values",
+            "text in fonts without a mapping to characters: the exception is `unsupported`, the state `partial`",
+            "what plays on a page (films, sounds, Flash, models): the exception is `unsupported`, the state `partial`",
+            "embedded files in no name tree and at no place on a page, as films and older versions are: the exception is "
+            "`unsupported`, where they say what they are",
+            "embedded files beyond the first 5,000: the exception is `children_limit`",
+            "of more than 10,000 form fields, values that only a parent of the displayed field has",
+            "documents in which more than 500 streams have no end: the exception is `corrupt`",
+            "addresses, authors of comments and names of fields beyond the first 10,000 different ones, bookmarks beyond 10,000, "
+            "an XFA form's values of more than 16 MB: the exception is `too_large`",
+            "content of a page after damage in it, unnoticed, where the document is encrypted, the content "
+            "is packed in more ways than one, or more than 64 MB of content come before it",
+        ),
+    ).alone()
 
     def children(self, source: Source, limits: Limits, part: Part | None = None) -> Iterator[Child]:
         """Embedded files, then what is outside of the document. A PDF that needs a password or cannot be read has no
@@ -130,7 +225,7 @@ class PdfHandler(LeafHandler):
             signed = list(pdf_signatures.said(document, data))  # before their fields are drawn into pages
             pdf_document.with_forms(document, data)
             seen = _collect(document, data, collector)
-            values, outline = pdf_xfa.Values(document), pdf_outline.Outline(document)
+            values, outline = pdf_xfa.Values(document), Outline(document)
             for value in itertools.chain(values, signed, outline):
                 if not (collector.add(value) and collector.add("\n")):
                     break
@@ -186,7 +281,7 @@ def _damage(out: Text, seen: _Seen, data: bytes) -> DocumentError | None:
     if seen.mute:
         detail = f"{seen.mute} of {out.pages} pages have text in fonts without a mapping to characters"
         return DocumentError(ExceptionCode.UNSUPPORTED, detail)
-    if pdf_damage.broken(data):
+    if broken(data):
         return DocumentError(ExceptionCode.CORRUPT, "what is drawn on its pages breaks off where it is damaged")
     return None
 

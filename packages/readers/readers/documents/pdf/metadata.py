@@ -3,16 +3,23 @@ only."""
 
 from __future__ import annotations
 
+import codecs
+import ctypes
 import re
 from collections.abc import Iterator
 from itertools import islice
 from typing import NamedTuple
 
+import pypdfium2 as pdfium
+import pypdfium2.raw as raw
 from isal import isal_zlib
+from lxml import etree
 
 from readers import clean, xmp
+from readers.documents.pdf.pages import utf16
 from readers.errors import DocumentError, ExceptionCode
 from readers.inflate import ISAL_ERROR
+from readers.office.ooxml.xml import local
 
 KEYS = {"title": "title", "creator": "author", "description": "doc_subject", "subject": "keywords"}
 _LISTS = ("creator", "subject")  # the others are the same in several languages, the default one first
@@ -23,7 +30,7 @@ _NAMED = re.compile(rb"/Metadata\s{1,8}(\d{1,10})\s")
 _AROUND, _MANY = 500, 1_000  # bytes of a packet's dictionary to either side; packets that are looked at
 _CATALOG, _OPTIONS = b"/Catalog", 4_000  # bytes of the catalogue to either side
 _BEGIN, _END = b"stream", b"endstream"
-_MOST = 1 << 20  # bytes of a packet
+_MOST_PACKET = 1 << 20  # bytes of a packet
 
 
 def read(data: bytes) -> tuple[dict[str, str], DocumentError | None]:
@@ -58,8 +65,8 @@ class _Place(NamedTuple):
 
     def packet(self, data: bytes) -> bytes:
         """Its bytes, unpacked."""
-        end = data.find(_END, self.start, self.start + _MOST)
-        packet = data[self.start : end if end >= 0 else self.start + _MOST].lstrip(b"\r\n")
+        end = data.find(_END, self.start, self.start + _MOST_PACKET)
+        packet = data[self.start : end if end >= 0 else self.start + _MOST_PACKET].lstrip(b"\r\n")
         return _inflated(packet) if self.packed else packet
 
 
@@ -83,6 +90,157 @@ def _named(data: bytes) -> set[int]:
 def _inflated(packet: bytes) -> bytes:
     """b"" where it is packed in another way than deflated."""
     try:
-        return bytes(isal_zlib.decompressobj().decompress(packet, _MOST))
+        return bytes(isal_zlib.decompressobj().decompress(packet, _MOST_PACKET))
     except ISAL_ERROR:
         return b""
+
+
+# Entries of the signatures of a PDF (ISO 32000-1, 12.8.1, table 252): who signed, where, why, and how to reach them.
+
+_MOST_SIGNATURES = 1_000  # signatures
+_DICTIONARY = 10_000  # bytes in front of the signature, and behind it, in which its dictionary begins and ends
+_KEY = re.compile(rb"/(?:Name|Location|ContactInfo)\s*(?:\(|<(?!<))")
+_ESCAPED = re.compile(rb"\\([0-7]{1,3}|\r\n|[\x00-\xff])")
+_ESCAPES = {b"n": b"\n", b"r": b"\r", b"t": b"\t", b"b": b"\b", b"f": b"\f", b"\n": b"", b"\r": b"", b"\r\n": b""}
+
+
+def said(document: pdfium.PdfDocument, data: bytes) -> Iterator[str]:
+    """Each text of each signature. Of an encrypted document only the reasons: PDFium does not decrypt the others for us."""
+    encrypted = raw.FPDF_GetSecurityHandlerRevision(document.raw) >= 0
+    for index in range(min(raw.FPDF_GetSignatureCount(document.raw), _MOST_SIGNATURES)):
+        signature = raw.FPDF_GetSignatureObject(document.raw, index)
+        if reason := _reason(signature):
+            yield reason
+        if not encrypted:
+            yield from filter(None, _texts(_dictionary(signature, data)))
+
+
+def _reason(signature: raw.FPDF_SIGNATURE) -> str:
+    length = raw.FPDFSignatureObj_GetReason(signature, None, 0)
+    if length <= 2:
+        return ""
+    buffer = ctypes.create_string_buffer(length)
+    raw.FPDFSignatureObj_GetReason(signature, buffer, length)
+    return utf16(buffer.raw).strip()
+
+
+def _dictionary(signature: raw.FPDF_SIGNATURE, data: bytes) -> bytes:
+    """The bytes around the signature's bytes in its object; b"" where its byte range leads nowhere."""
+    places = (ctypes.c_int * 4)()
+    if raw.FPDFSignatureObj_GetByteRange(signature, places, 4) != 4:
+        return b""
+    before, behind = places[1], places[2]
+    if not 0 < before < behind < len(data):
+        return b""
+    start = data.rfind(b"obj", max(0, before - _DICTIONARY), before)
+    end = data.find(b"endobj", behind, behind + _DICTIONARY)
+    return data[start:before] + data[behind:end] if start >= 0 and end >= 0 else b""
+
+
+def _texts(dictionary: bytes) -> Iterator[str]:
+    for found in _KEY.finditer(dictionary):
+        at = found.end()
+        if found[0].endswith(b"<"):
+            digits = re.sub(rb"[^0-9A-Fa-f]", b"", dictionary[at:].partition(b">")[0])
+            yield _decoded(bytes.fromhex((digits + b"0" * (len(digits) % 2)).decode("ascii")))
+        else:
+            yield _decoded(_ESCAPED.sub(_character, dictionary[at : _closing(dictionary, at)]))
+
+
+def _closing(data: bytes, at: int) -> int:
+    """Where the string that begins here ends: parentheses in it are balanced or escaped (7.3.4.2)."""
+    depth = 1
+    while at < len(data):
+        if data[at] == 0x5C:
+            at += 1
+        elif data[at] in b"()":
+            depth += 1 if data[at] == 0x28 else -1
+            if not depth:
+                return at
+        at += 1
+    return at
+
+
+def _character(escape: re.Match[bytes]) -> bytes:
+    told = escape[1]
+    return bytes((int(told, 8) & 0xFF,)) if told[:1].isdigit() and told < b"8" else _ESCAPES.get(told, told)
+
+
+def _decoded(text: bytes) -> str:
+    """A text string (7.9.2.2): UTF-16 or UTF-8 behind a mark, else PDFDocEncoding, whose letters are Latin-1's."""
+    if text.startswith(codecs.BOM_UTF16_BE):
+        return text[2:].decode("utf-16-be", "replace").strip()
+    if text.startswith(codecs.BOM_UTF8):
+        return text[3:].decode("utf-8", "replace").strip()
+    return text.decode("cp1252", "replace").strip()
+
+
+# Values of XFA forms (XML Forms Architecture 3.3, part 1, chapter 4; ISO 32000-1, 12.7.8): what was filled in is
+# stored in the packet `datasets`, apart from the pages.
+
+_MAX_PACKETS = 100
+_MAX_BYTES = 16_000_000
+_WANTED = ("datasets", "")  # the packet by itself, or all packets in one stream, which has no name
+
+
+class Values:
+    """The values in document order, empty ones left out; none where there is no such form. `error` reports afterwards
+    which are missing."""
+
+    def __init__(self, document: pdfium.PdfDocument) -> None:
+        self._document = document
+        self.error: DocumentError | None = None
+
+    def __iter__(self) -> Iterator[str]:
+        count = raw.FPDF_GetXFAPacketCount(self._document)
+        if count > _MAX_PACKETS:
+            self.error = DocumentError(ExceptionCode.TOO_LARGE, f"an XFA form of more than {_MAX_PACKETS} packets")
+        for index in range(min(count, _MAX_PACKETS)):
+            if _name(self._document, index) not in _WANTED:
+                continue
+            try:
+                yield from _values(_content(self._document, index))
+            except DocumentError as error:
+                self.error = self.error or error
+
+
+def _name(document: pdfium.PdfDocument, index: int) -> str:
+    length = raw.FPDF_GetXFAPacketName(document, index, None, 0)
+    if not 0 < length < 1000:
+        return ""
+    buffer = ctypes.create_string_buffer(length)
+    raw.FPDF_GetXFAPacketName(document, index, buffer, length)
+    return buffer.value.decode("utf-8", "replace")
+
+
+def _content(document: pdfium.PdfDocument, index: int) -> bytes:
+    """A packet; b"" of one without bytes. DocumentError."""
+    length = ctypes.c_ulong()
+    if not raw.FPDF_GetXFAPacketContent(document, index, None, 0, length):
+        raise DocumentError(ExceptionCode.CORRUPT, "the values of its XFA form are not accessible")
+    if length.value > _MAX_BYTES:
+        raise DocumentError(ExceptionCode.TOO_LARGE, f"the values of its XFA form have {length.value:,} bytes")
+    buffer = ctypes.create_string_buffer(max(1, length.value))
+    if length.value and not raw.FPDF_GetXFAPacketContent(document, index, buffer, length.value, length):
+        raise DocumentError(ExceptionCode.CORRUPT, "the values of its XFA form are not accessible")
+    return buffer.raw[: length.value]
+
+
+def _values(packet: bytes) -> Iterator[str]:
+    """Text below xfa:data. No entity is replaced and nothing is fetched. DocumentError where it is no XML at all."""
+    parser = etree.XMLParser(
+        resolve_entities=False, no_network=True, load_dtd=False, huge_tree=False, recover=True, remove_comments=True
+    )
+    if b"data" not in packet:  # the end of a form that comes in pieces, say
+        return
+    try:
+        root = etree.fromstring(packet, parser)
+    except (etree.XMLSyntaxError, ValueError):
+        root = None
+    if root is None:
+        raise DocumentError(ExceptionCode.CORRUPT, "the values of its XFA form are no XML")
+    for data in root.iter("{*}data"):
+        if local(data.getparent()) in ("datasets", ""):
+            for text in data.itertext():
+                if isinstance(text, str) and (stripped := text.strip()):
+                    yield stripped

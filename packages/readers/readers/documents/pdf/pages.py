@@ -8,16 +8,190 @@ from __future__ import annotations
 import ctypes
 import functools
 import math
-from collections.abc import Callable, Iterator
+import re
+import unicodedata
+from array import array
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator
+from ctypes import c_double
 from dataclasses import dataclass
 from typing import Any
 
 import pypdfium2 as pdfium
 import pypdfium2.raw as raw
 
-from readers.documents.pdf import blanks, ligatures
-from readers.documents.pdf.blanks import TextPage
-from readers.documents.pdf.packed import may_mention
+from readers.documents.pdf.packed import inflated, may_mention
+
+# Blanks between words that PDFium omits.
+
+TextPage = Any  # raw.FPDF_TEXTPAGE, a ctypes pointer made at import
+_WITH_BLANKS = r"[^\W\d_\u0590-\u08ff\u0e00-\U0010ffff]"  # of scripts with blanks that are written from left to right
+_LONGEST = 22  # letters of nearly all words, or fewer (German has the longest)
+_LONG = re.compile(f"{_WITH_BLANKS}{{{_LONGEST},}}")
+_SUSPICIOUS = 2  # such runs of a page
+_STUCK = re.compile(r"[a-z]{2}(?:[,;][^\W\d_]|[.:)][A-Z])[a-z]")
+_MARKS = bytes(
+    1 if chr(byte) in ",;.:)" else 2 if chr(byte).isalpha() or chr(byte) == "?" else 0 for byte in range(256)
+)
+_MAYBE_STUCK = re.compile(rb"\x01\x02")  # a mark in front of a letter: as many as of the former, or more
+_NO_SPACE = bytes(0 if chr(byte).isspace() else 1 for byte in range(256))
+_LONG_RUN = b"\x01" * _LONGEST
+_MANY_STUCK = 4  # of a page: addresses, and lists without blanks, have some
+_MAYBE = "\xad"
+_LETTERS = re.compile(_WITH_BLANKS + "{2,}")
+# In heights of a line: by how much more than within a word, and the same for letters of which too few places are known.
+_APART, _FAR_APART, _FEW = 0.1, 0.2, 5
+_FEWEST = 40  # pairs of letters; with fewer there is no estimate
+
+
+def put_in(text_page: TextPage, text: str) -> str:
+    """The text of a page with the blanks that the positions of its letters imply. Unchanged where fewer than two runs
+    of letters are too long (one may well be a word) and no words stick to others."""
+    between = _between(text)
+    gaps = _gaps(text_page, text) if between and raw.FPDFText_CountChars(text_page) == len(text) else {}
+    if len(gaps) < _FEWEST:
+        return text
+    every = _quarter(gaps.values())
+    places: defaultdict[str, list[float]] = defaultdict(list)
+    for at, gap in gaps.items():
+        places[text[at - 1]].append(gap)
+    limits = {
+        letter: _quarter(known) + _APART if len(known) >= _FEW else every + _FAR_APART
+        for letter, known in places.items()
+    }
+    apart = [at for at, gap in gaps.items() if gap > limits[text[at - 1]]]
+    if between == _MAYBE:  # letters by themselves are letters that were set apart
+        apart = [at for at in apart if text[at - 2 : at + 2].isalpha()]
+    return between.join([text[start:stop] for start, stop in zip([0, *apart], [*apart, len(text)], strict=True)])
+
+
+def _between(text: str) -> str:
+    """What to put between words that are joined: a blank, or a mark that may be one; "" where there is no sign of such
+    words."""
+    raw = text.encode("latin-1", "replace")  # whose bytes show sooner that there can be none, as on nearly all pages
+    if _LONG_RUN in raw.translate(_NO_SPACE) and len(set(_LONG.findall(text))) >= _SUSPICIOUS:
+        return " "
+    stuck = len(_MAYBE_STUCK.findall(raw.translate(_MARKS))) >= _MANY_STUCK and len(_STUCK.findall(text)) >= _MANY_STUCK
+    return _MAYBE if stuck else ""
+
+
+def _gaps(text_page: TextPage, text: str) -> dict[int, float]:
+    """Distance of each letter from the letter in front of it in a line without a blank, by its place and in order, in
+    heights of the line. Empty where the characters are not those of the text."""
+    box = raw.FS_RECTF()
+    lefts, rights, feet, heads = array("f"), array("f"), array("f"), array("f")
+    for at, character in enumerate(text):
+        # Letters of scripts from right to left may have been put in order since.
+        if (
+            character.isalpha()
+            and not "\u0590" <= character < "\u0900"
+            and raw.FPDFText_GetUnicode(text_page, at) != ord(character)
+        ):
+            return {}
+        found = raw.FPDFText_GetLooseCharBox(text_page, at, box)
+        lefts.append(box.left if found else 0.0)
+        rights.append(box.right if found else 0.0)
+        feet.append(box.bottom if found else 0.0)
+        heads.append(box.top if found else 0.0)
+    return {
+        at: (lefts[at] - rights[at - 1]) / (heads[at] - feet[at])
+        for run in _LETTERS.finditer(text)
+        for at in range(run.start() + 1, run.end())
+        if feet[at] == feet[at - 1] < heads[at]
+    }
+
+
+def _quarter(gaps: Iterable[float]) -> float:
+    """What a quarter of them does not exceed."""
+    known = sorted(gaps)
+    return known[len(known) // 4]
+
+
+# Glyphs that stand for several letters in text that is written from right to left, as lam-alef.
+
+# Two letters of such scripts, or a letter and its marks (Hebrew, Arabic, Syriac, Thaana, N'Ko, and what is beyond 16 bits).
+_LETTER = "\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufeff\U00010800-\U00010fff\U0001e800-\U0001efff"
+_RUNS = re.compile(f"[{_LETTER}]{{2,}}")
+_OTHERS = bytes({*range(256)} - {*range(0x05, 0x09), *range(0xD8, 0xDC), *range(0xFB, 0xFF)})  # upper bytes in UTF-16
+_PRESENTATION = (range(0xFB1D, 0xFE00), range(0xFE70, 0xFF00))
+_STREAM, _END = b"stream", b"endstream"
+_MOST = 32_000_000  # bytes of streams that are searched for maps
+
+
+def maps(data: bytes) -> bytes:
+    """The ToUnicode maps of a document that is not encrypted, without blanks, their digits in capitals. They are streams, which are
+    never packed into others."""
+    found: list[bytes] = []
+    at, left = data.find(_STREAM), _MOST
+    while at >= 0 and left > 0:
+        behind = at + len(_STREAM)
+        if not data.startswith(_END, at - 3):
+            content, after = inflated(data, behind, left)
+            if content is None:
+                after = data.find(_END, behind)
+                content = data[behind:after]
+            left -= len(content)
+            if b"beginbf" in content:
+                found.append(b"".join(content.upper().split()))
+            behind = max(behind, after)
+        at = data.find(_STREAM, behind)
+    return b"".join(found)
+
+
+def in_order(text_page: TextPage, text: str, mapped: Callable[[], bytes]) -> str:
+    """The text of a page with the letters of each such glyph in their logical order; `mapped` gives the `maps` of its document."""
+    # By the upper bytes it takes a fourth of the time to see that there are none, as in most texts.
+    upper = text.encode("utf-16-le", "surrogatepass")[1::2]
+    runs = list(_RUNS.finditer(text)) if upper.translate(None, _OTHERS) else []
+    if not runs:
+        return text
+    direct = raw.FPDFText_CountChars(text_page) == len(text)
+    left, right, bottom, top = c_double(), c_double(), c_double(), c_double()
+
+    def place(at: int) -> tuple[float, ...]:
+        index = at if direct else raw.FPDFText_GetCharIndexFromTextIndex(text_page, at)
+        if not raw.FPDFText_GetCharBox(text_page, index, left, right, bottom, top):
+            return ()
+        return left.value, right.value, bottom.value, top.value
+
+    pieces, done = [], 0
+    for run in runs:
+        begin, here = run.start(), place(run.start())
+        for at in range(run.start() + 1, run.end() + 1):
+            there = place(at) if at < run.end() else ()
+            if there and there == here:
+                continue
+            if at - begin > 1 and here[0] < here[1] and _is_turned(group := text[begin:at], mapped):
+                pieces += [text[done:begin], group[::-1]]
+                done = at
+            begin, here = at, there
+    return "".join([*pieces, text[done:]])
+
+
+def _is_turned(group: str, mapped: Callable[[], bytes]) -> bool:
+    """Whether these letters of one glyph were turned round: they are letters, and are not what a ligature was taken apart into."""
+    classes = {unicodedata.bidirectional(letter) for letter in group}
+    if not classes & {"R", "AL"} or not classes <= {"R", "AL", "NSM"} or group == group[::-1]:
+        return False
+    ligatures = _taken_apart().get(group)
+    return ligatures is None or (
+        _mapped_to(group[::-1], mapped()) and not any(_mapped_to(one, mapped()) for one in ligatures)
+    )
+
+
+def _mapped_to(letters: str, maps: bytes) -> bool:
+    return b"<%b>" % letters.encode("utf-16-be").hex().upper().encode() in maps
+
+
+@functools.cache
+def _taken_apart() -> dict[str, list[str]]:
+    """The presentation forms of Unicode that stand for several characters, by these."""
+    forms: dict[str, list[str]] = {}
+    for code in (code for some in _PRESENTATION for code in some):
+        if len(form := unicodedata.normalize("NFKD", chr(code))) > 1:
+            forms.setdefault(form, []).append(chr(code))
+    return forms
+
 
 Page = Any  # raw.FPDF_PAGE, a ctypes pointer made at import
 Annotation = Any  # raw.FPDF_ANNOTATION
@@ -61,7 +235,7 @@ class Pages:
 
     def __init__(self, document: pdfium.PdfDocument, data: bytes) -> None:
         self._document = document.raw
-        self._maps = functools.cache(lambda: ligatures.maps(data))
+        self._maps = functools.cache(lambda: maps(data))
         tagged = raw.FPDFCatalog_IsTagged(document.raw)
         self._describes = tagged and any(may_mention(data, name) for name in (b"/Alt", b"/ActualText"))
         self._form = document.formenv.raw if document.formenv else None
@@ -169,8 +343,8 @@ class Pages:
             if 2 * count + 2 > len(self._buffer):  # a character outside UCS-2 takes two
                 self._buffer = (ctypes.c_ushort * (1 << (2 * count + 1).bit_length()))()
             written = raw.FPDFText_GetText(text_page, 0, count, self._buffer)
-            text = ligatures.in_order(text_page, utf16(ctypes.string_at(self._buffer, 2 * written)), self._maps)
-            text = blanks.put_in(text_page, text)
+            text = in_order(text_page, utf16(ctypes.string_at(self._buffer, 2 * written)), self._maps)
+            text = put_in(text_page, text)
         finally:
             raw.FPDFText_ClosePage(text_page)
         if "\ufffe" in text:

@@ -8,12 +8,11 @@ from readers import clean
 from readers.base import Child, Handler, LeafHandler, Part, Source, Text
 from readers.charset import CHARSET_KEYS
 from readers.declared import Declared
-from readers.documents.rtf.carried import Carried, payload
-from readers.documents.rtf.reader import RtfReader
+from readers.documents.rtf.reader import Carried, RtfReader, payload
 from readers.errors import DocumentError, ExceptionCode
 from readers.images import bitmaps
 from readers.last import Last
-from readers.office.ole import native as ole_native
+from readers.office.ole import objects as ole_native
 from readers.office.ole import objects as ole_objects
 from readers.records import FixedLimits, Kind, Limits
 
@@ -34,35 +33,33 @@ class RtfHandler(LeafHandler):
 
     name = "rtf"
     media_types: tuple[str, ...] = ("application/rtf", "text/rtf")
-    declared: tuple[Declared, ...] = (
-        Declared(
-            title="Rich text",
-            extensions=("rtf",),
-            text="with headers, footers, notes and comments in their places, and the results of fields; addresses of links at the "
-            "end",
-            metadata=(
-                "title",
-                "author",
-                "doc_subject",
-                "keywords",
-                "description",
-                "last_author",
-                "company",
-                "created",
-                "modified",
-                *CHARSET_KEYS,  # where a code page of its is not what it declares, or doubtful
-            ),
-            children="embedded objects (a packaged file under its own name) and pictures in order; those that represent "
-            "an object or another picture are marked `rendering`",
-            leaves_out=(
-                "pictures as device-dependent bitmaps",
-                "objects that are only linked to",
-                "marks for an index or a table of contents; codes of fields, but what they show and addresses of links; addresses "
-                "in a web page that was wrapped into RTF",
-                "custom properties, and help texts of form fields",
-            ),
+    declared = Declared(
+        title="Rich text",
+        extensions=("rtf",),
+        text="with headers, footers, notes and comments in their places, and the results of fields; addresses of links at the "
+        "end",
+        metadata=(
+            "title",
+            "author",
+            "doc_subject",
+            "keywords",
+            "description",
+            "last_author",
+            "company",
+            "created",
+            "modified",
+            *CHARSET_KEYS,  # where a code page of its is not what it declares, or doubtful
         ),
-    )
+        children="embedded objects (a packaged file under its own name) and pictures in order; those that represent "
+        "an object or another picture are marked `rendering`",
+        leaves_out=(
+            "pictures as device-dependent bitmaps",
+            "objects that are only linked to",
+            "marks for an index or a table of contents; codes of fields, but what they show and addresses of links; addresses "
+            "in a web page that was wrapped into RTF",
+            "custom properties, and help texts of form fields",
+        ),
+    ).alone()
 
     def children(self, source: Source, limits: Limits, part: Part | None = None) -> Iterator[Child]:
         """Objects and pictures in order. A packaged file is itself the child, under its own name. Links carry nothing.

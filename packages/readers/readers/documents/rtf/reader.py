@@ -7,16 +7,188 @@ ones (striprtf) give neither objects nor metadata, and take any document for one
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
-from readers.charset import CodePage, Detected, least_certain
-from readers.clean import Collector
-from readers.documents.rtf import fields, shapes, words
-from readers.documents.rtf.carried import Carried
-from readers.documents.rtf.fonts import Fonts
-from readers.documents.rtf.groups import TOKEN, group_end
+from readers.charset import CodePage, Detected, least_certain, read_in
+from readers.clean import Collector, paired
+from readers.documents.rtf import words
+from readers.documents.rtf.words import TOKEN, Fonts, group_end
 from readers.errors import DocumentError, ExceptionCode
+
+# Objects and pictures: the position of their bytes in the RTF, and their type.
+
+_NOT_HEX = bytes(c for c in range(256) if c not in b"0123456789abcdefABCDEF")
+
+
+@dataclass(slots=True)
+class Carried:
+    """An object or picture: the position of its group's content in the bytes."""
+
+    kind: bytes  # "object", or the extension of a picture
+    start: int
+    stop: int
+    rendering: bool = False  # stands for an object or for another picture
+
+
+def payload(data: bytes, carried: Carried) -> tuple[bytes, bytes]:
+    """(the last picture format named, the bytes) of an object or a picture: its hexadecimal digits and \\bin bytes, in order."""
+    digits, out, kinds = list[bytes](), list[bytes](), [b""]
+    at = carried.start
+    while 0 <= at < carried.stop:
+        at = _payload_tokens(data, at, carried.stop, digits, out, kinds)
+    out.append(_decoded(digits))
+    return kinds[-1], b"".join(out)
+
+
+def _decoded(digits: list[bytes]) -> bytes:
+    text = b"".join(digits).translate(None, _NOT_HEX)
+    digits.clear()
+    return bytes.fromhex(text[: len(text) & ~1].decode("ascii"))
+
+
+def _payload_tokens(data: bytes, at: int, stop: int, digits: list[bytes], out: list[bytes], kinds: list[bytes]) -> int:
+    """Collects digits, \\bin bytes and formats of a group, its inner groups left out; returns where to continue, or
+    -1."""
+    for token in TOKEN.finditer(data, at, stop):
+        if token.lastindex == 6:
+            digits.append(token[6])
+        elif token[1] == b"bin":
+            length = max(0, int(token[2] or b"0"))
+            if length:  # some write the word without a number, and digits behind it
+                out += (_decoded(digits), data[token.end() : min(stop, token.end() + length)])
+            return token.end() + length
+        elif token[1] in words.PICTURES:
+            kinds.append(words.PICTURES[token[1]])
+        elif token[5] == b"{":
+            return group_end(data, token.end()) + 1
+    return -1
+
+
+# What people wrote about a shape or picture, or made of letters (WordArt): properties of the drawing (Rich Text
+# Format Specification 1.9.1, "Drawing Properties"; their names are in [MS-ODRAW]).
+
+_LONGEST = 8_192  # bytes of a value, as it is written
+_TOLD = re.compile(rb"\{\\sn (?:wzDescription|wzTooltip|gtextUNICODE)\}\s{0,8}\{\\sv[ \r\n]")
+_ESCAPED = re.compile(
+    rb"\\u(-?\d{1,5}) ?|\\'([0-9a-fA-F]{2})|\\([^a-zA-Z'])|\\[a-zA-Z]{1,32}-?\d{0,10} ?|[\r\n]+|([^\\\r\n]+)"
+)
+
+
+def said(data: bytes, start: int, stop: int | None, codec: str, fallback: int) -> Iterator[str]:
+    """The texts of the properties between these places (None: of the one that begins there), of a document in this code
+    page; `fallback` is how many characters follow each \\u for readers that do not know it. A value that does not end
+    is left out."""
+    one = _TOLD.match(data, start) if stop is None else None
+    for match in filter(None, [one]) if stop is None else _TOLD.finditer(data, start, stop):
+        end = data.find(b"}", match.end(), match.end() + _LONGEST)
+        if end >= 0 and (text := plain(data[match.end() : end], codec, fallback).strip()):
+            yield text
+
+
+def plain(raw: bytes, codec: str, fallback: int) -> str:
+    """A value as text: what is escaped in it decoded, control words left out."""
+    out: list[str] = []
+    owed = 0
+    for code, coded, symbol, letters in _ESCAPED.findall(raw):
+        if code:
+            out.append((int(code) & 0xFFFF).to_bytes(2, "little").decode("utf-16-le", "surrogatepass"))
+            owed = fallback
+            continue
+        piece = bytes((int(coded, 16),)) if coded else symbol + letters
+        dropped = min(owed, len(piece))
+        owed -= dropped
+        out.append(read_in(piece[dropped:], codec))
+    return paired("".join(out)).replace("\0", "")
+
+
+# What the instruction of a field shows, or addresses (Rich Text Format Specification 1.9.1, "Fields"; ECMA-376 part
+# 1, 17.16.5). Of most fields their result is what is shown, and nothing else.
+
+KEY = "instruction"  # of a group whose text is one
+_FRONT = 1_024  # bytes in which a field's word is
+_FIRST = re.compile(rb"(?:[{}\s]|\\[a-zA-Z]{1,32}(?:-?\d{1,10})? ?|(?!))*+([A-Za-z]{2,16})(?![A-Za-z])")
+_READ = frozenset((b"EQ", b"MACROBUTTON", b"GOTOBUTTON", b"HYPERLINK"))
+_LINK, _CHOICE = b"HYPERLINK", b"FORMDROPDOWN"
+
+_PARTS = re.compile(r"\s*(\S+)\s*(.*)", re.DOTALL)
+_BUTTON = re.compile(r"\S+\s+(.*)", re.DOTALL)  # behind what it does or where it leads
+_OF_EQUATIONS = re.compile(r"\\\*\s*(?:\"[^\"]*\"?|[^\s\\]+)|\\[a-zA-Z]+ ?(?:-?\d+)?|\\(.)|[(),;]", re.DOTALL)
+_ARGUMENT = re.compile(r"\"((?:[^\"\\]|\\.|(?!))*+)\"?|\\([a-zA-Z*@#!])|([^\s\"]+)", re.DOTALL)
+_WITH_VALUE = frozenset("olt*@#")  # switches; of a link's only `\l` is part of the address
+
+_CHOSEN, _UNCHOSEN = re.compile(rb"\\ff(def)?res(\d{1,3})"), 25
+_ENTRY = re.compile(rb"\{\\\*\\ffl ?([^{}]*+)\}")
+_RESULT = re.compile(rb"\}\s*+\{\\fldrslt")
+_NO_RESULT = re.compile(rb"(?:[\s{]|\\[a-zA-Z]{1,32}(?:-?\d{1,10})? ?|(?!))*+\}")
+
+
+def is_read(data: bytes, start: int, stop: int) -> bool:
+    """Whether an instruction between these places has content of its own."""
+    return _word(data, start, stop) in _READ
+
+
+def has_own_result(data: bytes, start: int, stop: int) -> bool:
+    """Whether it contains nothing but what its result shows, and a program wrote that result. Not so for a link: its
+    instruction has the address."""
+    return _word(data, start, stop) != _LINK and _has_result(data, stop)
+
+
+def _has_result(data: bytes, stop: int) -> bool:
+    result = _RESULT.match(data, stop)
+    return result is not None and _NO_RESULT.match(data, result.end(), result.end() + _FRONT) is None
+
+
+def _word(data: bytes, start: int, stop: int) -> bytes:
+    match = _FIRST.match(data, start, min(stop, start + _FRONT))
+    return match[1].upper() if match else b""
+
+
+def told(instruction: str) -> tuple[str, str]:
+    """(what it shows, the address behind a link), either of which may be ""."""
+    match = _PARTS.match(instruction)
+    if match is None:
+        return "", ""
+    word, rest = match[1].upper(), match[2]
+    if word == "HYPERLINK":
+        return "", _address(rest)
+    if word == "EQ":  # words next to or above one another; the last of them, which has a reading above it, ends it
+        words = _OF_EQUATIONS.sub(lambda found: found[1] or " ", rest).split()
+        return "".join(f" {one}" for one in words), ""
+    button = _BUTTON.match(rest)
+    return button[1] if button else "", ""
+
+
+def _address(rest: str) -> str:
+    """Where a link leads outside of the document; "" of one within it."""
+    address = place = switch = ""
+    for quoted, mark, bare in _ARGUMENT.findall(rest):
+        if mark:
+            switch = mark.lower()
+            continue
+        value = (quoted or bare).replace("\\\\", "\\").strip()
+        if switch in _WITH_VALUE:
+            place = value if switch == "l" else place
+        elif not address:
+            address = value
+        switch = ""
+    return f"{address}#{place}" if address and place else address
+
+
+def chosen(data: bytes, start: int, stop: int, codec: str, fallback: int) -> str:
+    """The entry of a list that is chosen in a form, of which programs write no result; "" where they do, and of other
+    fields."""
+    if _word(data, start, stop) != _CHOICE:
+        return ""
+    if _has_result(data, stop):
+        return ""
+    numbers = {bool(default): int(number) for default, number in _CHOSEN.findall(data, start, stop)}
+    number = numbers.get(False, _UNCHOSEN)
+    if number == _UNCHOSEN:
+        number = numbers.get(True, 0)
+    entries = _ENTRY.findall(data, start, stop)
+    return plain(entries[number], codec, fallback) if number < len(entries) else ""
+
 
 _MAX_DEPTH = 10_000  # groups inside one another; Word writes about ten
 _PUNCTUATION = "()<>[]\"'.,;:!?"  # around an address in a sentence
@@ -144,8 +316,8 @@ class RtfReader:
     def _note(self, key: str) -> None:
         text = "".join(self._info)
         self._info.clear()
-        if key == fields.KEY:
-            shown, address = fields.told(text)
+        if key == KEY:
+            shown, address = told(text)
             self.collector.add(shown)
             if address:
                 self._addresses[address] = None
@@ -268,7 +440,7 @@ class RtfReader:
 
     def _tell(self, start: int, stop: int | None) -> None:
         """Add, as a line, the description of a shape or picture from its properties between these places."""
-        told = shapes.said(self.data, start, stop, self._fonts.unformatted, self._now.fallback)
+        told = said(self.data, start, stop, self._fonts.unformatted, self._now.fallback)
         for text in () if self._now.again else told:
             self._flush()
             (self._hold if stop is None else self._put)(f"\n{text}\n")
@@ -278,11 +450,11 @@ class RtfReader:
         start, stop, now = token.end(), group_end(self.data, token.end()), self._now
         if now.mute or now.key:
             return stop
-        if fields.is_read(self.data, start, stop) and not fields.has_own_result(self.data, start, stop):
+        if is_read(self.data, start, stop) and not has_own_result(self.data, start, stop):
             self._flush()
-            now.key = fields.KEY
+            now.key = KEY
             return None
-        if choice := fields.chosen(self.data, start, stop, self._fonts.unformatted, now.fallback):
+        if choice := chosen(self.data, start, stop, self._fonts.unformatted, now.fallback):
             self._flush()
             self._put(choice)
         return stop
@@ -397,13 +569,6 @@ _KNOWN = frozenset(
         *words.CHARACTERS,
         *words.SKIPPED,
         *_ACTIONS,
-        b"u",
-        b"bin",
-        b"pict",
-        b"objdata",
-        b"fonttbl",
-        b"upr",
-        b"sn",
-        b"fldinst",
+        *(b"u", b"bin", b"pict", b"objdata", b"fonttbl", b"upr", b"sn", b"fldinst"),
     )
 )

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import re
+
+from readers.fonts import FONT_CODECS
+
 # Put into the text.
 CHARACTERS = {
     b"par": "\n",
@@ -89,3 +93,90 @@ def iso(parts: dict[int, int]) -> str:
         return ""
     year, month, day, hour, minute, second = (max(0, parts.get(i, 0)) % 10_000 for i in range(6))
     return f"{year:04d}-{month or 1:02d}-{day or 1:02d}T{hour:02d}:{minute:02d}:{second:02d}"
+
+
+# Tokens of RTF, and where a group ends.
+
+TOKEN = re.compile(rb"\\(?:([a-zA-Z]{1,32})(-?\d{1,10})? ?|'([0-9a-fA-F]{2})|([^a-zA-Z]))|([{}])|([^\\{}\r\n\0]+)")
+_BRACE = re.compile(rb"\\bin(\d{1,10}) ?|\\[^a-zA-Z]|[{}]")
+
+
+def group_end(data: bytes, at: int) -> int:
+    """Where the group around `at` closes: the place of its brace, or the end of the data."""
+    depth = 1
+    while (brace := data.find(b"}", at)) >= 0:
+        part = data[at:brace]
+        if b"\\{" in part or b"\\bin" in part or part.endswith(b"\\"):
+            return _group_end(data, at, depth)
+        depth += part.count(b"{") - 1
+        if not depth:
+            return brace
+        at = brace + 1
+    return len(data)
+
+
+def _group_end(data: bytes, at: int, depth: int) -> int:
+    """The same from inside so many groups, among braces that are text and \\bin bytes."""
+    while True:
+        for match in _BRACE.finditer(data, at):
+            if match[1] is not None:
+                at = match.end() + int(match[1])
+                break
+            character = data[match.start()]
+            if character == 0x7B:
+                depth += 1
+            elif character == 0x7D:
+                depth -= 1
+                if not depth:
+                    return match.start()
+        else:
+            return len(data)
+
+
+# Which code page a document's bytes are in: the document's own, a font's, that of the font which holds where no other
+# is named (Rich Text Format Specification 1.9.1, "Font Table", `\deff`, `\plain`).
+
+_FONT = re.compile(rb"\\(f|fcharset|cpg)(-?\d{1,10})?(?![a-zA-Z])")
+_OF_SIGNS = "cp1252"  # what Symbol and the like are read in: as the default font one shows nothing about letters
+
+
+class Fonts:
+    """Codecs of a document and of its fonts."""
+
+    def __init__(self) -> None:
+        self.document = "cp1252"
+        self.default = 0  # the font where none is named
+        self._told = False  # the document's code page is given as a number
+        self._codecs: dict[int, str] = {}
+
+    def of(self, number: int) -> str:
+        """What text in this font is read in."""
+        return self._codecs.get(number, self.document)
+
+    @property
+    def plain(self) -> str:
+        """The same where no font is named: of the default one."""
+        codec = self.of(self.default)
+        return self.document if codec == _OF_SIGNS else codec
+
+    @property
+    def unformatted(self) -> str:
+        """What is no text in a font: titles, names, values."""
+        return self.document if self._told else self.plain
+
+    def set_page(self, word: bytes, number: int) -> None:
+        """Set the document's own code page, as one of its words declares it."""
+        self._told = self._told or word == b"ansicpg"
+        self.document = codec_of_page(number) if word == b"ansicpg" else DOCUMENT_CODECS[word]
+
+    def read(self, data: bytes, start: int, stop: int) -> None:
+        """Read the table of fonts between these places; only its code pages matter."""
+        font = 0
+        for match in _FONT.finditer(data, start, stop):
+            number = int(match[2] or b"0")
+            if match[1] == b"f":
+                font = number
+            elif match[1] == b"cpg":
+                self._codecs[font] = codec_of_page(number)
+            elif number in FONT_CODECS:
+                self._codecs[font] = FONT_CODECS[number]

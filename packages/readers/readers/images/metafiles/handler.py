@@ -19,19 +19,17 @@ class MetafileHandler(LeafHandler):
 
     name = "metafile"
     media_types: tuple[str, ...] = ("image/emf", "image/wmf")
-    declared: tuple[Declared, ...] = (
-        Declared(
-            title="Metafiles (EMF, WMF)",
-            extensions=("emf", "wmf"),
-            text="the characters that they write, in the order of their records, characters of one height as a line",
-            metadata=("format",),
-            children="a PDF in an enhanced metafile, as Office for Mac keeps it, and a Windows metafile for older programs",
-            leaves_out=(
-                "characters given as numbers of a font's glyphs: the exception is `unsupported`",
-                "pictures in them; what is drawn as curves, with `--ocr` too: the state is `no text layer`",
-            ),
+    declared = Declared(
+        title="Metafiles (EMF, WMF)",
+        extensions=("emf", "wmf"),
+        text="the characters that they write, in the order of their records, characters of one height as a line",
+        metadata=("format",),
+        children="a PDF in an enhanced metafile, as Office for Mac keeps it, and a Windows metafile for older programs",
+        leaves_out=(
+            "characters given as numbers of a font's glyphs: the exception is `unsupported`",
+            "pictures in them; what is drawn as curves, with `--ocr` too: the state is `no text layer`",
         ),
-    )
+    ).alone()
 
     def children(self, source: Source, limits: Limits, part: Part | None = None) -> Iterator[Child]:
         """What comments of an enhanced metafile carry: other forms of the picture, which may show something else."""

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import re
+from collections.abc import Iterator, Mapping
+from itertools import islice
 
 from readers import clean
 from readers.base import Child, Handler, LeafHandler, Part, Source, Text
@@ -12,17 +14,142 @@ from readers.declared import Declared
 from readers.errors import DocumentError, ExceptionCode
 from readers.office import art as office_art
 from readers.office import vba as office_vba
-from readers.office.doc import beside as doc_beside
-from readers.office.doc import text as doc_text
-from readers.office.doc.fib import Fib
 from readers.office.doc.numbering import Numbering
-from readers.office.doc.pieces import fonts_of, piece_table, pieces
+from readers.office.doc.pieces import Fib, fonts_of, piece_table, pieces, two
 from readers.office.encryption.legacy import opened_doc
 from readers.office.ole import objects as ole_objects
 from readers.office.ole import property_set
 from readers.office.ole.compound import CompoundFile
-from readers.records import Kind, Limits
-from readers.rest import AFTER_CONTENT, rest
+from readers.records import Limits
+
+# Text of a Word document other than its visible characters ([MS-DOC]): link targets, chosen form entries, commenters.
+
+_LINK = re.compile('\x13\\s*HYPERLINK\\s+(?:"([^"\x13-\x15]*)|([^\\s"\\\\\x13-\x15][^\\s\x13-\x15]*))', re.IGNORECASE)
+# A form's field in the stream of data (2.9.158, 2.9.78): the size of the bytes before it, these, its version.
+_FORM_FIELD = re.compile(rb"\x44\0.{62}\xff\xff\xff\xff", re.DOTALL)
+_LIST = 2  # kind of a field
+_BY_DEFAULT = 25  # in place of the number of an entry
+_STRINGS = 5  # behind its default: format, help, status and two macros
+_MOST = 100_000  # fields, and names
+
+
+def addresses(text: str) -> Iterator[str]:
+    """Where links lead (2.8.25), each once; places in the document are left out."""
+    found = (next(filter(None, match.groups()), "") for match in _LINK.finditer(text)) if "HYPERLINK" in text else ()
+    return filter(None, dict.fromkeys(" ".join(address.split()) for address in found))
+
+
+def chosen(data: bytes) -> Iterator[str]:
+    """The entries that are chosen in the lists of a form: they are not among its characters."""
+    for match in islice(_FORM_FIELD.finditer(data), _MOST):
+        if said := _entry(data, match.end()):
+            yield said
+
+
+def _entry(data: bytes, at: int) -> str:
+    """Of one field, behind its version; "" for one that is no list, or not all there."""
+    flags, at = two(data, at), at + 6
+    if flags & 3 != _LIST:
+        return ""
+    at = _behind(data, at)
+    default, at = two(data, at), at + 2
+    for _ in range(_STRINGS):
+        at = _behind(data, at)
+    marker, count, extra = (two(data, at + 2 * i) for i in range(3))
+    wanted = flags >> 2 & 31
+    wanted, at = default if wanted == _BY_DEFAULT else wanted, at + 6
+    if marker != 0xFFFF or not wanted < count:
+        return ""
+    for _ in range(wanted):
+        at += 2 + 2 * two(data, at) + extra
+    return data[at + 2 : at + 2 + 2 * two(data, at)].decode("utf-16-le", "replace")
+
+
+def _behind(data: bytes, at: int) -> int:
+    """The place behind a string, which a zero ends."""
+    return at + 2 + 2 * two(data, at) + 2
+
+
+def authors(owners: bytes) -> Iterator[str]:
+    """Who wrote comments (2.9.105), each once."""
+    told: set[str] = set()
+    at = 0
+    while at + 2 <= len(owners) and len(told) < _MOST:
+        size = 2 * two(owners, at)
+        name = owners[at + 2 : at + 2 + size].decode("utf-16-le", "replace").strip("\0 ")
+        at += 2 + size
+        if name and name not in told:
+            told.add(name)
+            yield name
+
+
+# What of a Word document's characters is text ([MS-DOC] 2.8): stories, fields, special characters.
+
+_FIELD = re.compile("([\x13\x14\x15])")
+_SHOWN_BY_CODE = re.compile(r"\s*(?:EQ|MACROBUTTON|GOTOBUTTON)\s", re.IGNORECASE)  # such have no results
+_TABLE = {
+    **dict.fromkeys(range(0x20)),  # pictures, reference marks, drawn objects: no text
+    0x07: "\t",
+    0x09: "\t",
+    0x0A: "\n",
+    0x0B: "\n",
+    0x0C: "\n",
+    0x0D: "\n",
+    0x0E: "\n",
+    0x1E: "-",
+    0x1F: "\xad",  # the index has the word whole and in its parts
+    0xFFFE: None,
+    0xFFFF: None,
+}
+
+
+def stories(text: str, counts: list[int], labels: Mapping[int, str]) -> Iterator[str]:
+    """Main text, footnotes, headers, comments … separately, as people read them; empty ones are omitted. `labels` are
+    inserted in front of the text at their positions, in order."""
+    at = 0
+    for count in [*counts, len(text)]:
+        part = _labelled(text, at, at + count, labels) if labels else text[at : at + count]
+        at += count
+        if part and (readable := plain(part).strip("\n")):
+            yield readable
+
+
+def _labelled(text: str, at: int, end: int, labels: Mapping[int, str]) -> str:
+    out: list[str] = []
+    for place, label in labels.items():
+        if at <= place < end:
+            out += (text[at:place], label, "\t")
+            at = place
+    return "".join((*out, text[at:end]))
+
+
+def plain(text: str) -> str:
+    """Without field codes and special characters; paragraphs as lines, table cells apart by tabs, rows by lines."""
+    if "\x13" in text:
+        text = _without_codes(text)
+    return text.replace("\x07\x07", "\n").translate(_TABLE)
+
+
+def _without_codes(text: str) -> str:
+    """Fields show their results, not their codes (2.8.25), but for those of which the code is what is shown. A field
+    without an end hides nothing: a code that is not followed by separator or end is text."""
+    out: list[str] = []
+    open_fields: list[int] = []  # where the code of each began in `out`, -1 once its result has begun
+    for piece in _FIELD.split(text):
+        if piece == "\x13":
+            open_fields.append(len(out))
+        elif piece == "\x14" and open_fields:
+            if open_fields[-1] >= 0:
+                del out[open_fields[-1] :]
+                open_fields[-1] = -1
+        elif piece == "\x15" and open_fields:
+            began = open_fields.pop()
+            if began >= 0 and not (began < len(out) and _SHOWN_BY_CODE.match(out[began])):
+                del out[began:]
+        else:
+            out.append(piece)
+    return "".join(out)
+
 
 _FIRST_SECTOR = 512
 _PICTURES = ("Data", "WordDocument")  # streams with those in the text, and with those that float above it
@@ -33,27 +160,25 @@ class DocHandler(LeafHandler):
 
     name = "doc"
     media_types: tuple[str, ...] = ("application/msword",)
-    declared: tuple[Declared, ...] = (
-        Declared(
-            title="Word documents, Word 6 to 2003",
-            extensions=("doc", "dot"),
-            text="main text, footnotes, headers and footers, comments, endnotes, text boxes, with the numbers that lists make in "
-            "front of paragraphs, then WordArt and watermarks, chosen entries of forms, alternative text and names of commenters of Word 97 "
-            "and newer, and targets of links; without a piece table the text of the first block",
-            metadata=(*property_set.KEYS, *CHARSET_KEYS),  # these of Word 6 and 95, where a code page is contradicted
-            children="embedded objects (a packaged file under its own name), then pictures, then modules of macros",
-            leaves_out=(
-                LEFT_OUT,
-                "documents that need a password which is not in the bank (`--passwords`), or under XOR obfuscation",
-                "Word for DOS, Word 2 and older",
-                "code pages of Word 6 and 95 that only the font of a style other than Normal determines",
-                "entries of an index (XE) and codes of fields other than links; chosen entries of forms in Word 6 and 95, and who "
-                "commented in these",
-                "marks in front of paragraphs; numbers that lists of Word 6 and 95 make, or fields; those as words of other "
-                "languages than English, and in other scripts: digits stand for them",
-            ),
+    declared = Declared(
+        title="Word documents, Word 6 to 2003",
+        extensions=("doc", "dot"),
+        text="main text, footnotes, headers and footers, comments, endnotes, text boxes, with the numbers that lists make in "
+        "front of paragraphs, then WordArt and watermarks, chosen entries of forms, alternative text and names of commenters of Word 97 "
+        "and newer, and targets of links; without a piece table the text of the first block",
+        metadata=(*property_set.KEYS, *CHARSET_KEYS),  # these of Word 6 and 95, where a code page is contradicted
+        children="embedded objects (a packaged file under its own name), then pictures, then modules of macros",
+        leaves_out=(
+            LEFT_OUT,
+            "documents that need a password which is not in the bank (`--passwords`), or under XOR obfuscation",
+            "Word for DOS, Word 2 and older",
+            "code pages of Word 6 and 95 that only the font of a style other than Normal determines",
+            "entries of an index (XE) and codes of fields other than links; chosen entries of forms in Word 6 and 95, and who "
+            "commented in these",
+            "marks in front of paragraphs; numbers that lists of Word 6 and 95 make, or fields; those as words of other "
+            "languages than English, and in other scripts: digits stand for them",
         ),
-    )
+    ).alone()
 
     def children(self, source: Source, limits: Limits, part: Part | None = None) -> Iterator[Child]:
         """Embedded objects, then pictures, then modules of macros. A document that cannot be opened has none: `text`
@@ -63,17 +188,9 @@ class DocHandler(LeafHandler):
         except DocumentError:
             return
         pool = compound.root.find("ObjectPool")
-        position = 0
-        for child in ole_objects.children(compound, pool.children if pool else []):
-            position += 1
-            yield child
-        pictures = (compound.read(compound.root.stream(name)) for name in _PICTURES)
-        for child in office_art.children(pictures, position):
-            position += 1
-            yield child
-        yield from office_vba.children(compound, limits, position)
-        with source.open() as file:
-            yield from rest(file, compound.end, source.size, AFTER_CONTENT, "compound file", kind=Kind.EMBEDDED_OBJECT)
+        objects = ole_objects.children(compound, pool.children if pool else [])
+        pictures = office_art.children(compound.read(compound.root.stream(name)) for name in _PICTURES)
+        yield from ole_objects.carried_by(source, compound, objects, pictures, office_vba.children(compound, limits))
 
     def text(self, source: Source, limits: Limits) -> Text:
         """Text in the order main text, footnotes, headers, comments, endnotes, text boxes; of a file without its directory or sector
@@ -85,9 +202,7 @@ class DocHandler(LeafHandler):
                 raise
             collector = clean.Collector(limits.text_characters)
             collector.add(left)
-            out = collector.result()
-            out.error = error
-            return out
+            return collector.result(error=error)
 
     def _text(self, source: Source, limits: Limits) -> Text:
         compound, opened = opened_doc(source, limits)
@@ -101,14 +216,12 @@ class DocHandler(LeafHandler):
         whole, error = _joined(pieces(stream, streams, fib, fonts))
         collector = clean.Collector(limits.text_characters)
         labels = {} if fib.old else _labels(stream, streams, fib, whole)
-        all(collector.add(story + "\n") for story in doc_text.stories(whole, fib.counts, labels))
-        all(collector.add(said + "\n") for said in _beside(compound, streams[0], fib, whole))
-        out = collector.result()
-        out.metadata = property_set.metadata(compound) | opened
+        collector.lines(stories(whole, fib.counts, labels))
+        collector.lines(_beside(compound, streams[0], fib, whole))
+        metadata = property_set.metadata(compound) | opened
+        out = collector.result(error=fib.error or error or compound.error)
+        out.metadata = metadata
         clean.note_charset(out, fonts.detected if fonts else None)
-        out.error = fib.error or error or compound.error
-        if out.error is not None and not out.text:
-            raise out.error
         return out
 
 
@@ -122,7 +235,7 @@ def _left(data: bytes) -> str:
         return ""
     if fib.error or fib.old:
         return ""
-    return "\n".join(doc_text.stories(next(pieces(stream, (), fib, None), ""), fib.counts, {})).strip()
+    return "\n".join(stories(next(pieces(stream, (), fib, None), ""), fib.counts, {})).strip()
 
 
 def _beside(compound: CompoundFile, table: bytes, fib: Fib, whole: str) -> Iterator[str]:
@@ -131,10 +244,10 @@ def _beside(compound: CompoundFile, table: bytes, fib: Fib, whole: str) -> Itera
     yield from office_art.lettering(drawing)
     if not fib.old:
         data = compound.read(compound.root.stream("Data"))
-        yield from doc_beside.chosen(data)
+        yield from chosen(data)
         yield from dict.fromkeys((*office_art.descriptions(drawing), *office_art.descriptions(data)))
-        yield from doc_beside.authors(owners)
-    yield from doc_beside.addresses(whole)
+        yield from authors(owners)
+    yield from addresses(whole)
 
 
 def _labels(stream: bytes, streams: list[bytes], fib: Fib, whole: str) -> dict[int, str]:

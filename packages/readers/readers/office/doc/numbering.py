@@ -10,10 +10,10 @@ import bisect
 import re
 import struct
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from readers.office.counting import LEVELS, LONGEST, Counts, Level
-from readers.office.doc.pieces import PieceTable
+from readers.office.doc.pieces import PieceTable, located, sliced, two
 
 _STYLES, _PARAGRAPHS, _LISTS, _INSTANCES = 0xA2, 0x102, 0x2E2, 0x2EA  # offsets of each in the first block
 _PAGE = 512
@@ -47,15 +47,15 @@ class Numbering:
         self._lists: dict[int, dict[int, Level]] = {}
         self._instances: list[_Instance] = []
         try:
-            self._lists = dict(_lists(table, *_told(stream, _LISTS)))
-            self._instances = list(_instances(table, *_told(stream, _INSTANCES)))
+            self._lists = dict(_lists(table, *located(stream, _LISTS)))
+            self._instances = list(_instances(table, *located(stream, _INSTANCES)))
         except (struct.error, IndexError):
             self._instances = []
         self.any = bool(self._instances) and any(
             level.form != "bullet" for levels in self._lists.values() for level in levels.values()
         )
-        self._styles = list(_styles(_slice(table, stream, _STYLES))) if self.any else []
-        self._runs = sorted(_paragraphs(stream, _slice(table, stream, _PARAGRAPHS))) if self.any else []
+        self._styles = list(_styles(sliced(table, stream, _STYLES))) if self.any else []
+        self._runs = sorted(_paragraphs(stream, sliced(table, stream, _PARAGRAPHS))) if self.any else []
         self._begins = [run[0] for run in self._runs]
         self._known: dict[int, tuple[int, int] | None] = {}  # by run: it may hold any number of paragraphs
 
@@ -65,23 +65,19 @@ class Numbering:
         out: dict[int, str] = {}
         at = 0
         for count in counts:
-            counting, met = Counts(english=True), dict[int, dict[int, Level]]()
+            counting = Counts(english=True)
             for begin in _begins(text, at, at + count):
                 place = self._place(_offset(pieces, begin))
-                if place is not None and (label := self._label(counting, met, *place)):
+                if place is not None and (label := self._label(counting, *place)):
                     out[begin] = label
             at += count
         return out
 
-    def _label(self, counting: Counts, met: dict[int, dict[int, Level]], number: int, at: int) -> str:
-        instance = self._instances[number - 1]
-        if number not in met:
-            levels = {**self._lists.get(instance.list, {}), **instance.levels}
-            starts = instance.starts
-            met[number] = {at: replace(level, start=starts.get(at, level.start)) for at, level in levels.items()}
-            for level in starts:
-                counting.begin(instance.list, level)
-        return counting.label(instance.list, met[number], at)
+    def _label(self, counting: Counts, number: int, at: int) -> str:
+        own = self._instances[number - 1]
+        return counting.label_of(
+            number, at, lambda: (own.list, {**self._lists.get(own.list, {}), **own.levels}, own.starts)
+        )
 
     def _place(self, offset: int) -> tuple[int, int] | None:
         """The instance (from 1) and the level of the paragraph whose first character is at this offset."""
@@ -119,16 +115,6 @@ def _offset(pieces: PieceTable, at: int) -> int:
         return -1
     place, behind = pieces.places[number], at - pieces.bounds[number]
     return (place & ~_COMPRESSED) // 2 + behind if place & _COMPRESSED else place + 2 * behind
-
-
-def _told(stream: bytes, place: int) -> tuple[int, int]:
-    at, size = struct.unpack_from("<II", stream, place) if len(stream) >= place + 8 else (0, 0)
-    return (at, size) if size else (0, 0)
-
-
-def _slice(table: bytes, stream: bytes, place: int) -> bytes:
-    at, size = _told(stream, place)
-    return table[at : at + size]
 
 
 def _lists(table: bytes, at: int, size: int) -> Iterator[tuple[int, dict[int, Level]]]:
@@ -176,14 +162,14 @@ def _instances(table: bytes, at: int, size: int) -> Iterator[_Instance]:
 
 def _styles(sheet: bytes) -> Iterator[tuple[int, tuple[int | None, int | None]]]:
     """Of each style the one that it is based on, and the list and level that it sets (2.9.271)."""
-    at, base = 2 + _two(sheet, 0), _two(sheet, 4)
+    at, base = 2 + two(sheet, 0), two(sheet, 4)
     while at + 2 <= len(sheet):
-        size = _two(sheet, at)
+        size = two(sheet, at)
         style = sheet[at + 2 : at + 2 + size]
         at += 2 + size + (size & 1)
-        kind, based = _two(style, 2) & 0xF, _two(style, 2) >> 4
-        place = base + 2 + 2 * _two(style, base) + 2  # behind its name, which ends with a zero
-        modifiers = style[place + 4 : place + 2 + _two(style, place)] if kind == 1 else b""
+        kind, based = two(style, 2) & 0xF, two(style, 2) >> 4
+        place = base + 2 + 2 * two(style, base) + 2  # behind its name, which ends with a zero
+        modifiers = style[place + 4 : place + 2 + two(style, place)] if kind == 1 else b""
         yield based if based != _NO_STYLE else 1 << 16, _own(modifiers)
 
 
@@ -204,7 +190,7 @@ def _paragraphs(stream: bytes, table: bytes) -> Iterator[tuple[int, int, int, by
             if at:
                 size = 2 * page[at] - 1 if page[at] else 2 * page[at + 1] if at + 1 < _PAGE else 0
                 told = page[at + 1 + (not page[at]) :][: max(0, size)]
-                yield bounds[i], bounds[i + 1], _two(told, 0), told[2:]
+                yield bounds[i], bounds[i + 1], two(told, 0), told[2:]
 
 
 def _own(modifiers: bytes) -> tuple[int | None, int | None]:
@@ -212,18 +198,14 @@ def _own(modifiers: bytes) -> tuple[int | None, int | None]:
     number = level = None
     at = 0
     while at + 2 < len(modifiers):
-        kind = _two(modifiers, at)
+        kind = two(modifiers, at)
         if kind in _LONG_SIZES:
             break
         size = _SIZES[kind >> 13]
         operand = modifiers[at + 2 : at + 2 + max(size, 1)]
         if kind == _LIST_OF:
-            number = _two(operand, 0)
+            number = two(operand, 0)
         elif kind == _LEVEL_OF:
             level = operand[0]
         at += 2 + (size if size >= 0 else 1 + operand[0])
     return number, level
-
-
-def _two(data: bytes, at: int) -> int:
-    return int.from_bytes(data[at : at + 2], "little")

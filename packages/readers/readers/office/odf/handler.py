@@ -9,16 +9,15 @@ from collections.abc import Callable, Iterator
 from typing import BinaryIO
 
 from readers import clean
+from readers import clean as office_custom
 from readers.base import Child, Handler, LeafHandler, Part, Source, Text
 from readers.declared import Declared
 from readers.errors import DocumentError, ExceptionCode
-from readers.office import custom as office_custom
-from readers.office.carried import carried
 from readers.office.odf import crypto as odf_crypto
 from readers.office.odf.lists import Lists
 from readers.office.odf.text import read_text
 from readers.office.ole import objects as ole_objects
-from readers.office.ooxml.package import Package
+from readers.office.ooxml.package import Package, carried
 from readers.office.ooxml.xml import elements, local
 from readers.records import Kind, Limits
 
@@ -172,10 +171,7 @@ class OdfHandler(LeafHandler):
                 return out
             slides = _read(package, collector, source.head)
             metadata = _metadata(package)
-        out = collector.result()
-        out.error = package.error
-        if out.error is not None and not out.text:
-            raise out.error
+        out = collector.result(error=package.error)
         out.pages, out.metadata = slides, metadata
         return out
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 
 from lxml import etree
 
-from readers.office import numerals
+from readers.office import counting as numerals
 from readers.office.counting import LONGEST
 from readers.office.ooxml.xml import Element
 

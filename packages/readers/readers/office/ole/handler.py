@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from readers.base import Child, Handler, LeafHandler, Part, Source, Text
 from readers.declared import Declared
 from readers.errors import DocumentError
+from readers.modules import MEDIA_TYPES
 from readers.office.ole import objects as ole_objects
 from readers.office.ole import property_set
 from readers.office.ole.compound import CompoundFile
@@ -18,24 +19,18 @@ class StorageHandler(LeafHandler):
     """Visio drawings, installers, and compound files that are not otherwise known."""
 
     name = "compound"
-    media_types: tuple[str, ...] = (
-        "application/x-ole-storage",
-        "application/vnd.visio",
-        "application/x-msi",
-    )
+    media_types: tuple[str, ...] = MEDIA_TYPES["office.ole.handler"]
     whole = False
-    declared: tuple[Declared, ...] = (
-        Declared(
-            title="Visio drawings of Visio 2003 and older, installers, other compound files",
-            extensions=("vsd", "vst", "msi", "db"),
-            metadata=property_set.KEYS,
-            children="the file in an OLE package",
-            leaves_out=(
-                "the text of Visio drawings of Visio 2003 and older and of installers: the state is `unsupported`",
-                "encrypted Office documents without a fitting password (`--passwords`)",
-            ),
+    declared = Declared(
+        title="Visio drawings of Visio 2003 and older, installers, other compound files",
+        extensions=("vsd", "vst", "msi", "db"),
+        metadata=property_set.KEYS,
+        children="the file in an OLE package",
+        leaves_out=(
+            "the text of Visio drawings of Visio 2003 and older and of installers: the state is `unsupported`",
+            "encrypted Office documents without a fitting password (`--passwords`)",
         ),
-    )
+    ).alone()
 
     def children(self, source: Source, limits: Limits, part: Part | None = None) -> Iterator[Child]:
         """The file in an OLE package; what an encrypted Office document carries; nothing of everything else."""

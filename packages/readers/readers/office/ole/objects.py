@@ -5,12 +5,45 @@ from __future__ import annotations
 import ntpath
 import struct
 from collections.abc import Iterable, Iterator
+from itertools import chain
 
 from readers import cfb
-from readers.base import Child
+from readers.base import Child, Source
 from readers.errors import DocumentError, ExceptionCode
 from readers.office.ole.compound import MAGIC, CompoundFile, DirectoryEntry
 from readers.records import Kind
+from readers.rest import AFTER_CONTENT, rest
+
+# Objects as OLE 1.0 stores them ([MS-OLEDS] 2.2), which is how RTF carries them.
+
+_LONGEST_NAME = 4096  # bytes; Windows paths are shorter
+_LINKED = 1
+
+
+def _corrupt(detail: str) -> DocumentError:
+    return DocumentError(ExceptionCode.CORRUPT, detail)
+
+
+def embedded(data: bytes) -> tuple[bytes, bytes]:
+    """(class name, native data) of an OLE 1.0 object as RTF holds it ([MS-OLEDS] 2.2.4, 2.2.5). DocumentError
+    `unsupported` for a link, which carries nothing; `corrupt` when this is no such object."""
+    if len(data) < 8:
+        raise _corrupt("the embedded object has no header")
+    if struct.unpack_from("<I", data, 4)[0] == _LINKED:
+        raise DocumentError(ExceptionCode.UNSUPPORTED, "the object is a link; its content is stored elsewhere")
+    at = 8
+    names: list[bytes] = []
+    for _ in range(3):  # class, topic, item
+        length = struct.unpack_from("<I", data.ljust(at + 4, b"\0"), at)[0]
+        if length > _LONGEST_NAME or at + 4 + length > len(data):
+            raise _corrupt("the embedded object ends inside its header")
+        names.append(data[at + 4 : at + 4 + length].rstrip(b"\0"))
+        at += 4 + length
+    if at + 4 > len(data):
+        raise _corrupt("the embedded object ends inside its header")
+    size = struct.unpack_from("<I", data, at)[0]
+    return names[0], data[at + 4 : at + 4 + size]
+
 
 NATIVE = "\x01Ole10Native"
 _WHOLE = ("Package", "CONTENTS")  # streams that are a file as it was: Office Open XML, PDF and others
@@ -18,17 +51,10 @@ _WHOLE = ("Package", "CONTENTS")  # streams that are a file as it was: Office Op
 _ABOUT = frozenset(
     name.lower()
     for name in (
-        "\x01Ole",
-        "\x01CompObj",
-        "\x03ObjInfo",
-        "\x03LinkInfo",
-        "\x03PRINT",
-        "\x03ACCESSOBJSITEDATA",
-        "\x05SummaryInformation",
-        "\x05DocumentSummaryInformation",
+        *("\x01Ole", "\x01CompObj", "\x03ObjInfo", "\x03LinkInfo", "\x03PRINT", "\x03ACCESSOBJSITEDATA"),
+        *("\x05SummaryInformation", "\x05DocumentSummaryInformation"),
         *(f"\x02OlePres{n:03}" for n in range(10)),
-        "\x03META",
-        "\x03EPRINT",
+        *("\x03META", "\x03EPRINT"),
     )
 )
 
@@ -45,6 +71,16 @@ def children(compound: CompoundFile, storages: Iterable[DirectoryEntry]) -> Iter
         if holds and storage.find(_CONTROL) is None:
             yield _child(compound, storage, position)
             position += 1
+
+
+def carried_by(source: Source, compound: CompoundFile, *lists: Iterable[Child]) -> Iterator[Child]:
+    """The children of a document that is a compound file, by their positions in all of these lists; then what follows its
+    sectors."""
+    for position, child in enumerate(chain.from_iterable(lists)):
+        child.ordinal = position
+        yield child
+    with source.open() as file:
+        yield from rest(file, compound.end, source.size, AFTER_CONTENT, "compound file", kind=Kind.EMBEDDED_OBJECT)
 
 
 def _child(compound: CompoundFile, storage: DirectoryEntry, position: int) -> Child:

@@ -8,8 +8,8 @@ from collections.abc import Iterable, Iterator
 from datetime import datetime, timedelta
 
 from readers import clean
+from readers import clean as custom
 from readers.charset import code_page
-from readers.office import custom
 from readers.office.ole.compound import CompoundFile
 
 SUMMARY = "\x05SummaryInformation"

@@ -3,31 +3,94 @@ and media as children."""
 
 from __future__ import annotations
 
+import base64
+import io
 import re
+import zipfile
 from collections.abc import Callable, Iterator
 
+from lxml import etree
+
 from readers import clean
+from readers import clean as office_custom
 from readers.archives.zip.directory import ZipEntry
-from readers.base import Child, Handler, LeafHandler, Part, Source, Text
+from readers.base import Child, Handler, LeafHandler, MemorySource, Part, Source, Text
 from readers.declared import Declared
 from readers.errors import DocumentError, ExceptionCode
 from readers.identification.text import as_text, office_xml
-from readers.office import custom as office_custom
+from readers.modules import MEDIA_TYPES
 from readers.office import vba as office_vba
-from readers.office.carried import carried
 from readers.office.cell_formats import FORMATS_LEFT
-from readers.office.encryption import unlock as office_unlock
+from readers.office.encryption import locks as office_unlock
 from readers.office.ole import objects as ole_objects
 from readers.office.ole.compound import CompoundFile
-from readers.office.ooxml import flat as ooxml_flat
 from readers.office.ooxml.kinds import LEFT
-from readers.office.ooxml.package import Package
+from readers.office.ooxml.package import Package, carried
 from readers.office.ooxml.text import Reader, unescaped
-from readers.office.ooxml.xml import elements, local
+from readers.office.ooxml.xml import Element, attribute, elements, local, tree
 from readers.records import Kind, Limits
 from readers.streams import SMALL_MEMBER
 
-_OFFICE = "application/vnd.openxmlformats-officedocument."
+# Word documents that are one file of XML: packages written out ([MS-DOCX] knows them as flat OPC), and those of Word
+# 2003 (Office 2003 XML Reference Schemas). Both are made the package that they stand for, in memory, so that one
+# reader reads all.
+
+_FLAT = ("application/vnd.ms-word2006ml", "application/vnd.ms-wordml")
+_CONTENT_TYPES = "{http://schemas.openxmlformats.org/package/2006/content-types}"
+_Part = tuple[str, bytes | None, str]  # name, bytes (None where they are damaged), content type
+
+
+def package(source: Source, limits: Limits) -> tuple[Source, DocumentError | None]:
+    """The package, and what is wrong with the XML. DocumentError when there is nothing to be read, `too_large`."""
+    data = source.whole(limits.parse_bytes)
+    root, broken = tree(data)
+    if root is None:
+        raise DocumentError(ExceptionCode.CORRUPT, f"the document is not well-formed XML: {broken}")
+    error = DocumentError(ExceptionCode.CORRUPT, f"the document is not well-formed XML: {broken}") if broken else None
+    out, told = io.BytesIO(), set[str]()
+    types = etree.Element(_CONTENT_TYPES + "Types")
+    with zipfile.ZipFile(out, "w", zipfile.ZIP_STORED) as archive:
+        for name, content, kind in _word_2003(root, data) if root.find("{*}part") is None else _parts(root):
+            if content is None:
+                error = error or DocumentError(ExceptionCode.CORRUPT, f"the bytes of {name} are no base64")
+            elif name not in told:
+                told.add(name)
+                archive.writestr(zipfile.ZipInfo(name), content)
+                etree.SubElement(types, _CONTENT_TYPES + "Override", PartName=f"/{name}", ContentType=kind)
+        archive.writestr(zipfile.ZipInfo("[Content_Types].xml"), etree.tostring(types))
+    return MemorySource(source.name, out.getvalue(), source.passwords), error
+
+
+def _parts(root: Element) -> Iterator[_Part]:
+    for part in root.iterchildren("{*}part"):
+        name, kind = attribute(part, "name").lstrip("/"), attribute(part, "contentType")
+        for content in part.iterchildren("{*}xmlData", "{*}binaryData"):
+            if len(content):
+                yield name, etree.tostring(content[0], encoding="utf-8"), kind
+            else:
+                yield name, _bytes(content), kind
+
+
+def _word_2003(root: Element, data: bytes) -> Iterator[_Part]:
+    """Yield its text, variables and properties under the names of the parts that hold them in later versions."""
+    yield "word/document.xml", data, ""
+    yield "word/settings.xml", data, ""
+    for properties in root.iterchildren("{*}DocumentProperties"):
+        yield "docProps/app.xml", etree.tostring(properties, encoding="utf-8"), ""
+    for properties in root.iterchildren("{*}CustomDocumentProperties"):
+        yield "docProps/custom.xml", etree.tostring(properties, encoding="utf-8"), ""
+    for place, content in enumerate(root.iter("{*}binData")):
+        base = attribute(content, "name").rpartition("/")[2] or f"object-{place}"
+        yield f"word/media/{base}", _bytes(content), ""
+
+
+def _bytes(element: Element) -> bytes | None:
+    try:
+        return base64.b64decode("".join((element.text or "").split()), validate=True)
+    except ValueError:
+        return None
+
+
 _OLE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
 _ENCRYPTED = "EncryptedPackage".encode("utf-16-le")
 _THUMBNAIL = re.compile(rb"docprops/thumbnail[^/]*$", re.IGNORECASE)
@@ -60,32 +123,12 @@ _KEYS = {
     "Created": "created",
     "LastSaved": "modified",
 }
-_WORD = (
-    _OFFICE + "wordprocessingml.document",
-    _OFFICE + "wordprocessingml.template",
-    "application/vnd.ms-word.document.macroenabled.12",
-    "application/vnd.ms-word.template.macroenabled.12",
+_TYPES = MEDIA_TYPES["office.ooxml.handler"]
+_EXCEL, _POWERPOINT, _VISIO = (
+    tuple(one for one in _TYPES if any(word in one for word in words))
+    for words in (("excel", "spreadsheetml"), ("powerpoint", "presentationml"), ("visio",))
 )
-_EXCEL = (
-    _OFFICE + "spreadsheetml.sheet",
-    _OFFICE + "spreadsheetml.template",
-    "application/vnd.ms-excel.sheet.macroenabled.12",
-    "application/vnd.ms-excel.template.macroenabled.12",
-    "application/vnd.ms-excel.sheet.binary.macroenabled.12",
-)
-_POWERPOINT = (
-    _OFFICE + "presentationml.presentation",
-    _OFFICE + "presentationml.template",
-    _OFFICE + "presentationml.slideshow",
-    "application/vnd.ms-powerpoint.presentation.macroenabled.12",
-    "application/vnd.ms-powerpoint.template.macroenabled.12",
-    "application/vnd.ms-powerpoint.slideshow.macroenabled.12",
-)
-_VISIO = tuple(
-    f"application/vnd.ms-visio.{kind}{macros}.main+xml"
-    for kind in ("drawing", "template", "stencil")
-    for macros in ("", ".macroenabled")
-)
+_WORD = tuple(one for one in _TYPES if one not in (*_EXCEL, *_POWERPOINT, *_VISIO))
 _DECLARED_KEYS = (*dict.fromkeys(_KEYS.values()), office_custom.KEY)
 _DECLARED_CHILDREN = (
     "embedded objects (a packaged file under its own name), media, modules of macros and the thumbnail, marked `thumbnail`, in "
@@ -114,12 +157,12 @@ class OoxmlHandler(LeafHandler):
     """docx, xlsx, pptx and vsdx with their macro and template variants."""
 
     name = "ooxml"
-    media_types: tuple[str, ...] = (*_WORD, *_EXCEL, *_POWERPOINT, *_VISIO, *ooxml_flat.MEDIA_TYPES)
+    media_types: tuple[str, ...] = _TYPES
     whole = False
     declared: tuple[Declared, ...] = (
         Declared(
             title="Word documents",
-            media_types=(*_WORD, *ooxml_flat.MEDIA_TYPES),
+            media_types=_WORD,
             extensions=("docx", "docm", "dotx", "dotm", "xml"),
             text="main text with tracked deletions, then headers, footers, notes, comments, text boxes, charts and diagrams, with "
             "watermarks and other letters that make shapes, alternative text of pictures, shapes and tables, chosen entries of forms; "
@@ -204,12 +247,9 @@ class OoxmlHandler(LeafHandler):
             reader = Reader(package, collector)
             reader.read(family)
             metadata = _metadata(package)
-        out = collector.result()
+        out = collector.result(error=damage or package.error or reader.error)
         if family in ("xl", "ppt"):
             out.text = unescaped(out.text)
-        out.error = damage or package.error or reader.error
-        if out.error is not None and not out.text:
-            raise out.error
         out.pages, out.metadata = reader.slides, metadata | opened
         return out
 
@@ -220,7 +260,7 @@ def _taken(child: Child, limits: Limits) -> Iterator[Child]:
     child.name = child.name.rsplit(b"/", 1)[-1]
     if child.data and child.name.lower() == _MACROS:
         try:
-            yield from office_vba.children(CompoundFile(child.data), limits, 0)
+            yield from office_vba.children(CompoundFile(child.data), limits)
             return
         except DocumentError as failed:
             child.error = failed
@@ -234,8 +274,8 @@ def _plain(source: Source, limits: Limits) -> tuple[Source, dict[str, object], D
     file is converted to a package; only that reports damage."""
     if source.head.startswith(b"PK"):
         return source, {}, None
-    if office_xml(as_text(source.head) or b"") in ooxml_flat.MEDIA_TYPES:
-        source, damage = ooxml_flat.package(source, limits)
+    if office_xml(as_text(source.head) or b"") in _FLAT:
+        source, damage = package(source, limits)
         return source, {}, damage
     if not source.head.startswith(_OLE):
         return source, {}, None

@@ -5,19 +5,23 @@ from __future__ import annotations
 import html
 import posixpath
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import lru_cache
 from typing import BinaryIO
 from urllib.parse import unquote
 
 from readers.archives.zip.directory import ZipEntry, find_directory, iter_entries
+from readers.archives.zip.handler import failed_member
 from readers.archives.zip.member import MemberReader, open_member
-from readers.archives.zip.salvage import local_entries
+from readers.archives.zip.salvage import local_entries, salvage
+from readers.base import Child
 from readers.errors import DocumentError, ExceptionCode
 from readers.inflate import METHODS
 from readers.office.ooxml.kinds import KNOWN
 from readers.office.ooxml.xml import elements
-from readers.records import Limits
+from readers.records import Kind, Limits
+from readers.rest import rest
+from readers.streams import SMALL_MEMBER
 
 _MAX_PARTS = 100_000
 _ADDRESSES = 10_000  # different ones of a document
@@ -222,3 +226,30 @@ def _role_of_name(name: str, ending: str) -> str:
 def _natural(name: str) -> list[tuple[int, str]]:
     """`slide10` after `slide9`."""
     return [(int(part[:18]), "") if part.isdigit() else (-1, part) for part in _NUMBER.split(name)]
+
+
+# What an office package carries along: members that are pictures, media or embedded objects.
+
+
+def carried(
+    file: BinaryIO,
+    size: int,
+    limits: Limits,
+    wanted: re.Pattern[bytes],
+    small: Callable[[ZipEntry], int] = lambda _entry: SMALL_MEMBER,
+) -> Iterator[Child]:
+    """Members whose names are `wanted`; nothing else is inflated unless the archive has no directory. Those of at most
+    `small` bytes come whole, the others as streams. Raises DocumentError."""
+    try:
+        directory = find_directory(file, size)
+    except DocumentError:
+        yield from (child for child in salvage(file, size, limits) if wanted.search(child.name))
+        raise
+    for entry in iter_entries(file, directory):
+        if wanted.search(entry.name) and not entry.directory:
+            try:
+                reader = part_reader(file, size, entry)
+                yield reader.child(entry, Kind.EMBEDDED_OBJECT, whole=entry.size <= small(entry))
+            except DocumentError as error:
+                yield failed_member(entry.name, entry.index, error)
+    yield from rest(file, directory.end, size, directory.entries, "package", kind=Kind.EMBEDDED_OBJECT)

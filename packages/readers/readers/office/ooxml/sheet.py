@@ -2,17 +2,188 @@
 
 from __future__ import annotations
 
+import html
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import datetime
+from typing import TypeVar
 
 from readers.errors import DocumentError, ExceptionCode
 from readers.office.cell_formats import Styles, is_whole, number_text, text_format, whole_as_it_is
-from readers.office.ooxml import plain
 from readers.office.ooxml.kinds import WORKBOOK
 from readers.office.ooxml.package import Package
 from readers.office.ooxml.parts import line_of
 from readers.office.ooxml.xml import Element, elements, local
+
+# Rows of a sheet and shared strings in the form that programs usually write, parsed by regular expressions; a tree of
+# them costs several times as much.
+
+_T = TypeVar("_T")
+Cell = tuple[str, str, str, str, str]  # its XML, its attributes but the first, its formula, its value, its string
+_HEAD_BYTES = 1_000_000  # the most before the first row or string
+_UNIT_BYTES = 4_000_000  # what is longer is no plain row
+_ENCODING = re.compile(rb"<\?xml[^>]*\sencoding\s*=\s*[\"']([^\"']*)")
+_PLAIN_ENCODINGS = (b"utf-8", b"us-ascii")
+_CONTROLS = bytes(c for c in range(32) if c not in b"\t\n\r")  # which XML has not (XML 1.0, 2.2)
+_NONCHARACTERS = (b"\xef\xbf\xbe", b"\xef\xbf\xbf")
+# References to the characters that XML has names for, and by number to those below U+0080 that it has.
+_DECIMAL = "0{0,3}(?:9|10|13|3[2-9]|[4-9][0-9]|1[01][0-9]|12[0-7])"  # PHP writes `&#039;`
+_ENTITY = f"amp;|lt;|gt;|quot;|apos;|#(?:{_DECIMAL}|x(?:[9aAdD]|[2-7][0-9a-fA-F]));"
+_NO_ENTITY = re.compile(f"&(?!{_ENTITY})")
+_ROWS_IN, _STRINGS_IN = re.compile(rb"<sheetData>"), re.compile(rb"<sst(?: [^>]*)?>")
+# Nothing below is read twice (`*+`, and `|)` for optional parts), which takes half the time. What does not fit is not
+# parsed here.
+_BLANK = "[ \t\n]*+"
+_ATTRIBUTE = '(?: [a-wyzA-Z][a-zA-Z0-9]*+="[^"<]*+"|(?!))'  # none of XML's own, and no prefix; `(?!)`: tests/unit/test_patterns.py
+_PRESERVE = '(?: xml:space="preserve"|)'
+_T_OF = f"<t{_PRESERVE}(?:/>|>%s</t>)"
+_TEXT, _SOME_TEXT = _T_OF % "([^<]*+)", _T_OF % "[^<]*+"
+_ROW = f"{_BLANK}<row(?:{_ATTRIBUTE}%s|(?!))*+(/?)>{_BLANK}"
+_ROWS = (re.compile(_ROW % ""), re.compile(_ROW % '| x14ac:dyDescent="[^"<]*+"'))
+_CELL = re.compile(
+    '(<c(?: r="[A-Z]{1,3}[0-9]{1,7}"|)((?: [a-z]{1,2}="[^"<]*+"|(?!))*+)'
+    f"(?:/>|>(?:<f{_ATTRIBUTE}*+(?:/>|>([^<]*+)</f>)|)"
+    f"(?:<v{_PRESERVE}>([^<]*+)</v>|<v/>|<is>{_TEXT}</is>|)</c>){_BLANK})"
+)
+_RUNS = f"(?:<r>(?:<rPr>(?:<[a-zA-Z]++{_ATTRIBUTE}*+/>|(?!))*+</rPr>|){_SOME_TEXT}</r>|(?!))++"
+_STRING = re.compile(f"<si(?:/>|>(?:{_TEXT}|({_RUNS})|)(?:<phoneticPr{_ATTRIBUTE}*+/>|)</si>){_BLANK}")
+_OF_RUN = re.compile(_TEXT)
+_LOOK = re.compile(' ([a-z]{1,2})="([^"]*)"')
+
+
+class Around:
+    """The part without the rows or strings that were parsed: the XML around them."""
+
+    def __init__(self, pieces: Iterator[bytes]) -> None:
+        self._pieces = pieces
+        self._head = self.waiting = b""  # read, and not parsed
+        self._failed: DocumentError | None = None
+
+    def more(self) -> bool:
+        """Read on; False at the end, or where it breaks off."""
+        try:
+            piece = next(self._pieces, b"")
+        except DocumentError as error:
+            self._failed = error
+            return False
+        self.waiting += piece
+        return bool(piece)
+
+    def enter(self, tag: re.Pattern[bytes]) -> bool:
+        """Whether the content of this element may be parsed here; if so, it becomes `waiting`."""
+        while (found := tag.search(self.waiting)) is None:
+            if len(self.waiting) > _HEAD_BYTES or not self.more():
+                return False
+        head, below = self.waiting[: found.end()], self.waiting[found.end() :]
+        encoding = _ENCODING.search(head)
+        if head.endswith(b"/>") or b"<!" in head or b"Fallback" in head or b"\0" in head:
+            return False
+        if encoding is not None and encoding[1].lower() not in _PLAIN_ENCODINGS:
+            return False
+        self._head, self.waiting = head, below
+        return True
+
+    def declares(self, prefix: bytes) -> bool:
+        """Whether a prefix of names is known below."""
+        return b"xmlns:%s=" % prefix in self._head
+
+    def taken(self, end: bytes) -> str:
+        """Return and remove what is waiting, up to the last such end, for parsing; "" where that is not possible."""
+        while (at := self.waiting.rfind(end)) < 0:
+            if len(self.waiting) > _UNIT_BYTES or not self.more():
+                return ""
+        at += len(end)
+        some = self.waiting[:at]
+        if b"\r" in some:  # XML knows one end of lines (XML 1.0, 2.11)
+            some = some.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
+        if b"<!" in some or b"]]>" in some or any(one in some for one in _NONCHARACTERS):
+            return ""
+        if len(some.translate(None, _CONTROLS)) != len(some):
+            return ""
+        try:
+            text = some.decode("utf-8")
+        except UnicodeDecodeError:
+            return ""
+        if "&" in text and _NO_ENTITY.search(text):
+            return ""
+        self.waiting = self.waiting[at:]
+        return text
+
+    def give_back(self, text: str) -> None:
+        """Put back the text that could not be parsed."""
+        self.waiting = text.encode() + self.waiting
+
+    def pieces(self) -> Iterator[bytes]:
+        """The part without the parsed text."""
+        yield self._head + self.waiting
+        self._head = self.waiting = b""
+        if self._failed is not None:
+            raise self._failed
+        yield from self._pieces
+
+
+def _told(around: Around, end: bytes, tell: Callable[[str, int], tuple[_T | None, int]]) -> Iterator[_T]:
+    """Yield the results of `tell` for each piece of the waiting text, until it stops before one."""
+    while text := around.taken(end):
+        at = 0
+        while at < len(text):
+            made, stop = tell(text, at)
+            if stop <= at:
+                around.give_back(text[at:])
+                return
+            at = stop
+            if made is not None:
+                yield made
+
+
+def plain_rows(around: Around) -> Iterator[list[Cell]]:
+    """The cells of each row, row by row."""
+    if not around.enter(_ROWS_IN):
+        return
+    begins = _ROWS[around.declares(b"x14ac")].match
+
+    def row(text: str, at: int) -> tuple[list[Cell] | None, int]:
+        begin = begins(text, at)
+        if begin is None:
+            return None, at
+        if begin[1]:
+            return None, begin.end()
+        end = text.find("</row>", begin.end())
+        cells: list[Cell] = _CELL.findall(text, begin.end(), end)
+        if end < 0 or sum([len(cell[0]) for cell in cells]) != end - begin.end():
+            return None, at
+        return cells, end + 6
+
+    yield from _told(around, b"</row>", row)
+
+
+def plain_strings(around: Around) -> Iterator[list[str]]:
+    """Shared strings, many at a time."""
+    if not around.enter(_STRINGS_IN):
+        return
+
+    def some(text: str, at: int) -> tuple[list[str] | None, int]:
+        told: list[str] = []
+        for match in _STRING.finditer(text, at):
+            if match.start() != at:
+                break
+            told.append(referred(match[1] or ("".join(_OF_RUN.findall(match[2])) if match[2] else "")))
+            at = match.end()
+        return told, at
+
+    yield from _told(around, b"</si>", some)
+
+
+def referred(text: str) -> str:
+    """Characters with what stands for them put in."""
+    return html.unescape(text) if "&" in text else text
+
+
+def type_and_format(attributes: str) -> tuple[str, str]:
+    """Of a cell's attributes its type and the number of its format."""
+    told = dict(_LOOK.findall(attributes))
+    return referred(told.get("t", "")) or "n", referred(told.get("s", "")) or "0"
+
 
 _SHEETS = ("worksheet", "chartsheet", "dialogsheet", "macrosheet", "intlmacrosheet")
 _TEXTS = ("s", "str", "inlineStr")  # types of cells that are texts
@@ -58,8 +229,8 @@ class Workbook:
         for name in self._package.having("styles"):
             self._styles(name)
         for name in self._package.having("sharedstrings"):
-            around = plain.Around(self._package.pieces(name))
-            for some in plain.strings(around):
+            around = Around(self._package.pieces(name))
+            for some in plain_strings(around):
                 self.strings += some
             for element in elements(around.pieces(), "si"):
                 self.strings.append(_string(element))
@@ -82,7 +253,7 @@ class Workbook:
         the number of its format, and how cells of that format show numbers."""
         known = self.looks.get(attributes)
         if known is None:
-            kind, style = plain.look(attributes)
+            kind, style = type_and_format(attributes)
             if len(self.looks) >= _LOOKS:
                 self.looks.clear()
             kind, shown = self.kind(kind, style), self.shown(style)
@@ -169,8 +340,8 @@ def lines(package: Package, name: str, title: str, book: Workbook) -> Iterator[s
     if title:
         yield title
     told: set[str] = set()
-    around = plain.Around(package.pieces(name))
-    for row in plain.rows(around):
+    around = Around(package.pieces(name))
+    for row in plain_rows(around):
         yield from _plain_row(row, book)
     for element in elements(around.pieces(), "row", "headerFooter", "dataValidation", *_ASIDE):
         name = local(element)
@@ -249,7 +420,7 @@ def _with_formula(formula: str, kind: str, value: str, shown: str, book: Workboo
     return " ".join(filter(None, (shown, *(text.replace('""', '"') for text in found if text != shown))))
 
 
-def _plain_row(cells: Sequence[plain.Cell], book: Workbook) -> Iterator[str]:
+def _plain_row(cells: Sequence[Cell], book: Workbook) -> Iterator[str]:
     """As `_row`, for cells that were parsed without a tree. A loop with few calls for the most frequent kinds, because this is most of
     a workbook's time."""
     strings, looks, start = book.strings, book.looks, book.start
@@ -258,9 +429,9 @@ def _plain_row(cells: Sequence[plain.Cell], book: Workbook) -> Iterator[str]:
     for _, attributes, formula, value, string in cells:
         if formula and (not value or value in _NO_RESULT or "HYPERLINK(" in formula):
             kind, style, _ = book.look(attributes)
-            value = plain.plain(value or string)
+            value = referred(value or string)
             text = _shown("n" if kind == "w" else kind, style, value, book) if value else ""
-            text = _with_formula(plain.plain(formula), kind, value, text, book)
+            text = _with_formula(referred(formula), kind, value, text, book)
         elif not (value or string):
             continue
         else:
@@ -274,9 +445,9 @@ def _plain_row(cells: Sequence[plain.Cell], book: Workbook) -> Iterator[str]:
             elif kind == "w" and value.isdecimal() and is_whole(value):
                 text = value
             elif kind in ("w", "n"):
-                text = number_text(plain.plain(value or string), shown, start)
+                text = number_text(referred(value or string), shown, start)
             else:
-                text = _shown(kind, style, plain.plain(value or string), book)
+                text = _shown(kind, style, referred(value or string), book)
         if text:
             out.append(text)
             characters += len(text)

@@ -4,15 +4,127 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
+from functools import partial
 
 from readers.clean import Collector, paired
 from readers.errors import DocumentError, ExceptionCode
-from readers.office.ooxml import kinds, parts, vml, xlsb
+from readers.office.ooxml import kinds, parts, xlsb
 from readers.office.ooxml import sheet as ooxml_sheet
-from readers.office.ooxml.beside import TAGS, Beside, chosen
-from readers.office.ooxml.numbering import Counting, Lists
+from readers.office.ooxml.numbering import Lists
 from readers.office.ooxml.package import Package
-from readers.office.ooxml.xml import Element, attribute, elements, local, present
+from readers.office.ooxml.xml import Element, attribute, elements, local, present, tree
+
+# Text of a part other than its paragraphs: alternative text of pictures and shapes, text in the codes of fields.
+
+# Attributes that say something: of pictures and shapes a title and a description, for those who cannot see them (20.1.2.2.8), what
+# pops up at links (17.16.22, 21.1.2.3.5), helps with a form or is in it beforehand (17.16.16, 17.16.31, 17.16.10), names a control,
+# describes a table (17.4.62, 17.4.63).
+SAYS: dict[str, tuple[str, ...]] = {
+    **dict.fromkeys(("docPr", "cNvPr"), ("title", "descr")),
+    **dict.fromkeys(("hyperlink", "hlinkClick", "hlinkHover", "hlinkMouseOver"), ("tooltip",)),
+    **dict.fromkeys(("helpText", "statusText", "alias", "tblCaption", "tblDescription"), ("val",)),
+    "hlink": ("dest", "screenTip"),  # of Word 2003, as is who commented
+    "annotation": ("author",),
+}
+_PLAIN = frozenset(("docPr", "cNvPr"))  # elements whose attributes have no namespace
+TAGS = (*SAYS, "textInput", "fldSimple", "instrText", "delInstrText")
+_BEGINS = re.compile(r"\s*[A-Za-z]{2,}(?:\s|\Z)")
+# Fields that lead somewhere; those that show their codes, for they have no results (ECMA-376 part 1, 17.16.5).
+_LEADS = re.compile(r"\s*HYPERLINK\s+(?:\"([^\"]*)|([^\s\"\\]\S*))", re.IGNORECASE)
+_SHOWN = re.compile(r"\s*(?:EQ|(?:MACROBUTTON|GOTOBUTTON)\s+\S+)\s+(.*\S)", re.IGNORECASE | re.DOTALL)
+
+
+class Beside:
+    """Collects such text from elements in their order; each line once."""
+
+    def __init__(self) -> None:
+        self._told: set[str] = set()
+        self._code: list[str] = []
+        self._open = False  # a quotation mark is
+
+    def told(self, element: Element) -> Iterator[str]:
+        """Yield the texts of an element of these names."""
+        name = local(element)
+        if name in SAYS:
+            value_of = element.get if name in _PLAIN else partial(attribute, element)
+            for text in filter(None, map(value_of, SAYS[name])):
+                yield from self._once(text)
+            return
+        if name == "textInput":
+            for default in element.iterchildren("{*}default"):
+                yield from self._once(attribute(default, "val"))
+            return
+        if name == "fldSimple":  # a whole code in an attribute (17.16.19)
+            yield from self._leads(attribute(element, "instr"))
+            return
+        code = element.text or ""
+        # Programs cut the code of a field anywhere; the next one begins with its word.
+        if _BEGINS.match(code) and (not self._open or _LEADS.match(code) or _SHOWN.match(code)):
+            yield from self.rest()
+        self._code.append(code)
+        self._open ^= code.count('"') % 2 == 1
+
+    def rest(self) -> Iterator[str]:
+        """Yield the text of the last field."""
+        code, self._code, self._open = "".join(self._code).strip(), [], False
+        yield from self._leads(code)
+
+    def _leads(self, code: str) -> Iterator[str]:
+        if found := _LEADS.match(code) or _SHOWN.match(code):
+            yield from self._once(next(filter(None, found.groups()), ""))
+
+    def _once(self, text: str) -> Iterator[str]:
+        line = " ".join(text.split())
+        if line and line not in self._told:
+            self._told.add(line)
+            yield line
+
+
+def chosen(choices: Element) -> str:
+    """Return the chosen entry of a list in a form (17.16.9, 17.16.28), which is in no run."""
+    entries = [entry for entry in choices if local(entry) == "listEntry"]
+    numbers = {local(one): attribute(one, "val") for one in choices if local(one) in ("result", "default")}
+    number = numbers.get("result", numbers.get("default", "0"))[:9]
+    return attribute(entries[int(number)], "val") if number.isdecimal() and int(number) < len(entries) else ""
+
+
+# Texts of the older drawings of a workbook (VML, ECMA-376 part 4, 19): buttons, boxes and labels, which are stored
+# nowhere else, and letters that make shapes. The boxes of notes are there too; their text is in the notes.
+
+_MOST_VML = 16_000_000  # bytes of one drawing
+_DATA, _NOTE, _PATH = b"<x:ClientData", b'ObjectType="Note"', b"textpath"
+
+
+def vml_drawings(package: Package) -> list[str]:
+    """The drawings, in the order of their names."""
+    return sorted(name for name in package.names if name.endswith(".vml"))
+
+
+def vml_texts(package: Package, name: str) -> Iterator[str]:
+    """Yield the text of each shape. Excel writes HTML into them that is not well-formed XML, so syntax errors are no
+    sign of damage. Raises DocumentError as `Package.pieces`."""
+    data = b"".join(package.pieces(name))
+    if (
+        _PATH not in data and data.count(_NOTE) >= data.count(_DATA) > 0
+    ):  # nothing but notes, of which there may be thousands
+        return
+    if len(data) > _MOST_VML:
+        raise DocumentError(
+            ExceptionCode.TOO_LARGE, f"a drawing of {len(data):,} bytes with buttons and boxes is not read"
+        )
+    root, _ = tree(data)
+    for shape in () if root is None else root.iter("{urn:schemas-microsoft-com:vml}*"):
+        client = shape.find("{*}ClientData")
+        if client is None or client.get("ObjectType") != "Note":
+            yield from _of_shape(shape)
+
+
+def _of_shape(shape: Element) -> Iterator[str]:
+    for part in shape.iterchildren("{*}textbox", "{*}textpath"):
+        told = (part.get("string") or "", *(text for text in part.itertext() if isinstance(text, str)))
+        if text := " ".join(" ".join(told).split()):
+            yield text
+
 
 _RUN = frozenset(
     ("t", "delText", "tab", "ptab", "br", "cr", "noBreakHyphen", "softHyphen", "textpath", "ddList", "sym")
@@ -109,8 +221,8 @@ def paragraphs(package: Package, name: str) -> Iterator[str]:
 
 def _numbered(package: Package, name: str, lists: Lists) -> Iterator[str]:
     """The same with the numbers that lists make in front of them; a number without a text too."""
-    counting = Counting(lists)
-    return _lines(package, name, lambda p, tags: "\t".join(filter(None, (counting.label(p), paragraph(p, tags)))))
+    counts = lists.counts()
+    return _lines(package, name, lambda p, tags: "\t".join(filter(None, (lists.label(counts, p), paragraph(p, tags)))))
 
 
 def _lines(package: Package, name: str, line_of: Callable[[Element, tuple[str, ...]], str]) -> Iterator[str]:
@@ -146,10 +258,10 @@ class Reader:
 
     def read(self, family: str) -> None:
         """All parts, in order; `family` is word, xl, xlsb, ppt or visio."""
-        families = {
+        families: dict[str, Callable[[], None]] = {
             "word": self._document,
-            "xl": self._workbook,
-            "xlsb": self._binary_workbook,
+            "xl": partial(self._workbook, binary=False),
+            "xlsb": partial(self._workbook, binary=True),
             "ppt": self._presentation,
             "visio": self._drawing,
         }
@@ -179,7 +291,7 @@ class Reader:
         if name in self._read or self._collector.cut:
             return
         self._read.add(name)
-        self._guard(lambda: all(self._collector.add(line + "\n") for line in lines))
+        self._guard(lambda: self._collector.lines(lines))
 
     def _guard(self, action: Callable[[], object]) -> None:
         try:
@@ -203,53 +315,32 @@ class Reader:
             self._take(f"words of {name}", parts.said(self._package, name, kinds.GLOSSARY))
         self._authors("comments")
 
-    def _workbook(self) -> None:
+    def _workbook(self, *, binary: bool) -> None:
         package = self._package
-        book = ooxml_sheet.Workbook(package)
+        form = xlsb if binary else ooxml_sheet
+        book = xlsb.BinaryWorkbook(package) if binary else ooxml_sheet.Workbook(package)
         self._guard(book.load)
         for title, name in book.sheets:
-            self._take(name, ooxml_sheet.lines(package, name, title, book))
-        self._finish(book)
+            self._take(name, form.lines(package, name, title, book))
+        self._take("sheets that are not there", iter(book.gone))
+        self.error = self.error or book.damage()
         for name in package.having("comments"):
-            self._take(name, ooxml_sheet.comments(package, name))
+            self._take(name, form.comments(package, name))
         for name in package.having("threadedcomments"):
             self._take(name, _plain(package, name, "text"))
         self._authors("person")
         self._take("words of the workbook", iter(book.said))
-        self._common()
-
-    def _common(self) -> None:
-        """What workbooks of either form keep in the same parts."""
-        self._paragraphs(*_DRAWN)
-        for name in vml.parts(self._package):
-            self._take(name, vml.texts(self._package, name))
-        for name in self._package.having("pivotcachedefinition", "pivotcacherecords"):
-            if name.endswith(".bin"):
-                self._take(name, xlsb.words(self._package, name))
-            else:
-                self._take(name, parts.pivot(self._package, name))
-                self._guard(lambda name=name: self._read.update(self._package.related(name).values()))  # type: ignore[misc]
-
-    def _finish(self, book: ooxml_sheet.Workbook) -> None:
-        """The names of sheets that are not there, and what those that are lack."""
-        self._take("sheets that are not there", iter(book.gone))
-        self.error = self.error or book.damage()
-
-    def _binary_workbook(self) -> None:
-        package = self._package
-        book = xlsb.BinaryWorkbook(package)
-        self._guard(book.load)
-        for title, name in book.sheets:
-            self._take(name, xlsb.lines(package, name, title, book))
-        self._finish(book)
-        for name in package.having("comments"):
-            self._take(name, xlsb.comments(package, name))
-        for name in package.having("threadedcomments"):
-            self._take(name, _plain(package, name, "text"))
-        self._authors("person")
-        for name in package.having("main"):
+        for name in package.having("main") if binary else ():
             self._take(f"words of {name}", xlsb.words(package, name, xlsb.NAMES))
-        self._common()
+        self._paragraphs(*_DRAWN)
+        for name in vml_drawings(package):
+            self._take(name, vml_texts(package, name))
+        for name in package.having("pivotcachedefinition", "pivotcacherecords"):
+            if name.endswith(".bin"):
+                self._take(name, xlsb.words(package, name))
+            else:
+                self._take(name, parts.pivot(package, name))
+                self._guard(lambda name=name: self._read.update(package.related(name).values()))  # type: ignore[misc]
 
     def _drawing(self) -> None:
         """Visio ([MS-VSDX] 2.2.3): the text of each page's shapes, then comments."""

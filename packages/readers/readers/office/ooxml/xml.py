@@ -186,9 +186,13 @@ def local(element: Element | None) -> str:
     return tag.rpartition("}")[2] if isinstance(tag, str) else ""
 
 
-def attribute(element: Element, name: str) -> str:
-    """An attribute by its local name; "" when it is missing."""
-    value = element.get(name)
-    if value is None:
-        return next((str(value) for key, value in element.attrib.items() if str(key).rpartition("}")[2] == name), "")
-    return value
+def attribute(element: Element | None, name: str) -> str:
+    """An attribute by its local name: without a namespace, in its element's own, or in another; "" where there is none."""
+    if element is None:
+        return ""
+    if (value := element.get(name)) is not None:
+        return value
+    space, bracket, _ = str(element.tag).rpartition("}")
+    if (value := element.get(space + bracket + name)) is not None:
+        return value
+    return next((str(value) for key, value in element.attrib.items() if str(key).rpartition("}")[2] == name), "")

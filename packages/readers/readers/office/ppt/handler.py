@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import zlib
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 
 from readers import clean
@@ -11,15 +12,81 @@ from readers.cfb import LEFT_OUT
 from readers.declared import Declared
 from readers.errors import DocumentError, ExceptionCode
 from readers.office import art as office_art
-from readers.office.encryption.legacy import opened_ppt
+from readers.office import vba as office_vba
+from readers.office.encryption.legacy import PICTURES, opened_ppt
+from readers.office.ole import objects as ole_objects
 from readers.office.ole import property_set
 from readers.office.ole.compound import CompoundFile
-from readers.office.ppt import crypto as ppt_crypto
-from readers.office.ppt import embedded
-from readers.office.ppt.records import Record, Records, objects
-from readers.office.ppt.text import Presentation, salvaged, salvaged_objects
+from readers.office.ppt.text import OLE_STORAGE, Presentation, Record, Records, objects, salvaged, salvaged_objects
 from readers.records import Kind, Limits
-from readers.rest import AFTER_CONTENT, rest
+
+# Objects that a presentation carries ([MS-PPT] 2.10.34): each the compound file of its program, as a rule deflated.
+
+_STEP = 4096  # deflated bytes at a time: what is lost of a damaged object is no more than one step gives
+_BEGIN = 6  # behind the object's size and the two bytes in front of a zlib stream
+
+
+def _embedded(records: Records, record: Record, position: int, limits: Limits) -> Child:
+    """An embedded object: the file in its package, else the compound file that it is. Of a damaged one what there is."""
+    name = b"object-%d" % position
+    data: bytes | None = None
+    error: DocumentError | None = None
+    try:
+        data, error = _storage(records, record, limits)
+        inner = CompoundFile(data)
+        file = ole_objects.carried(inner, inner.root)
+        if file is not None:
+            name, data = file[0] or name, file[1]
+    except DocumentError as failed:
+        error = error or failed
+    return Child(name=name, kind=Kind.EMBEDDED_OBJECT, ordinal=position, data=data, error=error)
+
+
+def _modules(records: Records, storages: Iterable[Record], limits: Limits) -> Iterator[Child]:
+    """The modules of its macros. DocumentError when they cannot be read."""
+    for record in storages:
+        data, error = _storage(records, record, limits)
+        yield from office_vba.children(CompoundFile(data), limits)
+        if error is not None:
+            raise error
+
+
+def _storage(records: Records, record: Record, limits: Limits) -> tuple[bytes, DocumentError | None]:
+    """Return the compound file of an object and its damage. Raises DocumentError when none of it is readable."""
+    if record.kind != OLE_STORAGE:
+        raise DocumentError(ExceptionCode.CORRUPT, "an embedded object is not at the position that the document gives")
+    records.spend(record)
+    data = records.data(record)
+    if record.instance != 1:
+        return data, None
+    whole, error = _inflated(data, limits.parse_bytes)
+    if error is not None and not whole:
+        raise error
+    return whole, error
+
+
+def _inflated(data: bytes, most: int) -> tuple[bytes, DocumentError | None]:
+    """As many bytes as can be inflated. Many programs leave out the checksum behind them: one that has as many bytes as
+    it announces is whole. DocumentError `too_large`."""
+    inflater, pieces, left = zlib.decompressobj(-zlib.MAX_WBITS), list[bytes](), most
+    end = _BEGIN
+    try:
+        while end < len(data) and not inflater.eof:
+            pieces.append(inflater.decompress(data[end : end + _STEP], left + 1))
+            left -= len(pieces[-1])
+            if left < 0:
+                raise DocumentError(ExceptionCode.TOO_LARGE, f"an embedded object of more than {most} bytes")
+            end = min(end + _STEP, len(data)) - len(inflater.unused_data)
+    except zlib.error as failed:
+        detail = f"an embedded object cannot be inflated: {failed}"
+        return b"".join(pieces), DocumentError(ExceptionCode.CORRUPT, detail)
+    whole = b"".join(pieces)
+    if not inflater.eof and len(whole) < int.from_bytes(data[:4], "little"):
+        return whole, DocumentError(ExceptionCode.TRUNCATED, "an embedded object is cut short")
+    checksum = data[end : end + 4]
+    if inflater.eof and len(checksum) == 4 and int.from_bytes(checksum, "big") != zlib.adler32(whole):
+        return whole, DocumentError(ExceptionCode.CORRUPT, "an embedded object does not match its checksum")
+    return whole, None
 
 
 class PptHandler(LeafHandler):
@@ -27,22 +94,20 @@ class PptHandler(LeafHandler):
 
     name = "ppt"
     media_types: tuple[str, ...] = ("application/vnd.ms-powerpoint",)
-    declared: tuple[Declared, ...] = (
-        Declared(
-            title="PowerPoint presentations, 97 to 2003",
-            extensions=("ppt", "pot", "pps"),
-            text="slides in order with their WordArt, alternative text, comments, headers and footers, what masters add to all of "
-            "them, then notes; of a damaged one every text in it",
-            metadata=property_set.KEYS,
-            children="embedded objects (a packaged file under its own name), then pictures, then modules of macros",
-            leaves_out=(
-                LEFT_OUT,
-                "presentations that need a password which is not in the bank (`--passwords`); pictures and properties of such",
-                "PowerPoint 95 and older",
-                "prompts of masters; sounds",
-            ),
+    declared = Declared(
+        title="PowerPoint presentations, 97 to 2003",
+        extensions=("ppt", "pot", "pps"),
+        text="slides in order with their WordArt, alternative text, comments, headers and footers, what masters add to all of "
+        "them, then notes; of a damaged one every text in it",
+        metadata=property_set.KEYS,
+        children="embedded objects (a packaged file under its own name), then pictures, then modules of macros",
+        leaves_out=(
+            LEFT_OUT,
+            "presentations that need a password which is not in the bank (`--passwords`); pictures and properties of such",
+            "PowerPoint 95 and older",
+            "prompts of masters; sounds",
         ),
-    )
+    ).alone()
 
     def children(self, source: Source, limits: Limits, part: Part | None = None) -> Iterator[Child]:
         """Embedded objects, then pictures, then modules of macros. A presentation that needs a password has none:
@@ -52,18 +117,11 @@ class PptHandler(LeafHandler):
             records = _records(compound)
         except DocumentError:
             return
-        position = 0
-        for position, record in enumerate(_objects(compound, records), start=1):
-            yield embedded.child(records, record, position - 1, limits)
-        pictures = compound.root.stream("Pictures")
-        if opened and pictures is not None and pictures.size:
-            raise ppt_crypto.PICTURES
-        for child in office_art.children(iter((compound.read(pictures),)), position):
-            position += 1
-            yield child
-        yield from embedded.macros(records, _macros(compound, records), position, limits)
-        with source.open() as file:
-            yield from rest(file, compound.end, source.size, AFTER_CONTENT, "compound file", kind=Kind.EMBEDDED_OBJECT)
+        objects = (_embedded(records, record, n, limits) for n, record in enumerate(_objects(compound, records)))
+        modules = _modules(records, _macros(compound, records), limits)
+        yield from ole_objects.carried_by(
+            source, compound, objects, _pictures(compound, encrypted=bool(opened)), modules
+        )
 
     def text(self, source: Source, limits: Limits) -> Text:
         """Slides as pages, in order, then their notes. Where the objects of the file, or some of them, cannot be found,
@@ -74,7 +132,7 @@ class PptHandler(LeafHandler):
         pages, error = None, None
         try:
             presentation = _opened(compound, records)
-            all(collector.add(text + "\n") for text in presentation.text())
+            collector.lines(presentation.text())
             pages = presentation.slides or None
             if presentation.lost:
                 detail = f"{presentation.lost:,} slides or notes are not at the positions that the presentation's directory gives"
@@ -85,12 +143,10 @@ class PptHandler(LeafHandler):
             error = failed
         if error is not None and error.code is ExceptionCode.CORRUPT:
             collector = clean.Collector(limits.text_characters)
-            all(collector.add(text + "\n") for text in salvaged(Records(records.stream)))
-        out = collector.result()
-        out.pages, out.metadata = pages, property_set.metadata(compound) | opened
-        out.error = error or compound.error
-        if out.error is not None and not out.text:
-            raise out.error
+            collector.lines(salvaged(Records(records.stream)))
+        metadata = property_set.metadata(compound) | opened
+        out = collector.result(error=error or compound.error)
+        out.pages, out.metadata = pages, metadata
         return out
 
 
@@ -103,6 +159,13 @@ def _records(compound: CompoundFile) -> Records:
 
 def _opened(compound: CompoundFile, records: Records) -> Presentation:
     return Presentation(records, *objects(records, compound.read(compound.root.stream("Current User"))))
+
+
+def _pictures(compound: CompoundFile, *, encrypted: bool) -> Iterator[Child]:
+    stream = compound.root.stream("Pictures")
+    if encrypted and stream is not None and stream.size:
+        raise PICTURES
+    yield from office_art.children((compound.read(stream),))
 
 
 def _macros(compound: CompoundFile, records: Records) -> Iterator[Record]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import suppress
+from typing import ClassVar
 
 from readers import clean
 from readers.base import Child, Handler, LeafHandler, Part, Source, Text
@@ -11,6 +12,7 @@ from readers.cfb import LEFT_OUT
 from readers.charset import CHARSET_KEYS, least_certain
 from readers.declared import Declared
 from readers.errors import DocumentError, ExceptionCode
+from readers.modules import MEDIA_TYPES
 from readers.office import art as office_art
 from readers.office import vba as office_vba
 from readers.office.cell_formats import FORMATS_LEFT
@@ -19,10 +21,9 @@ from readers.office.ole import objects as ole_objects
 from readers.office.ole import property_set
 from readers.office.ole.compound import CompoundFile
 from readers.office.xls import kept
-from readers.office.xls.biff import EOF, records
-from readers.office.xls.sheets import Sheets
-from readers.records import Kind, Limits
-from readers.rest import AFTER_CONTENT, rest
+from readers.office.xls.biff import BOF, EOF, records
+from readers.office.xls.sheets import ReadCell, ReadGlobal, Sheets
+from readers.records import Limits
 
 _STREAMS = ("Workbook", "Book")  # BIFF8, BIFF5; a file that has both has the same content in both
 _DRAWING_GROUP = 0xEB
@@ -34,28 +35,26 @@ class XlsHandler(LeafHandler):
 
     name = "xls"
     media_types: tuple[str, ...] = ("application/vnd.ms-excel",)
-    declared: tuple[Declared, ...] = (
-        Declared(
-            title="Excel workbooks, Excel 5 to 2003",
-            extensions=("xls", "xlt"),
-            text="cells by rows, sheet by sheet, hidden ones too: numbers plain, and as shown where that has other words; notes, text "
-            "boxes, WordArt, headers, footers, charts; what cells say when they are filled in; names, scenarios and queries, cells of other "
-            "workbooks that links keep, items that pivot tables keep; addresses behind links",
-            # The last of Excel 5 and 95, where the code page is contradicted
-            metadata=(*property_set.KEYS, *CHARSET_KEYS),
-            children="embedded objects (a packaged file under its own name), then pictures, then modules of macros",
-            leaves_out=(
-                LEFT_OUT,
-                "workbooks that need a password which is not in the bank (`--passwords`)",
-                "which items of a pivot table's cache are in one row, and that cache under a password; the log of changes of a shared workbook",
-                "names, scenarios, queries, links to other workbooks and pivot tables of Excel 5 and 95",
-                "controls of Excel 5 and 95 that are neither boxes nor buttons",
-                "formulas (their results are there); macros of Excel 5 and 95",
-                FORMATS_LEFT,
-                "addresses behind links beyond the first 10,000 different ones: the exception is `too_large`",
-            ),
+    declared = Declared(
+        title="Excel workbooks, Excel 5 to 2003",
+        extensions=("xls", "xlt"),
+        text="cells by rows, sheet by sheet, hidden ones too: numbers plain, and as shown where that has other words; notes, text "
+        "boxes, WordArt, headers, footers, charts; what cells say when they are filled in; names, scenarios and queries, cells of other "
+        "workbooks that links keep, items that pivot tables keep; addresses behind links",
+        # The last of Excel 5 and 95, where the code page is contradicted
+        metadata=(*property_set.KEYS, *CHARSET_KEYS),
+        children="embedded objects (a packaged file under its own name), then pictures, then modules of macros",
+        leaves_out=(
+            LEFT_OUT,
+            "workbooks that need a password which is not in the bank (`--passwords`)",
+            "which items of a pivot table's cache are in one row, and that cache under a password; the log of changes of a shared workbook",
+            "names, scenarios, queries, links to other workbooks and pivot tables of Excel 5 and 95",
+            "controls of Excel 5 and 95 that are neither boxes nor buttons",
+            "formulas (their results are there); macros of Excel 5 and 95",
+            FORMATS_LEFT,
+            "addresses behind links beyond the first 10,000 different ones: the exception is `too_large`",
         ),
-    )
+    ).alone()
 
     def children(self, source: Source, limits: Limits, part: Part | None = None) -> Iterator[Child]:
         """Embedded objects, then pictures, then modules of macros. A workbook that cannot be opened has none: `text`
@@ -64,17 +63,9 @@ class XlsHandler(LeafHandler):
             compound, _ = opened_xls(source, limits)
         except DocumentError:
             return
-        objects = [e for e in compound.root.children if e.name.upper().startswith(_OBJECTS)]
-        position = 0
-        for child in ole_objects.children(compound, objects):
-            position += 1
-            yield child
-        for child in office_art.children(_drawings(compound), position):
-            position += 1
-            yield child
-        yield from office_vba.children(compound, limits, position)
-        with source.open() as file:
-            yield from rest(file, compound.end, source.size, AFTER_CONTENT, "compound file", kind=Kind.EMBEDDED_OBJECT)
+        storages = (e for e in compound.root.children if e.name.upper().startswith(_OBJECTS))
+        objects, pictures = ole_objects.children(compound, storages), office_art.children(_drawings(compound))
+        yield from ole_objects.carried_by(source, compound, objects, pictures, office_vba.children(compound, limits))
 
     def text(self, source: Source, limits: Limits) -> Text:
         """Cells by rows, sheet after sheet, with notes, boxes, headers and footers."""
@@ -86,18 +77,16 @@ class XlsHandler(LeafHandler):
             raise DocumentError(ExceptionCode.CORRUPT, "the workbook does not begin with its first record")
         sheets = Sheets(data)
         collector = clean.Collector(limits.text_characters)
-        all(collector.add(line + "\n") for line in sheets.lines())
+        collector.lines(sheets.lines())
         if not opened:  # under a password the caches are encrypted too
             try:
-                all(collector.add(line + "\n") for line in kept.caches(compound))
+                collector.lines(kept.caches(compound))
             except DocumentError as failed:
                 sheets.error = sheets.error or failed
-        out = collector.result()
-        out.metadata = property_set.metadata(compound) | opened
+        metadata = property_set.metadata(compound) | opened
+        out = collector.result(error=sheets.error or compound.error)
+        out.metadata = metadata
         clean.note_charset(out, least_certain([sheets.detected]))
-        out.error = sheets.error or compound.error
-        if out.error is not None and not out.text:
-            raise out.error
         return out
 
 
@@ -119,4 +108,129 @@ def _drawings(compound: CompoundFile) -> Iterator[bytes]:
     yield b"".join(group)
 
 
-HANDLERS: tuple[Handler, ...] = (XlsHandler(),)
+# Workbooks of Excel 2 to 4, which are one stream of records and no compound file (OpenOffice's documentation of the
+# Excel file format), and those of Excel 5 to 2003 that were saved so.
+
+_BEGINNINGS = (0x09, 0x209, 0x409)
+_SHEET_NAME, _STRING_2 = 0x8F, 0x07  # in a workbook of Excel 4 in front of each sheet; what a formula of Excel 2 shows
+_FORMAT, _FORMAT_4, _XF_2, _XF_3, _XF_4 = 0x1E, 0x41E, 0x43, 0x243, 0x443
+
+
+class OldSheets(Sheets):
+    """Goes once through the records of a file of Excel 2, 3 or 4."""
+
+    def __init__(self, stream: bytes) -> None:
+        super().__init__(stream)
+        self._version8 = False
+
+    def _record(self, offset: int, kind: int, pieces: list[bytes]) -> Iterator[str]:
+        if kind in _BEGINNINGS:
+            self._depth += 1
+        elif kind == _SHEET_NAME:
+            yield from self._flush()
+            if name := self._text(pieces, 4, 1):
+                yield name
+        elif kind == _STRING_2 and self._waiting:
+            self._waiting = False
+            self._add(self._text(pieces, 0, 1))
+        else:
+            yield from super()._record(offset, kind, pieces)
+
+    def _box(self, data: bytes) -> str:
+        return ""  # objects are laid out otherwise
+
+    # Globals: formats have no numbers, their order counts ---------------------------------------------------------
+
+    def _on_old_format(self, pieces: list[bytes]) -> None:
+        self._formats[len(self._formats)] = self._text(pieces, 0, 1)
+
+    def _on_format_4(self, pieces: list[bytes]) -> None:
+        self._formats[len(self._formats)] = self._text(pieces, 2, 1)
+
+    def _look(self, number: int) -> None:
+        self._styles.take("", self._formats.get(number, ""))
+
+    def _on_xf_2(self, pieces: list[bytes]) -> None:
+        self._look(int.from_bytes(pieces[0][2:3], "little") & 0x3F)
+
+    def _on_xf(self, pieces: list[bytes]) -> None:
+        self._look(int.from_bytes(pieces[0][1:2], "little"))
+
+    # Cells of Excel 2, which have three bytes for how they look ----------------------------------------------------
+
+    def _label_2(self, pieces: list[bytes], style: int) -> str:
+        return self._text(pieces, 7, 1)
+
+    def _integer(self, pieces: list[bytes], style: int) -> str:
+        data = pieces[0][7:9]
+        return self._number(int.from_bytes(data, "little"), style & 0x3F) if len(data) == 2 else ""
+
+    def _double_2(self, pieces: list[bytes], style: int) -> str:
+        return self._double(_as_later(pieces), style & 0x3F)
+
+    def _truth_2(self, pieces: list[bytes], style: int) -> str:
+        return self._truth(_as_later(pieces), style & 0x3F)
+
+    def _formula_2(self, pieces: list[bytes], style: int) -> str:
+        return self._formula(_as_later(pieces), style & 0x3F)
+
+    cells: ClassVar[dict[int, ReadCell]] = {
+        **Sheets.cells,
+        0x02: _integer,
+        0x03: _double_2,
+        0x04: _label_2,
+        0x05: _truth_2,
+        0x06: _formula_2,
+        0x206: Sheets._formula,
+    }
+    globals: ClassVar[dict[int, ReadGlobal]] = {
+        **Sheets.globals,
+        _FORMAT: _on_old_format,
+        _FORMAT_4: _on_format_4,
+        _XF_2: _on_xf_2,
+        _XF_3: _on_xf,
+        _XF_4: _on_xf,
+    }
+    others: ClassVar[frozenset[int]] = Sheets.others | {*_BEGINNINGS, _SHEET_NAME, _STRING_2, *globals}
+
+
+def _as_later(pieces: list[bytes]) -> list[bytes]:
+    """A cell with two bytes for its looks."""
+    return [pieces[0][:6] + pieces[0][7:], *pieces[1:]]
+
+
+class OldXlsHandler(LeafHandler):
+    """Workbooks that are no compound files."""
+
+    name = "xls-2-4"
+    media_types: tuple[str, ...] = MEDIA_TYPES["office.xls.handler"][1:]
+    declared = Declared(
+        title="Excel workbooks, Excel 2 to 4, and later ones outside compound files",
+        extensions=("xls", "xlw", "xlc", "xlm"),
+        text="cells by rows, sheet by sheet: numbers plain, and as shown where that has other words; notes, headers, footers",
+        metadata=CHARSET_KEYS,  # where the code page is contradicted
+        leaves_out=(
+            "workbooks that need a password: the exception is `encrypted`",
+            "text boxes of Excel 3 and 4; formulas (their results are there)",
+            FORMATS_LEFT,
+        ),
+    ).alone()
+
+    def text(self, source: Source, limits: Limits) -> Text:
+        """Cells by rows, sheet after sheet, with notes, headers and footers."""
+        data = source.whole(limits.parse_bytes)
+        kind = int.from_bytes(data[:2], "little")
+        if kind not in (*_BEGINNINGS, BOF):
+            raise DocumentError(ExceptionCode.CORRUPT, "the workbook does not begin with its first record")
+        sheets = Sheets(data) if kind == BOF else OldSheets(data)
+        collector = clean.Collector(limits.text_characters)
+        collector.lines(sheets.lines())
+        out = collector.result(error=sheets.error)
+        clean.note_charset(out, least_certain([sheets.detected]))
+        return out
+
+
+HANDLERS: tuple[Handler, ...] = (
+    XlsHandler(),
+    OldXlsHandler(),
+)

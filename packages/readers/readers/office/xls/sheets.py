@@ -13,7 +13,8 @@ from readers.office import art
 from readers.office.cell_formats import Styles, number_shown, text_format
 from readers.office.ole.property_set import codec_of
 from readers.office.ooxml.sheet import lost_strings, printed
-from readers.office.xls import kept, links
+from readers.office.xls import kept
+from readers.office.xls import kept as links
 from readers.office.xls.biff import BOF, CONTINUED, EOF, Strings, cut_short, record, rk
 
 _FILEPASS, _CODEPAGE, _DATEMODE = 0x2F, 0x42, 0x22

@@ -113,6 +113,13 @@ def string_charset(tables: Sequence[Properties], declared: str = "") -> Detected
     return detected if detected.charset != "utf-8" else Detected("", CharsetSource.UTF8)
 
 
+def decode_strings(own: Properties, people: Sequence[Properties] = ()) -> None:
+    """Have the strings of a message and of its recipients decoded in the charset that the message's are in."""
+    own.detected = string_charset([own])
+    for one in (own, *people):
+        one.codec = own.detected.charset
+
+
 @dataclass(slots=True)
 class MapiAttachment:
     """One attachment. `data` and `message` read when they are called; both are None for a link."""

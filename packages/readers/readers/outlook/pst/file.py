@@ -6,16 +6,16 @@ down a few levels only, and what is read for one object is bounded by the caller
 
 from __future__ import annotations
 
-import io
 import struct
 import zlib
 from bisect import bisect_right
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import BinaryIO, NamedTuple
+from typing import NamedTuple
 
 from readers.base import Source
 from readers.errors import DocumentError, ExceptionCode
+from readers.streams import scattered
 
 UNICODE = 23  # wVer of stores in the Unicode format with pages of 512 bytes
 PLAIN, PERMUTED = 0, 1  # bCryptMethod; 2, the cyclic one, is left to libpff
@@ -88,8 +88,7 @@ class PstFile:
     def __init__(self, source: Source, header: Header) -> None:
         self.size = source.size
         self.header = header
-        self._pages = _buffered(source.open(), 1 << 14)  # two readers: the trees are apart from what they lead to
-        self._blocks = _buffered(source.open(), 1 << 15)
+        self._file = scattered(source.open())
         self._known: dict[int, Page] = {}
         self.damage: DocumentError | None = None
         self.index_damage: str | None = None
@@ -97,14 +96,17 @@ class PstFile:
         self.truncated = header.size > source.size
 
     def close(self) -> None:
-        """Both readers."""
-        self._pages.close()
-        self._blocks.close()
+        """Release the file."""
+        self._file.close()
 
     def fail(self, detail: str) -> DocumentError:
         """The error for what cannot be read."""
         code = ExceptionCode.TRUNCATED if self.truncated else ExceptionCode.CORRUPT
         return DocumentError(code, detail)
+
+    def _read(self, offset: int, size: int) -> bytes:
+        self._file.seek(offset)
+        return self._file.read(size)
 
     def _page(self, offset: int, kind: int) -> Page:
         page = self._known.get(offset)
@@ -117,8 +119,7 @@ class PstFile:
 
     def _read_page(self, offset: int, kind: int) -> Page:
         """A page of this tree (2.2.2.7.7); DocumentError when there is none at this place."""
-        self._pages.seek(min(offset, self.size))
-        raw = self._pages.read(_PAGE)
+        raw = self._read(min(offset, self.size), _PAGE)
         if len(raw) < _PAGE or raw[496] != kind or raw[497] != kind:
             raise self.fail("a page of the store's index is not where it should be")
         count, width, level = raw[488], raw[490], raw[491]
@@ -176,8 +177,7 @@ class PstFile:
         if offset + size > self.size:
             raise self.fail("a block is beyond the end of the store")
         whole = (size + 16 + 63) & ~63  # with its trailer (2.2.2.8.1)
-        self._blocks.seek(offset)
-        raw = self._blocks.read(whole)
+        raw = self._read(offset, whole)
         data = raw[:size]
         if len(raw) == whole:
             stored, own = struct.unpack_from("<IQ", raw, whole - 12)
@@ -254,8 +254,3 @@ def _ids(raw: bytes) -> list[int]:
     count = struct.unpack_from("<H", raw.ljust(4, b"\0"), 2)[0]
     count = min(count, (len(raw) - 8) // 8)
     return list(struct.unpack_from(f"<{count}Q", raw, 8)) if count > 0 else []
-
-
-def _buffered(file: BinaryIO, size: int) -> BinaryIO:
-    """A reader that reads ahead by `size` only: a store is read here and there."""
-    return io.BufferedReader(file.detach(), size) if isinstance(file, io.BufferedReader) else file

@@ -11,7 +11,7 @@ import itertools
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import ClassVar, Protocol
+from typing import ClassVar
 
 from readers import clean
 from readers.base import Child, Handler, LeafHandler, MemorySource, Part, Source, Text
@@ -21,7 +21,6 @@ from readers.last import LARGEST
 from readers.mail_form import store_name, write_message
 from readers.outlook.mapi.fields import LEFT_OF_FIELDS
 from readers.outlook.mapi.form import FormReader, conversation_of, note_in_child
-from readers.outlook.mapi.properties import MapiMessage
 from readers.outlook.pst.file import PERMUTED, UNICODE, PstFile, read_header
 from readers.outlook.pst.libpff import LibpffStore
 from readers.outlook.pst.store import Folder, PstStore, Walk
@@ -32,22 +31,7 @@ MEDIA_TYPE = "application/vnd.ms-outlook-pst"
 _MAX_NAMES = 1_000  # of folders that are named because no message names them
 
 
-class Store(Protocol):
-    """What the handler wants of a reader."""
-
-    damage: str | None
-    password: bool
-    aside: list[tuple[str, ...]]  # once the folders were asked for: search folders and the top one, which is in no path
-
-    @property
-    def folders(self) -> list[Folder]:
-        """Depth first, a folder before those inside it."""
-
-    def recovered(self) -> Folder:
-        """Messages that are in no folder."""
-
-    def message(self, nid: int) -> MapiMessage:
-        """One message by its id."""
+Store = PstStore | LibpffStore
 
 
 class PstHandler(LeafHandler):
@@ -58,25 +42,23 @@ class PstHandler(LeafHandler):
     container = True
     splits = True
     whole = False
-    declared: tuple[Declared, ...] = (
-        Declared(
-            title="Outlook mail stores",
-            extensions=("pst", "ost"),
-            metadata=("password", "empty_folders"),
-            children="messages folder by folder, named by folders and subject, `folder`, `conversation` and what "
-            "appointments, meetings and tasks say in properties (`location`, `start`, `end`, `task_owner`, `task_state`) in their "
-            "metadata, the fields of a contact in front of its note; then those in no folder, in a folder `recovered`",
-            announces="the folders' tables and the index of the store",
-            leaves_out=(
-                LEFT_OF_FIELDS,
-                "place and times of appointments and tasks in stores in the ANSI format and OST files with pages of 4,096 bytes",
-                "search folders and what Outlook hides in folders (views, forms, rules)",
-                "recovered messages of stores in the ANSI format and of OST files with pages of 4,096 bytes, where the "
-                "library that reads these finds none",
-                "names of empty folders beyond the first 1,000",
-            ),
+    declared = Declared(
+        title="Outlook mail stores",
+        extensions=("pst", "ost"),
+        metadata=("password", "empty_folders"),
+        children="messages folder by folder, named by folders and subject, `folder`, `conversation` and what "
+        "appointments, meetings and tasks say in properties (`location`, `start`, `end`, `task_owner`, `task_state`) in their "
+        "metadata, the fields of a contact in front of its note; then those in no folder, in a folder `recovered`",
+        announces="the folders' tables and the index of the store",
+        leaves_out=(
+            LEFT_OF_FIELDS,
+            "place and times of appointments and tasks in stores in the ANSI format and OST files with pages of 4,096 bytes",
+            "search folders and what Outlook hides in folders (views, forms, rules)",
+            "recovered messages of stores in the ANSI format and of OST files with pages of 4,096 bytes, where the "
+            "library that reads these finds none",
+            "names of empty folders beyond the first 1,000",
         ),
-    )
+    ).alone()
 
     def announced(self, source: Source) -> int | None:
         """The messages of all folders' tables and those in none; None when some may be missing because the store's

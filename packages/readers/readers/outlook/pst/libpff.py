@@ -16,10 +16,11 @@ import pypff
 from readers.base import Source
 from readers.errors import DocumentError, ExceptionCode
 from readers.outlook.mapi import properties as mapi
-from readers.outlook.mapi.contact import EVERYTHING, is_contact
-from readers.outlook.mapi.properties import MapiAttachment, MapiMessage, Properties, string_charset
+from readers.outlook.mapi.fields import EVERYTHING, is_contact
+from readers.outlook.mapi.properties import MapiAttachment, MapiMessage, Properties, decode_strings
 from readers.outlook.pst.store import RECOVERED, Folder
 from readers.records import Limits
+from readers.streams import scattered
 
 _IPM_SUBTREE, _PASSWORD = 0x35E0, 0x67FF
 _WANTED = mapi.WANTED | {_IPM_SUBTREE, _PASSWORD}
@@ -39,7 +40,7 @@ class LibpffStore:
         self.aside: list[tuple[str, ...]] = []
         self._places: list[tuple[int, Any]] = []  # first number and folder
         self._count = 0
-        self._reader = source.open()
+        self._reader = scattered(source.open())
         self._file = pypff.file()
         try:
             self._file.open_file_object(self._reader)
@@ -116,8 +117,7 @@ def _message(item: Any) -> MapiMessage:
     own = _properties(item)
     if is_contact(own):
         own = _properties(item, EVERYTHING)
-    own.detected = string_charset([own])
-    own.codec = own.detected.charset
+    decode_strings(own)
     table = getattr(item, "recipients", None)
     people = [_row(record.entries, own.codec) for record in table.record_sets] if table is not None else []
     return MapiMessage(own, people, lambda: _attachments(item, own.codec))

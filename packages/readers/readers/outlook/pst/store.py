@@ -11,9 +11,8 @@ from functools import cached_property
 from readers.errors import DocumentError
 from readers.office.ole import objects as ole_objects
 from readers.outlook.mapi import properties as mapi
-from readers.outlook.mapi.contact import EVERYTHING, is_contact
-from readers.outlook.mapi.named import has_fields, our_ids, rename
-from readers.outlook.mapi.properties import MapiAttachment, MapiMessage, Properties, string_charset
+from readers.outlook.mapi.fields import EVERYTHING, has_fields, is_contact, our_ids, rename
+from readers.outlook.mapi.properties import MapiAttachment, MapiMessage, Properties, decode_strings
 from readers.outlook.pst.file import Node, PstFile
 from readers.outlook.pst.heap import Heap, TableContext, properties
 from readers.records import Limits
@@ -171,11 +170,8 @@ class PstStore:
         if has_fields(own.text(mapi.MESSAGE_CLASS)):
             own, _ = properties(heap, EVERYTHING if is_contact(own) else mapi.WANTED | self._names.keys())
             rename(own, self._names)
-        own.detected = string_charset([own])
-        own.codec = own.detected.charset
         people = self._recipients(heap)
-        for person in people:
-            person.codec = own.codec
+        decode_strings(own, people)
         return MapiMessage(own, people, lambda: self._attachments(heap, own.codec))
 
     @cached_property

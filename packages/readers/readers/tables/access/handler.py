@@ -2,21 +2,84 @@
 
 from __future__ import annotations
 
+import struct
+import zlib
 from collections.abc import Iterable, Iterator, Sequence
 from typing import BinaryIO
 
 from readers import clean
-from readers.base import Child, Handler, LeafHandler, Part, Source, Text
+from readers.base import Child, Handler, LeafHandler, MemorySource, Part, Source, Text
 from readers.charset import CHARSET_KEYS, CodePage, Detected, least_certain
 from readers.declared import Declared
-from readers.errors import DocumentError
+from readers.errors import DocumentError, ExceptionCode
+from readers.identification.identify import UNKNOWN, identify
+from readers.office.ole import objects as ole_native
+from readers.office.ole import objects as ole_objects
 from readers.office.ole.property_set import codec_of
 from readers.records import Kind, Limits
 from readers.rest import AFTER_CONTENT, rest
-from readers.tables.access import carried as access_carried
-from readers.tables.access.catalog import Object, objects, owners, pages_of, properties, result_kinds
+from readers.streams import scattered
 from readers.tables.access.pages import JET3, Database
-from readers.tables.access.table import OBJECT, TEXTS, Column, Strings, Table, Values
+from readers.tables.access.table import (
+    OBJECT,
+    TEXTS,
+    Column,
+    Object,
+    Strings,
+    Table,
+    Values,
+    objects,
+    owners,
+    pages_of,
+    properties,
+    result_kinds,
+)
+
+# Files that columns of an Access database hold: objects of other programs, attachments, and bytes that are a file.
+
+_OBJECT = b"\x15\x1c"  # begins what Access puts before an OLE 1.0 object; how long that is follows
+_FEWEST = 16  # bytes of what may be a file by itself
+_ATTACHED_HEAD = struct.Struct("<II")  # whether it is deflated, and how long it is
+_DEFLATED = 1
+
+Carried = tuple[bytes, bytes]  # name, where it has one, and bytes
+
+
+def of_object(value: bytes) -> Carried | None:
+    """The file in an object's value; None for a link, and for bytes that are no file. DocumentError where it is damaged."""
+    if not value.startswith(_OBJECT):
+        known = len(value) >= _FEWEST and identify(MemorySource(b"", value)) != UNKNOWN
+        return (b"", value) if known else None
+    size = int.from_bytes(value[2:4], "little")
+    try:
+        class_name, native = ole_native.embedded(value[size:])
+    except DocumentError as error:
+        if error.code is ExceptionCode.UNSUPPORTED:
+            return None
+        raise
+    if class_name == b"Package":
+        return ole_objects.packaged(len(native).to_bytes(4, "little") + native)
+    return ole_objects.unwrapped(native) or (b"", native)
+
+
+def of_attachment(value: bytes, most: int) -> bytes:
+    """An attachment's bytes, after a head with its length. DocumentError where they are damaged, or more than
+    `most`."""
+    if len(value) < _ATTACHED_HEAD.size:
+        raise DocumentError(ExceptionCode.TRUNCATED, "the attachment ends in its head")
+    packed, content = _ATTACHED_HEAD.unpack_from(value)[0] == _DEFLATED, value[_ATTACHED_HEAD.size :]
+    if packed:
+        try:
+            inflater = zlib.decompressobj()
+            content = inflater.decompress(content, most + 1)
+        except zlib.error as error:
+            raise DocumentError(ExceptionCode.CORRUPT, "the attachment cannot be inflated") from error
+        if len(content) > most:
+            raise DocumentError(ExceptionCode.EXPANSION_LIMIT, f"the attachment has more than {most:,} bytes")
+        if not inflater.eof:
+            raise DocumentError(ExceptionCode.TRUNCATED, "the attachment breaks off")
+    return content[int.from_bytes(content[:4], "little") :]
+
 
 _QUERY_ROWS, _WORDS = "MSysQueries", ("Expression", "Name1", "Name2")
 _ABOUT = "SummaryInfo"  # the object whose properties are the database's
@@ -39,26 +102,24 @@ class AccessHandler(LeafHandler):
     name = "access"
     media_types: tuple[str, ...] = ("application/x-msaccess",)
     whole = False
-    declared: tuple[Declared, ...] = (
-        Declared(
-            title="Access databases",
-            extensions=("mdb", "accdb", "mde", "accde", "mda", "accda"),
-            text="of each table its name, descriptions, the names of its columns and a line for each row, tabs between values; of "
-            "columns of several values a table of their own; what queries are made of; names of queries, forms, reports, macros "
-            "and modules; where linked tables are, and how they are reached",
-            metadata=(*_KEYS.values(), *CHARSET_KEYS),
-            children="attachments, and what columns for objects hold, in the order of tables and rows",
-            leaves_out=(
-                "bytes in columns that are no file of a known type; links to objects; scaled decimals that expressions make",
-                "forms, reports and code; deleted rows; values of more than 64 MB, for which the exception is `too_large`",
-                "databases of Access 2007 and newer under a password: the exception is `encrypted`; older ones are read without it",
-            ),
+    declared = Declared(
+        title="Access databases",
+        extensions=("mdb", "accdb", "mde", "accde", "mda", "accda"),
+        text="of each table its name, descriptions, the names of its columns and a line for each row, tabs between values; of "
+        "columns of several values a table of their own; what queries are made of; names of queries, forms, reports, macros "
+        "and modules; where linked tables are, and how they are reached",
+        metadata=(*_KEYS.values(), *CHARSET_KEYS),
+        children="attachments, and what columns for objects hold, in the order of tables and rows",
+        leaves_out=(
+            "bytes in columns that are no file of a known type; links to objects; scaled decimals that expressions make",
+            "forms, reports and code; deleted rows; values of more than 64 MB, for which the exception is `too_large`",
+            "databases of Access 2007 and newer under a password: the exception is `encrypted`; older ones are read without it",
         ),
-    )
+    ).alone()
 
     def children(self, source: Source, limits: Limits, part: Part | None = None) -> Iterator[Child]:
         """Files in its columns. A database that cannot be opened has none: `text` reports why."""
-        with source.open() as file:
+        with scattered(source.open()) as file:
             try:
                 reading = _Reading(file, source.size, limits.parse_bytes)
             except DocumentError:
@@ -78,7 +139,7 @@ class AccessHandler(LeafHandler):
         """All of it, and where rows are missing an `error`; DocumentError where not even the list of tables can be read.
         `charset` and its like are of databases of Access 97 whose code page is doubtful; newer ones have one charset."""
         collector = clean.Collector(limits.text_characters)
-        with source.open() as file:
+        with scattered(source.open()) as file:
             reading = _Reading(file, source.size, limits.parse_bytes)
             for line in reading.lines():
                 if not collector.add(line + "\n"):
@@ -189,8 +250,8 @@ class _Reading:
                 called = next(
                     (table.text(c, v) for c, v in zip(table.columns, row, strict=True) if c.name == _CALLED), ""
                 ).encode()
-                yield called, access_carried.of_attachment(value, self._most), error
-            elif carried := access_carried.of_object(value):
+                yield called, of_attachment(value, self._most), error
+            elif carried := of_object(value):
                 yield *carried, error
             elif error is not None:
                 yield b"", b"", error

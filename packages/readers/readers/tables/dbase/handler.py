@@ -11,8 +11,76 @@ from readers.charset import CHARSET_KEYS, CharsetSource, Detected, decode, of_co
 from readers.declared import Declared
 from readers.errors import DocumentError, ExceptionCode, FieldUnread
 from readers.records import Limits
-from readers.tables.dbase import memo as dbase_memo
 from readers.tables.dbase.table import Table, table_of
+
+# Memo files of dBase III and IV (.dbt) and of FoxPro (.fpt): the texts in them.
+
+_DBASE_BLOCK = 512
+_IV_MEMO = b"\xff\xff\x08\x00"
+_FOXPRO_TEXT = b"\0\0\0\x01"
+_HEAD = 8  # of a memo of dBase IV and FoxPro: what it is, and its length
+_NOT_IN_TEXT = bytes(c for c in range(32) if c not in b"\t\n\f\r")
+
+
+def texts(data: bytes) -> Iterator[bytes]:
+    """The memos in order, without the control characters that formatted ones hold."""
+    memos = _dbase_4(data) if _IV_MEMO in data[: 1 << 16] else _foxpro(data) if is_foxpro(data) else _dbase_3(data)
+    for memo in memos:
+        # Soft line ends of dBase's editor are 0x8D 0x0A.
+        if text := memo.replace(b"\x8d\n", b"\n").translate(None, _NOT_IN_TEXT).strip():
+            yield text
+
+
+def is_foxpro(head: bytes) -> bool:
+    """Whether these first bytes are of a FoxPro memo file: the first memo's type and length follow the header."""
+    if len(head) < _DBASE_BLOCK + _HEAD:
+        return False
+    block = int.from_bytes(head[6:8], "big")
+    at = _first(block)
+    kind, length = head[at : at + 4], int.from_bytes(head[at + 4 : at + _HEAD], "big")
+    return block > 0 and kind in (b"\0\0\0\0", _FOXPRO_TEXT, b"\0\0\0\2") and 0 < length < 1 << 31
+
+
+def _first(block: int) -> int:
+    """Where the first block behind the header begins."""
+    return -(-_DBASE_BLOCK // block) * block if block else _DBASE_BLOCK
+
+
+def _foxpro(data: bytes) -> Iterator[bytes]:
+    block = int.from_bytes(data[6:8], "big")
+    at = data.find(_FOXPRO_TEXT, _first(block))
+    while at >= 0:
+        length = int.from_bytes(data[at + 4 : at + _HEAD], "big")
+        end = at + _HEAD + length
+        if at % block or not length or end > len(data):
+            at = data.find(_FOXPRO_TEXT, at + 1)
+            continue
+        yield data[at + _HEAD : end]
+        at = data.find(_FOXPRO_TEXT, end)
+
+
+def _dbase_4(data: bytes) -> Iterator[bytes]:
+    at = data.find(_IV_MEMO)
+    while at >= 0:
+        length = int.from_bytes(data[at + 4 : at + _HEAD], "little")  # these eight bytes too
+        end = at + max(length, _HEAD)
+        if end > len(data):
+            end = at + _HEAD
+        else:
+            yield data[at + _HEAD : end].split(b"\x1a", 1)[0]
+        at = data.find(_IV_MEMO, end)
+
+
+def _dbase_3(data: bytes) -> Iterator[bytes]:
+    """Each begins a block and ends with 0x1A; anything after that in its last block is older."""
+    at = _DBASE_BLOCK
+    while at < len(data):
+        end = data.find(b"\x1a", at)
+        if end < 0:
+            end = len(data)
+        yield data[at:end].rstrip(b"\0")
+        at = (end // _DBASE_BLOCK + 1) * _DBASE_BLOCK
+
 
 _MOST_HEADER = 1 << 17  # 2,048 fields, and what Visual FoxPro and dBase 7 put behind them
 _RECORDS_BYTES = 1 << 18  # read at once
@@ -28,19 +96,17 @@ class TableHandler(LeafHandler):
     name = "dbase"
     media_types: tuple[str, ...] = ("application/x-dbf",)
     whole = False
-    declared: tuple[Declared, ...] = (
-        Declared(
-            title="Tables of dBase, Clipper and FoxPro",
-            extensions=("dbf",),
-            text="the names of the columns, then a line for each record with tabs between its values, deleted ones too",
-            metadata=(*CHARSET_KEYS, "rows", "columns"),
-            leaves_out=(
-                "memos, which are in the file next to it (.dbt, .fpt) and become the text of that file",
-                "times of dBase 7, pictures, objects, and numbers that are written as bytes in variable lengths",
-                "which records are marked as deleted",
-            ),
+    declared = Declared(
+        title="Tables of dBase, Clipper and FoxPro",
+        extensions=("dbf",),
+        text="the names of the columns, then a line for each record with tabs between its values, deleted ones too",
+        metadata=(*CHARSET_KEYS, "rows", "columns"),
+        leaves_out=(
+            "memos, which are in the file next to it (.dbt, .fpt) and become the text of that file",
+            "times of dBase 7, pictures, objects, and numbers that are written as bytes in variable lengths",
+            "which records are marked as deleted",
         ),
-    )
+    ).alone()
 
     def text(self, source: Source, limits: Limits) -> Text:
         """The table; `charset`, `rows` (existing records) and `columns` as metadata. `truncated` as well as the text
@@ -114,23 +180,24 @@ class MemoHandler(LeafHandler):
 
     name = "dbase memo"
     media_types: tuple[str, ...] = ("application/x-dbt", "application/x-fpt")
-    declared: tuple[Declared, ...] = (
-        Declared(
-            title="Memos of dBase and FoxPro tables",
-            extensions=("dbt", "fpt"),
-            text="the memos in order, deleted ones that were not overwritten too",
-            metadata=CHARSET_KEYS,
-            leaves_out=("which record a memo belongs to", "pictures and objects among them"),
-        ),
-    )
+    declared = Declared(
+        title="Memos of dBase and FoxPro tables",
+        extensions=("dbt", "fpt"),
+        text="the memos in order, deleted ones that were not overwritten too",
+        metadata=CHARSET_KEYS,
+        leaves_out=("which record a memo belongs to", "pictures and objects among them"),
+    ).alone()
 
     def text(self, source: Source, limits: Limits) -> Text:
         """All memos in the charset that they are likely to be in: the table knows it, this file does not."""
-        memos = b"\n".join(dbase_memo.texts(source.whole(limits.parse_bytes)))
+        memos = b"\n".join(texts(source.whole(limits.parse_bytes)))
         text, detected = decode(memos)
         collector = clean.Collector(limits.text_characters)
         collector.add(text)
         return collector.read_in(detected)
 
 
-HANDLERS: tuple[Handler, ...] = (TableHandler(), MemoHandler())
+HANDLERS: tuple[Handler, ...] = (
+    TableHandler(),
+    MemoHandler(),
+)

@@ -4,6 +4,8 @@ import contextlib
 import io
 import zipfile
 
+from archive_files import zipped
+
 from core.records import Limits
 from readers.errors import DocumentError
 from readers.office.ooxml import xlsb
@@ -13,11 +15,9 @@ SEEDS = [b"\x9c\x01\x10" + bytes(16), b"\x00\x11" + bytes(17) + b"\x06\x0e" + by
 
 
 def read(data: bytes) -> None:
-    out = io.BytesIO()
-    with zipfile.ZipFile(out, "w") as archive:
-        for name in ("xl/workbook.bin", "xl/styles.bin", "xl/sharedStrings.bin", "xl/worksheets/sheet1.bin"):
-            archive.writestr(name, data)
-    package = Package(out, out.tell(), Limits())
+    names = ("xl/workbook.bin", "xl/styles.bin", "xl/sharedStrings.bin", "xl/worksheets/sheet1.bin")
+    made = zipped(dict.fromkeys(names, data), zipfile.ZIP_STORED)
+    package = Package(io.BytesIO(made), len(made), Limits())
     book = xlsb.BinaryWorkbook(package)
     with contextlib.suppress(DocumentError):
         book.load()

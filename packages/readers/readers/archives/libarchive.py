@@ -12,11 +12,22 @@ import errno
 import functools
 import importlib.util
 import locale
+import struct
 from collections.abc import Iterator
-from contextlib import suppress
+from contextlib import closing, suppress
 from typing import Any, BinaryIO
 
+from isal import isal_zlib
+
+from readers.archives.compressed import skippable
+from readers.archives.names import shown
+from readers.archives.zip.handler import link_member, streamed_member
+from readers.base import Child, ContainerHandler, Handler, Part, Source
+from readers.declared import Declared
 from readers.errors import DocumentError, ExceptionCode
+from readers.records import Kind, Limits
+from readers.rest import rest
+from readers.streams import PieceStream
 
 _EOF, _WARN = 1, -20
 _BLOCK = 1 << 16  # bytes read at a time
@@ -200,3 +211,196 @@ class ArchiveReader:
         except BaseException as error:  # noqa: BLE001  # as above
             self._fault = error
             return -1
+
+
+# What libarchive's formats have in common: members as children, and a bound on what is decoded only to get past it.
+
+
+class Members:
+    """The members that a reader comes to. `solid`: what the caller leaves of one has to be decoded to reach the next;
+    it may be as much as the archive may expand to, then the rest is `expansion_limit`."""
+
+    def __init__(self, reader: ArchiveReader, size: int, limits: Limits, *, solid: bool) -> None:
+        self._reader = reader
+        self._solid = solid
+        self._skippable = skippable(size, limits)
+        self._names = 4 * size + 1_000_000  # bytes
+        self._pieces: Iterator[bytes] = iter(())
+
+    def next(self) -> ArchiveEntry | None:
+        """The next member; None at the end. Raises DocumentError."""
+        if self._solid:
+            for piece in self._pieces:
+                self._skippable -= len(piece)
+                if self._skippable < 0:
+                    raise DocumentError(
+                        ExceptionCode.EXPANSION_LIMIT, "the rest comes after more data than the archive may expand to"
+                    )
+        self._pieces = iter(())
+        entry = self._reader.next()
+        self._names -= len(entry.name) if entry is not None else 0
+        if self._names < 0:  # a table of names may give each member all of it
+            raise DocumentError(ExceptionCode.EXPANSION_LIMIT, "the names of the members are longer than the archive")
+        return entry
+
+    def child(self, entry: ArchiveEntry, position: int, name: bytes | None = None, crc: int | None = None) -> Child:
+        """The member as a child, failed where its data cannot be read or has another CRC-32 than this."""
+        name = entry.name if name is None else name
+        if entry.link:
+            return link_member(name, position)
+        if entry.special:
+            error = DocumentError(ExceptionCode.SPECIAL_FILE, "a FIFO or device in the archive")
+            kind = Kind.ARCHIVE_MEMBER
+            return Child(name=name, kind=kind, ordinal=position, error=error, media_type="inode/fifo")
+        self._pieces = self._whole(entry, crc)
+        return streamed_member(name, position, PieceStream(lambda: next(self._pieces, b"")), entry.size)
+
+    def _whole(self, entry: ArchiveEntry, crc: int | None) -> Iterator[bytes]:
+        made = computed = 0
+        for piece in self._reader.pieces(entry.size):
+            made += len(piece)
+            if crc is not None:  # libarchive does not look at that of stored members
+                computed = isal_zlib.crc32(piece, computed)
+            yield piece
+        if entry.size is not None and made < entry.size:
+            raise DocumentError(ExceptionCode.TRUNCATED, f"the member ends after {made} of {entry.size} bytes")
+        if crc is not None and computed != crc:
+            raise DocumentError(ExceptionCode.CORRUPT, "the member's CRC does not match")
+
+
+def all_members(
+    reader: ArchiveReader, size: int, limits: Limits, *, solid: bool, file: BinaryIO, what: str, end: int | None = None
+) -> Iterator[Child]:
+    """Every member but directories, its position among all as ordinal. DocumentError where the archive is cut or
+    damaged: the rest is lost. The bytes of `file` after its end, or after the last member, are accounted for (see `rest`)."""
+    members = Members(reader, size, limits, solid=solid)
+    position = 0
+    try:
+        while (entry := members.next()) is not None:
+            if not entry.directory or entry.size:
+                yield members.child(entry, position)
+            position += 1
+    except DocumentError as error:
+        left = max(0, size - reader.position)
+        raise DocumentError(error.code, f"{error.detail}; {left:,} bytes of the {what} were left") from error
+    yield from rest(file, reader.position if end is None else end, size, position, what)
+
+
+# Cabinets ([MS-CAB]): stored, MSZIP and LZX, read with libarchive.
+
+_HEADER = struct.Struct("<28xHH")  # CFHEADER up to cFiles and flags
+_SIGNATURE = struct.Struct("<8xL18xH4xH6xLL")  # cbCabinet, flags, cbCFHeader, then what Authenticode has there
+_RESERVED, _SIGNED = 4, 20
+_IN_A_SET = 3  # flags: there is a cabinet before or behind this one
+
+
+class CabHandler(ContainerHandler):
+    """A cabinet; its files are its children, with their position as ordinal."""
+
+    name = "cab"
+    media_types: tuple[str, ...] = ("application/vnd.ms-cab-compressed",)
+    declared = Declared(
+        title="Cabinets",
+        extensions=("cab",),
+        children="files in the order of the directory",
+        announces="the number of files in the header",
+        leaves_out=(
+            "times, owners and permissions of members",
+            "Quantum compression",
+            "files that reach into another cabinet of a set",
+            "files behind damage",
+        ),
+    ).alone()
+
+    def announced(self, source: Source) -> int | None:
+        """The number of files in the header; None where it is cut."""
+        return _header(source)[0] if len(source.head) >= _HEADER.size else None
+
+    def children(self, source: Source, limits: Limits, part: Part | None = None) -> Iterator[Child]:
+        """The files in order. One that cannot be read is a Child with an error that is not emitted. Raises
+        `unsupported` after the last file of one cabinet of a set, `corrupt` or `truncated` where it is damaged."""
+        in_a_set = len(source.head) >= _HEADER.size and bool(_header(source)[1] & _IN_A_SET)
+        with source.open() as file, closing(ArchiveReader(file, source.size, "cab")) as reader:
+            end = _end(source.head)
+            yield from shown(all_members(reader, source.size, limits, solid=True, file=file, what="cabinet", end=end))
+        if in_a_set:
+            raise DocumentError(
+                ExceptionCode.UNSUPPORTED, "one cabinet of a set; the others are read by themselves", missing=0
+            )
+
+
+def _end(head: bytes) -> int | None:
+    """Where the cabinet ends, with the signature that may follow it: its place is in the reserved bytes of the header then."""
+    if len(head) < _SIGNATURE.size:
+        return None
+    length, flags, reserved, at, size = _SIGNATURE.unpack_from(head)
+    return max(int(length), int(at + size)) if flags & _RESERVED and reserved == _SIGNED else int(length)
+
+
+def _header(source: Source) -> tuple[int, int]:
+    """(number of files, flags)."""
+    files, flags = _HEADER.unpack_from(source.head)
+    return int(files), int(flags)
+
+
+# Unix archives (`ar`, Debian packages), with the long names of System V, GNU and BSD, read with libarchive.
+
+_TABLES = (b"/", b"/SYM64/")  # lists of the symbols of object files
+_BSD_TABLE = b"__.SYMDEF"
+
+
+class ArHandler(ContainerHandler):
+    """An archive; its members are its children, with their position as ordinal, that of a symbol table counted."""
+
+    name = "ar"
+    media_types: tuple[str, ...] = ("application/x-archive",)
+    declared = Declared(
+        title="Unix archives (ar) and Debian packages",
+        extensions=("a", "ar", "deb"),
+        children="members in order, not the symbol table",
+        leaves_out=(
+            "times, owners and permissions of members",
+            "members after a damaged one",
+            "thin archives, whose members are stored elsewhere",
+        ),
+    ).alone()
+
+    def children(self, source: Source, limits: Limits, part: Part | None = None) -> Iterator[Child]:
+        """The members in order; DocumentError where the archive is damaged."""
+        with source.open() as file, closing(ArchiveReader(file, source.size, "ar")) as reader:
+            for child in shown(all_members(reader, source.size, limits, solid=False, file=file, what="ar archive")):
+                if child.name not in _TABLES and not child.name.startswith(_BSD_TABLE):
+                    yield child
+
+
+# cpio archives (binary of both byte orders, odc, newc, newc with checksums), read with libarchive.
+
+
+class CpioHandler(ContainerHandler):
+    """An archive; its members are its children, with their position as ordinal. Directories are counted in it and are
+    not items."""
+
+    name = "cpio"
+    media_types: tuple[str, ...] = ("application/x-cpio",)
+    declared = Declared(
+        title="cpio archives",
+        extensions=("cpio",),
+        children="members in order; links and special files as items without bytes",
+        leaves_out=(
+            "times, owners and permissions of members",
+            "members behind damage",
+            "directory entries, which are no items",
+        ),
+    ).alone()
+
+    def children(self, source: Source, limits: Limits, part: Part | None = None) -> Iterator[Child]:
+        """The members in order; DocumentError where the archive is damaged."""
+        with source.open() as file, closing(ArchiveReader(file, source.size, "cpio")) as reader:
+            yield from shown(all_members(reader, source.size, limits, solid=False, file=file, what="cpio archive"))
+
+
+HANDLERS: tuple[Handler, ...] = (
+    CabHandler(),
+    ArHandler(),
+    CpioHandler(),
+)

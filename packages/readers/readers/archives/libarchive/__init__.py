@@ -1,1 +1,0 @@
-"""What several archive formats are read with: libarchive."""

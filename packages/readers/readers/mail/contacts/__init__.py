@@ -1,1 +1,0 @@
-"""vCards and calendars."""
