@@ -112,7 +112,7 @@ def test_a_job_is_created_and_its_charts_move_until_it_is_over(watched: Watched)
     assert not watched.complaints
 
 
-def test_the_run_page_has_every_panel_its_figures_and_what_to_know_before(
+def test_the_run_page_has_every_panel_its_figures_its_bottleneck_and_its_operations(
     bench: Bench, site: str, watched: Watched, page: Page
 ) -> None:
     page.goto(site + watched.path)
@@ -127,10 +127,20 @@ def test_the_run_page_has_every_panel_its_figures_and_what_to_know_before(
     expect(page.locator("#phases li")).to_have_text([re.compile(p) for p in ("walk", "expand", "index", "finalise")])
     expect(page.get_by_role("button", name="Requeue exceptions")).to_be_visible()
     expect(page.get_by_role("heading", level=1)).to_have_text("<b>seen</b> & \\u202ewatched")
-
-
-def test_the_run_page_keeps_its_bottleneck_storage_and_operations(site: str, watched: Watched, page: Page) -> None:
-    page.goto(site + watched.path)
+    page.get_by_label("operation of the latency chart").select_option("write")
+    expect(page.locator("[data-panel=latency_write] canvas")).to_be_visible()
+    shown = page.locator(".zoom")
+    chart = page.locator("[data-panel=items] .u-over")
+    chart.scroll_into_view_if_needed()
+    box = chart.bounding_box()
+    assert box is not None
+    page.mouse.move(box["x"] + 0.2 * box["width"], box["y"] + 50)
+    page.mouse.down()
+    page.mouse.move(box["x"] + 0.7 * box["width"], box["y"] + 50, steps=5)
+    page.mouse.up()
+    expect(shown).to_contain_text("since the first claim")
+    page.locator("[data-panel=queue] .u-over").dblclick()
+    expect(page.get_by_role("button", name="whole run")).to_have_attribute("aria-pressed", "true")
     expect(page.locator("#verdict")).to_contain_text(re.compile(r"bottleneck"))
     expect(page.locator("#storage")).to_contain_text("emulated filer nas-10g")
     calls = page.request.get(f"{site}/api/v1{watched.path}/result").json()["calls"]
@@ -150,7 +160,7 @@ def test_a_job_is_verified_from_its_page(site: str, watched: Watched, page: Page
     expect(page.locator("#verified")).to_contain_text(re.compile(r"differences\s*0"))
 
 
-def test_twelve_series_have_twelve_colours(site: str, page: Page) -> None:
+def test_twelve_series_have_twelve_colours_and_an_increment_replaces_their_end(site: str, page: Page) -> None:
     page.goto(site)
     looks = page.evaluate(
         """async () => {
@@ -161,39 +171,7 @@ def test_twelve_series_have_twelve_colours(site: str, page: Page) -> None:
     )
     assert len({look["variable"] for look in looks[:12]}) == 12
     assert (looks[12]["variable"], looks[12]["hatched"], looks[0]["hatched"]) == (looks[0]["variable"], True, False)
-
-
-def test_signing_out_shows_nothing_any_more(link: str, site: str, page: Page) -> None:
-    page.goto(f"{site}/results")
-    page.get_by_role("button", name="Sign out").click()
-    page.wait_for_url(f"{site}/login")
-    page.goto(f"{site}/results")
-    expect(page.get_by_label("Token")).to_be_visible()
-    page.goto(link)
-    page.wait_for_url(f"{site}/")
-    page.go_back()
-    assert "token=" not in page.url
-
-
-def test_all_charts_zoom_together_and_come_back(site: str, watched: Watched, page: Page) -> None:
-    page.goto(site + watched.path)
-    shown = page.locator(".zoom")
-    chart = page.locator("[data-panel=items] .u-over")
-    chart.scroll_into_view_if_needed()
-    box = chart.bounding_box()
-    assert box is not None
-    page.mouse.move(box["x"] + 0.2 * box["width"], box["y"] + 50)
-    page.mouse.down()
-    page.mouse.move(box["x"] + 0.7 * box["width"], box["y"] + 50, steps=5)
-    page.mouse.up()
-    expect(shown).to_contain_text("since the first claim")
-    page.locator("[data-panel=queue] .u-over").dblclick()
-    expect(page.get_by_role("button", name="whole run")).to_have_attribute("aria-pressed", "true")
-
-
-def test_an_increment_replaces_the_end_of_what_is_there(site: str, page: Page) -> None:
-    """As the server sends them: overlapping by some seconds, with series that come and go."""
-    page.goto(site)
+    # Increments as the server sends them: overlapping by some seconds, with series that come and go.
     merged = page.evaluate(
         """async () => {
           const { Timeline } = await import("/static/js/timeline.js");
@@ -209,6 +187,18 @@ def test_an_increment_replaces_the_end_of_what_is_there(site: str, page: Page) -
     assert merged["t"] == [0, 1, 2, 3]
     assert dict(merged["series"]) == {"a": [1, 2, 4, 5], "gone": [7, 7, None, None], "new": [None, None, 8, 9]}
     assert not merged["other"], "another step does not fit: the whole has to be fetched again"
+
+
+def test_signing_out_shows_nothing_any_more(link: str, site: str, page: Page) -> None:
+    page.goto(f"{site}/results")
+    page.get_by_role("button", name="Sign out").click()
+    page.wait_for_url(f"{site}/login")
+    page.goto(f"{site}/results")
+    expect(page.get_by_label("Token")).to_be_visible()
+    page.goto(link)
+    page.wait_for_url(f"{site}/")
+    page.go_back()
+    assert "token=" not in page.url
 
 
 def test_what_was_read_over_the_wire_stands_by_phase(site: str, watched: Watched, page: Page) -> None:
@@ -260,12 +250,6 @@ def test_a_job_is_paused_resumed_cancelled_and_deleted(site: str, bench: Bench, 
     page.get_by_role("dialog").get_by_role("button", name="Delete job").click()
     page.wait_for_url(f"{site}/")
     expect(page.locator(f"#job-{job}")).to_have_count(0)
-
-
-def test_the_latency_chart_shows_the_chosen_op(site: str, watched: Watched, page: Page) -> None:
-    page.goto(site + watched.path)
-    page.get_by_label("operation of the latency chart").select_option("write")
-    expect(page.locator("[data-panel=latency_write] canvas")).to_be_visible()
 
 
 def test_what_is_wrong_stands_at_the_field(site: str, page: Page, complaints: Complaints) -> None:
@@ -477,7 +461,13 @@ def test_a_trace_is_replayed(site: str, bench: Bench, watched: Watched, page: Pa
     expect(page.frame_locator("iframe.report").locator(".verdict")).to_be_visible()
 
 
-def test_two_results_stand_side_by_side(site: str, page: Page) -> None:
+def test_results_are_shown_and_compared(site: str, page: Page, complaints: Complaints) -> None:
+    """Those that differ are refused with what differs."""
+    complaints.expected = ("409",)
+    page.goto(f"{site}/results/{FIRST}")
+    report = page.frame_locator("iframe.report")
+    expect(report.locator(".verdict")).to_contain_text("EMULATED FILER titan")
+    expect(page.get_by_role("link", name="Everything as ZIP")).to_be_visible()
     page.goto(f"{site}/results")
     for run in (FIRST, OTHER):
         page.get_by_label(f"compare {run}").check()
@@ -485,21 +475,10 @@ def test_two_results_stand_side_by_side(site: str, page: Page) -> None:
     expect(page.get_by_role("heading", level=1)).to_have_text("Results side by side")
     expect(page.locator("tbody tr")).to_have_count(2)
     expect(page.locator("tbody tr").first).to_contain_text("fewer than 5 repeats")
-
-
-def test_results_that_differ_are_refused_with_what_differs(site: str, page: Page, complaints: Complaints) -> None:
-    complaints.expected = ("409",)
     page.goto(f"{site}/compare?run={FIRST}&run={ALIEN}")
     expect(page.get_by_role("alert")).to_contain_text("corpus hash")
     page.get_by_role("link", name="Compare anyway").click()
     expect(page.get_by_role("alert")).to_contain_text(["NOT COMPARABLE", "UNCHECKED"])
-
-
-def test_a_result_shows_its_report(site: str, page: Page) -> None:
-    page.goto(f"{site}/results/{FIRST}")
-    report = page.frame_locator("iframe.report")
-    expect(report.locator(".verdict")).to_contain_text("EMULATED FILER titan")
-    expect(page.get_by_role("link", name="Everything as ZIP")).to_be_visible()
 
 
 def test_every_page_is_dark_where_that_is_wanted_and_fits_a_phone(site: str, watched: Watched, page: Page) -> None:

@@ -32,22 +32,7 @@ class FioProfile:
         target, said = place.directory / "profile", work / "result.json"
         target.mkdir()
         given = [word for one in self.settings for word in ("--set", one)]
-        command = [
-            "bench",
-            "storage",
-            "--repeats",
-            "1",
-            self.name,
-            "--path",
-            str(target),
-            "--seed",
-            "1",
-            "-o",
-            "json",
-            "--output-file",
-            str(said),
-            *given,
-        ]
+        command = ["bench", "storage", "--repeats", "1", self.name, "--path", str(target), "--seed", "1", *given]
         heard = _hear(place, work, [*command, *place.arguments], said)
         if heard.status or not heard.document:
             return heard

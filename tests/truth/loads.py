@@ -92,15 +92,8 @@ class Replay:
         target = place.directory / "replay"
         target.mkdir()
         said = work / "result.json"
-        arguments = [str(trace), "--path", str(target), "--pace", self.pace, "-o", "json", "--output-file", str(said)]
-        return _hear(
-            place,
-            work,
-            ["trace", "replay", "--repeats", "1", *arguments, *place.arguments, *self.more],
-            said,
-            None,
-            self.processors,
-        )
+        command = ["trace", "replay", "--repeats", "1", str(trace), "--path", str(target), "--pace", self.pace]
+        return _hear(place, work, [*command, *place.arguments, *self.more], said, processors=self.processors)
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,37 +152,13 @@ class JobReplay:
         target, said = place.directory / "replay", work / "result.json"
         target.mkdir()
         _forget(place)
-        command = [
-            "trace",
-            "replay",
-            "--repeats",
-            "1",
-            str(trace),
-            "--path",
-            str(target),
-            "--pace",
-            "job",
-            "-o",
-            "json",
-            "--output-file",
-            str(said),
-        ]
+        command = ["trace", "replay", "--repeats", "1", str(trace), "--path", str(target), "--pace", "job"]
         return _hear(place, work, [*command, *place.arguments], said)
 
     def _job(self, place: Place, work: Path, corpus: Path, said: Path) -> Heard:
         _forget(place)
         crew = ["--workers", "1", "--slots", str(self.slots)]
-        command = [
-            "discover",
-            str(corpus),
-            *crew,
-            "--trace",
-            "-o",
-            "json",
-            "--output-file",
-            str(said),
-            *place.arguments,
-        ]
+        command = ["discover", str(corpus), *crew, "--trace", *place.arguments]
         return _hear(place, work, command, said, place.directory / "storage")
 
 
@@ -213,25 +182,8 @@ class Deduplicated:
         (data / "shifted").write_bytes(bytes(self.shifted) + first.read_bytes())
         target.mkdir()
         settings = ["--set", "data=own", "--set", f"source={data}"]
-        heard = _hear(
-            place,
-            work,
-            [
-                "bench",
-                "storage",
-                "--repeats",
-                "1",
-                "dedup",
-                "--path",
-                str(target),
-                *settings,
-                "-o",
-                "json",
-                "--output-file",
-                str(said),
-            ],
-            said,
-        )
+        command = ["bench", "storage", "--repeats", "1", "dedup", "--path", str(target), *settings]
+        heard = _hear(place, work, command, said)
         if heard.document:
             heard.document["points"][-1]["repeats"][0]["independent"] = chunker.ratios(data)
         return heard
@@ -260,20 +212,7 @@ class Profile:
             (place.directory / "profile").mkdir()
             where = ["--path", str(place.directory / "profile")]
         chosen = [part for one in self.settings for part in ("--set", one)]
-        command = [
-            "bench",
-            "storage",
-            "--repeats",
-            "1",
-            self.name,
-            *where,
-            *chosen,
-            "-o",
-            "json",
-            "--output-file",
-            str(said),
-            *place.arguments,
-        ]
+        command = ["bench", "storage", "--repeats", "1", self.name, *where, *chosen, *place.arguments]
         heard = _hear(place, work, command, said, work / "storage")
         if place.refused is not None and heard.document:
             heard.document["points"][-1]["repeats"][0]["refused_there"] = place.refused()
@@ -290,8 +229,8 @@ class Discovery:
     def hear(self, place: Place, work: Path) -> Heard:
         """Only the storage root lies on the storage."""
         corpus, said = _corpus(place, self.scale, work, work / "corpus"), work / "result.json"
-        arguments = ["discover", str(corpus), "--workers", "1", "-o", "json", "--output-file", str(said)]
-        return _hear(place, work, [*arguments, *place.arguments, *self.more], said, place.directory)
+        command = ["discover", str(corpus), "--workers", "1", *place.arguments, *self.more]
+        return _hear(place, work, command, said, place.directory)
 
 
 def _corpus(place: Place, scale: float, work: Path, target: Path) -> Path:
@@ -307,18 +246,13 @@ def _hear(
     place: Place, work: Path, arguments: list[str], said: Path | None, storage: Path | None = None,
     processors: int | None = None,
 ) -> Heard:  # fmt: skip
-    kept = {name: value for name, value in os.environ.items() if not name.startswith("EDBENCH_")}
-    environment = (
-        kept
-        | dict(place.environment)
-        | {
-            "HOME": str(work),
-            "EDBENCH_STORAGE": str(storage or work / "storage"),
-            "EDBENCH_SCRATCH": str(work / "scratch"),
-        }
-    )
+    """Run the command, which writes its document to `said`."""
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("EDBENCH_")}
+    environment |= {"HOME": str(work), "EDBENCH_SCRATCH": str(work / "scratch"), **place.environment}
+    environment["EDBENCH_STORAGE"] = str(storage or work / "storage")
     limited = [] if processors is None else ["taskset", "--cpu-list", f"0-{processors - 1}"]
-    command = [*place.prefix, *limited, str(EDBENCH), *arguments]
+    written = [] if said is None else ["-o", "json", "--output-file", str(said)]
+    command = [*place.prefix, *limited, str(EDBENCH), *arguments, *written]
     busy, seconds = host_seconds()
     with (work / "output.txt").open("a") as out, (work / "errors.txt").open("w") as errors:
         done = subprocess.run(

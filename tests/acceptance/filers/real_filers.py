@@ -30,9 +30,7 @@ def there(storage: Real, bench: Bench, request: pytest.FixtureRequest) -> Iterat
 def test_every_turn_of_a_job_ends_with_zero_differences(there: Bench) -> None:
     """Paused in the middle of unpacking and resumed, a slot killed in the middle of indexing, requeued, verified after each,
     deleted: no difference, and nothing left on the storage."""
-    held = there.hold("expand", after=2)
-    process = there.discover("--workers", "1", "--slots", "2", "--trace")
-    held.until_reached(process)
+    process, held = there.discover_held("expand", 2, "--workers", "1", "--slots", "2", "--trace")
     with there.attached():
         pausing = there.start("job", "pause", "last")
         there.until_pausing()
@@ -81,9 +79,7 @@ def test_a_job_without_a_brick_is_suspended_and_loses_nothing(storage: Real, the
     is, the job stops with the reason, no other begins, and once the brick is back nothing is missing."""
     if storage.name != "glusterfs":
         pytest.skip("of a volume with bricks")
-    held = there.hold(phase, after=2)
-    process = there.discover("--workers", "1", "--slots", "1")
-    held.until_reached(process)
+    process, held = there.discover_held(phase, 2, "--workers", "1", "--slots", "1")
     with _without_a_brick(storage.directory):
         held.let_go()
         out = there.end(process, 1)

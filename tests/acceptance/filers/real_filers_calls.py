@@ -17,7 +17,7 @@ from pathlib import Path
 
 import pytest
 from installation import until
-from real_mounts import EVERY, Real, real
+from real_mounts import Real
 
 from core.operations import NullRecorder
 from core.storage.beneath import kernel_has_openat2, open_beneath
@@ -187,13 +187,6 @@ _NOT = {
     "ntfs": {"O_TMPFILE", *_RENAMES, "names that differ in case", "capitals", "bytes that are no UTF-8", "255 letters of two bytes",
              "nanoseconds", *_WHILE_OPEN},
 }  # fmt: skip
-
-
-@pytest.fixture(scope="module", params=EVERY)
-def storage(request: pytest.FixtureRequest) -> Iterator[Real]:
-    """Those that do not tell case apart among them."""
-    with real(request.param) as there:
-        yield there
 
 
 @pytest.fixture

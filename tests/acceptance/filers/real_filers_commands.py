@@ -71,19 +71,8 @@ def test_productions_are_whole(there: Bench) -> None:
 def test_a_corpus_is_made_there(storage: Real, there: Bench, tiny: Path) -> None:
     """Of the same bytes as anywhere, which are read back; refused where its names would not be kept."""
     made, hashes = there.storage / "made", json.loads((tiny / "dataset.json").read_text())
-    asked = (
-        "corpus",
-        "generate",
-        str(made),
-        "--profile",
-        "reference",
-        "--scale",
-        "0.00005",
-        "--seed",
-        "7",
-        "--processes",
-        "2",
-    )
+    like_tiny = ("--profile", "reference", "--scale", "0.00005", "--seed", "7", "--processes", "2")
+    asked = ("corpus", "generate", str(made), *like_tiny)
     there.storage.mkdir(exist_ok=True)
     if storage.name in CASELESS:
         assert "cannot hold a corpus, which has names of every kind" in there.edbench(*asked, check=2).stderr

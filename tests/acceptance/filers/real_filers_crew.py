@@ -41,30 +41,10 @@ def _members(bench: Bench, mount: Path, command: Running) -> Iterator[None]:
     for number in range(1, _MEMBERS + 1):
         scratch = bench.home / f"member {number}"
         scratch.mkdir(exist_ok=True)
-        worker = (
-            str(EDBENCH),
-            "worker",
-            "--storage",
-            str(bench.storage),
-            "--join",
-            str(join),
-            "--member",
-            f"m{number}",
-        )
+        worker = (EDBENCH, "worker", "--storage", bench.storage, "--join", join, "--member", f"m{number}")
         env = {"PATH": os.environ["PATH"], "HOME": str(scratch), "EDBENCH_SCRATCH": str(scratch), "MOUNT": str(mount)}
-        line = (
-            "unshare",
-            "--mount",
-            "--propagation",
-            "private",
-            "sh",
-            "-c",
-            _MEMBER,
-            "sh",
-            str(mount),
-            _SERVER,
-            *worker,
-        )
+        private = ("unshare", "--mount", "--propagation", "private")
+        line = (*private, "sh", "-c", _MEMBER, "sh", mount, _SERVER, *worker)
         begun.append(subprocess.Popen(line, env=env, cwd=REPOSITORY, start_new_session=True))
     try:
         yield
@@ -113,20 +93,9 @@ def test_an_experiment_takes_members_that_mount_it_themselves(moosefs: Real, ben
         assert "fuse" in json.dumps(result["conditions"]["hosts"])
         under_test = made.storage / "under test"
         under_test.mkdir()
-        command = made.start_afresh(
-            *(
-                "bench",
-                "storage",
-                "client-sweep",
-                "--path",
-                str(under_test),
-                "--repeats",
-                "1",
-                "--workers",
-                str(_MEMBERS),
-            ),
-            *("--set", "clients=1,8", "--set", "size=100000", "--set", "window=0.01", *_LISTEN, "-o", "json"),
-        )
+        settings = ("--set", "clients=1,8", "--set", "size=100000", "--set", "window=0.01", "--repeats", "1")
+        sweep = ("bench", "storage", "client-sweep", "--path", str(under_test), *settings)
+        command = made.start_afresh(*sweep, "--workers", str(_MEMBERS), *_LISTEN, "-o", "json")
         with _members(made, mount, command):
             out, err = command.communicate(timeout=600)
         assert command.returncode == 0, err

@@ -46,9 +46,7 @@ def there(storage: Real, bench: Bench, small: Path) -> Iterator[Bench]:
 @pytest.mark.parametrize("phase", ["expand", "index"])
 def test_full_in_the_middle(storage: Real, there: Bench, phase: str) -> None:
     """Suspended with the reason, and again when it is resumed with no room; with room it ends with zero differences."""
-    held = there.hold(phase, after=2)
-    process = there.discover("--workers", "1", "--slots", "1")
-    held.until_reached(process)
+    process, held = there.discover_held(phase, 2, "--workers", "1", "--slots", "1")
     with storage.full():
         held.let_go()
         suspended(there.end(process, 1), *_SAID.get(storage.name, (_FULL,)))
@@ -65,9 +63,7 @@ def test_one_of_two_disks_is_full_in_the_middle(storage: Real, there: Bench, pha
     way it ends with zero differences."""
     if len(storage.disks) < 2:
         pytest.skip("of one disk")
-    held = there.hold(phase, after=2)
-    process = there.discover("--workers", "1", "--slots", "1")
-    held.until_reached(process)
+    process, held = there.discover_held(phase, 2, "--workers", "1", "--slots", "1")
     with storage.full(disks=1):
         held.let_go()
         out = there.end(process, check=None)

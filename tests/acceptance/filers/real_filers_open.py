@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 from installation import Bench, until
-from real_mounts import EVERY, Real, installed, real
+from real_mounts import EVERY, Real, installed
 
 from core.errors import SourceFileError
 from core.operations import NullRecorder
@@ -21,13 +21,6 @@ from readers.errors import ExceptionCode
 _OLD, _NEW = b"old " * (1 << 20), b"new " * (1 << 20)  # more than a client reads ahead
 _STATELESS = "nfs" in EVERY and "vers=3" in Path("/proc/mounts").read_text()
 _KEEPS = ("exfat", "ntfs", "nfs")  # what is removed while it is open stands beside until it is closed
-
-
-@pytest.fixture(scope="module", params=EVERY)
-def storage(request: pytest.FixtureRequest) -> Iterator[Real]:
-    """Those that do not tell case apart among them."""
-    with real(request.param) as there:
-        yield there
 
 
 @pytest.fixture

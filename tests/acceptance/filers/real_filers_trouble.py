@@ -47,9 +47,7 @@ def _resumed(bench: Bench) -> None:
 
 
 def test_read_only_in_the_middle(disk: Real, on_disk: Bench) -> None:
-    held = on_disk.hold("expand", after=2)
-    process = on_disk.discover("--workers", "1", "--slots", "1")
-    held.until_reached(process)
+    process, held = on_disk.discover_held("expand", 2, "--workers", "1", "--slots", "1")
     subprocess.run(["mount", "-o", "remount,ro", str(disk.directory)], check=True)
     try:
         held.let_go()
@@ -60,9 +58,7 @@ def test_read_only_in_the_middle(disk: Real, on_disk: Bench) -> None:
 
 
 def test_unmounted_in_the_middle(disk: Real, on_disk: Bench) -> None:
-    held = on_disk.hold("expand", after=2)
-    process = on_disk.discover("--workers", "1", "--slots", "1")
-    held.until_reached(process)
+    process, held = on_disk.discover_held("expand", 2, "--workers", "1", "--slots", "1")
     subprocess.run(["umount", "--lazy", str(disk.directory)], check=True)
     try:
         held.let_go()
@@ -75,9 +71,7 @@ def test_unmounted_in_the_middle(disk: Real, on_disk: Bench) -> None:
 
 @pytest.mark.parametrize("phase", ["expand", "index"])
 def test_another_client_puts_another_directory_in_its_place(shared: Real, there: Bench, phase: str) -> None:
-    held = there.hold(phase, after=2)
-    process = there.discover("--workers", "1", "--slots", "1")
-    held.until_reached(process)
+    process, held = there.discover_held(phase, 2, "--workers", "1", "--slots", "1")
     with shared.elsewhere() as other:
         source = other / (there.corpus / "data").relative_to(shared.directory)
         source.rename(source.with_name("away"))
@@ -119,9 +113,7 @@ def test_one_of_two_chunk_servers_with_two_copies(moosefs: Real, there: Bench) -
     inside("moosefs", "mfssetgoal", "-r", "2", str(moosefs.directory))
     source = [str(path) for path in there.corpus.rglob("*") if path.is_file()]
     until(lambda: "with 1 copy" not in inside("moosefs", "mfscheckfile", *source), "the source has two copies", 300)
-    held = there.hold("index", after=1)
-    process = there.discover("--workers", "1", "--slots", "1")
-    held.until_reached(process)
+    process, held = there.discover_held("index", 1, "--workers", "1", "--slots", "1")
     with _killed(moosefs, "server2"):
         held.let_go()
         there.end(process)
@@ -130,9 +122,7 @@ def test_one_of_two_chunk_servers_with_two_copies(moosefs: Real, there: Bench) -
 
 @pytest.mark.parametrize("servers", [("server1", "server2")], ids=["chunk servers"])
 def test_servers_that_are_away_for_long(moosefs: Real, there: Bench, servers: tuple[str, ...]) -> None:
-    held = there.hold("index", after=1)
-    process = there.discover("--workers", "1", "--slots", "1")
-    held.until_reached(process)
+    process, held = there.discover_held("index", 1, "--workers", "1", "--slots", "1")
     with _killed(moosefs, *servers):
         held.let_go()
         suspended(there.end(process, 1), "cannot be killed (uninterruptible sleep", "mount it")
@@ -140,9 +130,7 @@ def test_servers_that_are_away_for_long(moosefs: Real, there: Bench, servers: tu
 
 
 def test_a_master_that_is_away_for_long(moosefs: Real, there: Bench) -> None:
-    held = there.hold("index", after=1)
-    process = there.discover("--workers", "1", "--slots", "1")
-    held.until_reached(process)
+    process, held = there.discover_held("index", 1, "--workers", "1", "--slots", "1")
     with _killed(moosefs, "master"):
         held.let_go()
         until(lambda: there.query("SELECT 1 FROM job WHERE state = 'suspended'"), "it is suspended", 300)

@@ -163,7 +163,7 @@ def prometheus() -> Iterator[str]:
 
 
 @pytest.fixture
-def handle_of_controller_arrays_import(task_bench: TaskBench) -> JobHandle:
+def discovered(task_bench: TaskBench) -> JobHandle:
     """A job that ran for a hundred seconds."""
     task_bench.create()
     with task_bench.database.transaction() as conn:
@@ -174,27 +174,25 @@ def handle_of_controller_arrays_import(task_bench: TaskBench) -> JobHandle:
         return JobHandle(task_bench.database, get_job(conn, task_bench.job))
 
 
-def stored(handle_of_controller_arrays_import: JobHandle) -> list[tuple[int, str, dict[str, float]]]:
+def stored(discovered: JobHandle) -> list[tuple[int, str, dict[str, float]]]:
     """The job's array observations."""
-    with handle_of_controller_arrays_import.database.transaction() as conn:
+    with discovered.database.transaction() as conn:
         rows = conn.exec_driver_sql(
             "SELECT second, source, \"values\" FROM observation WHERE kind = 'array' AND job = %(job)s ORDER BY 2, 1",
-            {"job": str(handle_of_controller_arrays_import.id)},
+            {"job": str(discovered.id)},
         )
         return [(row.second - START, row.source, row.values) for row in rows]
 
 
-def test_a_file_is_moved_by_the_offset_clipped_averaged_and_replaced(
-    handle_of_controller_arrays_import: JobHandle, tmp_path: Path
-) -> None:
+def test_a_file_is_moved_by_the_offset_clipped_averaged_and_replaced(discovered: JobHandle, tmp_path: Path) -> None:
     """The database's clock is a second ahead; a second's values are averaged; what is far away is left out."""
     (tmp_path / "array1.toml").write_text(CSV_MAP)
     times = (-1000, 4.1, 4.6, 10, 159, 400)
     (tmp_path / "a.csv").write_text("t,v\n" + "".join(f"{START + at},{at}\n" for at in times) + "x,1\n")
     mapping = read_map(tmp_path / "array1.toml")
-    done = import_array([handle_of_controller_arrays_import], mapping, tmp_path / "a.csv", 1.0, {})
+    done = import_array([discovered], mapping, tmp_path / "a.csv", 1.0, {})
     source = "array1 · ops/s · clock +1 s"
-    assert stored(handle_of_controller_arrays_import) == [
+    assert stored(discovered) == [
         (5, source, {"v": 4.35}),
         (11, source, {"v": 10}),
         (160, source, {"v": 159}),
@@ -204,67 +202,63 @@ def test_a_file_is_moved_by_the_offset_clipped_averaged_and_replaced(
         2,
         ["line 8: 'x' is not a time of the form unix"],
     )
-    (panel,) = [p for p in read_timeline([handle_of_controller_arrays_import]).panels if p.id.startswith("array_")]
+    (panel,) = [p for p in read_timeline([discovered]).panels if p.id.startswith("array_")]
     assert (panel.id, source in panel.title, [s.id for s in panel.series]) == ("array_1", True, ["v"])
-    import_array([handle_of_controller_arrays_import], mapping, tmp_path / "a.csv", 0.0, {})
-    assert {row[1] for row in stored(handle_of_controller_arrays_import)} == {"array1 · ops/s · clock as it was"}
-    assert forget_array([handle_of_controller_arrays_import], "array") == 0
-    assert forget_array([handle_of_controller_arrays_import], "array1") == 3
-    assert stored(handle_of_controller_arrays_import) == []
+    import_array([discovered], mapping, tmp_path / "a.csv", 0.0, {})
+    assert {row[1] for row in stored(discovered)} == {"array1 · ops/s · clock as it was"}
+    assert forget_array([discovered], "array") == 0
+    assert forget_array([discovered], "array1") == 3
+    assert stored(discovered) == []
 
 
-def test_what_was_collected_needs_no_map(handle_of_controller_arrays_import: JobHandle, tmp_path: Path) -> None:
+def test_what_was_collected_needs_no_map(discovered: JobHandle, tmp_path: Path) -> None:
     """Counts become growth a second, at the later of two moments; ops and bytes are panels of their own."""
     file = tmp_path / "c.jsonl"
     header = {"schema": "edbench-counters/1", "kind": "glusterfs", "name": "bricks", "command": ["gluster"]}
     moments = [(10, 100, 0), (12, 140, 4_000_000), (14, 30, 5_000_000)]  # the ops began anew in between
     lines = [header, *({"at": START + at, "values": {"lookup": n, "read bytes": b}} for at, n, b in moments)]
     file.write_text("".join(json.dumps(line) + "\n" for line in lines))
-    import_array([handle_of_controller_arrays_import], collected_map(file), file, 0.0, {})
-    assert stored(handle_of_controller_arrays_import) == [
+    import_array([discovered], collected_map(file), file, 0.0, {})
+    assert stored(discovered) == [
         (12, "bricks · MB/s · clock as it was", {"read": 2.0}),
         (14, "bricks · MB/s · clock as it was", {"read": 0.5}),
         (12, "bricks · filer ops/s · clock as it was", {"lookup": 20.0}),
     ]
 
 
-def test_nothing_is_stored_of_another_time(handle_of_controller_arrays_import: JobHandle, tmp_path: Path) -> None:
+def test_nothing_is_stored_of_another_time(discovered: JobHandle, tmp_path: Path) -> None:
     (tmp_path / "m.toml").write_text(CSV_MAP)
     (tmp_path / "a.csv").write_text(f"t,v\n{START + 5},1\n")
     mapping = read_map(tmp_path / "m.toml", "array2")
-    import_array([handle_of_controller_arrays_import], mapping, tmp_path / "a.csv", 0.0, {})
+    import_array([discovered], mapping, tmp_path / "a.csv", 0.0, {})
     for offset in (86_400.0, float("nan")):
         with pytest.raises(UsageError):
-            import_array([handle_of_controller_arrays_import], mapping, tmp_path / "a.csv", offset, {})
-    assert len(stored(handle_of_controller_arrays_import)) == 1
+            import_array([discovered], mapping, tmp_path / "a.csv", offset, {})
+    assert len(stored(discovered)) == 1
 
 
-def test_prometheus_is_asked_for_the_jobs_time(
-    handle_of_controller_arrays_import: JobHandle, prometheus: str, tmp_path: Path
-) -> None:
+def test_prometheus_is_asked_for_the_jobs_time(discovered: JobHandle, prometheus: str, tmp_path: Path) -> None:
     (tmp_path / "m.toml").write_text(
         f'name = "arr"\n[prometheus]\nurl = "{prometheus}"\nstep_s = 5\ntoken_env = "TOKEN"\n'
         '[[column]]\nquery = "one"\nname = "n"\n[[column]]\nquery = "two"\nname = "rate"\nkind = "counter"\n'
     )
     mapping = read_map(tmp_path / "m.toml")
     with pytest.raises(UsageError, match="TOKEN is not set"):
-        import_array([handle_of_controller_arrays_import], mapping, None, 0, {})
-    import_array([handle_of_controller_arrays_import], mapping, None, 10.0, {"TOKEN": "secret"})
+        import_array([discovered], mapping, None, 0, {})
+    import_array([discovered], mapping, None, 10.0, {"TOKEN": "secret"})
     asked = Prometheus.asked[0]
     assert (float(asked["start"]), float(asked["end"])) == (START - 70, START + 150)
     assert (asked["step"], asked["authorization"]) == ("5.000", "Bearer secret")
-    rows = stored(handle_of_controller_arrays_import)
+    rows = stored(discovered)
     assert rows[0] == (10, "arr · clock +10 s", {"n": 0})
     assert rows[1] == (15, "arr · clock +10 s", {"n": 5, "rate a": 1.0, "rate b": 1.0})
 
 
-def test_what_prometheus_refuses_is_said_in_its_words(
-    handle_of_controller_arrays_import: JobHandle, prometheus: str, tmp_path: Path
-) -> None:
+def test_what_prometheus_refuses_is_said_in_its_words(discovered: JobHandle, prometheus: str, tmp_path: Path) -> None:
     table = f'[prometheus]\nurl = "{prometheus}"\n[[column]]\nquery = "sum("\n'
     (tmp_path / "m.toml").write_text(table)
     with pytest.raises(UsageError, match="400 parse error"):
-        import_array([handle_of_controller_arrays_import], read_map(tmp_path / "m.toml"), None, 0, {})
+        import_array([discovered], read_map(tmp_path / "m.toml"), None, 0, {})
     (tmp_path / "m.toml").write_text(table.replace(prometheus, "http://127.0.0.1:9"))
     with pytest.raises(SystemFault, match=r"http://127\.0\.0\.1:9 cannot be queried"):
-        import_array([handle_of_controller_arrays_import], read_map(tmp_path / "m.toml"), None, 0, {})
+        import_array([discovered], read_map(tmp_path / "m.toml"), None, 0, {})

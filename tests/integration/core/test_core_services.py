@@ -17,6 +17,7 @@ import psycopg2
 import pytest
 import redis
 from installation import PATIENCE, is_gone, until
+from servers import copy_scratch
 
 from core.errors import UsageError
 from core.services import Addresses, broker_keeper_url, embedded_services, running_services
@@ -99,8 +100,10 @@ def scratch(open_dir: Path) -> Iterator[Path]:
 
 @pytest.fixture(scope="module")
 def up(open_dir: Path) -> Iterator[Settings]:
-    """Services that stay up, for tests that look at them or kill a part of them: two databases, and connections for 200 slots."""
-    with embedded_services(Settings(scratch=open_dir / "up"), databases=("db1", "db2"), slots=200) as settings:
+    """Services that stay up, for tests that look at them or kill a part of them: two databases, and connections for 200 slots. Their
+    scratch path is far longer than the address of a unix socket may be."""
+    scratch = open_dir.joinpath(*["a long path component of about fifty characters 012"] * 5)
+    with embedded_services(Settings(scratch=scratch), databases=("db1", "db2"), slots=200) as settings:
         yield settings
 
 
@@ -170,23 +173,16 @@ def test_nothing_is_left_when_the_command_is_ended(scratch: Path, signum: signal
 
 
 def test_keeper_killed_takes_everything_along(scratch: Path) -> None:
+    """The next command has the data, also right after it."""
     command = Command(scratch)
     query(command.said["database"], KEEP)
     processes = everything(running(scratch))
-    os.kill(running(scratch).keeper, signal.SIGKILL)
-    until(lambda: none_left(processes))
-    command.finish()
-    with embedded_services(Settings(scratch=scratch), slots=1) as settings:
-        assert query(settings.databases[0].url, "SELECT n FROM kept") == [(42,)]
-
-
-def test_next_command_right_after_the_keeper_was_killed(scratch: Path) -> None:
-    command = Command(scratch)
     keeper = psutil.Process(running(scratch).keeper)
     keeper.kill()
     until(lambda: is_gone(keeper))  # or the command would still take it for one that lives
     with embedded_services(Settings(scratch=scratch), slots=1) as settings:
-        assert query(settings.databases[0].url, "SELECT 1") == [(1,)]
+        assert query(settings.databases[0].url, "SELECT n FROM kept") == [(42,)]
+        until(lambda: none_left(processes))
     command.finish()
 
 
@@ -206,25 +202,6 @@ def _pings(client: redis.Redis) -> bool:
         return bool(client.ping())
     except redis.RedisError:
         return False
-
-
-def test_database_killed_comes_back_with_its_data(up: Settings) -> None:
-    """PostgreSQL killed hard is there again, at the same address, and what was committed is still there."""
-    url = up.databases[0].url
-    query(url, KEEP)
-    before = running(up.scratch).servers[0].pid
-    os.kill(before, signal.SIGKILL)
-    until(lambda: running(up.scratch).servers[0].pid != before)
-    until(lambda: _answers(url))
-    assert query(url, "SELECT n FROM kept") == [(42,)]
-
-
-def _answers(url: str) -> bool:
-    try:
-        query(url, "SELECT 1")
-    except psycopg2.OperationalError:
-        return False
-    return True
 
 
 def test_passwords_are_asked_for_and_hidden(up: Settings) -> None:
@@ -276,13 +253,6 @@ def test_too_many_slots_for_running_services(up: Settings) -> None:
         pass
 
 
-def test_long_path(open_dir: Path) -> None:
-    """A scratch path far longer than a unix socket address works."""
-    scratch = open_dir.joinpath(*["a long path component of about fifty characters 012"] * 5)
-    with embedded_services(Settings(scratch=scratch), slots=1) as settings:
-        assert query(settings.databases[0].url, "SELECT 1") == [(1,)]
-
-
 def test_data_of_another_major_version(scratch: Path) -> None:
     """Data that another PostgreSQL wrote are refused with one line, not touched."""
     with embedded_services(Settings(scratch=scratch), slots=1):
@@ -319,32 +289,35 @@ def test_services_that_exist_already_are_used() -> None:
         assert given is settings
 
 
-def test_each_database_has_a_server_of_its_own(open_dir: Path) -> None:
-    """Two servers, one killed: it is started again with its data and the other does not notice. A command that asks
-    for fewer afterwards gets both, one that asks for more than run is told so."""
+def test_each_database_has_a_server_of_its_own(up: Settings) -> None:
+    """Two servers, one killed hard: it is there again at the same address with what was committed, and the other does not notice.
+    A command that asks for more than run is told so."""
+    before = running(up.scratch)
+    assert [server.name for server in before.servers] == ["db1", "db2"]
+    first, second = (database.url for database in up.databases)
+    query(second, KEEP)
+    other = psycopg2.connect(first.replace("+psycopg2", ""))
+    os.kill(before.servers[1].pid, signal.SIGKILL)
+    until(lambda: running(up.scratch).servers[1].pid != before.servers[1].pid)
+    until(lambda: answers(second))
+    assert query(second, "SELECT n FROM kept") == [(42,)]
+    assert running(up.scratch).servers[0].pid == before.servers[0].pid
+    with other.cursor() as cursor:
+        cursor.execute("SELECT 1")
+    other.close()
+    with (
+        pytest.raises(UsageError, match="no server for database db3"),
+        embedded_services(Settings(scratch=up.scratch), databases=("db1", "db3"), slots=1),
+    ):
+        pass
+
+
+def test_a_command_that_asks_for_fewer_databases_gets_all(open_dir: Path, two_databases: Path) -> None:
     scratch = open_dir / "two servers"
-    with embedded_services(Settings(scratch=scratch), databases=("db1", "db2"), slots=1) as settings:
-        before = running(scratch)
-        assert [server.name for server in before.servers] == ["db1", "db2"]
-        first, second = (database.url for database in settings.databases)
-        query(second, KEEP)
-        other = psycopg2.connect(first.replace("+psycopg2", ""))
-        os.kill(before.servers[1].pid, signal.SIGKILL)
-        until(lambda: running(scratch).servers[1].pid != before.servers[1].pid)
-        until(lambda: answers(second))
-        assert query(second, "SELECT n FROM kept") == [(42,)]
-        assert running(scratch).servers[0].pid == before.servers[0].pid
-        with other.cursor() as cursor:
-            cursor.execute("SELECT 1")
-        other.close()
-        with (
-            pytest.raises(UsageError, match="no server for database db3"),
-            embedded_services(Settings(scratch=scratch), databases=("db1", "db3"), slots=1),
-        ):
-            pass
+    copy_scratch(two_databases, scratch)
     with embedded_services(Settings(scratch=scratch), slots=1) as settings:
         assert [database.name for database in settings.databases] == ["db1", "db2"]
-        assert query(settings.databases[1].url, "SELECT n FROM kept") == [(42,)]
+        assert query(settings.databases[1].url, "SELECT 1") == [(1,)]
     assert running_services(scratch) is None
 
 

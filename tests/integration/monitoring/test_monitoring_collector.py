@@ -363,7 +363,7 @@ def broker(tmp_path: Path) -> Iterator[Broker]:
             broker.signal(signal.SIGKILL)
 
 
-def send_of_monitoring_sender(sender: FrameSender, maker: FrameMaker, second: int) -> bool:
+def submitted(sender: FrameSender, maker: FrameMaker, second: int) -> bool:
     frame = maker.frame([], float(second))
     assert frame is not None
     return sender.send(frame)
@@ -371,10 +371,10 @@ def send_of_monitoring_sender(sender: FrameSender, maker: FrameMaker, second: in
 
 def test_frames_are_kept_while_the_broker_is_dead(broker: Broker) -> None:
     sender, maker = FrameSender(broker.url), FrameMaker("w", uuid.uuid4())
-    send_of_monitoring_sender(sender, maker, 1)
+    submitted(sender, maker, 1)
     until(sender.flush)
     broker.signal(signal.SIGKILL)
-    assert not any(send_of_monitoring_sender(sender, maker, second) for second in range(2, 130))
+    assert not any(submitted(sender, maker, second) for second in range(2, 130))
     assert (sender.waiting, sender.lost) == (128, 0)
     broker.start()
     until(sender.flush)
@@ -385,7 +385,7 @@ def test_the_oldest_are_dropped_and_counted(broker: Broker) -> None:
     sender, maker = FrameSender(broker.url, held=10), FrameMaker("w", uuid.uuid4())
     broker.signal(signal.SIGKILL)
     for second in range(1, 26):
-        send_of_monitoring_sender(sender, maker, second)
+        submitted(sender, maker, second)
     assert (sender.waiting, sender.lost) == (10, 15)
     broker.start()
     until(sender.flush)
@@ -396,10 +396,10 @@ def test_the_oldest_are_dropped_and_counted(broker: Broker) -> None:
 def test_a_hanging_broker_does_not_hold_up_the_worker(broker: Broker) -> None:
     """A stopped broker accepts connections and never answers: `send` returns all the same, and soon."""
     sender, maker = FrameSender(broker.url), FrameMaker("w", uuid.uuid4())
-    send_of_monitoring_sender(sender, maker, 1)
+    submitted(sender, maker, 1)
     broker.signal(signal.SIGSTOP)
     for second in (2, 3):
-        assert not send_of_monitoring_sender(sender, maker, second)
+        assert not submitted(sender, maker, second)
     assert TIMEOUT_SECONDS <= 1.0
     broker.signal(signal.SIGCONT)
     until(sender.flush)
@@ -413,11 +413,11 @@ def test_the_collector_outlives_its_broker(broker: Broker) -> None:
     thread = threading.Thread(target=collector.run)
     thread.start()
     try:
-        send_of_monitoring_sender(sender, maker, 1)
+        submitted(sender, maker, 1)
         until(lambda: collector.frames == 1)
         broker.signal(signal.SIGKILL)
         until(lambda: "broker" in (collector.problem or ""))
-        send_of_monitoring_sender(sender, maker, 2)
+        submitted(sender, maker, 2)
         broker.start()
         until(sender.flush)
         until(lambda: collector.frames == 2)

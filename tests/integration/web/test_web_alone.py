@@ -12,7 +12,6 @@ import subprocess
 import uuid
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
-from importlib.util import find_spec
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -201,8 +200,8 @@ def test_without_a_token_there_is_no_page(services: Settings) -> None:
         pass
 
 
-TOKEN_WEB_SERVE = "a token for the tests of serve"
-HEADERS = {"Authorization": f"Bearer {TOKEN_WEB_SERVE}"}
+SERVE_TOKEN = "a token for the tests of serve"
+HEADERS = {"Authorization": f"Bearer {SERVE_TOKEN}"}
 
 
 @pytest.fixture
@@ -211,7 +210,7 @@ def bench(open_dir: Path, small_corpus: Path, empty_scratch: Path) -> Iterator[B
     home = open_dir / "served place"
     home.mkdir()
     home.chmod(0o711)
-    env = {"EDBENCH_CORPORA": str(small_corpus), "EDBENCH_TOKEN": TOKEN_WEB_SERVE}
+    env = {"EDBENCH_CORPORA": str(small_corpus), "EDBENCH_TOKEN": SERVE_TOKEN}
     yield Bench(home, small_corpus, env, furniture=empty_scratch)
     shutil.rmtree(home, ignore_errors=True)
 
@@ -273,22 +272,8 @@ def test_a_job_from_the_page_survives_ctrl_c(bench: Bench) -> None:
     assert bench.edbench("verify", "last").returncode == 0
     assert client.delete(f"/jobs/{job[:8]}").json() == {"left": []}
     assert client.get("/jobs").json()["total"] == 0
-    if find_spec("storage_tests") is not None and shutil.which("fio") is not None:
-        _measured_from_the_api(client)
     _stop(bench, process, signal.SIGTERM)
     until(lambda: not bench.leftovers(), "everything is gone")
-    pytest.importorskip("profile_runs").need_fio()
-
-
-def _measured_from_the_api(client: httpx.Client) -> None:
-    """A small profile, as a child of the server; its result is among the results."""
-    begun = client.post("/measurements/profile", json={"profile": "self-check", "small": True})
-    assert begun.status_code == 201, begun.text
-    place = begun.headers["Location"].removeprefix("/api/v1")
-    until(lambda: client.get(place).json()["ended"], "it is over")
-    measured = client.get(place).json()
-    assert measured["state"] == "completed", client.get(f"{place}/log").text
-    assert client.get("/results/" + measured["result"]).status_code == 200
 
 
 def test_what_cannot_be_served_is_one_line(bench: Bench) -> None:

@@ -300,7 +300,7 @@ OPENED: Row = (Op.OPEN, 100, 5, 0, 44, b"/s/caf\xe9", b"", 0)
 RENAMED: Row = (Op.RENAME, 200, 6, 0, 0, b"/s/new", b"/s/caf\xe9", 2)
 
 
-def write_of_traces_spool(path: Path) -> SpoolWriter:
+def spooled(path: Path) -> SpoolWriter:
     writer = SpoolWriter(path, HEAD)
     writer.write([OPENED, RENAMED], 1)
     writer.write([OPENED], 0)
@@ -308,7 +308,7 @@ def write_of_traces_spool(path: Path) -> SpoolWriter:
 
 
 def test_calls_come_back_by_task(tmp_path: Path) -> None:
-    write_of_traces_spool(tmp_path / "job" / "p").close()
+    spooled(tmp_path / "job" / "p").close()
     head, blocks = read_spool(tmp_path / "job" / "p")
     assert head == HEAD
     first, second = blocks
@@ -321,7 +321,7 @@ def test_calls_come_back_by_task(tmp_path: Path) -> None:
 
 
 def test_a_part_whose_slot_died_while_it_wrote_is_whole_up_to_there(tmp_path: Path) -> None:
-    write_of_traces_spool(tmp_path / "p").close()
+    spooled(tmp_path / "p").close()
     whole = (tmp_path / "p").read_bytes()
     counts = set()
     for length in range(len(whole)):
@@ -336,7 +336,7 @@ def test_a_part_whose_slot_died_while_it_wrote_is_whole_up_to_there(tmp_path: Pa
 
 
 def test_a_full_disk_leaves_the_part_as_it_was(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    writer = write_of_traces_spool(tmp_path / "p")
+    writer = spooled(tmp_path / "p")
     before = (tmp_path / "p").read_bytes()
     really = os.write
     monkeypatch.setattr(os, "write", lambda fd, data: really(fd, data[:10]))

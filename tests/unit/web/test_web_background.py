@@ -247,7 +247,7 @@ def measurements(tmp_path: Path) -> Any:
     made.stop()
 
 
-def over_of_web_measuring(measurements: Measurements, begun: Measurement) -> Measurement:
+def measured_out(measurements: Measurements, begun: Measurement) -> Measurement:
     """It, once it has ended."""
     end = time.monotonic() + OVER_S
     while (now := measurements.of(begun.id)).ended is None:
@@ -258,12 +258,10 @@ def over_of_web_measuring(measurements: Measurements, begun: Measurement) -> Mea
 
 def test_a_child_is_followed_to_its_end(measurements: Measurements) -> None:
     """What it said is kept, and one that is refused says why."""
-    done = over_of_web_measuring(measurements, measurements.start("profile", ["bench", "storage"]))
+    done = measured_out(measurements, measurements.start("profile", ["bench", "storage"]))
     assert (done.state, done.line, done.result) == ("completed", "", None)
     assert "self-check" in measurements.log(done.id)
-    refused = over_of_web_measuring(
-        measurements, measurements.start("profile", ["bench", "storage", "--", "no-such-profile"])
-    )
+    refused = measured_out(measurements, measurements.start("profile", ["bench", "storage", "--", "no-such-profile"]))
     assert refused.state == "refused"
     assert "no-such-profile" in refused.line
     assert [each.id for each in measurements.every()] == [refused.id, done.id]
@@ -276,7 +274,7 @@ def test_there_is_one_at_a_time_and_it_can_be_ended(measurements: Measurements) 
         measurements.start("profile", ["bench", "storage"])
     assert measurements.cancel(begun.id).state == "cancelling"
     measurements.cancel(begun.id)  # it may have only begun to read its own modules: now it is killed
-    assert over_of_web_measuring(measurements, begun).state == "cancelled"
+    assert measured_out(measurements, begun).state == "cancelled"
     with pytest.raises(UsageError, match="is over"):
         measurements.cancel(begun.id)
     with next(measurements._place.glob("lock")).open() as lock:

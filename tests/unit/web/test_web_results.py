@@ -65,13 +65,17 @@ def runs(root: Path) -> dict[str, Result]:
     return made
 
 
-@pytest.fixture(scope="module")
-def client(root: Path, runs: dict[str, Result]) -> TestClient:
+def _client(root: Path) -> TestClient:
     """An application without a database, as between two runs of an experiment."""
     context = WebContext(
         settings=Settings(storage=root), databases=(), embedded=True, runner=BesideCommand(), door=Door(TOKEN)
     )
     return TestClient(create_app(context), base_url="http://localhost", raise_server_exceptions=False, headers=HEADERS)
+
+
+@pytest.fixture(scope="module")
+def client(root: Path, runs: dict[str, Result]) -> TestClient:
+    return _client(root)
 
 
 def test_the_list_says_what_can_be_read_and_what_cannot(client: TestClient, runs: dict[str, Result]) -> None:
@@ -167,12 +171,7 @@ def test_a_replay_has_its_points_and_is_compared_with_replays_only(tmp_path: Pat
     for name in ("replay-b", "replay-c"):
         write_result(made, tmp_path / "results" / name)
     (tmp_path / "results" / "replay-b" / "report.html").write_text("<!doctype html><title>report</title>")
-    context = WebContext(
-        settings=Settings(storage=tmp_path), databases=(), embedded=True, runner=BesideCommand(), door=Door(TOKEN)
-    )
-    client = TestClient(
-        create_app(context), base_url="http://localhost", raise_server_exceptions=False, headers=HEADERS
-    )
+    client = _client(tmp_path)
     listed = client.get(f"{API}/results").json()
     assert {row["run"]: (row["workload"], row["kind"]) for row in listed["results"]} == {
         "run-a": ("discovery", "scale-up"), "replay-b": ("replay", "sweep"), "replay-c": ("replay", "sweep"),
@@ -211,12 +210,7 @@ def test_what_the_servers_user_may_not_read_is_one_line(tmp_path: Path) -> None:
         seal(directory)
         (directory / "raw").chmod(0o700)
     (tmp_path / "results" / "closed").chmod(0o700)
-    context = WebContext(
-        settings=Settings(storage=tmp_path), databases=(), embedded=True, runner=BesideCommand(), door=Door(TOKEN)
-    )
-    client = TestClient(
-        create_app(context), base_url="http://localhost", raise_server_exceptions=False, headers=HEADERS
-    )
+    client = _client(tmp_path)
     os.seteuid(65_534)
     try:
         listed = client.get(f"{API}/results").json()
@@ -283,13 +277,10 @@ def test_the_controller_prints_four_lines(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("text", ["8080", ":8080", "127.0.0.1:http", "127.0.0.1:٣"])
-def test_an_address_that_is_none_is_refused(text: str) -> None:
+def test_an_address_that_is_none_is_refused_and_none_is_set_outside_of_containers(text: str) -> None:
+    assert published({}, WEB) is None
     with pytest.raises(UsageError, match=WEB):
         published({WEB: text}, WEB)
-
-
-def test_none_is_set_outside_of_containers() -> None:
-    assert published({}, WEB) is None
 
 
 PATIENCE = 300.0

@@ -477,10 +477,10 @@ _SECONDS = 60.0  # after which a call that waits for its caller would be one tha
 
 
 @pytest.fixture
-def storage_of_core_storage_sync(recorder: MemoryRecorder, tmp_path: Path) -> Storage:
-    storage_of_core_storage_sync = Storage(recorder)
-    storage_of_core_storage_sync.keep_below(os.fsencode(tmp_path), own=True)
-    return storage_of_core_storage_sync
+def owner(recorder: MemoryRecorder, tmp_path: Path) -> Storage:
+    owner = Storage(recorder)
+    owner.keep_below(os.fsencode(tmp_path), own=True)
+    return owner
 
 
 def _fail(_fd: int) -> None:
@@ -488,13 +488,13 @@ def _fail(_fd: int) -> None:
 
 
 def test_what_is_called_meanwhile_does_not_wait(
-    storage_of_core_storage_sync: Storage, recorder: MemoryRecorder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    owner: Storage, recorder: MemoryRecorder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     told = threading.Event()
     waited: list[bool] = []
     monkeypatch.setattr(sync, "syncfs", lambda _fd: waited.append(told.wait(_SECONDS)))
-    with storage_of_core_storage_sync.sync_beside(os.fsencode(tmp_path)):
-        storage_of_core_storage_sync.stat(os.fsencode(tmp_path))
+    with owner.sync_beside(os.fsencode(tmp_path)):
+        owner.stat(os.fsencode(tmp_path))
         told.set()
     assert waited == [True]
     assert [(each.op.label, each.error) for each in recorder.records] == [
@@ -509,15 +509,15 @@ def test_what_is_called_meanwhile_does_not_wait(
 
 
 def test_one_that_fails_is_a_fault(
-    storage_of_core_storage_sync: Storage, recorder: MemoryRecorder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    owner: Storage, recorder: MemoryRecorder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """At the end of the block, also where something is on its way up already: the kernel tells of it once. Its descriptor is closed."""
     monkeypatch.setattr(sync, "syncfs", _fail)
-    with pytest.raises(StorageFault, match="sync"), storage_of_core_storage_sync.sync_beside(os.fsencode(tmp_path)):
+    with pytest.raises(StorageFault, match="sync"), owner.sync_beside(os.fsencode(tmp_path)):
         pass
     with (
         pytest.raises(StorageFault, match="sync") as fault,
-        storage_of_core_storage_sync.sync_beside(os.fsencode(tmp_path)),
+        owner.sync_beside(os.fsencode(tmp_path)),
     ):
         raise ValueError("theirs")
     assert isinstance(fault.value.__cause__, ValueError)
@@ -527,16 +527,16 @@ def test_one_that_fails_is_a_fault(
         ("close", 0),
     ]
     with pytest.raises(StorageFault):
-        storage_of_core_storage_sync.sync_beside(os.fsencode(tmp_path / "gone"))
+        owner.sync_beside(os.fsencode(tmp_path / "gone"))
 
 
 def test_no_descriptor_is_left_where_no_thread_can_be_made(
-    storage_of_core_storage_sync: Storage, recorder: MemoryRecorder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    owner: Storage, recorder: MemoryRecorder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def refuse(_thread: threading.Thread) -> None:
         raise RuntimeError("can't start new thread")
 
     monkeypatch.setattr(threading.Thread, "start", refuse)
     with pytest.raises(StorageFault, match="cannot start a thread"):
-        storage_of_core_storage_sync.sync_beside(os.fsencode(tmp_path))
+        owner.sync_beside(os.fsencode(tmp_path))
     assert [each.op.label for each in recorder.records] == ["open", "close"]
