@@ -321,8 +321,6 @@ def test_without_a_command_the_help_is_shown_and_the_version_when_it_is_asked_fo
         (["discover"], "Missing argument"),
         (["discover", ".", "--workers", "0"], "--workers"),
         (["discover", "/no/such/directory"], "does not exist"),
-        (["bench", "scale-up"], "Missing option"),
-        (["result", "compare", "/no/such/result"], "give a result.json"),
         (["discover", ".", "--index-engine", "nope"], "--index-engine"),
         (["review", "items", "x", "--csv-raw"], "requires -o csv"),
         (["verify", "x", "-o", "json", "--output-file", "/no/such/directory/file"], "does not exist"),
