@@ -5,16 +5,16 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 import typer
 from rich.console import Console
 
 from cli import options as opt
 from cli.automation import Automation
-from cli.context import CommandContext, shared, with_options
-from cli.experiment import Experiment
-from cli.output import await_answer, flush, table
+from cli.context import CommandContext, shared
+from cli.experiment import Discovering, Experiment
+from cli.output import await_answer, flush, print_lines, table
 from cli.tree import Commands
 from controller.jobs.orders import DiscoveryOrder
 from controller.labels.rules import advice_on
@@ -41,7 +41,7 @@ from experiments.workloads import about
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from experiments.kinds import Kind, Stages
+    from experiments.kinds import Plan
     from experiments.result.schema import Result
     from experiments.workloads.discovery.result import PointSpec
 
@@ -49,11 +49,8 @@ if TYPE_CHECKING:
 def show_study(console: Console, result: Result) -> None:
     """Verdict, what to do about its labels, one line a point, why points are limited, notes."""
     workload = about(result.workload)
-    console.print(result.verdict, markup=False, soft_wrap=True)
-    for line in advice_on(result.labels):
-        console.print(f"  {line}", markup=False, soft_wrap=True)
-    for outcome in result.bounds:
-        console.print(outcome.line, markup=False, soft_wrap=True)
+    print_lines(console, result.verdict, *(f"  {line}" for line in advice_on(result.labels)))
+    print_lines(console, *(outcome.line for outcome in result.bounds))
     console.print()
     from experiments.report.sections import point_columns  # draws: slow to come
     from experiments.report.words import gathered
@@ -69,15 +66,12 @@ def show_study(console: Console, result: Result) -> None:
     right = [number for number, one in enumerate(columns) if not one.text]
     for names, points in groups.items():
         if names:
-            console.print(", ".join(names), markup=False)
+            console.print(", ".join(names))
         rows = [[column.line(point) for column in columns] for point in points]
         console.print(table([one.title or "" for one in columns], rows, right=right))
-    console.print(f"\nfigures: {METHOD}", markup=False, soft_wrap=True)
-    for point in result.points:
-        for reason in point.limits:
-            console.print(f"GENERATOR-LIMITED at {point.at}: {reason}", markup=False, soft_wrap=True)
-    for warning in gathered(result.warnings):
-        console.print(f"note: {warning}", markup=False, soft_wrap=True)
+    limits = (f"GENERATOR-LIMITED at {point.at}: {reason}" for point in result.points for reason in point.limits)
+    notes = (f"note: {warning}" for warning in gathered(result.warnings))
+    print_lines(console, f"\nfigures: {METHOD}", *limits, *notes)
 
 
 def _grouped(points: Sequence[Point]) -> dict[tuple[str, ...], list[Point]]:
@@ -89,52 +83,39 @@ def _grouped(points: Sequence[Point]) -> dict[tuple[str, ...], list[Point]]:
 
 
 commands = Commands()
+P = TypeVar("P", bound="PointSpec")
 
 
-class Study(Experiment, StudyOrder):
+class Study(Discovering, Experiment, StudyOrder):
     """The options of these commands besides the points."""
-
-    passwords: opt.Passwords = None
-    storage: opt.StorageRoot = None
-    serve: opt.Serve = False
-    serve_port: opt.ServePort = opt.PORT
 
 
 @commands.add("scale-up", "edbench bench scale-up --corpus c --workers 1,2,4 --repeats 5", order=ALIKE)
 def scale_up(
-    ctx: typer.Context,
-    *,
-    corpus: opt.Corpus,
-    points: ScaleUpPoints,
-    study: Study,
-    order: DiscoveryOrder,
+    ctx: typer.Context, corpus: opt.Corpus, points: ScaleUpPoints, study: Study, order: DiscoveryOrder
 ) -> None:
     """Discover a corpus with more and more workers and compare.
 
     --axis and --mount-options vary other things as well: every combination is measured with each number of workers. Every run starts with new databases and an empty storage root, and has a null baseline (null storage in memory). Use 5 repeats
     or more; a point whose runs take less than 10 minutes is labelled SHORT. The last line is the path of the report.
     """
+    from experiments.kinds import in_stages
     from experiments.kinds import scale_up as kind
     from experiments.workloads.discovery.result import PointSpec
 
     settings = _settings(ctx, study, order)
     base = PointSpec(1, 1, settings.slots)
     if points.stages is not None:
-        plan: Kind = given_stages(ctx, "workers", points.stages, "axis", "mount_options").on(base)
+        plan = in_stages(base, "workers", given_stages(ctx, "workers", points.stages, "axis", "mount_options"))
     else:
         counts, seed = opt.numbers(points.workers, "--workers"), opt.given_seed(points.seed)
-        plan = kind(_varied(base, points), counts, repeats=study.repeats, seed=seed)
+        plan = kind(varied(base, points), counts, repeats=study.repeats, seed=seed)
     measured(shared(ctx), settings, corpus, plan, study, order)
 
 
 @commands.add("scale-out", "edbench bench scale-out --corpus c --databases 1,2 --workers 4", order=(*ALIKE, "shard"))
 def scale_out(
-    ctx: typer.Context,
-    *,
-    corpus: opt.Corpus,
-    points: ScaleOutPoints,
-    study: Study,
-    order: DiscoveryOrder,
+    ctx: typer.Context, corpus: opt.Corpus, points: ScaleOutPoints, study: Study, order: DiscoveryOrder
 ) -> None:
     """Discover a corpus with more and more databases and compare.
 
@@ -148,20 +129,13 @@ def scale_out(
         raise UsageError("--shard and --source-copies exclude each other: no two jobs of a shard read the same file")
     settings = _settings(ctx, study, order)
     counts, seed = opt.numbers(points.databases, "--databases"), opt.given_seed(points.seed)
-    bases = _varied(PointSpec(1, points.workers, settings.slots), points)
+    bases = varied(PointSpec(1, points.workers, settings.slots), points)
     plan = kind(bases, counts, repeats=study.repeats, seed=seed)
     measured(shared(ctx), settings, corpus, plan, study, order, copies=points.source_copies)
 
 
 @commands.add("tune", "edbench bench tune --corpus c --workers 2 --repeats 6", order=TUNED_ALIKE)
-def tune(
-    ctx: typer.Context,
-    *,
-    corpus: opt.Corpus,
-    points: TunePoints,
-    study: Study,
-    order: DiscoveryOrder,
-) -> None:
+def tune(ctx: typer.Context, corpus: opt.Corpus, points: TunePoints, study: Study, order: DiscoveryOrder) -> None:
     """Find settings that distribute tasks better for so many workers.
 
     The command tries settings of batch and split sizes, window, order and index streams by successive halving: each round runs those
@@ -169,65 +143,53 @@ def tune(
     --repeats times again, and reports the gain with its interval from these runs alone; use 5 repeats or more.
     """
     from controller.jobs.distribution import DEFAULT
-    from experiments.kinds import Halving
-    from experiments.workloads.discovery import ABOUT
+    from experiments.kinds import planned
     from experiments.workloads.discovery.result import PointSpec
     from experiments.workloads.discovery.setting import drawn, named
 
     settings, seed = _settings(ctx, study, order), opt.given_seed(points.seed)
     found = named(points.setting) if points.setting else drawn(points.candidates, points.workers * settings.slots, seed)
     loads = [PointSpec(1, points.workers, settings.slots, setting=setting) for setting in (DEFAULT, *found)]
-    plan = Halving(loads, repeats=study.repeats, seed=seed, rate=ABOUT.rate)
+    plan = planned("tune", "setting", loads, repeats=study.repeats, seed=seed)
     measured(shared(ctx), settings, corpus, plan, study, order)
 
 
 @commands.add("sweep", "edbench bench sweep --corpus c --axis 'fsync=none|file' --workers 2", order=ALIKE)
-def sweep(
-    ctx: typer.Context,
-    *,
-    corpus: opt.Corpus,
-    points: SweepPoints,
-    study: Study,
-    order: DiscoveryOrder,
-) -> None:
+def sweep(ctx: typer.Context, corpus: opt.Corpus, points: SweepPoints, study: Study, order: DiscoveryOrder) -> None:
     """Compare settings: every combination of the axes.
 
     An axis is an option of the job (fsync, layout, single-pass, batch-mb and the others that distribute tasks), or a mount: the name of
     mount options that each worker's host configures for itself (EDBENCH_REMOUNT). The last line is the path of the report.
     """
-    from experiments.kinds import Grid
+    from experiments.kinds import planned
     from experiments.workloads.discovery.result import PointSpec
     from experiments.workloads.discovery.setting import crossed
 
     settings = _settings(ctx, study, order)
     found = crossed(points.axis or (), points.mount_options)
     loads = [PointSpec(1, points.workers, settings.slots, setting=setting) for setting in found]
-    plan = Grid("sweep", "setting", loads, repeats=study.repeats, seed=opt.given_seed(points.seed))
+    plan = planned("sweep", "setting", loads, repeats=study.repeats, seed=opt.given_seed(points.seed))
     measured(shared(ctx), settings, corpus, plan, study, order)
 
 
 @commands.add("r1", "edbench bench r1 --corpus c --workers 10,30 --repeats 5", order=ALIKE)
-def r1(
-    ctx: typer.Context,
-    *,
-    corpus: opt.Corpus,
-    points: R1Points,
-    study: Study,
-    order: DiscoveryOrder,
-) -> None:
+def r1(ctx: typer.Context, corpus: opt.Corpus, points: R1Points, study: Study, order: DiscoveryOrder) -> None:
     """Run the three rows of report R1 and print its tables with ours.
+
+    --axis and --mount-options vary other things as well: every combination has the three rows.
 
     With --workers N,M these are N and M workers on one database, and M on two databases with two simultaneous jobs. R1 had 10 and
     30 workers. The last line is the path of the report.
     """
-    from experiments.kinds import Grid
+    from experiments.kinds import planned
     from experiments.workloads.discovery.result import PointSpec
     from monitoring.machine import processors
 
     settings = _settings(ctx, study, order)
     few, many = r1_rows(points.workers) if points.workers else fitting_rows(processors())
     rows = [PointSpec(databases, workers, settings.slots) for databases, workers in ((1, few), (1, many), (2, many))]
-    plan = Grid("r1", "workers", rows, repeats=study.repeats, seed=opt.given_seed(points.seed))
+    loads = [load for row in rows for load in varied(row, points)]
+    plan = planned("r1", "workers", loads, repeats=study.repeats, seed=opt.given_seed(points.seed))
     context = shared(ctx)
     measured(context, settings, corpus, plan, study, order, copies=points.source_copies, more=_show_r1_tables)
 
@@ -244,30 +206,23 @@ def _show_r1_tables(console: Console, result: Result) -> None:
 
 
 @commands.add("knee", "edbench bench knee --corpus c --max-p99 read=20ms,write=40ms --filer titan", order=ALIKE)
-def knee(
-    ctx: typer.Context,
-    *,
-    corpus: opt.Corpus,
-    points: KneePoints,
-    study: Study,
-    order: DiscoveryOrder,
-) -> None:
+def knee(ctx: typer.Context, corpus: opt.Corpus, points: KneePoints, study: Study, order: DiscoveryOrder) -> None:
     """Find the highest load within bounds on p99 latency.
 
     The command adds workers until a bound is exceeded and throughput no longer grows. It reports the peak, the knee (the highest
     load within all bounds) and the latency at each load. Latencies are closed-loop. The last line is the path of the report.
     """
-    from experiments.kinds import KneeSearch, parse_bounds
-    from experiments.workloads.discovery import ABOUT
+    from experiments.kinds import knee as kind
+    from experiments.kinds import parse_bounds
     from experiments.workloads.discovery.result import PointSpec
 
     settings = _settings(ctx, study, order)
     bounds, base = parse_bounds(points.max_p99), PointSpec(1, 1, settings.slots)
-    plan = KneeSearch(base, "workers", bounds, most=points.max_workers, repeats=study.repeats, rate=ABOUT.rate)
+    plan = kind(base, "workers", bounds, most=points.max_workers, repeats=study.repeats)
     measured(shared(ctx), settings, corpus, plan, study, order)
 
 
-def _varied(base: PointSpec, axes: Axes) -> list[PointSpec]:
+def varied(base: P, axes: Axes) -> list[P]:
     """The load with every combination of the axes, or as it is. Raises UsageError."""
     from experiments.workloads.discovery.setting import crossed
 
@@ -276,7 +231,7 @@ def _varied(base: PointSpec, axes: Axes) -> list[PointSpec]:
     return [dataclasses.replace(base, setting=setting) for setting in crossed(axes.axis or (), axes.mount_options)]
 
 
-def given_stages(ctx: typer.Context, axis: str, text: str, *others: str) -> Stages:
+def given_stages(ctx: typer.Context, axis: str, text: str, *others: str) -> tuple[tuple[int, float], ...]:
     """Those of --stages. Raises UsageError for options that it replaces: the axis, repeats, `others`."""
     from experiments.kinds import parse_stages
 
@@ -284,20 +239,19 @@ def given_stages(ctx: typer.Context, axis: str, text: str, *others: str) -> Stag
         if opt.given(ctx, name):
             option = name.replace("_", "-")
             raise UsageError(f"--stages and --{option} exclude each other: stages have loads and times", field="stages")
-    return parse_stages(text, axis)
+    return parse_stages(text)
 
 
 def _settings(ctx: typer.Context, study: Study, order: DiscoveryOrder) -> Settings:
-    settings = shared(ctx).settings()
     engine, filer = order.index_engine, order.filer
-    return with_options(settings, storage=study.storage, slots=study.slots, engine=engine, filer=filer)
+    return shared(ctx).settings(storage=study.storage, slots=study.slots, engine=engine, filer=filer)
 
 
 def measured(
     context: CommandContext,
     settings: Settings,
     corpus: Path,
-    plan: Kind,
+    plan: Plan,
     study: Study,
     order: DiscoveryOrder,
     *,
@@ -338,7 +292,7 @@ def carry_out(
     context: CommandContext,
     settings: Settings,
     corpus: Path,
-    plan: Kind,
+    plan: Plan,
     study: Study,
     order: DiscoveryOrder,
     *,
@@ -359,7 +313,7 @@ def carry_out(
     from experiments.workloads.discovery.site import Site
     from experiments.workloads.discovery.workload import Discovery
 
-    study.begin(Discovery.about.titled(plan.name))
+    study.begin(Discovery.about.titled(plan.kind))
     bank = read_bank(study.passwords) if study.passwords else None
     cache = opt.declared_cache(study.filer_cache, settings)
     cap = None if study.null_memory is None else parse_bytes(study.null_memory, "--null-memory")
@@ -382,10 +336,10 @@ def carry_out(
             env=context.env,
             clock=context.clock,
             show=display.show,
-            say=lambda line: context.err.print(line, markup=False),
+            say=lambda line: context.err.print(line),
         )
         site = Site(settings, corpus.absolute(), context.env, load.say, study.ways)
-        with site_page(context, site, settings, study.serve_port if study.serve else None):
+        with site_page(context, site, settings, study.page):
             discovery = Discovery(
                 settings,
                 source,

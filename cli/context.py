@@ -32,9 +32,25 @@ class CommandContext:
     output: str = "table"
     csv_raw: bool = False
 
-    def settings(self) -> Settings:
-        """Settings from the environment; raises UsageError with the variable's name on a bad value."""
-        return read_settings(self.env)
+    def settings(
+        self,
+        *,
+        storage: Path | None = None,
+        slots: int | None = None,
+        engine: str | None = None,
+        filer: str | None = None,
+    ) -> Settings:
+        """Settings from the environment, with the values of the command line that are given.
+
+        Raises UsageError with the variable's name on a bad value; for an unknown engine or filer.
+        """
+        changes: dict[str, Any] = {"storage": storage and storage.absolute(), "slots": slots, "index_engine": engine}
+        if engine not in (None, *INDEX_ENGINES):
+            raise UsageError(f"--index-engine is {engine!r}; it must be {' or '.join(INDEX_ENGINES)}")
+        if filer is not None:
+            changes["filer"] = filer_source(filer)
+        given = {name: value for name, value in changes.items() if value is not None}
+        return dataclasses.replace(read_settings(self.env), **given)
 
     @property
     def out(self) -> Console:
@@ -79,8 +95,9 @@ def _console(file: TextIO) -> Console:
     """A console that fits the terminal; what is piped has room enough."""
     from rich.console import Console
 
-    # No emoji: a name that has `:cat:` in it is shown as it is.
-    return Console(file=file, width=None if file.isatty() else PIPE_WIDTH, highlight=False, emoji=False)
+    # Names are shown as they are, also those with `:cat:` or `[red]` in them.
+    width = None if file.isatty() else PIPE_WIDTH
+    return Console(file=file, width=width, markup=False, highlight=False, emoji=False)
 
 
 def shared(ctx: typer.Context) -> CommandContext:
@@ -88,26 +105,3 @@ def shared(ctx: typer.Context) -> CommandContext:
     if not isinstance(ctx.obj, Mapping):
         raise TypeError("commands are started by cli.main")
     return CommandContext(ctx.obj, output=ctx.params.get("output", "table"), csv_raw=ctx.params.get("csv_raw", False))
-
-
-def with_options(
-    settings: Settings,
-    *,
-    storage: Path | None,
-    slots: int | None,
-    engine: str | None,
-    filer: str | None = None,
-) -> Settings:
-    """Settings with the values of the command line; raises UsageError for an unknown engine or filer."""
-    changes: dict[str, object] = {}
-    if storage is not None:
-        changes["storage"] = storage.absolute()
-    if slots is not None:
-        changes["slots"] = slots
-    if engine is not None:
-        if engine not in INDEX_ENGINES:
-            raise UsageError(f"--index-engine is {engine!r}; it must be {' or '.join(INDEX_ENGINES)}")
-        changes["index_engine"] = engine
-    if filer is not None:
-        changes["filer"] = filer_source(filer)
-    return dataclasses.replace(settings, **changes)  # type: ignore[arg-type]

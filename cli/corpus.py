@@ -12,7 +12,7 @@ import typer
 
 from cli import options as opt
 from cli.context import shared
-from cli.output import bytes_text, flush, table
+from cli.output import bytes_text, flush, print_lines, table
 from cli.tree import Commands
 from core import texts
 from core.errors import Interrupted, RunFailed, UsageError
@@ -65,14 +65,14 @@ def generate(
     seconds = (context.clock.monotonic_ns() - started) / 1e9
     if context.document(made):
         return
-    for line in (
+    print_lines(
+        context.out,
         f"{directory}: {made['items']:,} items, {bytes_text(made['raw_bytes'])} raw, "
         f"{bytes_text(made['discovered_bytes'])} discovered (expansion {made['expansion']:.2f})",
         f"{made['items_per_raw_gb']:,.0f} items per raw GB, {made['loose_files']:,} loose files, "
         f"{sum(made['faults'].values()):,} faulty items, {seconds:.1f} s",
         f"hash {made['hash']}",
-    ):
-        context.out.print(line, markup=False)
+    )
 
 
 @commands.add("check", "edbench corpus check c")
@@ -103,14 +103,14 @@ def _show_checked(console: Console, directory: Path, checked: Checked) -> None:
         rows = [(d.what, d.where, d.why) for d in checked.differences[:_SHOWN]]
         console.print(table(("difference", "where", "what"), rows))
         if len(checked.differences) > _SHOWN:
-            console.print(f"… and {len(checked.differences) - _SHOWN:,} more", markup=False)
+            console.print(f"… and {len(checked.differences) - _SHOWN:,} more")
         return
     of = checked.description
     name = f"{of['profile']} version {of['profile_version']}, scale {of['scale']:g}, seed {of['seed']}"
     genuine = "genuine: this is the published hash" if checked.published else "no hash is published for it"
-    console.print(f"{directory}: {name}", markup=False)
-    console.print(f"complete: {checked.files:,} files, {bytes_text(checked.read)}; {genuine}", markup=False)
-    console.print(f"hash {of['hash']}", markup=False)
+    console.print(f"{directory}: {name}")
+    console.print(f"complete: {checked.files:,} files, {bytes_text(checked.read)}; {genuine}")
+    console.print(f"hash {of['hash']}")
 
 
 @commands.add("describe", "edbench corpus describe c --figures figures")
@@ -137,7 +137,7 @@ def describe(
         from dataset_gen.truth.figures import draw  # imports matplotlib
 
         for file in draw(of, directory, figures):
-            context.people.print(str(file), markup=False)
+            context.people.print(str(file))
     if context.document(of) or figures is not None:
         return
     console = context.out
@@ -188,12 +188,12 @@ def profiles(
     of = outline(load_profile(profile), scale)
     if context.document(of):
         return
-    console.print(f"{of['name']}, version {of['version']}: {of['about']}", markup=False)
-    console.print(f"at scale {scale:g}: {_totals(of)}", markup=False)
+    console.print(f"{of['name']}, version {of['version']}: {of['about']}")
+    console.print(f"at scale {scale:g}: {_totals(of)}")
     for title, columns, described in _sections(of):
         if described:
             console.print()
-            console.print(title, markup=False)
+            console.print(title)
             console.print(table(columns, described, right=tuple(range(1, len(columns)))))
     flush()
 
@@ -258,6 +258,6 @@ def _plain(console: Console, clock: Clock, doing: str) -> Report:
         if clock.monotonic_ns() >= due:
             due = clock.monotonic_ns() + int(_PLAIN_SECONDS * 1e9)
             share = min(99.0, 100 * done / total) if total else 0.0
-            console.print(f"{doing}: {bytes_text(done)} of about {bytes_text(total)} ({share:.0f} %)", markup=False)
+            console.print(f"{doing}: {bytes_text(done)} of about {bytes_text(total)} ({share:.0f} %)")
 
     return report

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from cli import options as opt
-from cli.bench import print_result
-from cli.context import CommandContext, shared, with_options
+from cli.bench import print_result, varied
+from cli.context import CommandContext, shared
 from cli.experiment import Experiment
-from cli.output import await_answer, table
+from cli.output import await_answer, print_lines, table
 from cli.tree import Commands
 from core import texts
 from core.errors import UsageError
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from controller.jobs.source import PreparedSource
     from core.settings import Settings
-    from experiments.kinds import Kind
+    from experiments.kinds import Plan
     from experiments.workloads.day.result import DayResult, Prediction
 
 commands = Commands()
@@ -59,7 +59,7 @@ def day(
     The last line is the path of the report.
     """
     context = shared(ctx)
-    settings = with_options(context.settings(), storage=storage, slots=order.slots, engine=None, filer=order.filer)
+    settings = context.settings(storage=storage, slots=order.slots, filer=order.filer)
     loads = day_loads(order.matters)
 
     from experiments.workloads.day import searched
@@ -100,21 +100,21 @@ def job_types(
     These are discovery, extraction, processing and export.
 
     The command runs a job of each type over the same data, one after another, for each number of workers: a business day with one matter at
-    a time, whose later jobs take all items. It reports calls and bytes per second, CPU time per item, and the storage share. The last line
-    is the path of the report.
+    a time, whose later jobs take all items. It reports calls and bytes per second, CPU time per item, and the storage share. --axis
+    varies options of the discovery, --mount-options the mount of all jobs. The last line is the path of the report.
     """
-    from experiments.kinds import Cases, checked
+    from experiments.kinds import along, cases
     from experiments.workloads.day.result import DayLoad
     from experiments.workloads.day.schedule import Schedule
 
     context = shared(ctx)
-    settings = with_options(context.settings(), storage=storage, slots=order.slots, engine=None, filer=order.filer)
-    counts = checked(opt.numbers(order.workers, "--workers"), "--workers")
+    settings = context.settings(storage=storage, slots=order.slots, filer=order.filer)
+    bases, counts = varied(DayLoad(1, 1, settings.slots, 0), order), opt.numbers(order.workers, "--workers")
+    points = [at for base in bases for at in along(base, "workers", counts)]
     seed = opt.given_seed(order.seed)
     source, sources, steps = _taken(context, settings, corpus)
     alone = Schedule(seconds=1.0, seed=seed, clients=1, sources=tuple(sources), steps=steps, alone=1.0)
-    points = [DayLoad(1, workers, settings.slots, 0) for workers in counts]
-    plan = Cases("workers", points, repeats=order.repeats, seed=seed)
+    plan = cases("workers", points, repeats=order.repeats, seed=seed)
     _measured(context, settings, corpus, source, order, plan, experiment, schedule=alone,
               sources=sources, within=_NO_BOUND)  # fmt: skip
 
@@ -138,7 +138,7 @@ def _taken(
 
 def _measured(
     context: CommandContext, settings: Settings, corpus: Path, source: PreparedSource, order: DayOrder | JobTypesOrder,
-    plan: Kind, experiment: Experiment, **day: Any,
+    plan: Plan, experiment: Experiment, **day: Any,
 ) -> None:  # fmt: skip
     """Carry the days, write the report and print its tables. `day`: what `Day` takes besides."""
     from cli.progress import progress_display
@@ -156,7 +156,7 @@ def _measured(
         site = Site(settings, corpus.absolute(), context.env, load.say, experiment.ways)
         cache = opt.declared_cache(order.filer_cache, settings)
         workload = Day(settings, source, load, site, filer_cache=cache, baseline=not order.no_baseline, **day)
-        experiment.begin(workload.about.titled(plan.name))
+        experiment.begin(workload.about.titled(plan.kind))
         array = experiment.counters(context)
         result, directory = conduct(workload, plan, order.min_seconds, fail_if=order.fail_if or (), array=array)
     print_result(context, result, directory, experiment, _show_tables)
@@ -175,11 +175,7 @@ def read_day(path: Path) -> DayResult:
 
 def show_prediction(console: Console, prediction: Prediction) -> None:
     """Print the curve and the load that is carried."""
-    console.print(
-        f"SIMULATED from {prediction.source}: {prediction.carried:,} matters/day within the bound",
-        markup=False,
-        soft_wrap=True,
-    )
+    print_lines(console, f"SIMULATED from {prediction.source}: {prediction.carried:,} matters/day within the bound")
     rows = [(f"{load:,}", f"{s_per_gb:,.1f}") for load, s_per_gb in prediction.curve]
     console.print(table(("matters/day", "s/GB for 95 %"), rows, right=(0, 1)))
 

@@ -10,7 +10,8 @@ import typer
 
 from cli import options as opt
 from cli.automation import Automation
-from cli.context import CommandContext, shared, with_options
+from cli.context import CommandContext, shared
+from cli.experiment import Discovering
 from cli.output import await_answer, flush
 from cli.tree import Commands
 from core.errors import Interrupted, RunFailed, SystemFault, UsageError
@@ -25,6 +26,10 @@ if TYPE_CHECKING:
 commands = Commands()
 
 
+class Run(Automation, Discovering):
+    """The options of the command besides those of the job and its workers."""
+
+
 @commands.add(
     "discover", "edbench discover c --workers 2 -o json --output-file r.json", "controller.jobs.orders:OperatorOrder"
 )
@@ -35,11 +40,7 @@ def discover(
     workers: opt.Workers = opt.DEFAULT_WORKERS,
     slots: opt.Slots = None,
     order: OperatorOrder,
-    passwords: opt.Passwords = None,
-    storage: opt.StorageRoot = None,
-    serve: opt.Serve = False,
-    serve_port: opt.ServePort = opt.PORT,
-    automation: Automation,
+    run: Run,
 ) -> None:
     """The command starts PostgreSQL, the broker and the workers unless EDBENCH_DATABASES is set. Ctrl-C pauses the job. The
     exit status is 1 when another command cancels the job, 0 when another command pauses it, 3 when a figure is beyond a bound of
@@ -52,15 +53,13 @@ def discover(
     from worker.ocr.tesseract import refuse_no_ocr
 
     context = shared(ctx)
-    engine, filer = order.index_engine, order.filer
-    asked = context.settings()
-    settings = with_options(asked, storage=storage, slots=slots, engine=engine, filer=filer)
-    plan = order.plan(settings, read_bank(passwords) if passwords else None)
+    settings = context.settings(storage=run.storage, slots=slots, engine=order.index_engine, filer=order.filer)
+    plan = order.plan(settings, read_bank(run.passwords) if run.passwords else None)
     if settings.embedded:
         refuse_no_ocr(plan.options.ocr)
     scaling = Scaling(workers, opt.given(ctx, "workers"), slots, order.databases)
-    automation.begin("discover")
-    _discover(context, settings, source, plan, scaling, serve_port if serve else None, automation)
+    run.begin("discover")
+    _discover(context, settings, source, plan, scaling, run)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -79,8 +78,7 @@ def _discover(
     path: Path,
     plan: DiscoveryPlan,
     scaling: Scaling,
-    page: int | None,
-    automation: Automation,
+    run: Run,
 ) -> None:
     from cli.installation import installation  # the database's libraries are slow to import
     from cli.serve import page_during
@@ -97,7 +95,7 @@ def _discover(
     refuse_own_output(source, settings)
     with (
         installation(settings, slots=scaling.workers * settings.slots, databases=scaling.databases) as installed,
-        page_during(context, installed.settings, page),
+        page_during(context, installed.settings, run.page),
     ):
         if not installed.embedded:
             refuse_scaling(scaling.workers if scaling.workers_given else None, scaling.slots)
@@ -105,7 +103,7 @@ def _discover(
         refuse_no_common_arbiter(databases, installed.settings, ours=installed.embedded)
         workers, slots = (scaling.workers, settings.slots) if installed.embedded else crew_of(databases[0])
         jobs = create_discovery(databases, filer, settings, source, plan, workers=workers, slots=slots)
-        follow(context, installed, jobs, workers=workers, slots=slots, automation=automation)
+        follow(context, installed, jobs, workers=workers, slots=slots, automation=run)
 
 
 def refuse_scaling(workers: int | None, slots: int | None) -> None:

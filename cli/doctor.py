@@ -5,7 +5,7 @@ from __future__ import annotations
 import typer
 
 from cli import options as opt
-from cli.context import shared, with_options
+from cli.context import shared
 from cli.output import await_answer, flush
 from cli.tree import Commands
 from controller.doctor import Finding, Level, run_checks
@@ -20,7 +20,7 @@ _STYLES = {Level.OK: "green", Level.WARN: "yellow", Level.BAD: "bold red"}
 def doctor(ctx: typer.Context, storage: opt.StorageRoot = None) -> None:
     """Each line is one check; an arrow below it shows what to fix. The exit status is 1 when a check is bad."""
     context = shared(ctx)
-    settings = with_options(context.settings(), storage=storage, slots=None, engine=None)
+    settings = context.settings(storage=storage)
     await_answer(settings.storage)
     console = context.out
     findings: list[Finding] = []
@@ -28,9 +28,9 @@ def doctor(ctx: typer.Context, storage: opt.StorageRoot = None) -> None:
         findings.append(finding)
         if context.output == "table":
             console.print(f"{finding.level:<5}", style=_STYLES[finding.level], end="")
-            console.print(finding.what, markup=False)
+            console.print(finding.what)
             if finding.fix:
-                console.print(f"      -> {finding.fix}", markup=False)
+                console.print(f"      -> {finding.fix}")
             flush()
     context.document(findings)
     wrong = sum(f.level is Level.BAD for f in findings)

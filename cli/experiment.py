@@ -6,12 +6,27 @@ from typing import TYPE_CHECKING
 
 from cli import options as opt
 from cli.automation import Automation
+from core.document import Order
 from core.errors import UsageError
 
 if TYPE_CHECKING:
     from cli.context import CommandContext
     from experiments.arrays import Array
     from experiments.crew.system import Ways
+
+
+class Discovering(Order):
+    """What a command that runs discoveries takes, and the web UI that it serves meanwhile."""
+
+    passwords: opt.Passwords = None
+    storage: opt.StorageRoot = None
+    serve: opt.Serve = False
+    serve_port: opt.ServePort = opt.PORT
+
+    @property
+    def page(self) -> int | None:
+        """The web UI's port; None: it is not served."""
+        return self.serve_port if self.serve else None
 
 
 class Experiment(Automation):

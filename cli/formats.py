@@ -9,7 +9,6 @@ from dataclasses import fields
 from typing import Annotated, Any
 
 import typer
-from rich.markup import escape
 from rich.table import Table
 
 from cli.context import shared
@@ -65,10 +64,10 @@ def formats(
         context.out.print(table(("format", "extensions", "text", "children", "announced by"), rows))
         context.say("`edbench formats pdf` shows what is extracted from a format and what is not")
     for one in chosen if word is not None else ():
-        context.out.print(f"[bold]{escape(one.declared.title)}[/]")
+        context.out.print(one.declared.title, style="bold")
         grid = Table.grid(padding=(0, 2))
         for name, said in details(one):
-            grid.add_row(name, escape(said.replace("`", "")))
+            grid.add_row(name, said.replace("`", ""))
         context.out.print(grid)
 
 

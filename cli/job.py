@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from cli import options as opt
-from cli.context import CommandContext, shared, with_options
+from cli.context import CommandContext, shared
 from cli.installation import installation
-from cli.output import bytes_text, flush, table
+from cli.output import bytes_text, flush, print_lines, table
 from cli.tree import Commands
 from core.csv_cells import csv_cells
 from core.errors import RunFailed, UsageError, read_problem
@@ -148,7 +148,7 @@ def show(ctx: typer.Context, job: opt.JobArgument) -> None:
             context.document(_document(selected, installed.settings))
             return
         if selected.group is not None:
-            context.out.print(group_line(selected.group), markup=False)
+            context.out.print(group_line(selected.group))
         counted: Iterable[tuple[JobHandle, JobCounts]] = ((handle, count_job(handle)) for handle in selected.each)
         if selected.group is not None:
             counted = list(counted)
@@ -214,13 +214,12 @@ def show_counts(console: Console, counts: JobCounts) -> None:
     job, progress = counts.summary.job, counts.progress
     reason = f" ({job.reason})" if job.reason else ""
     what = "job" if counts.summary.type == JobType.DISCOVERY else f"{counts.summary.type} job"
-    console.print(f"{what} {job.id} {job.name}: {job.state}{reason}, {duration(progress.elapsed_s)}", markup=False)
+    console.print(f"{what} {job.id} {job.name}: {job.state}{reason}, {duration(progress.elapsed_s)}")
     if storage := storage_text(counts.summary.surroundings):
-        console.print(f"storage: {storage}", markup=False, soft_wrap=True)
+        print_lines(console, f"storage: {storage}")
     if counts.summary.type == JobType.DISCOVERY:
-        console.print(f"time zone of dates without one: {job.options.time_zone}", markup=False)
-    for line in progress.waiting:
-        console.print(f"waiting: {line}", markup=False, soft_wrap=True)
+        console.print(f"time zone of dates without one: {job.options.time_zone}")
+    print_lines(console, *(f"waiting: {line}" for line in progress.waiting))
     sections = (
         (
             ("phase", "tasks done", "open", "items", "seconds"),
@@ -240,7 +239,7 @@ def show_counts(console: Console, counts: JobCounts) -> None:
             numbers = [n for n, name in enumerate(columns) if n and name != "level"]
             console.print(table(columns, rows, right=numbers))
     if (given := job.options.of_type) is not None and given.out:
-        console.print(f"\n{progress.items:,} items produced, written to {given.out}", markup=False)
+        console.print(f"\n{progress.items:,} items produced, written to {given.out}")
         return
     children = counts.children
     console.print(
@@ -248,7 +247,7 @@ def show_counts(console: Console, counts: JobCounts) -> None:
         f" {children.expected:,} children expected = {children.emitted:,} emitted + {children.failed:,} failed"
     )
     for violation in counts.violations:
-        console.print(f"DOES NOT ADD UP: {violation.line()}", markup=False)
+        console.print(f"DOES NOT ADD UP: {violation.line()}")
 
 
 def _document(selected: Jobs, settings: Settings) -> Document:
@@ -302,7 +301,7 @@ def resume(
     from sql.jobs import summary
 
     context = shared(ctx)
-    settings = with_options(context.settings(), storage=storage, slots=slots, engine=None)
+    settings = context.settings(storage=storage, slots=slots)
     with installation(settings) as installed:
         jobs = installed.find(job)
         if not installed.embedded:
@@ -352,7 +351,7 @@ def requeue(
 
     context = shared(ctx)
     bank = read_bank(passwords) if passwords else None
-    with installation(with_options(context.settings(), storage=storage, slots=None, engine=None)) as installed:
+    with installation(context.settings(storage=storage)) as installed:
         jobs = installed.find_discovered(job)
         root = installed.settings.storage
         files = requeue_exceptions(jobs, code.value if code else None, storage_root=root, passwords=bank)
@@ -370,7 +369,7 @@ def cancel(ctx: typer.Context, job: opt.JobArgument, storage: opt.StorageRoot = 
     from core.storage.layer import Storage
 
     context = shared(ctx)
-    settings = with_options(context.settings(), storage=storage, slots=None, engine=None)
+    settings = context.settings(storage=storage)
     with installation(settings, looks=False) as installed:
         jobs = installed.find(job)
         _end(context, jobs, cancel_job, JobState.CANCELLED)
@@ -414,7 +413,7 @@ def delete(ctx: typer.Context, job: opt.JobArgument, storage: opt.StorageRoot = 
     from core.storage.layer import Storage
 
     context = shared(ctx)
-    settings = with_options(context.settings(), storage=storage, slots=None, engine=None)
+    settings = context.settings(storage=storage)
     with installation(settings) as installed:
         jobs = installed.find(job)
         refuse_member(installed.databases, jobs)
@@ -483,7 +482,7 @@ def _print_custody(context: CommandContext, job: str, actions: bool) -> None:
 def _check_custody(context: CommandContext, path: Path, noted: list[str]) -> None:
     from controller.custody import check_list
 
-    out, faults = context.people, list[str]()
+    faults: list[str] = []
     try:
         with path.open(encoding="utf-8", newline="\n") as lines:
             done = check_list(lines, noted, faults.append)
@@ -492,13 +491,12 @@ def _check_custody(context: CommandContext, path: Path, noted: list[str]) -> Non
     except OSError as error:
         raise UsageError(read_problem(path, error)) from error
     context.document({**dataclasses.asdict(done), "faults": faults})
-    for line in faults:
-        out.print(line, markup=False, soft_wrap=True)
-    out.print(
-        f"{done.actions:,} actions, {done.without:,} of them without a hash: {done.faults:,} faults", markup=False
+    print_lines(
+        context.people,
+        *faults,
+        f"{done.actions:,} actions, {done.without:,} of them without a hash: {done.faults:,} faults",
+        *(f"last of {one}: {hashed}" for one, hashed in done.last.items()),
     )
-    for one, hashed in done.last.items():
-        out.print(f"last of {one}: {hashed}", markup=False, soft_wrap=True)
     flush()
     if done.faults:
         raise RunFailed(f"{path} differs from the list that was printed: {done.faults:,} faults, listed above")

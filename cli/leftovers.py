@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from cli import options as opt
-from cli.context import shared, with_options
+from cli.context import shared
 from cli.installation import installation
 from cli.output import table
 from cli.tree import Commands
@@ -32,7 +32,7 @@ def clean(
     the last hour are listed, not removed. If another installation uses the same storage root, its jobs are listed too.
     """
     context = shared(ctx)
-    settings = with_options(context.settings(), storage=storage, slots=None, engine=None)
+    settings = context.settings(storage=storage)
     with installation(settings, broker=False, work=("controller.jobs.leftovers", "rich.table")) as installed:
         from controller.jobs.leftovers import leftovers, rests
         from controller.jobs.leftovers import remove as remove_one

@@ -73,6 +73,7 @@ def _say(line: str) -> None:
 
 
 if TYPE_CHECKING:
+    from rich.console import Console
     from rich.table import Table
 
 _CONTROLS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f]")
@@ -137,6 +138,12 @@ def flush() -> None:
     sys.stdout.flush()
 
 
+def print_lines(console: Console, *lines: str) -> None:
+    """Print each line as it is, however long."""
+    for line in lines:
+        console.print(line, markup=False, soft_wrap=True)
+
+
 def table(
     columns: Sequence[str], rows: Iterable[Sequence[object]], *, right: Sequence[int] = (), whole: Sequence[int] = ()
 ) -> Table:
@@ -145,8 +152,8 @@ def table(
     Values are shown as they are, without markup. Raises ValueError for a row with more cells than columns.
     """
     from rich.box import SIMPLE_HEAD
-    from rich.markup import escape
     from rich.table import Table
+    from rich.text import Text
 
     out = Table(box=SIMPLE_HEAD, show_edge=False, pad_edge=False)
     for number, name in enumerate(columns):
@@ -157,5 +164,5 @@ def table(
     for row in rows:
         if len(row) > len(columns):  # rich would add columns without a title
             raise ValueError(f"{len(row)} cells for {len(columns)} titles")
-        out.add_row(*(escape(f"{value:,}" if isinstance(value, int) else str(value)) for value in row))
+        out.add_row(*(Text(f"{value:,}" if isinstance(value, int) else str(value)) for value in row))
     return out

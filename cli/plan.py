@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from cli import options as opt
-from cli.context import CommandContext, shared, with_options
-from cli.output import await_answer, table
+from cli.context import CommandContext, shared
+from cli.output import await_answer, print_lines, table
 from cli.tree import Commands
 from core import texts
+from core.document import Order
 from core.errors import UsageError
 from core.settings import Settings, parse_bytes
-from experiments.orders import DEFAULT_REPEATS
+from experiments.orders import DEFAULT_REPEATS, FilerCache, Repeats, Slots
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -24,22 +25,14 @@ if TYPE_CHECKING:
 commands = Commands()
 
 SCALE, SEED = 0.004, 1  # of the corpus that is measured with: 180 MB
-From = Annotated[
-    Path | None,
-    typer.Option(
-        "--from",
-        metavar="RESULT",
-        help=f"{texts.FROM}  [default: a short scale-up is measured]",
-    ),
-]
 
 
-@commands.add("plan", "edbench bench plan --filer-cache 32GB --client-memory 128GB --hours 4")
-def plan(
-    ctx: typer.Context,
+class PlanOrder(Order):
+    """What is planned for."""
+
     hours: Annotated[
         float, typer.Option("--hours", min=0.1, max=10_000, help="Fit everything into this many hours.")
-    ] = 4.0,
+    ] = 4.0
     client_memory: Annotated[
         str | None,
         typer.Option(
@@ -47,15 +40,8 @@ def plan(
             metavar="SIZE",
             help="Assume this memory of all clients together, such as 128GB.  [default: of this host]",
         ),
-    ] = None,
-    filer_cache: Annotated[
-        str | None,
-        typer.Option(
-            "--filer-cache",
-            metavar="SIZE",
-            help=texts.FILER_CACHE,
-        ),
-    ] = None,
+    ] = None
+    filer_cache: FilerCache = None
     workers: Annotated[
         str | None,
         typer.Option(
@@ -63,26 +49,32 @@ def plan(
             metavar="N,N,…",
             help=f"{texts.WORKERS}  [default: 1,2,4 … up to the cores, as time allows]",
         ),
-    ] = None,
-    repeats: Annotated[int, typer.Option("--repeats", min=1, max=100, help=texts.REPEATS)] = DEFAULT_REPEATS,
-    from_: From = None,
-    slots: opt.Slots = None,
-    storage: opt.StorageRoot = None,
-) -> None:
+    ] = None
+    repeats: Repeats = DEFAULT_REPEATS
+    from_: Annotated[
+        Path | None,
+        typer.Option("--from", metavar="RESULT", help=f"{texts.FROM}  [default: a short scale-up is measured]"),
+    ] = None
+    slots: Slots = None
+    storage: opt.StorageRoot = None
+
+
+@commands.add("plan", "edbench bench plan --filer-cache 32GB --client-memory 128GB --hours 4")
+def plan(ctx: typer.Context, *, order: PlanOrder) -> None:
     """Plan a measurement: corpus, workers, repeats, time, commands.
 
     The corpus is large enough that no point is labelled CACHED or SHORT. The rates come from a result (--from), or from a short
     scale-up on the storage. A plan that does not fit into the time is refused in one line (docs/afternoon.md).
     """
     context = shared(ctx)
-    settings = with_options(context.settings(), storage=storage, slots=slots, engine=None)
-    cache = opt.declared_cache(filer_cache, settings)
+    settings = context.settings(storage=order.storage, slots=order.slots)
+    cache = opt.declared_cache(order.filer_cache, settings)
     if cache is None:
         raise UsageError(
             "the size of the filer's cache is not known: give --filer-cache, such as 32GB (0B: none), or EDBENCH_FILER_CACHE"
         )
-    memory = None if client_memory is None else parse_bytes(client_memory, "--client-memory")
-    counts = None if workers is None else opt.numbers(workers, "--workers")
+    memory = None if order.client_memory is None else parse_bytes(order.client_memory, "--client-memory")
+    counts = None if order.workers is None else opt.numbers(order.workers, "--workers")
 
     from dataset_gen.profile import load_profile
     from experiments.kinds import checked
@@ -92,11 +84,11 @@ def plan(
     wish = Wish(
         client_memory=memory_here() if memory is None else memory,
         filer_cache=cache,
-        hours=hours,
+        hours=order.hours,
         workers=None if counts is None else checked(counts, "--workers"),
-        repeats=repeats,
+        repeats=order.repeats,
     )
-    rates = _rates_of(from_) if from_ is not None else _rates_here(context, settings, wish)
+    rates = _rates_of(order.from_) if order.from_ is not None else _rates_here(context, settings, wish)
     sizing = size_study(wish, rates, load_profile(PROFILE))
     refuse_room(sizing, settings.storage)
     context.document(document(sizing, settings))
@@ -136,7 +128,7 @@ def _rates_here(context: CommandContext, settings: Settings, wish: Wish) -> Rate
     plan = scale_up([PointSpec(1, 1, settings.slots)], points, repeats=study.repeats, seed=SEED)
     context.say("measuring for some minutes; these figures are not a result of the storage:")
     result, directory = carry_out(context, settings, corpus, plan, study, DiscoveryOrder())
-    context.err.print(result.verdict, markup=False, soft_wrap=True)
+    print_lines(context.err, result.verdict)
     finish(result, directory)
     return rates_of(of_discovery(result), str(directory))
 
@@ -151,7 +143,8 @@ def show_sizing(console: Console, sizing: Sizing, settings: Settings) -> None:
     measured = "; ".join(
         f"{rate.gb_per_hour:,.1f} GB/hour with {many(rate.workers, 'worker')}" for rate in rates.measured
     )
-    lines = [
+    print_lines(
+        console,
         f"measured: {measured}, over {size(rates.discovered_bytes)} discovered ({rates.source})",
         *(f"  label: {label}" for label in rates.labels),
         f"needed: {size(sizing.needed_bytes)} discovered: {sizing.why}",
@@ -162,10 +155,8 @@ def show_sizing(console: Console, sizing: Sizing, settings: Settings) -> None:
         f"workers {', '.join(map(str, sizing.workers))} of {many(rates.slots, 'slot')}, {many(sizing.wish.repeats, 'repeat')};"
         f" the shortest run takes {seconds(sizing.shortest_s)} or longer",
         *(f"note: {note}" for note in sizing.notes),
-    ]
-    for line in lines:
-        console.print(line, markup=False, soft_wrap=True)
-    console.print()
+        "",
+    )
     rows = [(part.what, part.times, seconds(part.each_s), seconds(part.seconds)) for part in sizing.parts]
     console.print(
         table(
@@ -174,12 +165,10 @@ def show_sizing(console: Console, sizing: Sizing, settings: Settings) -> None:
             right=(1, 2, 3),
         )
     )
-    console.print(
+    print_lines(
+        console,
         f"\nof {sizing.wish.hours:g} hours, {SPARE:.0%} are reserve".replace("%", " %"),
         f"room: {size(sizing.room_bytes)} on the storage (corpus, one run's items and index; its blocks round up)",
         "",
         *typed(sizing, settings),
-        sep="\n",
-        markup=False,
-        soft_wrap=True,
     )

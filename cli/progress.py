@@ -13,6 +13,7 @@ from rich.live import Live
 from rich.progress_bar import ProgressBar
 from rich.table import Table
 
+from cli.output import print_lines
 from controller.jobs.progress import Snapshot, duration, items_text, left_text, one_line, percent
 
 PLAIN_SECONDS = 5.0
@@ -37,7 +38,7 @@ class PlainDisplay:
             self._next = at + PLAIN_SECONDS
         if at >= self._next:
             self._next = at + PLAIN_SECONDS
-            self._console.print(one_line(snapshot), markup=False)
+            self._console.print(one_line(snapshot))
 
 
 class LiveDisplay:
@@ -101,7 +102,7 @@ def step_told(
         while not over.wait(wait):
             wait = every
             if at[0]:
-                console.print(at[0], markup=False, soft_wrap=True)
+                print_lines(console, at[0])
 
     ticker = threading.Thread(target=tick, name="step", daemon=True)
     ticker.start()
@@ -138,6 +139,6 @@ def live_line(console: Console) -> Iterator[Callable[[str], None]]:
             began, doing = time.monotonic(), line
         if time.monotonic() - max(said, began) >= PLAIN_SECONDS:
             said = time.monotonic()
-            console.print(text(), markup=False)
+            console.print(text())
 
     yield plain

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from cli.context import CommandContext, shared
-from cli.output import flush, table
+from cli.output import flush, print_lines, table
 from cli.tree import Commands
 from core.errors import RunFailed, UsageError, read_problem
 from experiments.result.compare import GROUNDS, parse_grounds
@@ -53,17 +53,13 @@ def check(
 
 
 def _show_checked(console: Console, checked: Checked) -> None:
-    for line in checked.differences:
-        console.print(line, markup=False, soft_wrap=True)
-    if checked.made_by is not None:
-        by = checked.made_by
+    print_lines(console, *checked.differences)
+    if (by := checked.made_by) is not None:
         note = f"note: made by edbench {by}: another version may compute other figures from the same observations"
-        console.print(note, markup=False, soft_wrap=True)
+        print_lines(console, note)
     if not checked.differences:
-        console.print("every figure, label and verdict follows from the observations", markup=False)
-    console.print(checked.signed or "not signed", markup=False, soft_wrap=True)
-    for line in checked.trusted:
-        console.print(f"taken on trust: {line}", markup=False, soft_wrap=True)
+        console.print("every figure, label and verdict follows from the observations")
+    print_lines(console, checked.signed or "not signed", *(f"taken on trust: {line}" for line in checked.trusted))
 
 
 @commands.add("describe", "edbench result describe results/a --sheet filer.toml")
@@ -165,17 +161,15 @@ def show_comparison(console: Console, comparison: Comparison) -> None:
     """Each result's verdict under its number, then the points side by side."""
     from experiments.result.statistics import DIFFERENCES, METHOD
 
-    for number, result in enumerate(comparison.results, 1):
-        console.print(f"{number}  {result.run_id}: {result.verdict}", markup=False, soft_wrap=True)
-    for line in comparison.unchecked:
-        console.print(f"UNCHECKED  {line}", markup=False, soft_wrap=True)
-    for line in comparison.differences:
-        console.print(f"NOT COMPARABLE  {line}", markup=False, soft_wrap=True)
-    for line in comparison.disclosed:
-        console.print(f"note: {line}", markup=False, soft_wrap=True)
-    console.print()
-    for number, one in enumerate(comparison.overall, 1):
-        console.print(f"{number}  {_overall(one)}", markup=False, soft_wrap=True)
+    print_lines(
+        console,
+        *(f"{number}  {result.run_id}: {result.verdict}" for number, result in enumerate(comparison.results, 1)),
+        *(f"UNCHECKED  {line}" for line in comparison.unchecked),
+        *(f"NOT COMPARABLE  {line}" for line in comparison.differences),
+        *(f"note: {line}" for line in comparison.disclosed),
+        "",
+        *(f"{number}  {_overall(one)}" for number, one in enumerate(comparison.overall, 1)),
+    )
     columns = list(comparison.rows[0].at)
     for figure in comparison.about.headlines:
         for number, result in enumerate(comparison.results, 1):
@@ -190,7 +184,7 @@ def show_comparison(console: Console, comparison: Comparison) -> None:
                 values += [_cell(cell, figure), *([_against(cell, figure, comparison)] if number > 1 else [])]
         rows.append(tuple(values))
     console.print(table(columns, rows, right=range(len(comparison.rows[0].at))))
-    console.print(f"\nfigures: {METHOD}\n{DIFFERENCES}", markup=False, soft_wrap=True)
+    print_lines(console, f"\nfigures: {METHOD}\n{DIFFERENCES}")
 
 
 def _cell(cell: Cell | None, figure: Figure) -> str:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from cli import options as opt
-from cli.context import CommandContext, shared, with_options
+from cli.context import CommandContext, shared
 from cli.tree import Commands
 from web import HOST
 
@@ -51,7 +51,7 @@ def serve(
     without it, a token is generated, stored in scratch readable by its owner only, and printed with the address.
     """
     context = shared(ctx)
-    settings = with_options(context.settings(), storage=storage, slots=None, engine=None)
+    settings = context.settings(storage=storage)
 
     from cli.installation import SLOTS_BESIDE, installation  # they and the application are slow to come
     from web.app import create_app

@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
+from pydantic import Field
 
 from cli import options as opt
 from cli.context import CommandContext, shared
-from cli.output import table
+from cli.output import print_lines, table
 from cli.tree import Commands
+from controller.jobs.orders import Metavar
 from core import texts
+from core.document import Order
 from core.errors import UsageError
 from core.filer.model import filer_help
+from core.options import MOST_SCALE, MOST_SEED
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -22,41 +27,53 @@ if TYPE_CHECKING:
 
 commands = Commands()
 
-_MOST_SCALE = 1e6
+
+class SimulationOrder(Order):
+    """What is simulated, and what is written."""
+
+    workers: Annotated[
+        str | None,
+        typer.Option("--workers", metavar="N,N,…", help=f"{texts.WORKERS}  [default: the site's]"),
+    ] = None
+    databases: Annotated[
+        str | None, typer.Option("--databases", metavar="N,N,…", help=f"{texts.DATABASES}  [default: 1]")
+    ] = None
+    scale: Annotated[float, Field(ge=1e-4, le=MOST_SCALE, description=texts.SCALE)] = 1.0
+    seed: Annotated[int, Field(ge=0, le=MOST_SEED, description=texts.SEED)] = 1
+    from_: Annotated[
+        Path | None,
+        typer.Option("--from", metavar="RESULT", help=f"{texts.FROM}  [default: the shipped calibration]"),
+    ] = None
+    shard: Annotated[bool, typer.Option("--shard", help=texts.SHARD)] = False
+    filer: Annotated[str | None, typer.Option("--filer", metavar="NAME", help=filer_help("the result's"))] = None
+    chunk: Annotated[
+        float | None,
+        Field(
+            ge=1.0,
+            le=1e6,
+            description="Serve so many items together; 1: each alone.  [default: as many as keep a run short]",
+        ),
+        Metavar("ITEMS"),
+    ] = None
+    report: Annotated[
+        Path | None,
+        typer.Option("--report", metavar="DIR", help="Write report.html, figures, series and simulation.json to DIR."),
+    ] = None
+    brief: Annotated[bool, typer.Option("--brief", help="Print the first line and the tables only.")] = False
 
 
 @commands.add("simulate", "edbench simulate r1 --report r1-simulated")
 def simulate(
     ctx: typer.Context,
-    site: Annotated[str, typer.Argument(metavar="SITE", help="Simulate this site: r1, or a TOML file; day: the schedule of a result of `bench day`.")],
-    workers: Annotated[
-        str | None,
-        typer.Option("--workers", metavar="N,N,…", help=f"{texts.WORKERS}  [default: the site's]"),
-    ] = None,
-    databases: Annotated[
-        str | None, typer.Option("--databases", metavar="N,N,…", help=f"{texts.DATABASES}  [default: 1]")
-    ] = None,
-    scale: Annotated[
-        float, typer.Option("--scale", min=1e-4, max=_MOST_SCALE, help=texts.SCALE)
-    ] = 1.0,
-    seed: Annotated[int, typer.Option("--seed", min=0, max=10**15, help=texts.SEED)] = 1,
-    from_: Annotated[
-        Path | None,
-        typer.Option("--from", metavar="RESULT", help=f"{texts.FROM}  [default: the shipped calibration]"),
-    ] = None,
-    shard: Annotated[bool, typer.Option("--shard", help=texts.SHARD)] = False,
-    filer: Annotated[
-        str | None, typer.Option("--filer", metavar="NAME", help=filer_help("the result's"))
-    ] = None,
-    chunk: Annotated[
-        float | None,
-        typer.Option("--chunk", min=1.0, max=1e6, metavar="ITEMS", help="Serve so many items together; 1: each alone.  [default: as many as keep a run short]"),
-    ] = None,
-    report: Annotated[
-        Path | None, typer.Option("--report", metavar="DIR", help="Write report.html, figures, series and simulation.json to DIR.")
-    ] = None,
-    brief: Annotated[bool, typer.Option("--brief", help="Print the first line and the tables only.")] = False,
-) -> None:  # fmt: skip
+    *,
+    site: Annotated[
+        str,
+        typer.Argument(
+            metavar="SITE", help="Simulate this site: r1, or a TOML file; day: the schedule of a result of `bench day`."
+        ),
+    ],
+    order: SimulationOrder,
+) -> None:
     """Simulate a discovery on a site in virtual time.
 
     No job runs and no storage is touched: the command plans the data set, takes what the pipeline demands from a calibration,
@@ -66,34 +83,39 @@ def simulate(
     """
     context = shared(ctx)
     if site == "day":
-        _day(context, from_, workers, filer)
+        _day(context, order)
         return
     from cli.progress import step_told
-    from experiments.kinds import checked
     from simulate.answer import Wish, write_report
     from simulate.answer import simulate as run
     from simulate.site import load_site
 
     wish = Wish(
         site=load_site(site),
-        workers=() if workers is None else checked(opt.numbers(workers, "--workers"), "--workers"),
-        databases=() if databases is None else checked(opt.numbers(databases, "--databases"), "--databases"),
-        scale=scale,
-        seed=seed,
-        result=from_,
-        chunk=chunk,
-        shard=shard,
+        workers=_counts(order.workers, "--workers"),
+        databases=_counts(order.databases, "--databases"),
+        scale=order.scale,
+        seed=order.seed,
+        result=order.from_,
+        chunk=order.chunk,
+        shard=order.shard,
     )
     with step_told(context.err) as say:
         answer = run(wish, say)
     context.document(answer.document)
-    show(context.people, answer, brief=brief)
-    if report is not None:
-        path = write_report(answer, report)
-        context.people.print(str(path), markup=False, soft_wrap=True)
+    show(context.people, answer, brief=order.brief)
+    if order.report is not None:
+        path = write_report(answer, order.report)
+        print_lines(context.people, str(path))
 
 
-def _day(context: CommandContext, path: Path | None, workers: str | None, filer: str | None) -> None:
+def _counts(text: str | None, option: str) -> Sequence[int]:
+    from experiments.kinds import checked
+
+    return () if text is None else checked(opt.numbers(text, option), option)
+
+
+def _day(context: CommandContext, order: SimulationOrder) -> None:
     """Predict the curve of a business day. Raises UsageError."""
     import dataclasses
 
@@ -102,14 +124,14 @@ def _day(context: CommandContext, path: Path | None, workers: str | None, filer:
     from simulate.day import predicted, schedule_of
     from simulate.documents import DayDocument, SimulationDocument
 
-    if path is None:
+    if (path := order.from_) is None:
         raise UsageError("`simulate day` needs --from with a result of `bench day --matters 0`")
     result = read_day(path)
     schedule, within = schedule_of(result)
     at = result.points[0].at
-    if workers is not None:
-        at = dataclasses.replace(at, workers=opt.numbers(workers, "--workers")[0])
-    model = load_filer(filer or str(result.conditions["filer"]))
+    if order.workers is not None:
+        at = dataclasses.replace(at, workers=opt.numbers(order.workers, "--workers")[0])
+    model = load_filer(order.filer or str(result.conditions["filer"]))
     repeats = max(len(point.repeats) for point in result.points)
     found = predicted(result, model, at, schedule, within, (), repeats=repeats, source=str(path))
     day = DayDocument(within_s_per_gb=within, carried=found.carried, curve=list(found.curve))
@@ -126,19 +148,17 @@ def show(console: Console, answer: Answer, *, brief: bool) -> None:
     from simulate import report
     from simulate.answer import lines, point_rows
 
-    console.print(answer.verdict, markup=False, soft_wrap=True)
+    print_lines(console, answer.verdict)
     if answer.facts is None:
         console.print()
         console.print(table(report.POINTS, point_rows(answer), right=tuple(range(7))))
     else:
         for title, rows in report.r1_tables(answer.rows):
-            console.print(f"\n{title}", markup=False)
+            console.print(f"\n{title}")
             console.print(table(report.TABLE, rows, right=tuple(range(1, 8))))
     if brief:
         return
     if answer.facts is not None:
         console.print("\nFacts of report R1")
         console.print(table(report.FACTS, report.fact_rows(answer.facts)))
-    console.print()
-    for line in lines(answer):
-        console.print(line, markup=False, soft_wrap=True)
+    print_lines(console, "", *lines(answer))

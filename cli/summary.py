@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from rich.console import Console
-from rich.markup import escape
 from rich.table import Table
+from rich.text import Text
 
 from cli.output import bytes_text, micros_text, table
 from controller.jobs.figures import (
@@ -30,7 +30,7 @@ def show_result(console: Console, figures: Figures) -> None:
     """The summary that `discover` prints."""
     grid = Table.grid(padding=(0, 2))
     for name, value in [*_filer_rows(figures.filer), *_result_rows(figures), *_wire_rows(figures.wire)]:
-        grid.add_row(name, escape(value))
+        grid.add_row(name, Text(value))
     console.print(grid)
     if figures.exceptions:
         console.print()
@@ -40,7 +40,7 @@ def show_result(console: Console, figures: Figures) -> None:
         console.print()
         console.print(calls_table(figures.calls))
     for line in figures.violations:
-        console.print(f"DOES NOT ADD UP: {line}", markup=False)
+        console.print(f"DOES NOT ADD UP: {line}")
 
 
 def _filer_rows(filer: FilerFigures | None) -> list[tuple[str, str]]:

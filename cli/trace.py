@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 import typer
 
 from cli import options as opt
-from cli.context import shared, with_options
-from cli.output import flush
+from cli.context import shared
+from cli.output import flush, print_lines
 from cli.tree import Commands
 from core.errors import UsageError
 
@@ -31,7 +31,7 @@ def record(ctx: typer.Context, job: opt.JobArgument, storage: opt.StorageRoot = 
     from controller.observe.trace_collection import collect_trace, trace_figures
 
     context = shared(ctx)
-    settings = with_options(context.settings(), storage=storage, slots=None, engine=None)
+    settings = context.settings(storage=storage)
     traces: list[tuple[JobHandle, TraceFigures]] = []
     with installation(settings) as installed:
         handles = installed.find(job).each
@@ -46,6 +46,5 @@ def record(ctx: typer.Context, job: opt.JobArgument, storage: opt.StorageRoot = 
             traces.append((handle, trace_figures(gathered)))
     if context.document([trace.to_json() | {"job": str(handle.id)} for handle, trace in traces]):
         return
-    for _, trace in traces:
-        context.out.print(trace_text(trace), markup=False, soft_wrap=True)
+    print_lines(context.out, *(trace_text(trace) for _, trace in traces))
     flush()

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from cli import options as opt
-from cli.context import CommandContext, shared, with_options
+from cli.context import CommandContext, shared
 from cli.output import flush, table
 from cli.tree import Commands
 from core.errors import RunFailed
@@ -56,7 +56,7 @@ def verify(
     from core.storage.layer import Storage
 
     context = shared(ctx)
-    settings = with_options(context.settings(), storage=storage, slots=None, engine=None)
+    settings = context.settings(storage=storage)
     with installation(settings) as installed:
         target = installed.find(job)
         if target.each and _verify_own(context, target.each[0], examples):
@@ -112,15 +112,14 @@ def _quiet(_line: str) -> None:
 def show_group(console: Console, group: GroupVerification) -> None:
     """The report on each job, and on what the jobs of a shard have together."""
     for database, one in group.jobs:
-        console.print(f"{database}, job {one.job_id}", markup=False)
+        console.print(f"{database}, job {one.job_id}")
         show(console, one)
     if group.kind is GroupKind.SHARDED and any(one.manifest for _, one in group.jobs):
         whole = {count.what: count.items for count in group.counts}
         _show_differences(console, group.counts, group.examples)
         console.print(
             f"together: {sum(one.items for _, one in group.jobs):,} items, {whole.get('missing', 0):,} in no job,"
-            f" {whole.get('doubled', 0):,} in several",
-            markup=False,
+            f" {whole.get('doubled', 0):,} in several"
         )
 
 
@@ -146,8 +145,7 @@ def show(console: Console, done: Verification) -> None:
     against = f"against {done.manifest_items:,} in {done.manifest}" if done.manifest else "(there was no manifest)"
     console.print(
         f"{done.items:,} items {against}: {done.missing:,} missing, {done.extra:,} extra, {done.wrong:,} wrong;"
-        f" {done.documents:,} index documents{_left(done.ghosts)}, {done.terms:,} planted terms, {done.files:,} files on the filer",
-        markup=False,
+        f" {done.documents:,} index documents{_left(done.ghosts)}, {done.terms:,} planted terms, {done.files:,} files on the filer"
     )
     if done.records:
-        console.print(f"{done.records:,} records of a load file were to be loose files", markup=False)
+        console.print(f"{done.records:,} records of a load file were to be loose files")

@@ -6,9 +6,9 @@ import dataclasses
 import random
 import re
 import statistics
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol, TypeVar
+from typing import Any, ClassVar, Protocol, TypeVar
 
 from core.errors import UsageError
 from core.operations import Op
@@ -66,49 +66,48 @@ class Plan:
     stages: tuple[tuple[int, float], ...] | None = None  # of load: how much, and for how many seconds
 
 
-class Kind(Protocol):
-    """Which points are measured, and in what order."""
-
-    name: str
-    axis: str  # the field of `At` that varies; of several the one that figures are plotted against
-    order: str  # in words
-
-    def plan(self) -> Plan:
-        """What it was asked for, so that it can be gone through again (`experiments.kinds`)."""
-
-    def points(self) -> Sequence[At]:
-        """Those known beforehand, the largest at least; raises UsageError when the plan makes no sense."""
-
-    def run(self, measure: Measure) -> Findings:
-        """Measure everything."""
+def planned(
+    kind: str, axis: str, points: Iterable[At], *, repeats: int, seed: int, search: Search | None = None
+) -> Plan:
+    """Points that are all known, then `search`."""
+    known = tuple(point.values() for point in points)
+    return Plan(kind=kind, axis=axis, points=known, repeats=repeats, seed=seed, search=search)
 
 
 A = TypeVar("A", bound=At)
 
 
-class Grid:
-    """A kind whose points are all known."""
+class Kind:
+    """Which points are measured, and in what order: what a plan asks for."""
 
-    def __init__(self, name: str, axis: str, points: Sequence[At], *, repeats: int, seed: int) -> None:
-        self.name, self.axis = name, axis
-        self.order = f"random within each round of repeats, seed {seed}"
-        self._points, self._repeats, self._seed = tuple(points), repeats, seed
+    order: str  # in words
+    needs: ClassVar[tuple[str, ...]] = ("seed",)  # fields of the plan
+    has: ClassVar[str] = "points and a seed"  # in words
+    alone: ClassVar[bool] = False  # the plan has the one load that others are made from
 
-    def plan(self) -> Plan:
-        """Points, repeats and seed."""
-        points = tuple(point.values() for point in self._points)
-        return Plan(kind=self.name, axis=self.axis, points=points, repeats=self._repeats, seed=self._seed)
+    def __init__(self, plan: Plan, about: About) -> None:
+        self.plan, self.about = plan, about
+        self.given = tuple(decode(about.load_type, at, "plan.points") for at in plan.points)
 
     def points(self) -> Sequence[At]:
-        """All of them."""
-        return self._points
+        """Those known beforehand, the largest at least; raises UsageError when the plan makes no sense."""
+        return self.given
 
     def run(self, measure: Measure) -> Findings:
-        """Round by round."""
-        runs: dict[At, list[Run]] = {point: [] for point in self._points}
-        for point, repeat in shuffled(self._points, self._repeats, self._seed):
+        """Measure everything."""
+        raise NotImplementedError
+
+    def _at(self, load: int) -> At:
+        return dataclasses.replace(self.given[0], **{self.plan.axis: load})
+
+    def _repeated(self, at: At, measure: Measure) -> list[Run]:
+        return [measure(at, repeat) for repeat in range(self.plan.repeats)]
+
+    def _in_rounds(self, points: Sequence[At], measure: Measure) -> dict[At, list[Run]]:
+        runs: dict[At, list[Run]] = {point: [] for point in points}
+        for point, repeat in shuffled(points, self.plan.repeats, self.plan.seed or 0):
             runs[point].append(measure(point, repeat))
-        return Findings(runs=runs)
+        return runs
 
 
 def shuffled(points: Sequence[A], repeats: int, seed: int) -> list[tuple[A, int]]:
@@ -139,12 +138,12 @@ def checked(numbers: Sequence[int], option: str) -> tuple[int, ...]:
     return tuple(sorted(set(numbers)))
 
 
-def scale_up(bases: Sequence[At], workers: Sequence[int], *, repeats: int, seed: int) -> Grid:
+def scale_up(bases: Sequence[At], workers: Sequence[int], *, repeats: int, seed: int) -> Plan:
     """More and more workers, everything else of a base stays (report R1, its first table). Raises UsageError."""
     return sweep(bases, "workers", workers, repeats=repeats, seed=seed, name="scale-up")
 
 
-def scale_out(bases: Sequence[At], databases: Sequence[int], *, repeats: int, seed: int) -> Grid:
+def scale_out(bases: Sequence[At], databases: Sequence[int], *, repeats: int, seed: int) -> Plan:
     """More and more database servers under the same workers (report R1, its second table).
 
     R1's way is one job over the same data set on each database, all at once; `--shard` spreads one data set instead. Raises UsageError.
@@ -154,86 +153,94 @@ def scale_out(bases: Sequence[At], databases: Sequence[int], *, repeats: int, se
 
 def sweep(
     bases: Sequence[At], axis: str, numbers: Sequence[int], *, repeats: int, seed: int, name: str = "sweep"
-) -> Grid:
+) -> Plan:
     """All numbers on one axis for the first base, then for the next, such as clients on each of several filers. Raises UsageError."""
     points = [at for base in bases for at in along(base, axis, numbers)]
-    return Grid(name, axis, points, repeats=repeats, seed=seed)
+    return planned(name, axis, points, repeats=repeats, seed=seed)
 
 
-PROFILE = "profile"
 _MOST_LOAD = 1_000_000
 
 
-class Cases(Grid):
-    """A kind whose points a profile names; then `search`, of a figure of the workload `about`. Raises UsageError for a search that
-    names none."""
+def cases(axis: str, points: Iterable[At], *, repeats: int, seed: int, search: Search | None = None) -> Plan:
+    """Points of a storage test or a day, each once; then `search`."""
+    return planned("profile", axis, dict.fromkeys(points), repeats=repeats, seed=seed, search=search)
 
-    def __init__(
-        self, axis: str, points: Sequence[At], *, repeats: int, seed: int, search: Search | None = None,
-        about: About | None = None,
-    ) -> None:  # fmt: skip
-        super().__init__(PROFILE, axis, tuple(dict.fromkeys(points)), repeats=repeats, seed=seed)
-        self._search = search
-        if search is None:
+
+class Grid(Kind):
+    """A kind whose points are all known; then `search`, of a figure of the workload."""
+
+    def __init__(self, plan: Plan, about: About) -> None:
+        """Raises UsageError for a search that names no figure of the workload or no axis of its load."""
+        super().__init__(plan, about)
+        self.order = f"random within each round of repeats, seed {plan.seed}"
+        if (search := plan.search) is None:
             return
         self.order += "; then a search, doubling, then halving the gap"
-        figures = [] if about is None else [one for one in about.figures if one.name == search.figure]
-        if about is None or not figures or search.axis not in search.base:
+        if search.axis not in search.base or search.figure not in {one.name for one in about.figures}:
             raise UsageError("a search has a figure of its workload and an axis of its load")
-        self._figure, self._base = figures[0], decode(about.load_type, search.base, "search.base")
-
-    def plan(self) -> Plan:
-        """Points, repeats and seed, and what is searched for."""
-        return dataclasses.replace(super().plan(), search=self._search)
 
     def points(self) -> Sequence[At]:
         """All that are known beforehand, and both ends of the search."""
-        if self._search is None:
-            return self._points
-        if not 1 <= self._search.least <= self._search.most <= _MOST_LOAD:
+        search = self.plan.search
+        if search is None:
+            return self.given
+        if not 1 <= search.least <= search.most <= _MOST_LOAD:
             raise UsageError(f"a search requires loads from 1 to {_MOST_LOAD:,}, the highest of at least its first")
-        return [*self._points, self._at(self._search.least), self._at(self._search.most)]
+        return [*self.given, self._raised(search, search.least), self._raised(search, search.most)]
 
     def run(self, measure: Measure) -> Findings:
         """Round by round, then the search."""
-        findings = super().run(measure)
-        if self._search is not None:
-            found = self._searched(self._search, measure)
-            findings.runs.update((self._at(load), found[load]) for load in sorted(found))
-        return findings
+        runs = self._in_rounds(self.given, measure)
+        if self.plan.search is not None:
+            runs |= self._searched(self.plan.search, measure)
+        return Findings(runs=runs)
 
-    def _at(self, load: int) -> At:
-        assert self._search is not None
-        return dataclasses.replace(self._base, **{self._search.axis: load})
+    def _raised(self, search: Search, load: int) -> At:
+        base: At = decode(self.about.load_type, search.base, "search.base")
+        return dataclasses.replace(base, **{search.axis: load})
 
-    def _searched(self, search: Search, measure: Measure) -> dict[int, list[Run]]:
+    def _searched(self, search: Search, measure: Measure) -> dict[At, list[Run]]:
         tried: dict[int, list[Run]] = {}
+        figure = next(one for one in self.about.figures if one.name == search.figure)
 
         def kept(load: int) -> bool:
-            tried[load] = [measure(self._at(load), repeat) for repeat in range(self._repeats)]
-            return self.value(tried[load]) <= search.bound
+            tried[load] = self._repeated(self._raised(search, load), measure)
+            values = figure.values(tried[load])
+            return bool(values) and statistics.median(values) <= search.bound
 
-        good, bad, load = 0, None, search.least
-        while bad is None:
-            if kept(load):
-                good = load
-                if load >= search.most:
-                    break
-                load = min(2 * load, search.most)
-            else:
-                bad = load
-        while bad is not None and bad - good > max(1.0, search.within * good):
-            middle = (good + bad) // 2
-            if kept(middle):
-                good = middle
-            else:
-                bad = middle
-        return tried
+        highest(kept, search.least, search.most, within=search.within)
+        return {self._raised(search, load): tried[load] for load in sorted(tried)}
 
-    def value(self, runs: Sequence[Run]) -> float:
-        """The median of the bounded figure; without any beyond every bound."""
-        values = self._figure.values(runs)
-        return statistics.median(values) if values else float("inf")
+
+def highest(
+    kept: Callable[[int], bool],
+    least: int,
+    most: int,
+    *,
+    within: float = 0.0,
+    enough: Callable[[int], bool] = lambda _load: True,
+) -> tuple[int, int | None]:
+    """The highest load that `kept` says is within a bound (0: none), and the least that is not, if any.
+
+    The load is doubled until it is not kept and `enough`, then the gap is halved until it is 1, or this part of the load.
+    """
+    good, bad, load = 0, None, least
+    while True:
+        if not kept(load):
+            bad = load if bad is None else bad
+        elif bad is None:
+            good = load
+        if load >= most or (bad is not None and enough(load)):
+            break
+        load = min(2 * load, most)
+    while bad is not None and bad - good > max(1.0, within * good):
+        middle = (good + bad) // 2
+        if kept(middle):
+            good = middle
+        else:
+            bad = middle
+    return good, bad
 
 
 _GAIN = 1.05  # rate over the best so far that makes another doubling worth its time
@@ -257,93 +264,52 @@ def parse_bounds(text: str) -> dict[str, float]:
     return out
 
 
-class KneeSearch:
+def knee(base: At, axis: str, bounds_us: dict[str, float], *, most: int, repeats: int) -> Plan:
+    """The highest number on one axis within bounds on the p99 of ops."""
+    return Plan(kind="knee", axis=axis, points=(base.values(),), repeats=repeats, most=most, bounds_us=bounds_us)
+
+
+class KneeSearch(Kind):
     """Load is the number on one axis; everything else of the base stays."""
 
-    name = "knee"
     order = "that of the search: doubling, then halving the gap at the knee; the repeats of a point follow each other"
-
-    def __init__(
-        self,
-        base: At,
-        axis: str,
-        bounds_us: Mapping[str, float],
-        *,
-        most: int,
-        repeats: int,
-        rate: Callable[[Run], float],
-    ) -> None:
-        self.axis = axis
-        self._base, self._bounds, self._most, self._repeats, self._rate_of = base, dict(bounds_us), most, repeats, rate
-        self._runs: dict[int, list[Run]] = {}  # by load
-        self._broken: dict[int, str | None] = {}  # load → what broke
-
-    def plan(self) -> Plan:
-        """Where the search starts, how far it may go, and what bounds it."""
-        return Plan(
-            kind=self.name,
-            axis=self.axis,
-            points=(self._base.values(),),
-            repeats=self._repeats,
-            most=self._most,
-            bounds_us=self._bounds,
-        )
+    needs = ("most", "bounds_us")
+    has = "a start, bounds and a highest load"
+    alone = True
 
     def points(self) -> Sequence[At]:
         """The least load and the most."""
-        if self._most < 1:
-            raise UsageError(f"--max-{self.axis} must be at least 1")
-        return [self._at(load) for load in sorted({1, self._most})]
+        most = self.plan.most or 0
+        if most < 1:
+            raise UsageError(f"--max-{self.plan.axis} must be at least 1")
+        return [self._at(load) for load in sorted({1, most})]
 
     def run(self, measure: Measure) -> Findings:
         """Each load is tried once, with all its repeats."""
-        self._runs, self._broken = {}, {}
-        good, bad = self._double(measure)
-        while bad is not None and bad - good > 1:
-            middle = (good + bad) // 2
-            if self._look(middle, measure) is None:
-                good = middle
-            else:
-                bad = middle
-        return Findings(
-            runs={self._at(load): self._runs[load] for load in sorted(self._runs)}, knee=self._knee(good, bad)
-        )
+        axis, bounds = self.plan.axis, self.plan.bounds_us or {}
+        runs: dict[int, list[Run]] = {}
+        broken: dict[int, str | None] = {}
 
-    def _at(self, load: int) -> At:
-        return dataclasses.replace(self._base, **{self.axis: load})
+        def kept(load: int) -> bool:
+            runs[load] = self._repeated(self._at(load), measure)
+            broken[load] = broken_bound(runs[load], bounds, f"{load} {axis if load > 1 else axis.removesuffix('s')}")
+            return broken[load] is None
 
-    def _double(self, measure: Measure) -> tuple[int, int | None]:
-        """The most load that kept the bounds (0: none), and the least that broke one, if any."""
-        good, bad, load, best = 0, None, 1, 0.0
-        while True:
-            broken = self._look(load, measure)
-            if broken is None and bad is None:
-                good = load
-            elif bad is None:
-                bad = load
-            rate = self._rate(load)
-            if load >= self._most or (bad is not None and rate < best * _GAIN):
-                return good, bad
-            best, load = max(best, rate), min(2 * load, self._most)
+        def rate(load: int) -> float:
+            return statistics.median(map(self.about.rate, runs[load]))
 
-    def _rate(self, load: int) -> float:
-        return statistics.median(self._rate_of(run) for run in self._runs[load])
+        def no_faster(load: int) -> bool:
+            return rate(load) < _GAIN * max((rate(one) for one in runs if one != load), default=0.0)
 
-    def _look(self, load: int, measure: Measure) -> str | None:
-        self._runs[load] = [measure(self._at(load), repeat) for repeat in range(self._repeats)]
-        where = f"{load} {self.axis if load > 1 else self.axis.removesuffix('s')}"
-        self._broken[load] = broken_bound(self._runs[load], self._bounds, where)
-        return self._broken[load]
-
-    def _knee(self, good: int, bad: int | None) -> Knee:
-        loads = sorted(self._runs)
-        rates = [self._rate(load) for load in loads]
-        return Knee(
-            bounds_us=self._bounds,
-            peak=rates.index(max(rates)),
+        good, bad = highest(kept, 1, self.plan.most or 1, enough=no_faster)
+        loads = sorted(runs)
+        found = Knee(
+            bounds_us=bounds,
+            peak=loads.index(max(loads, key=rate)),
             knee=loads.index(good) if good else None,
-            broken=None if bad is None else self._broken[bad],
+            broken=None if bad is None else broken[bad],
         )
+        return Findings(runs={self._at(load): runs[load] for load in loads}, knee=found)
 
 
 def broken_bound(runs: Sequence[Run], bounds_us: Mapping[str, float], where: str) -> str | None:
@@ -358,61 +324,45 @@ def broken_bound(runs: Sequence[Run], bounds_us: Mapping[str, float], where: str
     return worst[1] if worst else None
 
 
-class LoadLevels:
+class LoadLevels(Kind):
     """A load has `percent`, of the `peak`, calls a second; both are 0 of runs as fast as they go."""
 
-    name = "load"
-    axis = "percent"
+    needs = ("levels", "seed")
+    has = "a start, levels and a seed"
+    alone = True
 
-    def __init__(
-        self,
-        base: At,
-        levels: int,
-        *,
-        repeats: int,
-        seed: int,
-        rate: Callable[[Run], float],
-        peak: int | None = None,
-    ) -> None:
-        self.order = f"the peak's runs first, if any; then levels, random within each round of repeats, seed {seed}"
-        self._base, self._levels, self._repeats, self._seed, self._rate = base, levels, repeats, seed, rate
-        self._peak = peak
-
-    def plan(self) -> Plan:
-        """The number of levels, and the peak where it was given."""
-        points: tuple[dict[str, Any], ...] = (self._base.values(),)
-        return Plan(kind=self.name, axis=self.axis, points=points, repeats=self._repeats, seed=self._seed,
-                    levels=self._levels, peak=self._peak)  # fmt: skip
+    def __init__(self, plan: Plan, about: About) -> None:
+        super().__init__(plan, about)
+        self.order = (
+            f"the peak's runs first, if any; then levels, random within each round of repeats, seed {plan.seed}"
+        )
 
     def points(self) -> Sequence[At]:
         """The point that the peak is found at, or all levels of a given peak."""
-        if not LEAST_LEVELS <= self._levels <= MOST_LEVELS:
+        if not LEAST_LEVELS <= (self.plan.levels or 0) <= MOST_LEVELS:
             raise UsageError(f"--levels can be from {LEAST_LEVELS} to {MOST_LEVELS}")
-        if self._peak is None:
-            return [self._at(0, 0)]
-        if self._peak < 1:
+        if self.plan.peak is None:
+            return [self._part(0, 0)]
+        if self.plan.peak < 1:
             raise UsageError("--peak must be at least 1 call/s")
-        return self._all(self._peak)
+        return self._all(self.plan.peak)
 
     def run(self, measure: Measure) -> Findings:
         """The peak, then its levels."""
         runs: dict[At, list[Run]] = {}
-        peak = self._peak
+        peak = self.plan.peak
         if peak is None:
-            top = self._at(0, 0)
-            runs[top] = [measure(top, repeat) for repeat in range(self._repeats)]
-            peak = max(1, round(statistics.median(map(self._rate, runs[top]))))
-        levels = self._all(peak)
-        runs |= {level: [] for level in levels}
-        for level, repeat in shuffled(levels, self._repeats, self._seed):
-            runs[level].append(measure(level, repeat))
-        return Findings(runs=runs, peak=peak)
+            top = self._part(0, 0)
+            runs[top] = self._repeated(top, measure)
+            peak = max(1, round(statistics.median(map(self.about.rate, runs[top]))))
+        return Findings(runs=runs | self._in_rounds(self._all(peak), measure), peak=peak)
 
     def _all(self, peak: int) -> list[At]:
-        return [self._at(round(100 * number / self._levels), peak) for number in range(1, self._levels + 1)]
+        levels = self.plan.levels or 1
+        return [self._part(round(100 * number / levels), peak) for number in range(1, levels + 1)]
 
-    def _at(self, percent: int, peak: int) -> At:
-        return dataclasses.replace(self._base, **{self.axis: percent, "peak": peak})
+    def _part(self, percent: int, peak: int) -> At:
+        return dataclasses.replace(self.given[0], **{self.plan.axis: percent, "peak": peak})
 
 
 _STAGE = re.compile(r"([0-9]{1,4})x([0-9]{1,9}(?:\.[0-9]{1,3})?)(s|m|h)")
@@ -422,154 +372,113 @@ _MOST_RUNS = 10_000  # of a stage
 Stage = tuple[int, float]  # load and seconds
 
 
-def parse_stages(text: str, axis: str) -> Stages:
-    """`1x5m,4x10m` as stages on an axis; raises UsageError."""
+def parse_stages(text: str) -> tuple[Stage, ...]:
+    """`1x5m,4x10m` as stages; raises UsageError."""
     out: list[Stage] = []
     for part in (one.strip() for one in text.split(",")):
         match = _STAGE.fullmatch(part)
         if match is None:
             raise UsageError(f"--stages: {part[:40]!r} is not LOADxTIME; write 1x5m,4x10m (s, m or h)", field="stages")
         out.append((int(match[1]), float(match[2]) * _TIMES[match[3]]))
-    stages = Stages(axis, out)
-    stages.check()
+    return _checked(tuple(out))
+
+
+def _checked(stages: tuple[Stage, ...]) -> tuple[Stage, ...]:
+    """Raises UsageError for stages that make no sense."""
+    if not stages or not all(load >= 1 and 0 < time <= MOST_SECONDS for load, time in stages):
+        raise UsageError("--stages: a stage has a load of at least 1 and a time above 0", field="stages")
+    if len({load for load, _ in stages}) < len(stages):
+        raise UsageError("--stages: two stages have the same load; give each load once", field="stages")
     return stages
 
 
-class Stages:
+def in_stages(base: At, axis: str, stages: tuple[Stage, ...]) -> Plan:
+    """Stages on one axis; everything else of the base stays."""
+    return Plan(kind="stages", axis=axis, points=(base.values(),), repeats=1, stages=stages)
+
+
+class Stages(Kind):
     """Load that changes by time: so much on one axis for at least so long, then the next; everything else of the base stays.
 
     A workload's runs end by themselves, so a stage repeats its run until their elapsed times add up to its duration; the last run is
     finished. Stages keep their order: the state that one leaves in caches and on the storage is what the next begins with.
     """
 
-    name = "stages"
     order = "that of the stages; a stage repeats its run until its time is over"
-
-    def __init__(self, axis: str, stages: Sequence[Stage], base: At | None = None) -> None:
-        """`base`: the load of which one number is replaced; None: not known yet (`on`)."""
-        self.axis, self._stages, self._base = axis, tuple(stages), base
-
-    def on(self, base: At) -> Stages:
-        """The same stages of this load."""
-        return Stages(self.axis, self._stages, base)
-
-    @property
-    def loads(self) -> list[int]:
-        """Of each stage."""
-        return [load for load, _ in self._stages]
-
-    def check(self) -> None:
-        """Raises UsageError for stages that make no sense."""
-        if not self._stages or min(self.loads) < 1 or not all(0 < time <= MOST_SECONDS for _, time in self._stages):
-            raise UsageError("--stages: a stage has a load of at least 1 and a time above 0", field="stages")
-        if len(set(self.loads)) < len(self._stages):
-            raise UsageError("--stages: two stages have the same load; give each load once", field="stages")
-
-    def plan(self) -> Plan:
-        """The base and the stages."""
-        points = () if self._base is None else (self._base.values(),)
-        return Plan(kind=self.name, axis=self.axis, points=points, repeats=1, stages=self._stages)
+    needs = ("stages",)
+    has = "a start and stages"
+    alone = True
 
     def points(self) -> Sequence[At]:
         """One for each stage."""
-        self.check()
-        return [self._at(load) for load, _ in self._stages]
+        return [self._at(load) for load, _ in _checked(self.plan.stages or ())]
 
     def run(self, measure: Measure) -> Findings:
         """Stage by stage."""
         runs: dict[At, list[Run]] = {}
-        for load, seconds in self._stages:
+        for load, seconds in self.plan.stages or ():
             own = runs.setdefault(self._at(load), [])
             while sum(run.elapsed_s for run in own) < seconds and len(own) < _MOST_RUNS:
                 own.append(measure(self._at(load), len(own)))
         return Findings(runs=runs)
 
-    def _at(self, load: int) -> At:
-        if self._base is None:
-            raise ValueError("the stages have no load yet")
-        return dataclasses.replace(self._base, **{self.axis: load})
 
-
-class Halving:
-    """The best of several settings by successive halving, and what it gains over the default, the first of `points`.
+class Halving(Kind):
+    """The best of several settings by successive halving, and what it gains over the default, the first of the points.
 
     Each round measures every setting that is left, and twice as often as the round before; the better half by the median of the
     workload's rate stays (K. Jamieson and A. Talwalkar, AISTATS 2016, with repeats as the resource). A setting that won by chance
     would look better than it is, so that the last one and the default are run again, `repeats` times, and only these are compared.
     """
 
-    name = "tune"
-    axis = "setting"
-
-    def __init__(self, points: Sequence[At], *, repeats: int, seed: int, rate: Callable[[Run], float]) -> None:
+    def __init__(self, plan: Plan, about: About) -> None:
+        super().__init__(plan, about)
         self.order = (
-            f"random within each round of repeats, seed {seed}; rounds of successive halving, then the comparison"
+            f"random within each round of repeats, seed {plan.seed}; rounds of successive halving, then the comparison"
         )
-        self._points, self._repeats, self._seed, self._rate = tuple(points), repeats, seed, rate
-
-    def plan(self) -> Plan:
-        """Settings, repeats and seed."""
-        points = tuple(point.values() for point in self._points)
-        return Plan(kind=self.name, axis=self.axis, points=points, repeats=self._repeats, seed=self._seed)
 
     def points(self) -> Sequence[At]:
         """All settings. Raises UsageError where there is nothing to compare."""
-        if len(set(self._points)) < max(2, len(self._points)):
+        if len(set(self.given)) < max(2, len(self.given)):
             raise UsageError("tune requires settings that differ from the default and from each other")
-        return self._points
+        return self.given
 
     def run(self, measure: Measure) -> Findings:
         """The rounds, then the comparison."""
-        runs: dict[At, list[Run]] = {point: [] for point in self._points}
-        left, rounds, times = list(self._points[1:]), list[tuple[int, ...]](), 1
+        runs: dict[At, list[Run]] = {point: [] for point in self.given}
+        left, rounds, times = list(self.given[1:]), list[tuple[int, ...]](), 1
         while len(left) > 1:
-            rounds.append(tuple(self._points.index(point) for point in left))
+            rounds.append(tuple(self.given.index(point) for point in left))
             self._measure(left, times, runs, measure)
-            left.sort(key=lambda point: -statistics.median(map(self._rate, runs[point])))
+            left.sort(key=lambda point: -statistics.median(map(self.about.rate, runs[point])))
             left, times = left[: -(-len(left) // 2)] if len(left) > 2 else left[:1], 2 * times
-        self._measure([self._points[0], left[0]], self._repeats, runs, measure)
-        tuning = Tuning(default=0, best=self._points.index(left[0]), rounds=tuple(rounds), compared=self._repeats)
+        compared = self.plan.repeats
+        self._measure([self.given[0], left[0]], compared, runs, measure)
+        tuning = Tuning(default=0, best=self.given.index(left[0]), rounds=tuple(rounds), compared=compared)
         return Findings(runs=runs, tuning=tuning)
 
     def _measure(self, points: Sequence[At], times: int, runs: dict[At, list[Run]], measure: Measure) -> None:
-        for point, _ in shuffled(points, times, self._seed + sum(map(len, runs.values()))):
+        for point, _ in shuffled(points, times, (self.plan.seed or 0) + sum(map(len, runs.values()))):
             runs[point].append(measure(point, len(runs[point])))
 
 
+_KINDS: Mapping[str, type[Kind]] = {"knee": KneeSearch, "load": LoadLevels, "stages": Stages, "tune": Halving}
 _MOST = 10_000  # repeats, or points: a plan from elsewhere is not gone through for ever
 
 
 def kind_of(plan: Plan, about: About) -> Kind:
-    """The kind whose plan it is; raises UsageError for a plan that none has."""
-    if not 1 <= plan.repeats <= _MOST or len(plan.points) > _MOST:
+    """The kind whose plan it is; raises UsageError for a plan that none has, and for what no command makes."""
+    if not 1 <= plan.repeats <= _MOST or max(len(plan.points), len(plan.stages or ())) > _MOST:
         raise UsageError(
             f"the plan has {len(plan.points):,} points and {plan.repeats:,} repeats; at most {_MOST:,} are allowed"
         )
-    points = [decode(about.load_type, at, "plan.points") for at in plan.points]
-    if plan.kind == KneeSearch.name:
-        if plan.most is None or plan.bounds_us is None or len(points) != 1:
-            raise UsageError("the plan of a knee has a start, bounds and a highest load")
-        return KneeSearch(points[0], plan.axis, plan.bounds_us, most=plan.most, repeats=plan.repeats, rate=about.rate)
-    if plan.kind == LoadLevels.name:
-        if plan.levels is None or plan.seed is None or len(points) != 1:
-            raise UsageError("the plan of a load has a start, levels and a seed")
-        load = LoadLevels(points[0], plan.levels, repeats=plan.repeats, seed=plan.seed, rate=about.rate, peak=plan.peak)
-        load.points()  # refuses what no command makes
-        return load
-    if plan.kind == Stages.name:
-        if not plan.stages or len(points) != 1 or len(plan.stages) > _MOST:
-            raise UsageError("the plan of stages has a start and stages")
-        stages = Stages(plan.axis, plan.stages, points[0])
-        stages.points()
-        return stages
-    if plan.kind == Halving.name and plan.seed is not None:
-        halving = Halving(points, repeats=plan.repeats, seed=plan.seed, rate=about.rate)
-        halving.points()
-        return halving
-    if plan.kind == PROFILE and plan.seed is not None and (points or plan.search):
-        cases = Cases(plan.axis, points, repeats=plan.repeats, seed=plan.seed, search=plan.search, about=about)
-        cases.points()  # refuses what no command makes
-        return cases
-    if plan.seed is None or not points:
-        raise UsageError(f"the plan of a {plan.kind} has points and a seed")
-    return Grid(plan.kind, plan.axis, points, repeats=plan.repeats, seed=plan.seed)
+    kind = _KINDS.get(plan.kind, Grid)
+    if kind.alone:
+        enough = len(plan.points) == 1 and plan.axis in {one.name for one in dataclasses.fields(about.load_type)}
+    else:
+        enough = bool(plan.points or plan.search)
+    if not enough or any(getattr(plan, name) is None for name in kind.needs):
+        raise UsageError(f"the plan of kind {plan.kind} has {kind.has}")
+    made = kind(plan, about)
+    made.points()
+    return made

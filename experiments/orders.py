@@ -163,7 +163,7 @@ class _Days(Order):
     fail_if: FailIf = None
 
 
-class JobTypesOrder(_Days):
+class JobTypesOrder(Axes, _Days):
     """The four types of jobs side by side, with each number of workers."""
 
     workers: WorkerPoints = "2"
@@ -219,7 +219,7 @@ def day_loads(matters: str | None) -> tuple[int, ...]:
     return tuple(sorted({int(part) for part in parts}))
 
 
-class R1Points(Order):
+class R1Points(Axes):
     """The rows of report R1: few workers and many on one database, many on two."""
 
     workers: Annotated[

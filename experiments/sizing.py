@@ -54,7 +54,6 @@ class Rates:
     raw_bytes: int
     discovered_bytes: int
     index_bytes: int
-    files_written: int
     store_bytes: int  # found beneath its largest loose file; 0: not reported
     copy_s: float  # to read all loose files
     write_s: float  # to write what was written
@@ -109,7 +108,6 @@ def rates_of(result: Result, source: str) -> Rates:
         raw_bytes=int(one.result["raw_bytes"]),
         discovered_bytes=int(one.result["discovered_bytes"]),
         index_bytes=int(one.result["index_bytes"]),
-        files_written=files,
         store_bytes=max((found for phase in one.phases for _, found in phase.heaviest), default=0),
         copy_s=sum(use.seconds for _, use in _calls(one, _READING, Phase.EXPAND.value)),
         write_s=sum(use.seconds for _, use in written),

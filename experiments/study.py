@@ -1,6 +1,6 @@
 """Conducts an experiment from the first look to the written result: points, repeats, null baselines, interruption.
 
-It knows no workload: the `Workload` determines what is run and what is measured, the `Kind` which points are measured.
+It knows no workload: the `Workload` determines what is run and what is measured, the plan's `Kind` which points are measured.
 `evaluated` is the one function that makes every figure, label and verdict of `result.json` out of what was observed: `conduct`
 calls it when everything is measured, `edbench result check` calls it again. Observations of an experiment that takes a night
 are on scratch until it ends, so that it can be resumed.
@@ -26,7 +26,7 @@ from typing import Any
 from core.bounds import Outcome, parse_bounds, percentile_of, percentiles
 from core.errors import RunFailed, SystemFault, UsageError, read_problem
 from experiments.arrays import Array, Counted
-from experiments.kinds import Findings, Kind, kind_of
+from experiments.kinds import Findings, Plan, kind_of
 from experiments.package.records import RAW, RESULTS, Records, Study, read_study, write_study
 from experiments.result.codec import write_result
 from experiments.result.schema import At, Levels, Point, Result, Run, Tuning
@@ -226,7 +226,7 @@ ATTEMPTS = 3  # at a run that something disturbs
 
 def conduct(
     workload: Workload,
-    kind: Kind,
+    plan: Plan,
     min_seconds: float = MIN_SECONDS,
     begun: Begun | None = None,
     *,
@@ -245,18 +245,18 @@ def conduct(
 
     Raises UsageError when it cannot be done as requested, SystemFault, RunFailed, Interrupted; nothing is written then.
     """
-    points = kind.points()
+    kind = kind_of(plan, workload.about)
     parse_bounds(fail_if, names_of(workload.about))  # refused before anything is started
-    run_id = new_id(workload.about.titled(kind.name), workload.clock.now()) if begun is None else begun.run_id
+    run_id = new_id(workload.about.titled(plan.kind), workload.clock.now()) if begun is None else begun.run_id
     directory = workload.storage / RESULTS / run_id
     with tempfile.TemporaryDirectory(prefix="edbench-raw-") as temporary:
         kept = temporary if begun is None else begun.raw
         records = Records(Path(kept), workload.about)
-        with workload.prepared(points):
+        with workload.prepared(kind.points()):
             kind.run(_Measured(workload, run_id, records, array))
             study = Study(
                 workload=workload.about.name,
-                plan=kind.plan(),
+                plan=plan,
                 run_id=run_id,
                 created=workload.clock.now(),
                 surroundings=workload.surroundings(),

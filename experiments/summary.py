@@ -20,7 +20,7 @@ from core.errors import RunFailed, UsageError, read_problem
 from core.plain import unambiguous
 from experiments.package import check as one_package
 from experiments.package.check import Checked
-from experiments.package.manifest import SIGNATURE, broken, files_of, seal, signed_by
+from experiments.package.manifest import examined, files_of, seal
 from experiments.report import FILE as REPORT
 from experiments.report import words
 from experiments.report.parts import Html, join, table, tag
@@ -263,12 +263,7 @@ def check(directory: Path, signers: Path | None = None) -> Checked:
     """Check a result's package, or a summary's, whose packages are all recomputed. Raises UsageError."""
     if not (directory / FILE).is_file():
         return one_package.check(directory, signers)
-    differences, signed = broken(directory), None
-    if (directory / SIGNATURE).exists() or signers is not None:
-        try:
-            signed = signed_by(directory, signers)
-        except RunFailed as error:
-            differences.append(str(error))
+    differences, signed = examined(directory, signers)
     trusted, made_by = dict.fromkeys(one_package.TRUSTED), None
     try:
         summary = read_summary(directory)

@@ -17,7 +17,7 @@ from core.errors import UsageError
 from core.filer import FilerModel
 from core.job_types import JobType
 from core.records import Phase
-from experiments.kinds import Cases
+from experiments.kinds import Plan, kind_of
 from experiments.report.views import middle
 from experiments.result.schema import At, Run
 from experiments.result.verdict import points_of
@@ -48,8 +48,8 @@ def predicted(result: DayResult, filer: FilerModel | None, at: DayLoad, schedule
     """`at`: workers and slots; `loads`: as given, empty: searched for. Raises UsageError without an emulated filer, or where no
     matter was alone in the result."""
     day = _Day(result, filer, at, schedule, within)
-    kind = searched(at, loads, within, repeats=repeats, seed=schedule.seed)
-    score, curve = day.measured(kind)
+    plan = searched(at, loads, within, repeats=repeats, seed=schedule.seed)
+    score, curve = day.measured(plan)
     return Prediction(source=source, carried=score, curve=curve)
 
 
@@ -89,9 +89,9 @@ class _Day:
         took = Engine(self._site, [load], workers=self._at.workers, databases=1, chunk=1.0).run().elapsed_s
         return _Alone(load=load, lag_s=max(0.0, job.response_s - took), share=job.share, job=job)
 
-    def measured(self, kind: Cases) -> tuple[int, tuple[tuple[int, float], ...]]:
+    def measured(self, plan: Plan) -> tuple[int, tuple[tuple[int, float], ...]]:
         """Matters a day that are carried, and the curve."""
-        points = cast("tuple[DayPoint, ...]", points_of(ABOUT, kind.run(self).runs))
+        points = cast("tuple[DayPoint, ...]", points_of(ABOUT, kind_of(plan, ABOUT).run(self).runs))
         curve = sorted((point.at.matters, round(point.figures[P95].median, 3)) for point in points if point.at.matters)
         return score_of(points, self._within).carried, tuple(curve)
 

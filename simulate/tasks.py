@@ -128,17 +128,28 @@ def _one(of: Mapping[str, float], site: Site, phase: Phase) -> list[float]:
 
 
 def _drawn(tasks: Sequence[Task], copies: int, most: int, numbers: _Numbers) -> list[Task]:
-    """A data set of several times the sample: each task comes so many times. Where that is more than `most`, short ones are simulated
-    several together, about equally long, and long ones alone, as they are what a phase ends with."""
+    """A data set of several times the sample: each task comes so many times, with those that follow it. Where these are more than
+    `most`, short ones are simulated several together, about equally long, and long ones alone, as they are what a phase ends with."""
     if copies == 1:
         return list(tasks)
-    long = [sum(one.demand[column] for column in (CPU, FSA_S, FSB_S, WAIT_S)) or 1e-9 for one in tasks]
-    room = sum(long) * copies / max(1, most) if len(tasks) * copies > most else 0.0
+    sizes = [_number(one) for one in tasks]
+    long = [_seconds(one) / size or 1e-9 for one, size in zip(tasks, sizes, strict=True)]
+    whole = sum(each * size for each, size in zip(long, sizes, strict=True))
+    room = whole * copies / max(1, most) if sum(sizes) * copies > most else 0.0
     out = []
     for one, each in zip(tasks, long, strict=True):
         groups = -(-copies // max(1, int(room / each)))
         out += [_times(one, copies * (n + 1) // groups - copies * n // groups, numbers) for n in range(groups)]
     return out
+
+
+def _number(task: Task) -> int:
+    return 1 + sum(map(_number, task.follow))
+
+
+def _seconds(task: Task) -> float:
+    """Of the task and of those that follow it, if each waited for nothing else."""
+    return sum(task.demand[column] for column in (CPU, FSA_S, FSB_S, WAIT_S)) + sum(map(_seconds, task.follow))
 
 
 def _times(task: Task, many: int, numbers: _Numbers) -> Task:

@@ -126,17 +126,21 @@ def _numbers(*fields: str) -> Callable[[Any], None]:
     def check(order: Any) -> None:
         for field in fields:
             at(field, partial(_points, getattr(order, field), f"--{field}"))
-        if getattr(order, "axis", None) or getattr(order, "mount_options", None):
-            _crossed(order)
-        check_sizes(order)
+        _axes(order)
 
     return check
+
+
+def _axes(order: Any) -> None:
+    if getattr(order, "axis", None) or getattr(order, "mount_options", None):
+        _crossed(order)
+    check_sizes(order)
 
 
 def _r1(order: Any) -> None:
     if order.workers is not None:
         at("workers", partial(r1_rows, order.workers))
-    check_sizes(order)
+    _axes(order)
 
 
 def _day(order: Any) -> None:

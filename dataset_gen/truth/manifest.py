@@ -79,19 +79,20 @@ SCHEMA = pa.schema(
         (LANGUAGE, pa.string()),
     ]
 )
+_DEPTH_LIMIT = Limits().depth
 _LATER = (TEXT_STATES, TEXT_OF, LANGUAGE)  # columns that manifests of before have not
 
 
-def rows_of(path: bytes, truth: Truth, first: int, depth_limit: int = Limits().depth) -> list[Row]:
+def rows_of(path: bytes, truth: Truth, first: int) -> list[Row]:
     """The rows of one loose file and all beneath it; see `each_row`."""
-    return list(each_row(path, truth, first, depth_limit))
+    return list(each_row(path, truth, first))
 
 
-def each_row(path: bytes, truth: Truth, first: int, depth_limit: int = Limits().depth) -> Iterator[Row]:
+def each_row(path: bytes, truth: Truth, first: int) -> Iterator[Row]:
     """The rows of one loose file and all beneath it, in order of position; `first` is the first one's number.
 
-    `SYSTEM` is set when the parts are joined, `TEXT_OF` and `LANGUAGE` by who knows the file's order. An item at `depth_limit` is not opened: its children have no rows and
-    it gets `nesting_limit`.
+    `SYSTEM` is set when the parts are joined, `TEXT_OF` and `LANGUAGE` by who knows the file's order. An item at the depth limit of
+    jobs is not opened: its children have no rows and it gets `nesting_limit`.
     """
     numbers = itertools.count(first)
     custodian = display_name(path.partition(b"/")[0])
@@ -104,7 +105,7 @@ def each_row(path: bytes, truth: Truth, first: int, depth_limit: int = Limits().
         if family < 0 and not truth.container:
             family = own
         exceptions = list(truth.exceptions)
-        shut = depth >= depth_limit and bool(truth.children)
+        shut = depth >= _DEPTH_LIMIT and bool(truth.children)
         if shut:
             exceptions.append(ExceptionCode.NESTING_LIMIT.value)
         if truth.size == 0:

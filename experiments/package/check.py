@@ -18,7 +18,7 @@ from typing import Any
 from controller.jobs.directories import hand_over_tree
 from core.errors import RunFailed, UsageError, read_problem
 from core.plain import unambiguous
-from experiments.package.manifest import SIGNATURE, broken, files_of, seal, signed_by
+from experiments.package.manifest import broken, examined, files_of, seal
 from experiments.package.records import RAW, RESULTS, RUNS, STUDY, Records, read_study
 from experiments.report.sheet import FILE as SHEET
 from experiments.report.sheet import parse_sheet, sheet_in
@@ -66,13 +66,7 @@ class Checked:
 def check(directory: Path, signers: Path | None = None) -> Checked:
     """`signers`: an allowed signers file of ssh-keygen(1); None: any key is good. Raises UsageError when the directory is
     no package, or for a signers file that is none."""
-    differences = broken(directory)
-    signed = None
-    if (directory / SIGNATURE).exists() or signers is not None:
-        try:
-            signed = signed_by(directory, signers)
-        except RunFailed as error:
-            differences.append(str(error))
+    differences, signed = examined(directory, signers)
     trusted, made_by = list(TRUSTED), None
     try:
         result = told_again(directory)

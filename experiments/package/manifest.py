@@ -115,6 +115,18 @@ def sign(directory: Path, key: Path) -> Path:
     return signature
 
 
+def examined(directory: Path, signers: Path | None) -> tuple[list[str], str | None]:
+    """Where the files are not those of the manifest, or what is wrong with the signature, a line each; and who signed it, which
+    is required where there are `signers`. Raises UsageError when there is no manifest."""
+    differences = broken(directory)
+    if not (directory / SIGNATURE).exists() and signers is None:
+        return differences, None
+    try:
+        return differences, signed_by(directory, signers)
+    except RunFailed as error:
+        return [*differences, str(error)], None
+
+
 def signed_by(directory: Path, signers: Path | None) -> str:
     """Who signed it, as ssh-keygen prints it. Raises RunFailed when it is not signed, when none of the signers signed
     it or when something else was signed, UsageError when there is no ssh-keygen."""

@@ -25,7 +25,7 @@ from chaos.plan import goes_with
 from chaos.servers import Servers
 from chaos.table import markdown
 
-from cli.context import CommandContext, with_options
+from cli.context import CommandContext
 from cli.main import FAILED, OK, USAGE
 from cli.output import flush, table
 from controller.jobs.source import MANIFEST
@@ -63,7 +63,7 @@ def main(argv: Sequence[str]) -> int:
             told = markdown(run for journal in asked.table for _, run in sorted(runs_in(journal).items()))
             context.out.print(told, markup=False, soft_wrap=True)
         else:
-            settings = with_options(context.settings(), storage=asked.storage, slots=None, engine=None)
+            settings = context.settings(storage=asked.storage)
             _carry_out(context, settings, asked)
     except UsageError as error:
         context.say(str(error))

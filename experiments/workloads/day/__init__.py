@@ -7,11 +7,11 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from controller.jobs.progress import duration
-from controller.labels.rules import STORAGE_SHARE, is_cached
+from controller.labels.rules import is_cached
 from core.job_types import JobType
-from experiments.kinds import Cases, Search
+from experiments.kinds import Plan, Search, cases
 from experiments.report import words
-from experiments.result.statistics import estimate, interval_text
+from experiments.result.statistics import interval_text
 from experiments.workload import About, Figure, Same, Telling, one_decimal
 from experiments.workloads.day.result import (
     NAME,
@@ -27,6 +27,7 @@ from experiments.workloads.day.result import (
     score_of,
 )
 from experiments.workloads.day.schedule import MOST_MATTERS
+from experiments.workloads.discovery import near_null
 from experiments.workloads.discovery.result import SHARE
 
 if TYPE_CHECKING:
@@ -41,13 +42,6 @@ def _sections(result: DayResult) -> list[Section]:
     from experiments.workloads.day.sections import sections  # draws: matplotlib is slow to come
 
     return sections(result)
-
-
-def _near_null(runs: Sequence[DayRun]) -> str | None:
-    shares = [run.storage_share for run in runs if run.storage_share is not None]
-    if not shares or (share := estimate(shares)).median >= STORAGE_SHARE:
-        return None
-    return f"the storage share is {interval_text(share, words.percent)} (under {words.percent(STORAGE_SHARE)})"
 
 
 class DayTelling(Telling):
@@ -124,7 +118,7 @@ ABOUT = About(
         Same(name="schedule", path=("schedule",)),
         Same(name="corpus raw_bytes", path=("corpus", "raw_bytes")),
     ),
-    near_null=_near_null,
+    near_null=near_null,
     pair_decides=True,
     rule=(
         "The storage share of a day is 1 − response times on null storage ÷ response times, over all jobs: a day lasts as long"
@@ -134,14 +128,14 @@ ABOUT = About(
 )
 
 
-def searched(at: DayLoad, loads: Sequence[int], within: float, *, repeats: int, seed: int) -> Cases:
+def searched(at: DayLoad, loads: Sequence[int], within: float, *, repeats: int, seed: int) -> Plan:
     """The points of an experiment: these loads; with none the matters alone, and then the highest load within the bound."""
     if loads:
         points = [dataclasses.replace(at, matters=load) for load in sorted(set(loads))]
-        return Cases("matters", points, repeats=repeats, seed=seed)
+        return cases("matters", points, repeats=repeats, seed=seed)
     base = dataclasses.replace(at, matters=FIRST)
     search = Search(
         base=base.values(), axis="matters", figure=P95, bound=within, most=MOST_MATTERS, least=FIRST, within=CLOSE
     )
     alone = dataclasses.replace(at, matters=0)
-    return Cases("matters", [alone], repeats=repeats, seed=seed, search=search, about=ABOUT)
+    return cases("matters", [alone], repeats=repeats, seed=seed, search=search)

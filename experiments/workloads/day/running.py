@@ -30,10 +30,10 @@ from core.operations import NullRecorder, Op
 from core.records import JobState
 from core.services import check_kept
 from core.storage.layer import Storage
-from experiments.workloads.day.result import SEARCH, TAG, DayJob
+from experiments.workloads.day.result import SEARCH, TAG, DayJob, DayLoad
 from experiments.workloads.day.schedule import Matter
 from experiments.workloads.discovery.observed import JobTables, read_tables
-from experiments.workloads.discovery.run_point import Load
+from experiments.workloads.discovery.run_point import Load, options_of
 from experiments.workloads.discovery.sampler import clock_offset
 from experiments.workloads.discovery.site import Deployment
 from search.found import uuids
@@ -52,9 +52,10 @@ class Running:
     """One run. `sources`: the directory of each custodian by the name that the schedule has."""
 
     def __init__(
-        self, deployment: Deployment, crew: Crew, source: PreparedSource, sources: Mapping[str, tuple[bytes, int]], load: Load
+        self, at: DayLoad, deployment: Deployment, crew: Crew, source: PreparedSource,
+        sources: Mapping[str, tuple[bytes, int]], load: Load,
     ) -> None:  # fmt: skip
-        self._deployment, self._crew, self._load = deployment, crew, load
+        self._at, self._deployment, self._crew, self._load = at, deployment, crew, load
         self._source, self._sources = source, sources
         (self._database,) = deployment.databases
         self._filer = Storage(NullRecorder())
@@ -153,9 +154,7 @@ class Running:
 
     def _discover(self, number: int, matter: Matter) -> JobHandle:
         settings = self._deployment.settings
-        options = dataclasses.replace(
-            self._load.options, index_engine=settings.index_engine, filer=filer_choice(settings)
-        )
+        options = options_of(self._at, settings, self._load)
         name = f"matter {number + 1}"
         plan = DiscoveryPlan(options=options, name=name, client=matter.client, project=name)
         source = dataclasses.replace(self._source, directories=(self._sources[matter.source][0],), others=0)

@@ -79,7 +79,7 @@ class Day(Discovery):
         matters = self._schedule.matters(at.matters, turn.repeat) if at.matters else self._schedule.each_alone()
         with self._site.deploy(at, turn.name, target, self._load.env) as deployment:
             with kept_up(deployment.crew) as crew, watched_filer(deployment.settings):
-                running = Running(deployment, crew, target.source, self._sources, self._load)
+                running = Running(at, deployment, crew, target.source, self._sources, self._load)
                 before = deployment.meter.workers()
                 running.carry(matters, one_by_one=not at.matters)
                 after = deployment.meter.workers()

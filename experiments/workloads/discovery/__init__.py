@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from experiments.workloads.discovery.observed import Observed
 
 
-def near_null(runs: Sequence[Run]) -> str | None:
+def near_null(runs: Sequence[Any]) -> str | None:
     """Why the storage hardly mattered; None when it did, and without pairs."""
     shares = [run.storage_share for run in runs if run.storage_share is not None]
     if not shares or (share := estimate(shares)).median >= STORAGE_SHARE:

@@ -111,20 +111,24 @@ def create(
     spec: PointSpec, settings: Settings, databases: Sequence[Database], source: PreparedSource, load: Load
 ) -> Jobs:
     """The job of a run, or the group of jobs. Raises UsageError, StorageFault, DatabaseFault."""
-    options = dataclasses.replace(
-        load.options if spec.setting is None else parse_setting(spec.setting).applied(load.options),
-        index_engine=settings.index_engine,
-        filer=filer_choice(settings),
-        hold_before=Phase.INDEX if load.cold else None,
-    )
     plan = DiscoveryPlan(
-        options=options,
+        options=options_of(spec, settings, load),
         shard=load.shard,
         source_copies=load.copies,
         passwords=load.passwords,
     )
     storage = Storage(NullRecorder())
     return create_discovery(databases, storage, settings, source, plan, workers=spec.workers, slots=spec.slots)
+
+
+def options_of(spec: PointSpec, settings: Settings, load: Load) -> JobOptions:
+    """Of a discovery at this point. Raises UsageError."""
+    return dataclasses.replace(
+        load.options if spec.setting is None else parse_setting(spec.setting).applied(load.options),
+        index_engine=settings.index_engine,
+        filer=filer_choice(settings),
+        hold_before=Phase.INDEX if load.cold else None,
+    )
 
 
 def refuse(outcomes: Sequence[Outcome], handles: Sequence[JobHandle]) -> None:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from cli import options as opt
-from cli.context import CommandContext, shared, with_options
+from cli.context import CommandContext, shared
 from cli.installation import Installation, installation
 from cli.output import flush
 from cli.tree import Commands
@@ -138,7 +138,7 @@ def _produce(
     from production.orders import named_images
 
     context = shared(ctx)
-    settings = with_options(context.settings(), storage=run.storage, slots=run.slots, engine=None, filer=run.filer)
+    settings = context.settings(storage=run.storage, slots=run.slots, filer=run.filer)
     choice = dataclasses.replace(order.choice(kind, out.absolute()), extras=extras)
     options = order.options(settings, choice)
     try:

@@ -215,9 +215,8 @@ def western(data: bytes) -> bool:
 _ASCII = bytes(range(128))
 _CAPITALS = bytes((*range(0xC0, 0xD7), *range(0xD8, 0xDE)))
 _ACCENTED = _CAPITALS + bytes((*range(0xDF, 0xF7), *range(0xF8, 0x100)))
-_NO_ACCENTED = (
-    _ASCII + b"\x80\x85\x91\x92\x93\x94\x95\x96\x97\xa0"
-)  # with the signs that `_ODD` leaves out and `western` accepts
+# With the signs that `_ODD` leaves out and `western` accepts
+_NO_ACCENTED = _ASCII + b"\x80\x85\x91\x92\x93\x94\x95\x96\x97\xa0"
 
 
 def plainly_western(data: bytes) -> bool:

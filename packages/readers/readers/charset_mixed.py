@@ -30,10 +30,8 @@ _COMMON_SHARE = 0.6
 _LONE_RETURN = re.compile(rb"\r(?!\n|\Z)")
 _FEWEST_TURNED = 4  # letters
 _SLICE = 1 << 12  # bytes looked at together: what is left of them is looked at again for each part
-_MANY_CHANGES, _FEW_BYTES = (
-    256,
-    8,
-)  # of order or charset, and bytes between two of them in a text that is not by lines or words
+# Of order or charset, and bytes between two of them in a text that is not by lines or words
+_MANY_CHANGES, _FEW_BYTES = 256, 8
 _TURNED = {ord(c) << 8: c for c in map(chr, (9, 10, 13, *range(32, 127)))} | {0xFFFE: None}
 _LOOK = 64  # bytes behind a mark that have to be text
 

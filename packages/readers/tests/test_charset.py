@@ -13,6 +13,7 @@ from random import Random
 
 import pytest
 from archive_files import zipped
+from as_found import children_of
 
 from benchmarks.charsets import samples
 from core.records import Limits
@@ -268,9 +269,7 @@ def test_names_of_an_archive_tell_their_charset_together() -> None:
     for number, name in enumerate(names):
         raw = name.encode("cp866")
         data = data.replace(f"{number}".encode() * len(name), raw)
-    source = MemorySource(b"a.zip", data)
-    children = handler_for(identify(source)).children(source, Limits())
-    assert [child.shown for child in children] == list(names)
+    assert [child.shown for child in children_of(data)] == list(names)
 
 
 def test_a_code_page_that_is_wrong() -> None:
@@ -564,8 +563,7 @@ def _mail(body: bytes, label: str, subject: str = "t") -> bytes:
     ],
 )
 def test_declared_text_is_read_as_windows_writes_it(body: bytes, label: str, wanted: str) -> None:
-    source = MemorySource(b"a.eml", _mail(body, label))
-    text = handler_for(identify(source)).text(source, Limits())
+    text = text_of(_mail(body, label), b"a.eml")
     assert (text.text, text.state) == (wanted, None)
 
 
@@ -573,8 +571,7 @@ def test_declared_text_is_read_as_windows_writes_it(body: bytes, label: str, wan
     ("data", "named"), [(_jis(PLAIN + NAMES), "iso2022_jp"), (_euc(PLAIN + NAMES + PLAIN), "euc_jp"), (_euc("株式会社は㈱と書く。" + NAMES), "euc_jp")]
 )  # fmt: skip
 def test_so_is_text_that_nothing_declares(data: bytes, named: str) -> None:
-    source = MemorySource(b"a.txt", data)
-    text = handler_for(identify(source)).text(source, Limits())
+    text = text_of(data)
     assert NAMES in text.text
     assert text.state is not TextState.GUESSED
     assert text.metadata["charset"] == named

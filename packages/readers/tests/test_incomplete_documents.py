@@ -10,13 +10,14 @@ from collections.abc import Callable
 
 import pytest
 from archive_files import zipped
+from as_found import children_of, text_of
 from ocr_pictures import drawn, mixed_pdf
 from old_office import END, begin, biff, holding, persist, powerpoint, record, word, workbook
 from reportlab.lib.utils import ImageReader
 from reportlab.pdfgen import canvas
 
 from core.records import Limits
-from readers.base import Child, MemorySource, Text
+from readers.base import MemorySource
 from readers.documents.pdf import handler as outline
 from readers.documents.pdf import metadata as xfa
 from readers.errors import ExceptionCode
@@ -35,16 +36,6 @@ _S = "http://schemas.openxmlformats.org/spreadsheetml/2006/main"
 _JOB = uuid.UUID(int=0)
 _V = "urn:schemas-microsoft-com:vml"
 _W = "http://schemas.openxmlformats.org/wordprocessingml/2006/main"
-
-
-def _read(data: bytes, name: bytes = b"x") -> Text:
-    source = MemorySource(name, data)
-    return handler_for(identify(source)).text(source, Limits())
-
-
-def _children(data: bytes) -> list[Child]:
-    source = MemorySource(b"x", data)
-    return list(handler_for(identify(source)).children(source, Limits()))
 
 
 def _booked(data: bytes, *, ocr: bool = False) -> tuple[TextState, list[tuple[str, str]]]:
@@ -127,7 +118,7 @@ def _noted(paper: canvas.Canvas) -> None:
 
 
 def test_bookmarks_and_links_are_no_text_layer() -> None:
-    found = _read(_paper(_noted))
+    found = text_of(_paper(_noted))
     assert (found.state, found.text.split("\n")) == (
         TextState.NO_TEXT_LAYER,
         ["https://example.org/scan", "Exhibit 1", ""],
@@ -159,8 +150,8 @@ def test_what_is_cut_at_a_limit_of_a_pdf_says_so(monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr(outline, "_MOST_ENTRIES", 3)
     state, codes = _booked(_paper(_linked))
     assert (state, [code for code, _ in codes]) == (TextState.PARTIAL, ["too_large"])
-    assert "Part 2\n" in _read(_paper(_linked)).text
-    assert "Part 3\n" not in _read(_paper(_linked)).text
+    assert "Part 2\n" in text_of(_paper(_linked)).text
+    assert "Part 3\n" not in text_of(_paper(_linked)).text
 
 
 @pytest.mark.parametrize(("packet", "code"), [(b"<data>42</data>", "too_large"), (b"\xff\xfedata", "corrupt")])
@@ -176,7 +167,7 @@ def test_a_form_whose_values_are_not_read_says_so(packet: bytes, code: str, monk
         b"<</Length %d>>stream\n%b\nendstream" % (len(packet), packet),
     )
     data = b"%PDF-1.7\n" + b"".join(b"%d 0 obj\n%b\nendobj\n" % pair for pair in enumerate(objects, start=1))
-    out = _read(data + b"trailer<</Size 7/Root 1 0 R>>\n%%EOF\n")
+    out = text_of(data + b"trailer<</Size 7/Root 1 0 R>>\n%%EOF\n")
     assert "Please wait" in out.text
     assert out.error is not None
     assert out.error.code.value == code
@@ -230,7 +221,7 @@ def test_addresses_beyond_the_limit_of_an_office_document_are_told(monkeypatch: 
     assert _booked(data) == (TextState.OK, [])
     monkeypatch.setattr(package, "_ADDRESSES", 2)
     assert [code for code, _ in _booked(data)[1]] == ["too_large"]
-    assert _read(data).text.split() == ["body", "https://example.org/0", "https://example.org/1"]
+    assert text_of(data).text.split() == ["body", "https://example.org/0", "https://example.org/1"]
 
 
 def test_cells_whose_strings_are_not_there_are_told() -> None:
@@ -238,14 +229,14 @@ def test_cells_whose_strings_are_not_there_are_told() -> None:
     assert (state, codes) == (TextState.PARTIAL, [("corrupt", "2 cells show strings that the workbook does not have")])
     whole = _book(_SHARED, "Sales", strings="<si><t>word</t></si>" * 8)
     assert _booked(whole) == (TextState.OK, [])
-    assert _read(whole).text.split() == ["Sales", "word", "42", "word"]
+    assert text_of(whole).text.split() == ["Sales", "word", "42", "word"]
 
 
 def test_a_sheet_that_is_not_there_is_told() -> None:
     data = _book('<c r="A1"><v>42</v></c>', "Sales", "Bribes")
     state, codes = _booked(data)
     assert (state, codes) == (TextState.PARTIAL, [("corrupt", "1 referenced parts with text are missing")])
-    assert _read(data).text.split() == ["Sales", "42", "Bribes"]
+    assert text_of(data).text.split() == ["Sales", "42", "Bribes"]
 
 
 @pytest.mark.parametrize("kind", ["header", "footer", "footnotes", "comments"])
@@ -279,7 +270,7 @@ def test_watermarks_of_word_are_text() -> None:
     """For a review it is the word that counts; it stands in an attribute of VML."""
     shapes = f'<v:shapetype><v:textpath on="t"/></v:shapetype><v:shape><v:textpath string="{_SAID}"/></v:shape>'
     said = f"head</w:t><w:pict>{shapes}</w:pict><w:t>"
-    assert _read(_letter(said)).text.split() == ["head", *_SAID.split()]
+    assert text_of(_letter(said)).text.split() == ["head", *_SAID.split()]
 
 
 def test_controls_of_sheets_are_text() -> None:
@@ -287,14 +278,14 @@ def test_controls_of_sheets_are_text() -> None:
     button = '<v:shape><v:textbox><div><font>Approve<br>payment</font></div></v:textbox><x:ClientData ObjectType="Button"/></v:shape>'
     drawing = f'<xml xmlns:v="{_V}" xmlns:x="urn:schemas-microsoft-com:office:excel">%s</xml>'
     cells = '<c r="A1"><v>42</v></c>'
-    found = _read(_book(cells, "Sales", **{"xl/drawings/vmlDrawing1.vml": drawing % (note + button)}))
+    found = text_of(_book(cells, "Sales", **{"xl/drawings/vmlDrawing1.vml": drawing % (note + button)}))
     assert (found.text.split(), found.error) == (["Sales", "42", "Approve", "payment"], None)
-    assert _read(_book(cells, "Sales", **{"xl/drawings/vmlDrawing1.vml": drawing % note})).text.split() == [
+    assert text_of(_book(cells, "Sales", **{"xl/drawings/vmlDrawing1.vml": drawing % note})).text.split() == [
         "Sales",
         "42",
     ]
     lettered = drawing % f'<v:shape><v:textpath string="{_SAID}"/></v:shape>'
-    assert _SAID in _read(_book(cells, "Sales", **{"xl/drawings/vmlDrawing1.vml": lettered})).text
+    assert _SAID in text_of(_book(cells, "Sales", **{"xl/drawings/vmlDrawing1.vml": lettered})).text
 
 
 @pytest.mark.parametrize(
@@ -312,7 +303,7 @@ def test_controls_of_sheets_are_text() -> None:
     ids=["doc", "xls", "ppt"],
 )
 def test_letters_that_make_shapes_are_text(data: bytes) -> None:
-    found = _read(data)
+    found = text_of(data)
     assert _SAID in found.text.splitlines()
     assert found.error is None
 
@@ -340,25 +331,25 @@ _ARCHIVE = {
 def test_a_saved_page_is_a_child_of_its_web_archive(form: plistlib.PlistFormat) -> None:
     """Without it the archive was `ok` and had no word of the page; in XML its base64 stood there as words."""
     data = plistlib.dumps(_ARCHIVE, fmt=form, sort_keys=False)
-    found = [(child.name, child.data, child.media_type, child.ordinal) for child in _children(data)]
+    found = [(child.name, child.data, child.media_type, child.ordinal) for child in children_of(data)]
     assert found == [
         (b"the page.html", b"<p>The zebra contract was signed", "text/html", 0),
         (b"resource-1", b"GIF89a", None, 1),
     ]
-    text = _read(data).text
+    text = text_of(data).text
     assert "https://example.org/a/the%20page.html" in text
     assert "R0lGODlh" not in text
 
 
 def test_a_list_that_is_no_web_archive_has_no_children() -> None:
     for form in (plistlib.FMT_BINARY, plistlib.FMT_XML):
-        assert _children(plistlib.dumps({"Bookmark": bytes(99), "Name": "x"}, fmt=form)) == []
-    assert _children(b"<?xml version='1.0'?><plist><dict>") == []
+        assert children_of(plistlib.dumps({"Bookmark": bytes(99), "Name": "x"}, fmt=form)) == []
+    assert children_of(b"<?xml version='1.0'?><plist><dict>") == []
 
 
 def test_a_resource_that_cannot_be_decoded_is_a_row_with_an_exception() -> None:
     data = plistlib.dumps(_ARCHIVE, fmt=plistlib.FMT_XML).replace(b"R0lGODlh", b"R0lGODlh!!")
-    page, picture = sorted(_children(data), key=lambda child: child.data is None)
+    page, picture = sorted(children_of(data), key=lambda child: child.data is None)
     assert (page.data, picture.data) == (b"<p>The zebra contract was signed", None)
     assert (picture.error and picture.error.code) is ExceptionCode.CORRUPT
 
@@ -375,4 +366,4 @@ def test_a_resource_that_cannot_be_decoded_is_a_row_with_an_exception() -> None:
 )
 def test_words_in_attributes(markup: str, lines: list[str]) -> None:
     """What phones save of messages is in attributes alone, and was `empty`."""
-    assert _read(b'<?xml version="1.0"?>' + markup.encode(), b"x.xml").text.splitlines() == lines
+    assert text_of(b'<?xml version="1.0"?>' + markup.encode(), name=b"x.xml").text.splitlines() == lines

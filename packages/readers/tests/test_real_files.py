@@ -6,6 +6,7 @@ import contextlib
 from pathlib import Path
 
 import pytest
+from as_found import children_of, text_of
 
 from core.records import Limits
 from readers.base import MemorySource, Text
@@ -20,9 +21,7 @@ pytestmark = pytest.mark.skipif(not FILES.is_dir(), reason="the real files are n
 
 
 def read(path: Path) -> Text:
-    """Identified, then read."""
-    source = MemorySource(path.name.encode(), path.read_bytes())
-    return handler_for(identify(source)).text(source, Limits())
+    return text_of(path.read_bytes(), name=path.name.encode())
 
 
 @pytest.mark.parametrize(
@@ -43,20 +42,29 @@ def read(path: Path) -> Text:
         ("Plan.odt", "act of vandalism", None),
         ("rom.ods", "Penetenciarul 11 Bălţi", None),
         ("meetup.ics", "Agenda: • 19:00 - Welcome to PyBerlin!", None),
+        ("doc.doc", "This links to The Main Heading Bookmark", None),
+        ("doc.doc", "This is the footer for our document", None),
+        ("rom.xls", "Şcoala de Meserii 4 Bubueci", None),
+        ("slides.ppt", "Now", 1),
     ],
 )
 def test_known_fragments(name: str, fragment: str, pages: int | None) -> None:
     out = read(INGEST / name)
     assert fragment in out.text
-    assert out.pages == pages
-    assert out.error is None
+    assert "HYPERLINK" not in out.text
+    assert (out.pages, out.error) == (pages, None)
+    if name.endswith((".doc", ".xls", ".ppt")):
+        assert out.metadata["author"]
 
 
-@pytest.mark.parametrize("name", ["password_protected.xlsx", "password-hunter2.pdf", "encypted_by_libreoffice.odt"])
+@pytest.mark.parametrize(
+    "name", ["password_protected.xls", "password_protected.xlsx", "password-hunter2.pdf", "encypted_by_libreoffice.odt"]
+)
 def test_passwords(name: str) -> None:
-    """Files with a password say so."""
+    """Files with a password say so, and have no children."""
     with pytest.raises(DocumentError, match=r"^encrypted:"):
         read(INGEST / name)
+    assert children_of((INGEST / name).read_bytes()) == []
 
 
 @pytest.mark.parametrize(

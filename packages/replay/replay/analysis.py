@@ -16,7 +16,7 @@ from typing import Annotated, Any, ClassVar, Literal
 from pydantic import Field
 
 from core.errors import UsageError
-from experiments.kinds import Cases, Kind
+from experiments.kinds import Plan, cases
 from experiments.report import words
 from experiments.report.parts import Cell, Column, Plot, Section, Series, note, paragraph, tabled
 from experiments.report.plots import counts_on_x, drawing, from_zero, legend_beside, new_figure
@@ -229,14 +229,14 @@ class AnalysisReplay(Profile[AnalysisSettings]):
     def _numbers(self) -> tuple[int, ...]:
         return tuple(sorted(set(self.settings.paths))) or tuple(range(1, max(1, len(self.targets.paths)) + 1))
 
-    def kind(self, repeats: int, seed: int) -> Kind:
+    def plan(self, repeats: int, seed: int) -> Plan:
         """Every number of paths and clients under every setting."""
         s = self.settings
         ahead = [f"{one} KiB" for one in dict.fromkeys(s.read_ahead_kb)] or [AS_IT_IS]
         points = [AnalysisLoad(paths, clients, scheduler, one)
                   for clients, scheduler, one, paths in itertools.product(
                       sorted(set(s.clients)), s.schedulers or (AS_IT_IS,), ahead, self._numbers)]  # fmt: skip
-        return Cases("paths", points, repeats=repeats, seed=seed)
+        return cases("paths", points, repeats=repeats, seed=seed)
 
     def _choice(self, clients: int, paths: int) -> ReplayChoice:
         pace = parse_pace(self.settings.pace)
@@ -257,7 +257,7 @@ class AnalysisReplay(Profile[AnalysisSettings]):
             return Room(bytes=0, files=0, seconds=0.0)
         program = self._compiled(max(self.settings.clients), 1)
         (room,) = program.rooms
-        points = len(self.kind(1, 0).points())
+        points = len(self.plan(1, 0).points)
         return Room(bytes=math.ceil(room.bytes * _SPARE), files=room.inodes, seconds=points * program.duration_ns / 1e9)
 
     def room(self) -> Room:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from cli import options as opt
-from cli.context import CommandContext, shared, with_options
+from cli.context import CommandContext, shared
 from cli.experiment import Experiment
 from cli.output import await_answer
 from cli.tree import Commands
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from core.settings import Settings
-    from experiments.kinds import Kind
+    from experiments.kinds import Plan
     from experiments.result.schema import Result
     from replay.orders import ReplayOrder, ReplayStudyOrder
     from replay.workload import Replays
@@ -253,7 +253,7 @@ def replay(
     from replay.tree import check_paths
 
     context = shared(ctx)
-    settings = with_options(context.settings(), storage=storage, slots=None, engine=None)
+    settings = context.settings(storage=storage)
     settings = dataclasses.replace(settings, filer_cache=opt.declared_cache(order.filer_cache, settings))
     pace = parse_pace(order.pace)
     wanted = ReplayOrder(
@@ -271,7 +271,7 @@ def replay(
         stages = given_stages(ctx, "clients", order.stages, "max_p99", "levels", "scaling")
         if len(filers) > 1:
             raise UsageError("--stages takes one --filer", field="stages")
-        order = order.model_copy(update={"clients": ",".join(map(str, stages.loads))})
+        order = order.model_copy(update={"clients": ",".join(str(load) for load, _ in stages)})
     wish = wish_of(wanted, order, filers)
     check_paths(wanted.paths, not_empty=not_empty)
     experiment.begin("replay")
@@ -306,24 +306,24 @@ class Wish:
     clients: Sequence[int]
     bounds_us: dict[str, float] | None = None
 
-    def kind(self, replays: Replays) -> Kind:
+    def plan(self, replays: Replays) -> Plan:
         """The points."""
-        from experiments.kinds import KneeSearch, LoadLevels, parse_stages, sweep
-        from replay.about import ABOUT
+        from experiments.kinds import Plan, in_stages, knee, parse_stages, sweep
 
         asked = self.order
         if asked.stages is not None:
             (base,) = replays.loads()
-            return parse_stages(asked.stages, "clients").on(base)
+            return in_stages(base, "clients", parse_stages(asked.stages))
         if asked.levels is not None:
             (base,) = replays.loads(*self.clients)
-            return LoadLevels(
-                base, asked.levels, repeats=asked.repeats, seed=asked.seed, rate=ABOUT.rate, peak=asked.peak
-            )
+            return Plan(
+                kind="load", axis="percent", points=(base.values(),), repeats=asked.repeats, seed=asked.seed,
+                levels=asked.levels, peak=asked.peak,
+            )  # fmt: skip
         if self.bounds_us is None:
             return sweep(replays.loads(), "clients", self.clients, repeats=asked.repeats, seed=asked.seed)
         (base,), most = replays.loads(), max(self.clients)
-        return KneeSearch(base, "clients", self.bounds_us, most=most, repeats=asked.repeats, rate=ABOUT.rate)
+        return knee(base, "clients", self.bounds_us, most=most, repeats=asked.repeats)
 
 
 def wish_of(order: ReplayOrder, asked: ReplayStudyOrder, filers: tuple[str, ...]) -> Wish:
@@ -378,7 +378,7 @@ def _replayed(
             system, _ = stack.enter_context(taken)
             many = workers or sum(member.workers for member in system.crew.present())
         replays = Replays(settings, system, many, order, wish.filers, wish.bounds_us or (), context.clock, context.say)
-        return conduct(replays, wish.kind(replays), asked.min_seconds, fail_if=asked.fail_if or (), array=array)
+        return conduct(replays, wish.plan(replays), asked.min_seconds, fail_if=asked.fail_if or (), array=array)
 
 
 def show_fidelity(console: Console, result: Result) -> None:

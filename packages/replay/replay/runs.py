@@ -7,7 +7,6 @@ time.
 
 from __future__ import annotations
 
-import dataclasses
 import enum
 import errno
 from collections import Counter
@@ -98,10 +97,6 @@ class Load(schema.At):
     clients: int
     percent: int | None = None  # of the peak; 0: as fast as possible, whatever the order has; None: as the order has it
     peak: int | None = None  # calls a second
-
-    def values(self) -> dict[str, Any]:
-        """Levels only where there are any."""
-        return {name: value for name, value in dataclasses.asdict(self).items() if value is not None}
 
     def on(self, axis: str) -> str:
         """A level as part of the peak."""

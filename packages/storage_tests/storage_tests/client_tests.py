@@ -17,7 +17,7 @@ from typing import Any, ClassVar, Final, Literal, TypeVar
 from pydantic import Field
 
 from core.errors import RunFailed, UsageError
-from experiments.kinds import Cases, Kind
+from experiments.kinds import Plan, cases
 from experiments.report import words
 from experiments.report.parts import Cell, Column, Html, Plot, Section, Series, Tabled, note, tabled
 from experiments.report.plots import counts_on_x, draw_line, drawing, from_zero, legend_beside, new_figure
@@ -68,9 +68,9 @@ class ClientTest(Profile[S]):
     def points(self) -> Sequence[At]:
         """The loads; raises UsageError for settings that make no sense together."""
 
-    def kind(self, repeats: int, seed: int) -> Kind:
+    def plan(self, repeats: int, seed: int) -> Plan:
         """Every number of clients with everything that may be varied besides."""
-        return Cases("clients", self.points(), repeats=repeats, seed=seed)
+        return cases("clients", self.points(), repeats=repeats, seed=seed)
 
 
 def _said(orders: Iterable[Done]) -> tuple[str, ...]:

@@ -14,7 +14,7 @@ import typer
 
 from cli import options as opt
 from cli.bench import Study, carry_out, print_result
-from cli.context import CommandContext, shared, with_options
+from cli.context import CommandContext, shared
 from cli.experiment import Experiment
 from cli.output import await_answer, bytes_text, flush, table
 from cli.tree import Commands
@@ -131,7 +131,7 @@ def storage_test(ctx: typer.Context, *, name: Name = "", test: Test) -> None:
     if test.describe:
         _describe(context, name, test)
         return
-    settings = with_options(context.settings(), storage=test.storage, slots=None, engine=None, filer=test.filer)
+    settings = context.settings(storage=test.storage, filer=test.filer)
     settings = dataclasses.replace(settings, filer_cache=opt.declared_cache(test.filer_cache, settings))
     if test.resume and test.seed is not None:
         raise UsageError("--resume continues in the order that was begun: remove --seed")
@@ -230,7 +230,7 @@ def _described(name: str, test: Test) -> dict[str, Any]:
 
 def _carry_out(context: CommandContext, settings: Settings, profile: Profile[Any], test: Test) -> None:
     """Run it and print the result; the path of the report is the last line. Raises UsageError before anything is written."""
-    test.begin(profile.ABOUT.titled(profile.kind(test.repeats, test.seed or 0).name))
+    test.begin(profile.ABOUT.titled(profile.plan(test.repeats, test.seed or 0).kind))
     print_result(context, *studied(context, settings, profile, test), test)
 
 
@@ -269,7 +269,7 @@ def studied(context: CommandContext, settings: Settings, profile: Profile[Any], 
         now=now,
         resume=test.resume,
     ) as study:
-        kind = profile.kind(test.repeats, study.seed)
+        plan = profile.plan(test.repeats, study.seed)
         with (
             live_line(context.err) as tell,
             _page_during(context, profile, settings, test.serve_port if test.serve else None) as live,
@@ -280,7 +280,7 @@ def studied(context: CommandContext, settings: Settings, profile: Profile[Any], 
             )  # fmt: skip
             shown = ProfileStudy(profile, settings, run)
             try:
-                return conduct(shown, kind, least, study, fail_if=test.fail_if or (), array=array)
+                return conduct(shown, plan, least, study, fail_if=test.fail_if or (), array=array)
             except KeyboardInterrupt as error:
                 raise Interrupted(
                     "the files that it wrote are removed; continue with the same command and --resume"

@@ -20,7 +20,7 @@ from pydantic import ByteSize, Field
 from core.errors import RunFailed, UsageError
 from core.services.process import tied
 from core.storage.whole import lies_in
-from experiments.kinds import Cases, Kind
+from experiments.kinds import Plan, cases
 from experiments.report import words
 from experiments.report.parts import Cell, Column, Plot, Section, Series, note, tabled
 from experiments.report.plots import drawing, legend_beside, new_figure, written
@@ -364,13 +364,13 @@ class Dedup(Profile[DedupSettings]):
                 raise UsageError(f"{program} is not installed; install it, or give its path")
         _stated(s.stated)
 
-    def kind(self, repeats: int, seed: int) -> Kind:
+    def plan(self, repeats: int, seed: int) -> Plan:
         """Every type on every path."""
         volumes = range(1, max(1, len(self.targets.paths)) + 1)
         points = [
             DedupLoad(data, f"volume {volume}") for volume in volumes for data in dict.fromkeys(self.settings.data)
         ]
-        return Cases("data", points, repeats=repeats, seed=seed)
+        return cases("data", points, repeats=repeats, seed=seed)
 
     def room(self) -> Room:
         """The largest type; each is removed before the next."""

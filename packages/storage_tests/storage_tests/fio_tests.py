@@ -14,7 +14,7 @@ from typing import Annotated, Any, ClassVar, Literal, cast
 from pydantic import ByteSize, Field
 
 from core.errors import UsageError
-from experiments.kinds import Cases, Kind, Search
+from experiments.kinds import Plan, Search, cases
 from experiments.report import words
 from experiments.report.parts import Cell, Part, Parts, Plot, Section, Series, note, paragraph, section
 from experiments.report.plots import (
@@ -211,14 +211,14 @@ class Block(FioTest[BlockSettings]):
             for members in (range(1, every + 1) if case in ALL_MEMBERS else (every,))
         ]
 
-    def kind(self, repeats: int, seed: int) -> Kind:
+    def plan(self, repeats: int, seed: int) -> Plan:
         """The cases in random order; then the search of case 6."""
         if _SEARCHED not in self.settings.cases:
-            return super().kind(repeats, seed)
+            return super().plan(repeats, seed)
         base = BlockLoad(_SEARCHED, len(self.targets.paths), 4, 1)
         search = Search(base=base.values(), axis="outstanding", figure="mean_us", bound=self.settings.most_ms * 1000,
                         most=self.settings.most_outstanding)  # fmt: skip
-        return Cases(self.axis, self.points(), repeats=repeats, seed=seed, search=search, about=self.ABOUT)
+        return cases(self.axis, self.points(), repeats=repeats, seed=seed, search=search)
 
     def room(self) -> Room:
         """Every path has the same."""

@@ -18,7 +18,7 @@ from core.errors import UsageError
 from core.filer import load_filer
 from core.settings import Settings
 from core.storage.whole import lies_in
-from experiments.kinds import Kind
+from experiments.kinds import Plan
 from experiments.report import words
 from experiments.result import schema
 from experiments.workload import About, Turn
@@ -133,7 +133,7 @@ class Profile(ABC, Generic[S]):
         self.settings, self.targets = settings, targets
 
     @abstractmethod
-    def kind(self, repeats: int, seed: int) -> Kind:
+    def plan(self, repeats: int, seed: int) -> Plan:
         """Which points, in which order; raises UsageError for settings that make no sense together."""
 
     @abstractmethod

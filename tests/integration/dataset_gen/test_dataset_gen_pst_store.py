@@ -15,26 +15,14 @@ from dataset_gen.formats.pst.store import folder_of, write_store
 from dataset_gen.made import Made, leaf
 from dataset_gen.material.people import everyone
 from dataset_gen.profile import load_profile
-from dataset_gen.truth import manifest as m
 from dataset_gen.workshop import Workshop
 from readers.mail_form import store_name
-from readers.records import Kind
 
 
 @pytest.fixture(scope="module")
 def built() -> Made:
     """A store with what its messages hold."""
     return Workshop(load_profile("reference"), 7, 0.001).document("pst", "a store", 300_000)
-
-
-def test_a_store_under_a_password_says_so() -> None:
-    """It asks Outlook's users for a password and keeps nobody from its messages."""
-    made = Workshop(load_profile("reference"), 7, 0.001).document("password_pst", "a store", 30_000)
-    assert Strict(io.BytesIO(made.data)).store[0x67FF0003]
-    assert (made.truth.fault, made.truth.exceptions) == ("password_pst", ())
-    found = unpack(b"store.pst", made.data)
-    assert made.truth.children
-    assert len([item for item, _ in found.seen if item.kind is Kind.MESSAGE]) == len(made.truth.children)
 
 
 def letter(number: int, thread: int, forwarded: Letter | None = None) -> Letter:
@@ -57,21 +45,6 @@ def letter(number: int, thread: int, forwarded: Letter | None = None) -> Letter:
         attachments=attachments,
         forwarded=forwarded,
     )
-
-
-def test_the_worker_finds_what_the_truth_says(built: Made) -> None:
-    rows = m.rows_of(b"store.pst", built.truth, 0)
-    found = unpack(b"store.pst", built.data)
-    fields = (m.MEDIA_TYPE, m.BYTES, m.KIND, m.SHA256)
-    wanted = {(*r[m.CONTAINER_PATH], r[m.ORDINAL]): tuple(r[f] for f in fields) for r in rows[1:]}
-    seen = {
-        (*item.container_path, item.ordinal): (item.media_type, item.size, item.kind.value, item.sha256)
-        for item, _ in found.seen[1:]
-    }
-    assert seen == wanted
-    assert found.count("store.pst") == (built.truth.announced, built.truth.announced, 0, False)
-    codes = {e.code.value for e in found.out.exceptions}
-    assert codes == {code for r in rows for code in r[m.EXCEPTIONS]}
 
 
 def test_other_readers_find_what_the_truth_says(built: Made, tmp_path: Path) -> None:
@@ -103,10 +76,3 @@ def test_a_store_of_threads_lies_in_folders_and_keeps_its_order(tmp_path: Path) 
     assert len({s.folders for s in found}) > 3
     assert {child.truth.terms for child in truth.children} == {(), ("quxterm",)}
     assert unpack(b"threads.pst", path.read_bytes()).count("threads.pst") == (61, 61, 0, False)
-
-
-def test_a_store_without_letters_is_a_store(tmp_path: Path) -> None:
-    with (tmp_path / "empty.pst").open("w+b") as file:
-        truth = write_store([], file)
-        assert list(Strict(file).messages()) == []
-    assert (truth.announced, truth.failed, truth.children) == (0, 0, ())

@@ -18,7 +18,7 @@ from core.clock import SystemClock
 from core.histogram import Histogram
 from core.operations import Op
 from core.records import JobState
-from experiments.kinds import Kind, sweep
+from experiments.kinds import Plan, sweep
 from experiments.package.check import finish
 from experiments.result.schema import At
 from experiments.study import conduct
@@ -36,7 +36,7 @@ IO = IoFigures(kinds=[], counters=[], unrecorded_share=0.25)
 PHASES = ("walk", "expand", "index", "finalise")
 
 
-def package(directory: Path, *, elapsed: float = 40.0, plan: Kind | None = None) -> Path:
+def package(directory: Path, *, elapsed: float = 40.0, plan: Plan | None = None) -> Path:
     """One and two slots; two take half of `elapsed` seconds, null storage a quarter. No predictions: they take a second."""
     plan = plan or sweep([PointSpec(1, 1, 1)], "slots", [1, 2], repeats=2, seed=1)
     result, where = conduct(Made(directory, elapsed), plan)

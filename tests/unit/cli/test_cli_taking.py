@@ -37,7 +37,9 @@ NEEDED: dict[tuple[str, ...], tuple[str, ...]] = {
     ("bench", "sweep"): ("--corpus=corpus",),
     ("bench", "day"): ("--corpus=corpus",),
     ("bench", "r1"): ("--corpus=corpus",),
+    ("bench", "plan"): (),
     ("bench", "storage"): ("stream",),
+    ("simulate",): ("EDBENCH_SLOTS",),  # nor does it: this site is refused
     ("trace", "replay"): ("trace", "--path=path"),
     ("serve",): (),
 }

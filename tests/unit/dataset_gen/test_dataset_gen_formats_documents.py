@@ -317,23 +317,6 @@ def test_antiword_reads_every_word(tmp_path: Path, pieces: list[tuple[str, bool]
     assert len(found) == pytest.approx(sum(map(len, said)), rel=0.05)
 
 
-@pytest.mark.parametrize(("language", "wide"), [("en", False), ("ru", True)])
-def test_catdoc_reads_every_paragraph(tmp_path: Path, language: str, wide: bool) -> None:
-    data, said = document((language, wide))
-    (tmp_path / "x.doc").write_bytes(data)
-    found = text_by("catdoc", tmp_path / "x.doc").split("\n")
-    assert [line.strip() for line in found if line.strip()] == said
-
-
-@pytest.mark.parametrize("language", ["en", "ru"])
-@pytest.mark.parametrize("size", [600, 40_000, 300_000])
-def test_antiword_finds_what_is_planted(workshop: Workshop, tmp_path: Path, language: str, size: int) -> None:
-    (tmp_path / "x.doc").write_bytes(doc.build(order(workshop, "doc", size, language=language)).data)
-    found = text_by("antiword", tmp_path / "x.doc")
-    assert all(f"{term}." in found.splitlines() for term in TERMS)
-    assert len(found) > min(size, 40_000) * 0.3
-
-
 @pytest.mark.parametrize("size", [600, 60_000, 700_000])
 def test_xlrd_and_xls2csv_read_workbooks(workshop: Workshop, tmp_path: Path, size: int) -> None:
     made = xls.build(order(workshop, "xls", size))
@@ -360,9 +343,8 @@ def test_catppt_reads_presentations(workshop: Workshop, tmp_path: Path, language
 
 
 @pytest.mark.parametrize(("fmt", "build"), [("doc", doc.build), ("xls", xls.build), ("ppt", ppt.build)])
-def test_properties_and_repeatability(workshop: Workshop, fmt: str, build: Callable[[Order], Made]) -> None:
+def test_properties(workshop: Workshop, fmt: str, build: Callable[[Order], Made]) -> None:
     made = build(order(workshop, fmt, 50_000))
-    assert build(order(workshop, fmt, 50_000)).data == made.data
     with olefile.OleFileIO(io.BytesIO(made.data)) as file:
         said = file.get_metadata()
     assert said.title
@@ -418,8 +400,8 @@ def test_passwords_open_what_they_protect(
         assert len(words(text_by("antiword", tmp_path / "x.doc"))) > 100
 
 
-_PACKAGES = {"antiword": "antiword", "catdoc": "catdoc", "catppt": "catdoc", "xls2csv": "catdoc"}
-_OPTIONS = {"antiword": ("-w", "0", "-m", "UTF-8.txt"), "catdoc": ("-dutf-8", "-w")}
+_PACKAGES = {"antiword": "antiword", "catppt": "catdoc", "xls2csv": "catdoc"}
+_OPTIONS = {"antiword": ("-w", "0", "-m", "UTF-8.txt")}
 
 
 def text_by(program: str, file: Path) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import os
 import shutil
 import subprocess
 import zipfile
@@ -138,16 +137,6 @@ def test_7_zip_reads_it(password: str | None, tmp_path: Path) -> None:
     assert int((tmp_path / "out" / "last.txt").stat().st_mtime) == 1_500_000_000
 
 
-@pytest.mark.skipif(shutil.which("bsdtar") is None, reason="bsdtar (libarchive-tools) is not installed")
-def test_libarchive_reads_it(tmp_path: Path) -> None:
-    data, files = sample()
-    (tmp_path / "x.7z").write_bytes(data)
-    env = {**os.environ, "LC_ALL": "C.UTF-8"}  # it writes names as the locale has them
-    done = subprocess.run(["bsdtar", "xf", "x.7z"], cwd=tmp_path, env=env, capture_output=True, text=True, timeout=300)
-    assert done.returncode == 0, done.stderr
-    assert {name: (tmp_path / name).read_bytes() for name in files} == files
-
-
 @settings(max_examples=40, deadline=None)
 @given(BLOCKS, st.lists(NAMES, min_size=12, max_size=12, unique=True), st.booleans())
 def test_any_blocks_come_back(blocks: list[tuple[list[bytes], bool]], names: list[str], empty: bool) -> None:
@@ -171,8 +160,3 @@ def test_numbers(value: int) -> None:
     assert len(raw) == 1 + extra
     high = raw[0] & (0x7F >> extra) if extra < 8 else 0
     assert int.from_bytes(raw[1:], "little") | high << 8 * extra == value
-
-
-def test_the_same_bytes_every_time() -> None:
-    """Nothing but what is given decides about the bytes."""
-    assert sample()[0] == sample()[0]

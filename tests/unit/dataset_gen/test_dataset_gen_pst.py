@@ -252,11 +252,6 @@ def test_the_store_says_what_it_is() -> None:
     assert mandatory <= strict.layout.nodes.keys()
 
 
-def test_the_same_calls_give_the_same_bytes() -> None:
-    items: list[Item] = [((f"Folder {n % 3}",), letter(n, FILES)) for n in range(20)]
-    assert stored(items) == stored(items)
-
-
 def test_what_does_not_fit_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     blocks = Blocks(Space(io.BytesIO()), Crypt.NONE)
     with pytest.raises(ValueError, match="3580"):

@@ -17,7 +17,7 @@ from core.operations import Op
 from core.records import Phase
 from monitoring.aggregate import array
 from monitoring.broker import client_url, connect
-from monitoring.frames import CounterDelta, Frame, FrameMaker, decode_frame, encode_frame, merge_deltas
+from monitoring.frames import VERSION, CounterDelta, Frame, FrameMaker, decode_frame, encode_frame, merge_deltas
 from monitoring.host_samplers import HostSampling
 from monitoring.observations import BLOCK, WORKER, Observation
 
@@ -62,7 +62,7 @@ def test_round_trip(frame: Frame) -> None:
     assert decode_frame(encode_frame(frame)) == frame
 
 
-@given(st.one_of(st.binary(max_size=40), st.binary(max_size=40).map(lambda b: b"\x01" + b)))
+@given(st.one_of(st.binary(max_size=40), st.binary(max_size=40).map(lambda b: VERSION + b)))
 def test_garbage_is_a_value_error(data: bytes) -> None:
     """Anyone can write to the stream; the collector must not fall over it."""
     with pytest.raises(ValueError):  # noqa: PT011
@@ -100,7 +100,7 @@ def test_numbers_that_the_database_cannot_hold_are_refused(field: str, value: ob
     plain = json.loads(zlib.decompress(encode_frame(frame)[1:]))
     plain[field] = value
     with pytest.raises(ValueError, match=r"not|expected"):
-        decode_frame(b"\x01" + zlib.compress(json.dumps(plain).encode()))
+        decode_frame(VERSION + zlib.compress(json.dumps(plain).encode()))
 
 
 def test_a_frame_without_calls_is_made_too() -> None:

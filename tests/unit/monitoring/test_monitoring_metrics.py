@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import shutil
 import socket
 import urllib.request
 import uuid
-from pathlib import Path
 
 import pytest
 from prometheus_client import generate_latest
@@ -23,13 +21,10 @@ from monitoring.frames import CounterDelta
 from monitoring.metrics import SPECS, Endpoint, make_registry, read_endpoint
 from monitoring.observations import BLOCK, SPACE, WIRE, WORKER, Observation
 from monitoring.tally import CallCounters, Outcome, tally_bytes
-from monitoring.wire import WireSampler
 from monitoring.worker_metrics import CallMetrics, ObservedMetrics, TallyMetrics
 from readers.errors import ExceptionCode
 from readers.records import Kind, TextState
 from sql.findings import Item, ItemException, ItemText, TaskResult
-
-RECORDINGS = Path(__file__).parent / "recordings"
 
 
 def delta(values: list[int], op: Op = Op.READ) -> CounterDelta:
@@ -204,25 +199,6 @@ def test_observations_become_metrics_without_paths() -> None:
     assert not [name for name in found if "errors" in name or "/" in name]
     observed.take([])
     assert not [name for name in samples(observed) if "wire" in name]
-
-
-@pytest.mark.parametrize("recording", ["lab-v3-nconnect4", "lab-v4.2"])
-def test_what_a_kernel_says_of_nfs_is_scraped(tmp_path: Path, recording: str) -> None:
-    for name in ("mountstats", "mountinfo"):
-        shutil.copy(RECORDINGS / f"{recording}.{name}", tmp_path / name)
-    observations = WireSampler(Path("/run/filer"), boot="abc", proc_self=tmp_path).sample()
-    observed = ObservedMetrics()
-    observed.take(observations)
-    found = samples(observed)
-    assert observations
-    for seen in observations:
-        device = ":".join(seen.source.split(":")[-2:])
-        assert found[f"edbench_wire_read_bytes_total{{device={device},host=abc}}"] == seen.values["read_bytes"]
-        for op, counts in seen.values["ops"].items():
-            labels = f"{{device={device},host=abc,op={op}}}"
-            assert found[f"edbench_wire_ops_total{labels}"] == counts["ops"]
-            assert found[f"edbench_wire_rtt_seconds_total{labels}"] == pytest.approx(counts["rtt_ms"] / 1000)
-    assert not [name for name in found if "/" in name]
 
 
 def test_names_follow_the_conventions() -> None:

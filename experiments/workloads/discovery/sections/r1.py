@@ -102,7 +102,7 @@ def beside_r1(result: Result) -> Parts:
     for one in tables:
         parts.append(tabled(one.name, COLUMNS, one.rows, caption=one.title, mark=lambda row: row.whose == "R1"))
         parts.append(paragraph(_tables_sentence(one.reference, one.points)))
-    if len(tables) > 1:
+    if any(one.reference is SCALE_OUT for one in tables):
         parts += _copies(result)
     else:
         parts.append(
@@ -152,12 +152,19 @@ def _quantity(result: Result) -> str:
 
 
 def r1_tables(result: Result) -> list[R1Table]:
-    """Scale-up: points with the fewest databases. Scale-out: points with the worker count that has most databases, if any."""
-    least = min(point.databases for point in result.points)
-    up = [point for point in result.points if point.databases == least]
-    found = [R1Table("Scale-up", "r1-scale-up", SCALE_UP, up, _rows(SCALE_UP, up, result))]
-    if out := same_workers(result.points):
-        found.append(R1Table("Scale-out", "r1-scale-out", SCALE_OUT, out, _rows(SCALE_OUT, out, result)))
+    """Scale-up: points with the fewest databases. Scale-out: points with the worker count that has most databases, if any. Both of
+    each setting."""
+    found = []
+    for number, setting in enumerate(dict.fromkeys(point.setting for point in result.points)):
+        points = [point for point in result.points if point.setting == setting]
+        said, name = f", {setting}" if setting else "", f"-{number + 1}" if number else ""
+        least = min(point.databases for point in points)
+        up = [point for point in points if point.databases == least]
+        found.append(R1Table(f"Scale-up{said}", f"r1-scale-up{name}", SCALE_UP, up, _rows(SCALE_UP, up, result)))
+        if out := same_workers(points):
+            found.append(
+                R1Table(f"Scale-out{said}", f"r1-scale-out{name}", SCALE_OUT, out, _rows(SCALE_OUT, out, result))
+            )
     return found
 
 

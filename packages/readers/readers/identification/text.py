@@ -25,9 +25,8 @@ _STRONG = frozenset(
 )
 _COMMON = _STRONG | frozenset(b"from to cc bcc subject date status importance priority content-disposition".split())
 _HEADER = re.compile(rb"([!-9;-~]{1,76})[ \t]*:")
-_WHOLE_FIELD = re.compile(
-    rb"([!-9;-~]{1,76}+)[ \t]*+:[^\n]*+\n(?:[ \t][^\n]*+\n|(?!))*+"
-)  # with the lines that continue it
+# With the lines that continue it
+_WHOLE_FIELD = re.compile(rb"([!-9;-~]{1,76}+)[ \t]*+:[^\n]*+\n(?:[ \t][^\n]*+\n|(?!))*+")
 _WHOLE_HEADER = re.compile(rb"(?:%b){1,39}(?=\r?\n)" % _WHOLE_FIELD.pattern.replace(b"(", b"(?:", 1))
 _NOT_MAIL_NAMES = frozenset((b"txt", b"csv", b"tsv", b"html", b"htm", b"log", b"md", b"json", b"xml"))
 

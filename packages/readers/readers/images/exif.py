@@ -21,20 +21,14 @@ _MAX_SEGMENTS = 64
 _WIDTHS = {1: 1, 2: 1, 3: 2, 4: 4, 5: 8, 7: 1, 9: 4, 10: 8, 13: 4, 129: 1}
 _EXIF, _GPS = 0x8769, 0x8825
 _TEXTS = {0x010E: "description", 0x010F: "make", 0x0110: "model", 0x0131: "application", 0x013B: "author", 0x8298: "copyright"}  # fmt: skip
-_WINDOWS = {
-    0x9C9B: "title",
-    0x9C9C: "description",
-    0x9C9D: "author",
-    0x9C9E: "keywords",
-    0x9C9F: "subject",
-}  # of Explorer
+# Of Explorer
+_WINDOWS = {0x9C9B: "title", 0x9C9C: "description", 0x9C9D: "author", 0x9C9E: "keywords", 0x9C9F: "subject"}
 _TITLES = (0x010D, 0xA436)  # DocumentName of TIFF, ImageTitle of Exif 3.0
 _COMMENT, _AREA = 0x9286, 0x001C  # each with a charset code in front (CIPA DC-008, 4.6.5)
 _CODE = 8  # bytes of it
 _STRING, _UTF8 = 2, 129  # types
-_PRINTED = bytes(
-    c for c in range(0x20, 0x7F) if c != 0x7E
-)  # ASCII in every charset: a tilde may begin a sequence of HZ
+# ASCII in every charset: a tilde may begin a sequence of HZ
+_PRINTED = bytes(c for c in range(0x20, 0x7F) if c != 0x7E)
 _JIS_ROWS = frozenset((*range(0x21, 0x26), *range(0x30, 0x50)))  # of JIS X 0208: signs, kana, the frequent characters
 _DATES = ((0x9003, "taken"), (0x9004, "digitised"), (0x0132, "modified"))
 _ZONES = {"taken": 0x9011, "digitised": 0x9012, "modified": 0x9010}

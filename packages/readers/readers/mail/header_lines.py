@@ -32,9 +32,8 @@ def without_comments(value: str) -> str:
     return "".join(out)
 
 
-_FIELD = re.compile(
-    rb"([!-9;-~]++)[ \t]*+:([^\n]*+(?:\n(?:[ \t]|=\?)[^\n]*+|(?!))*+)\n?"
-)  # with the lines that continue it: by a blank, or by a further encoded word where a program forgot that
+# With the lines that continue it: by a blank, or by a further encoded word where a program forgot that
+_FIELD = re.compile(rb"([!-9;-~]++)[ \t]*+:([^\n]*+(?:\n(?:[ \t]|=\?)[^\n]*+|(?!))*+)\n?")
 _AT_ONCE = 100  # fields
 _FIELDS = re.compile(rb"(?:[!-9;-~]++[ \t]*+:[^\n]*+(?:\n(?:[ \t]|=\?)[^\n]*+|(?!))*+\n?){1,%d}" % _AT_ONCE)
 _CONTINUED = re.compile(rb"[ \t][^\n]*\n?")

@@ -36,9 +36,8 @@ _TITLE = re.compile(
     r"<head[^<>]*+>(?:\s++|<(?:meta|link|base)\b[^<>]*+>|(?!))*+<title[^<>]*+>([^<]*+)</title", re.IGNORECASE
 )
 _FRONT = 4096  # characters in which it is found
-_MOST_SEARCHED = (
-    1 << 26
-)  # bytes of a text, for all letters in a row together; what is looked for afterwards counts as unsaid
+# Bytes of a text, for all letters in a row together; what is looked for afterwards counts as unsaid
+_MOST_SEARCHED = 1 << 26
 
 
 class Said:
@@ -89,10 +88,8 @@ def _words(text: str) -> list[bytes]:
     return raw.translate(_LATIN).replace(b"\xdf", b"ss").decode("latin-1").replace("\xb5", "\u03bc").encode().split()
 
 
-_TIMES, _MORE = (
-    2,
-    200,
-)  # a text is no other form of one that it is so many times as long as, and so many characters more
+# A text is no other form of one that it is so many times as long as, and so many characters more
+_TIMES, _MORE = 2, 200
 _DELSP = re.compile(rb"delsp\s*=\s*\"?yes", re.IGNORECASE)
 _BLANKS = bytes(32 if chr(byte).isspace() else byte for byte in range(256))  # in Latin-1
 

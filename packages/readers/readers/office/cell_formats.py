@@ -29,10 +29,8 @@ _ANY_WORD = re.compile(r"[^\W_]+")
 _LETTER, _LETTERS = re.compile(r"[^\W\d_]"), re.compile(r"[^\W\d_]{2,}")
 _SIMPLE = re.compile(r"#*(0+)")
 _EMPTY = {"0": "0", "?": " "}  # shown in a place without a digit
-_MOST_PLACES, _SHIFTS = (
-    64,
-    30,
-)  # digits of a section, and places of which it moves the point: more of them are not rendered
+# Digits of a section, and places of which it moves the point: more of them are not rendered
+_MOST_PLACES, _SHIFTS = 64, 30
 _ZEROS = "0 .,-%"  # what a number consists of that shows as zeros
 _UNKNOWN = frozenset("ymdhsegb/")  # unquoted: dates, exponents, fractions
 Token = tuple[str, str]  # kind, and what it shows
@@ -308,7 +306,6 @@ _NAMED_MONTH = re.compile(r"m{3,5}", re.IGNORECASE)
 _NAMED_DAY = re.compile(r"d{3,4}", re.IGNORECASE)
 # Of a format code: quoted text, the sign of a currency, letters after a backslash; and the end of a section.
 _WORDS = re.compile(r'"([^"]*)"|\[\$([^\]-]*)[^\]]*\]|\[[^\]]*\]|((?:\\.)+)|[_*].|(;)')
-_WORD = re.compile(r"[^\W\d_]{2,}")
 _PLACES = re.compile(r"[0#?;@]")  # what a format code has that shows numbers otherwise than plain
 _DATE_LETTERS = re.compile(r"[ymdhs]", re.IGNORECASE)
 _DAY_LETTERS, _TIME_LETTERS = re.compile(r"[yd]", re.IGNORECASE), re.compile(r"[hs]", re.IGNORECASE)
@@ -414,7 +411,7 @@ def _said(code: str) -> str:
         if end:
             sections.append([])
         else:
-            sections[-1] += _WORD.findall(quoted or currency or escaped.replace("\\", ""))
+            sections[-1] += _LETTERS.findall(quoted or currency or escaped.replace("\\", ""))
     words = [" ".join(section) for section in (sections + sections[:1] * 2)[:3]]
     return SAID + SAID.join(words) if any(words) else ""
 

@@ -67,9 +67,8 @@ class Store:
     objects: dict[Key, Properties] = field(default_factory=dict)
     file_objects: dict[Key, tuple[bytes, str]] = field(default_factory=dict)  # (file's GUID, extension)
     files: dict[bytes, StoredFile] = field(default_factory=dict)  # by GUID
-    holders: dict[bytes, Key] = field(
-        default_factory=dict
-    )  # the object that names a file, where that is known by itself
+    # The object that names a file, where that is known by itself
+    holders: dict[bytes, Key] = field(default_factory=dict)
     error: DocumentError | None = None
 
 

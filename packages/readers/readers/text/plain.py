@@ -26,9 +26,8 @@ _JSON = re.compile(
 # Within a line: as many strings without a backslash as there are, in one go; else one string. One that does not end reaches
 # to the end of the line, so that time grows with the length only.
 _STRINGS = re.compile(r"(?:\"[^\"\\\n]*+\"[^\"\n]*+|(?!))++|\"([^\"\\\n]*+(?:\\.[^\"\\\n]*+|(?!))*+)\"?")
-_TELLING = re.compile(
-    r"(?:[^\\]++|\\[^bfnrtu]|(?!))*+\\[bfnrtu]"
-)  # not `\"`, `\/` and the like: words are the same without
+# Not `\"`, `\/` and the like: words are the same without
+_TELLING = re.compile(r"(?:[^\\]++|\\[^bfnrtu]|(?!))*+\\[bfnrtu]")
 _ESCAPE = re.compile(r"\\(?:u([0-9a-fA-F]{4})|(.))")
 _CONTROLS = {"b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t"}
 _STRICT = json.JSONDecoder(strict=False)

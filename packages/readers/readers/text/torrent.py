@@ -55,11 +55,8 @@ Said = str | bytes  # bytes: in the charset that the torrent declares, if any
 def values(data: bytes) -> Iterator[tuple[Keys, bytes | int | None]]:
     """Each string and number with the keys that lead to it; None where what they lead to, a dictionary or a list, is over.
     DocumentError where the bytes end, or are no such values."""
-    at, kinds, keys = (
-        0,
-        list[bytes](),
-        list[bytes](),
-    )  # a key for each kind, but of a dictionary that is at its next key
+    # A key for each kind, but of a dictionary that is at its next key
+    at, kinds, keys = 0, list[bytes](), list[bytes]()
     while True:
         at, token = _token(data, at)
         length, number, begins = token.groups()

@@ -19,7 +19,6 @@ from readers.errors import DocumentError, ExceptionCode
 from readers.identification.identify import identify
 
 RAR = RarHandler()
-INGEST = Path(__file__).parents[4].parent / "shared/data/real-files/ingest-file"
 # test_read_format_rar5_multiple_files_solid.rar of libarchive's test suite (BSD-2-Clause), made with WinRAR 5.
 SOLID = base64.b64decode(
     "UmFyIRoHAQAJ78hvCwEFBwQGAQGAgIAAGYyU/ycCAwv5AgSAIKSDAsayE36AHQEJdGVzdDEuYmluCgMTZ1+sWxpanhDJ53UBGGVUZSb0gFf18+fP"
@@ -164,11 +163,10 @@ def test_lies_about_sizes_end_in_document_errors() -> None:
     assert found.count("a.rar")[:3] == (2, 1, 1)
 
 
-@pytest.mark.skipif(not INGEST.is_dir(), reason="the real files are not on this machine")
-def test_version_4_holds_what_the_zip_holds() -> None:
+def test_version_4_holds_what_the_zip_holds(real_files: Path) -> None:
     kept = []
     for name in ("test-documents.rar", "test-documents.zip"):
-        found = unpack(name.encode(), (INGEST / name).read_bytes())
+        found = unpack(name.encode(), (real_files / "ingest-file" / name).read_bytes())
         kept.append({path[1].rsplit("/", 1)[-1]: i.sha256 for path, i in found.by_path.items() if len(path) == 2})
     assert kept[0] == kept[1]
     assert len(kept[0]) == 9

@@ -5,26 +5,22 @@ Beside these, documents of djvu-rs's, ocrodjvu's and python-djvulibre's test sui
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 
 import pytest
+from as_found import text_of
 from djvu_file import djvu
 
-from core.records import Limits
-from readers.base import MemorySource, Text
 from readers.documents.djvu import DjvuHandler
 from readers.errors import DocumentError, ExceptionCode, PagesWithoutText
-from readers.identification.identify import identify
 from readers.records import TextState
 
 DJVU = DjvuHandler()
 LINK = b'(maparea "https://example.org/a" "seen here" (rect 0 0 5 5) (xor))(maparea "#2" "" (rect 0 0 5 5) (xor))'
 
 
-def read(data: bytes) -> Text:
-    source = MemorySource(b"a", data)
-    assert identify(source) == "image/vnd.djvu"
-    return DJVU.text(source, Limits())
+read = partial(text_of, kind="image/vnd.djvu")
 
 
 def test_text_links_and_metadata() -> None:

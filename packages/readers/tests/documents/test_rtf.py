@@ -22,7 +22,6 @@ from readers.errors import DocumentError, ExceptionCode
 from readers.records import Kind
 
 RTF = RtfHandler()
-REAL = Path(__file__).parents[4].parent / "shared/data/real-files/mimekit/tnef"
 
 
 def children(data: bytes) -> list[Child]:
@@ -360,7 +359,6 @@ def test_any_tokens_give_text(tokens: list[bytes]) -> None:
     children(data)
 
 
-@pytest.mark.skipif(not REAL.is_dir(), reason="the real files are not on this machine")
 @pytest.mark.parametrize(
     ("name", "fragment"),
     [
@@ -369,9 +367,9 @@ def test_any_tokens_give_text(tokens: list[bytes]) -> None:
         ("multi-value-attribute", "voice mail from Curie Conf Room"),
     ],
 )
-def test_real_files(name: str, fragment: str) -> None:
+def test_real_files(name: str, fragment: str, real_files: Path) -> None:
     """Bodies of mail as Outlook wrote them."""
-    out = RTF.text(MemorySource(b"", (REAL / name / "message.rtf").read_bytes()), Limits())
+    out = RTF.text(MemorySource(b"", (real_files / "mimekit/tnef" / name / "message.rtf").read_bytes()), Limits())
     assert fragment in out.text
     assert "HYPERLINK" not in out.text
     assert out.error is None

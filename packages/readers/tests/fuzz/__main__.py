@@ -1,6 +1,6 @@
 """`make fuzz`: each of our own parsers under libFuzzer (atheris), a process for each target.
 
-A target is a row of `FORMATS`, whose handler reads the input, or a module below `targets` with `read(data)`, which may raise
+A target is a row of `formats.FORMATS`, whose handler reads the input, or a module below `targets` with `read(data)`, which may raise
 DocumentError and nothing else, and `SEEDS`, bytes to begin with. What libFuzzer finds worth keeping stays below the directory given, so that a later run goes on from it.
 """
 
@@ -21,35 +21,12 @@ HERE = Path(__file__).parent
 _LONGEST = 65_536  # bytes of an input
 _ONE_INPUT_S = 20
 _MEMORY_MB = 2_048  # libFuzzer's own needs included
-# By target: the media type of its handler, and how the names of files end that it begins with.
-FORMATS = {
-    "csv": ("text/csv", (".csv",)),
-    "doc": ("application/msword", (".doc",)),
-    "eml": ("message/rfc822", (".eml",)),
-    "emlx": ("message/x-emlx", (".emlx",)),
-    "gzip": ("application/gzip", (".tgz", ".gz")),
-    "html": ("text/html", (".html", ".htm")),
-    "ics": ("text/calendar", (".ics", ".ical")),
-    "mbox": ("application/mbox", (".mbox",)),
-    "mhtml": ("multipart/related", (".mht", ".eml")),
-    "msg": ("application/vnd.ms-outlook", (".msg",)),
-    "ole_storage": ("application/x-ole-storage", (".doc", ".msg", ".xls")),
-    "ppt": ("application/vnd.ms-powerpoint", (".ppt",)),
-    "pst": ("application/vnd.ms-outlook-pst", (".pst",)),
-    "rar": ("application/vnd.rar", (".rar",)),
-    "rtf": ("application/rtf", (".rtf",)),
-    "sevenz": ("application/x-7z-compressed", (".7z",)),
-    "tar": ("application/x-tar", (".tar",)),
-    "tnef": ("application/vnd.ms-tnef", (".tnef", ".dat")),
-    "vcf": ("text/vcard", (".vcf",)),
-    "xls": ("application/vnd.ms-excel", (".xls",)),
-    "xml": ("text/xml", (".xml", ".svg", ".xhtml")),
-    "zip_archive": ("application/zip", (".zip",)),
-}
 
 
 def targets() -> dict[str, str]:
     """All targets by their names: the module of each, "" for a format."""
+    from formats import FORMATS  # not before imports are instrumented
+
     own = {path.stem: f"targets.{path.parent.name}.{path.stem}" for path in (HERE / "targets").glob("*/*.py")}
     return dict(sorted((dict.fromkeys(FORMATS, "") | own).items()))
 
@@ -58,10 +35,11 @@ def load(name: str) -> Any:
     """`read` and `SEEDS` of a target."""
     if module := targets()[name]:
         return importlib.import_module(module)
-    from reading import files, handler  # not before imports are instrumented
+    from formats import FORMATS
+    from reading import files, handler
 
-    media_type, endings = FORMATS[name]
-    return SimpleNamespace(read=handler(media_type), SEEDS=files(*endings))
+    media_type, endings, *written = FORMATS[name]
+    return SimpleNamespace(read=handler(media_type), SEEDS=[*files(*endings), *written])
 
 
 def fuzz(name: str, corpus: Path, arguments: list[str]) -> None:

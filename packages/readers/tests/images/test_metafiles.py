@@ -5,6 +5,7 @@ from __future__ import annotations
 import struct
 
 import pytest
+from as_found import text_of
 from metafiles import (
     emf,
     emr,
@@ -23,7 +24,7 @@ from metafiles import (
 )
 
 from core.records import Limits
-from readers.base import MemorySource, Text
+from readers.base import MemorySource
 from readers.errors import DocumentError, ExceptionCode
 from readers.identification.identify import identify
 from readers.records import TextState
@@ -31,12 +32,6 @@ from readers.registry import handler_for
 
 RUSSIAN = "Договор".encode("cp1251")
 PEN = wmr(0x02FA, bytes(10))
-
-
-def read(data: bytes, limits: Limits | None = None) -> Text:
-    """What comes of these bytes, by the type that they are found to be."""
-    source = MemorySource(b"picture1", data)
-    return handler_for(identify(source)).text(source, limits or Limits())
 
 
 def test_every_record_of_an_enhanced_metafile_that_writes() -> None:
@@ -50,7 +45,7 @@ def test_every_record_of_an_enhanced_metafile_that_writes() -> None:
         small(b"small", 0x200),
         small("малый".encode("utf-16-le"), 0x100),
     ]
-    out = read(emf(*records))
+    out = text_of(emf(*records))
     assert out.text.split() == ["wide", "Договор", "many", "small", "малый"]
     assert (out.state, out.error, out.metadata) == (None, None, {"format": "emf"})
 
@@ -58,7 +53,7 @@ def test_every_record_of_an_enhanced_metafile_that_writes() -> None:
 def test_runs_become_words_and_lines() -> None:
     """A word that is written letter by letter is one; a gap parts words, another height lines."""
     runs = [wide("Con", (0, 5), far=(10, 10, 10)), wide("tract", (30, 5), far=(10,) * 5), wide("of", (90, 5))]
-    assert read(emf(*runs, wide("sale", (0, 9)))).text == "Contract of\nsale\n"
+    assert text_of(emf(*runs, wide("sale", (0, 9)))).text == "Contract of\nsale\n"
 
 
 @pytest.mark.parametrize(
@@ -72,14 +67,14 @@ def test_runs_become_words_and_lines() -> None:
 def test_emf_plus(flags: int, other: list[bytes], said: str) -> None:
     driver = struct.pack("<IIII", 0, 1, 0, 6) + "driver".encode("utf-16-le") + struct.pack("<12f", *[9.0] * 12)
     records = plus(plus_record(0x4001, bytes(16), flags), plus_string("plus"), plus_record(0x4036, driver))
-    assert read(emf(records, *other)).text == said
+    assert text_of(emf(records, *other)).text == said
 
 
 @pytest.mark.parametrize("placeable", [True, False])
 def test_a_windows_metafile(placeable: bool) -> None:
     far = (10,) * 3
     records = [wmr_text(b"one", y=1), wmr_ext_text(b"two", y=2, options=2), wmr_ext_text(b"thr", y=3, far=far)]
-    out = read(wmf(*records, wmr_ext_text(b"ee", x=30, y=3), placeable=placeable))
+    out = text_of(wmf(*records, wmr_ext_text(b"ee", x=30, y=3), placeable=placeable))
     assert out.text == "one\ntwo\nthree\n"
     assert (out.state, out.error, out.metadata) == (None, None, {"format": "wmf"})
 
@@ -94,11 +89,11 @@ def test_fonts_by_their_places_in_the_table() -> None:
         *(delete, wmr_font(177), select[0], wmr_text(hebrew, y=3)),
         *(wmr(0x0127, struct.pack("<h", -1)), wmr_text(RUSSIAN, y=4)),
     ]
-    assert read(wmf(*records)).text.split() == ["Договор", "Σύμβαση", "חוזהאחד", "Договор"]
+    assert text_of(wmf(*records)).text.split() == ["Договор", "Σύμβαση", "חוזהאחד", "Договор"]
 
 
 def test_nothing_written_is_a_picture() -> None:
-    assert [read(data).state for data in (emf(emr(54, bytes(8))), wmf(PEN))] == [TextState.NO_TEXT_LAYER] * 2
+    assert [text_of(data).state for data in (emf(emr(54, bytes(8))), wmf(PEN))] == [TextState.NO_TEXT_LAYER] * 2
 
 
 @pytest.mark.parametrize(
@@ -118,10 +113,10 @@ def test_what_is_missing_is_told(data: bytes, kept: str | None, code: ExceptionC
     """What there is stays, and says why it is not all; with nothing, that is the answer."""
     if kept is None:
         with pytest.raises(DocumentError) as failed:
-            read(data)
+            text_of(data)
         assert failed.value.code is code
         return
-    out = read(data)
+    out = text_of(data)
     assert (out.text, out.error.code if out.error else None) == (kept, code)
 
 
@@ -129,11 +124,11 @@ def test_many_texts_at_one_place_are_no_bomb() -> None:
     """A record of a thousand texts that all lie at the same place gives no more than it has."""
     one = struct.pack("<iiIII4iI", 0, 0, 20_000, 40, 0, 0, 0, 0, 0, 0)
     record = emr(96, bytes(16) + struct.pack("<IffI", 1, 1, 1, 1000) + one * 1000)
-    assert len(read(emf(record)).text) < 2 * len(record)
+    assert len(text_of(emf(record)).text) < 2 * len(record)
 
 
 def test_the_limit_of_characters() -> None:
-    out = read(emf(wide("abcdef")), Limits(text_characters=3))
+    out = text_of(emf(wide("abcdef")), Limits(text_characters=3))
     assert (out.text, out.state) == ("abc", TextState.TRUNCATED_BY_LIMIT)
 
 
@@ -161,9 +156,9 @@ def test_the_windows_metafile_in_a_comment() -> None:
         return emr(70, struct.pack("<I", len(about)) + about)
 
     older = wmf(wmr_text(b"older words"))
-    assert read(emf(comment(older))).text.split() == ["older", "words"]
-    assert read(emf(wide("older words"), comment(older))).text.split() == ["older", "words"]
-    assert read(emf(wide("newer"), comment(older))).text.split() == ["newer", "older", "words"]
-    assert read(emf(wide("newer"), comment(older[:10]))).error is None
+    assert text_of(emf(comment(older))).text.split() == ["older", "words"]
+    assert text_of(emf(wide("older words"), comment(older))).text.split() == ["older", "words"]
+    assert text_of(emf(wide("newer"), comment(older))).text.split() == ["newer", "older", "words"]
+    assert text_of(emf(wide("newer"), comment(older[:10]))).error is None
     with pytest.raises(DocumentError):
-        read(emf(comment(older[:10])))
+        text_of(emf(comment(older[:10])))

@@ -7,23 +7,15 @@ import tracemalloc
 from pathlib import Path
 
 import pytest
+from as_found import text_of
 from hypothesis import given
 from hypothesis import strategies as st
 
 from core.records import Limits
-from readers.base import Child, MemorySource, Text
+from readers.base import Child, MemorySource
 from readers.identification.identify import identify
 from readers.mail.contacts import CalendarHandler, VCardHandler
 from readers.records import Kind
-from readers.registry import handler_for
-
-REAL = Path(__file__).parents[4].parent / "shared/data/real-files/ingest-file"
-
-
-def read(data: bytes) -> Text:
-    source = MemorySource(b"a", data)
-    return handler_for(identify(source)).text(source, Limits())
-
 
 IN_UTF8 = {"charset": "utf-8", "charset_source": "utf-8"}
 
@@ -33,7 +25,7 @@ def test_vcards() -> None:
         b"BEGIN:VCARD\r\nVERSION:3.0\r\nFN:Ann M\xc3\xbcl\r\n ler\r\nitem1.EMAIL;TYPE=work:ann@example.org\r\n"
         b"NOTE:one\\, two\\nthree\r\nEND:VCARD\r\nBEGIN:VCARD\nFN:Bob\nEMAIL:bob@example.org\nEND:VCARD\n"
     )
-    out = read(data)
+    out = text_of(data)
     assert "FN:Ann Müller\n" in out.text
     assert "NOTE:one, two\nthree\n" in out.text
     assert out.metadata == {
@@ -47,7 +39,7 @@ def test_vcards() -> None:
 
 def test_quoted_printable_of_vcard_2() -> None:
     data = b"BEGIN:VCARD\r\nVERSION:2.1\r\nFN;CHARSET=ISO-8859-1;ENCODING=QUOTED-PRINTABLE:M=FC=\r\nller\r\nTEL:1=\r\nEND:VCARD\r\n"
-    text = read(data).text
+    text = text_of(data).text
     assert "FN:Müller\n" in text
     assert "TEL:1=\n" in text
 
@@ -59,7 +51,7 @@ def test_calendar() -> None:
         b'ORGANIZER;CN="Ann: A":mailto:ann@example.org\r\nATTENDEE;CN=b@example.org:MAILTO:b@example.org\r\nstray line\r\n'
         b"END:VEVENT\r\nBEGIN:VEVENT\r\nSUMMARY:Other\r\nEND:VEVENT\r\nEND:VCALENDAR\r\n"
     )
-    out = read(data)
+    out = text_of(data)
     assert out.metadata == {
         "events": 2,
         "subject": "Board; all",
@@ -85,8 +77,8 @@ def test_inline_files_are_children() -> None:
         (b"logo-1", 1, b"\xff\xd8 picture"),
     ]
     assert [(c.name, c.data, c.kind) for c in events] == [(b"a;b.jpg", b"\xff\xd8 picture", Kind.EMBEDDED_OBJECT)]
-    assert coded not in read(card.encode()).text
-    assert "http://x" in read(card.encode()).text
+    assert coded not in text_of(card.encode()).text
+    assert "http://x" in text_of(card.encode()).text
 
 
 @given(
@@ -98,14 +90,14 @@ def test_inline_files_are_children() -> None:
 )
 def test_any_lines_give_text(pieces: list[str]) -> None:
     data = ("BEGIN:VCARD\n" + "".join(pieces)).encode()
-    read(data).text.encode()
+    text_of(data).text.encode()
 
 
-@pytest.mark.skipif(not REAL.is_dir(), reason="the real files are not on this machine")
-def test_real_files() -> None:
-    assert read((REAL / "john-doe.vcf").read_bytes()).metadata["names"] == ["John Doe"]
-    assert "Max Müüüüüller" in read((REAL / "multiline_quoted_printable.vcf").read_bytes()).text
-    meeting = read((REAL / "meetup.ics").read_bytes())
+def test_real_files(real_files: Path) -> None:
+    files = real_files / "ingest-file"
+    assert text_of((files / "john-doe.vcf").read_bytes()).metadata["names"] == ["John Doe"]
+    assert "Max Müüüüüller" in text_of((files / "multiline_quoted_printable.vcf").read_bytes()).text
+    meeting = text_of((files / "meetup.ics").read_bytes())
     assert meeting.metadata["start"] == "2020-11-23T19:00:00[Europe/Berlin]"
     assert "From idea to 6000 users in a week" in meeting.text
 
@@ -119,7 +111,7 @@ def test_a_property_with_parameters_without_end_needs_little_memory() -> None:
     )
     tracemalloc.start()
     try:
-        out = read(data)
+        out = text_of(data)
         peak = tracemalloc.get_traced_memory()[1]
     finally:
         tracemalloc.stop()
@@ -140,7 +132,7 @@ def test_an_inline_file_is_found_however_its_name_is_written() -> None:
 
 def test_only_the_first_event_is_told_of() -> None:
     data = b"BEGIN:VCALENDAR\nBEGIN:VEVENT\nSUMMARY:\nSUMMARY:One\nEND:VEVENT\nBEGIN:VTODO\nORGANIZER:mailto:b@c.d\nLOCATION:L\n"
-    assert read(data).metadata == {"events": 2, "subject": "One", **IN_UTF8}
+    assert text_of(data).metadata == {"events": 2, "subject": "One", **IN_UTF8}
 
 
 def test_addresses_in_parameters_are_told() -> None:
@@ -150,7 +142,7 @@ def test_addresses_in_parameters_are_told() -> None:
         b":mailto:boss@corp.example\nORGANIZER;EMAIL=boss@corp.example:mailto:boss@corp.example\n"
         b"X-PLACE;X-TITLE=\"The ^'Wheel^', Ghent\";TYPE=x:geo:1\nEND:VEVENT\n"
     )
-    lines = read(data).text.splitlines()
+    lines = text_of(data).text.splitlines()
     assert lines[2:] == [
         "ATTENDEE:Jane Roe /aMTIz/principal/ jane@corp.example",
         "ATTENDEE:Boss mailto:boss@corp.example desk@corp.example one@corp.example,two@corp.example",
@@ -158,12 +150,12 @@ def test_addresses_in_parameters_are_told() -> None:
         'X-PLACE:geo:1 The "Wheel", Ghent',
         "END:VEVENT",
     ]
-    assert read(data).metadata["to"] == "Jane Roe <jane@corp.example>, Boss <boss@corp.example>"
+    assert text_of(data).metadata["to"] == "Jane Roe <jane@corp.example>, Boss <boss@corp.example>"
 
 
 def test_the_printed_address_of_vcard_4() -> None:
     card = b'BEGIN:VCARD\nVERSION:4.0\nADR;LABEL="Kaiserstrasse 7^n60311 Frankfurt\\, M":;;Kaiserstr;;;;\nEND:VCARD\n'
-    assert "ADR:;;Kaiserstr;;;; Kaiserstrasse 7\n60311 Frankfurt, M\n" in read(card).text
+    assert "ADR:;;Kaiserstr;;;; Kaiserstrasse 7\n60311 Frankfurt, M\n" in text_of(card).text
 
 
 @pytest.mark.parametrize(
@@ -171,15 +163,15 @@ def test_the_printed_address_of_vcard_4() -> None:
 )  # fmt: skip
 def test_version_2_folds_at_white_space_and_keeps_it(version: str, wanted: str) -> None:
     card = f"BEGIN:VCARD\r\nVERSION:{version}\r\nNOTE:folded at white\r\n space\r\nEND:VCARD\r\n"
-    assert f"NOTE:{wanted}\n" in read(card.encode()).text
+    assert f"NOTE:{wanted}\n" in text_of(card.encode()).text
     mixed = card + card.replace(version, "3.0")
-    assert read(mixed.encode()).text.count("at whitespace\n") == 2
+    assert text_of(mixed.encode()).text.count("at whitespace\n") == 2
 
 
 @pytest.mark.parametrize("codec", ["utf-16", "utf-16-be", "utf-32-le"])
 def test_lines_are_unfolded_in_every_charset(codec: str) -> None:
     card = "BEGIN:VCARD\r\nVERSION:3.0\r\nFN:Jane\r\nNOTE:fol\r\n ded in the middle of a word\r\nEND:VCARD\r\n"
-    out = read(card.encode(codec))
+    out = text_of(card.encode(codec))
     assert "NOTE:folded in the middle of a word\n" in out.text
     assert out.metadata["charset"].startswith(codec[:6])
 

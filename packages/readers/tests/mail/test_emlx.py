@@ -15,7 +15,6 @@ from readers.mail.emlx import EmlxHandler
 from readers.mail_form import MailAttachment, MailForm, write_message
 
 HANDLER = EmlxHandler()
-REAL = Path(__file__).parents[4].parent / "shared/data/real-files/ingest-file"
 MESSAGE = write_message(
     MailForm(
         message_id="a@b.example",
@@ -77,10 +76,9 @@ def test_messages_of_a_maildir(name: bytes) -> None:
     assert identify(MemorySource(name, MESSAGE)) == "message/rfc822"
 
 
-@pytest.mark.skipif(not REAL.is_dir(), reason="the real files are not on this machine")
 @pytest.mark.parametrize("name", ["plaintext.emlx", "richtext.emlx"])
-def test_real_messages(name: str) -> None:
-    own = MemorySource(name.encode(), (REAL / name).read_bytes())
+def test_real_messages(name: str, real_files: Path) -> None:
+    own = MemorySource(name.encode(), (real_files / "ingest-file" / name).read_bytes())
     assert identify(own) == "message/x-emlx"
     text = HANDLER.text(own, Limits())
     assert text.error is None

@@ -24,9 +24,8 @@ from readers.office.ppt.handler import PptHandler
 from readers.records import Kind, TextState
 
 HANDLER = DocHandler()
-BITMAP = (
-    struct.pack("<IiiHHIIiiII", 40, 1, 1, 1, 24, 0, 4, 0, 0, 0, 0) + b"\1\2\3\0"
-)  # a pixel, without the header of a file
+# A pixel, without the header of a file
+BITMAP = struct.pack("<IiiHHIIiiII", 40, 1, 1, 1, 24, 0, 4, 0, 0, 0, 0) + b"\1\2\3\0"
 
 
 def read(data: bytes, limits: Limits | None = None) -> Text:

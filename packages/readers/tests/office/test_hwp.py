@@ -5,24 +5,23 @@ Beside these, 60 documents of pyhwp's, hwplib's and Apache Tika's test suites we
 
 from __future__ import annotations
 
+from functools import partial
+
 import pytest
+from as_found import text_of
 from hwp_file import COMPRESSED, ENCRYPTED, FOR_DISTRIBUTION, deflated, hwp
 
 from core.records import Limits
-from readers.base import MemorySource, Text
+from readers.base import MemorySource
 from readers.cfb import Storage, write
 from readers.errors import DocumentError, ExceptionCode
-from readers.identification.identify import identify
 from readers.office.hwp import HwpHandler
 
 HWP = HwpHandler()
 OBJECT = write(Storage(streams={"CONTENTS": b"object"}))
 
 
-def read(data: bytes) -> Text:
-    source = MemorySource(b"a", data)
-    assert identify(source) == "application/x-hwp"
-    return HWP.text(source, Limits())
+read = partial(text_of, kind="application/x-hwp")
 
 
 @pytest.mark.parametrize("flags", [0, COMPRESSED])

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 
 import pytest
+from as_found import text_of
 from hypothesis import given
 from hypothesis import strategies as st
 from unpacking import PNG, make_zip
 
 from core.records import Limits
 from dataset_gen.formats import ole_package
-from readers.base import MemorySource, Text
+from readers.base import MemorySource
 from readers.clean import Collector
 from readers.errors import DocumentError, ExceptionCode
-from readers.identification.identify import identify
 from readers.office.counting import LONGEST
 from readers.office.odf.handler import OdfHandler
 from readers.office.odf.text import read_text
@@ -22,7 +23,6 @@ from readers.office.ooxml import xml as ooxml_xml
 from readers.records import Kind, TextState
 
 ODF = OdfHandler()
-REAL = Path(__file__).parents[4].parent / "shared/data/real-files/ingest-file"
 TYPE = "application/vnd.oasis.opendocument."
 NAMES = (
     " ".join(
@@ -57,10 +57,7 @@ def package(kind: str, body: str, **more: bytes) -> bytes:
     return make_zip({"mimetype": (TYPE + kind).encode(), "content.xml": content.encode(), **more}, stored=True)
 
 
-def read(data: bytes) -> Text:
-    source = MemorySource(b"a", data)
-    assert identify(source).startswith(TYPE)
-    return ODF.text(source, Limits())
+read = partial(text_of, kind=TYPE)
 
 
 @pytest.mark.parametrize(
@@ -284,7 +281,6 @@ def test_lines_without_end_are_bounded() -> None:
     assert len(out.text) < 21_000_000
 
 
-@pytest.mark.skipif(not REAL.is_dir(), reason="the real files are not on this machine")
 @pytest.mark.parametrize(
     ("name", "fragment", "pictures"),
     [
@@ -293,17 +289,10 @@ def test_lines_without_end_are_bounded() -> None:
         ("rand-1670433101.440986000.odt", "graphomaniac Talpa Deuteronomical", 1),
     ],
 )
-def test_real_files(name: str, fragment: str, pictures: int) -> None:
+def test_real_files(name: str, fragment: str, pictures: int, real_files: Path) -> None:
     """Of LibreOffice and pandoc; each has a thumbnail."""
-    source = MemorySource(name.encode(), (REAL / name).read_bytes())
+    source = MemorySource(name.encode(), (real_files / "ingest-file" / name).read_bytes())
     out = ODF.text(source, Limits())
     assert fragment in out.text
     assert out.error is None
     assert len(list(ODF.children(source, Limits()))) == pictures
-
-
-@pytest.mark.skipif(not REAL.is_dir(), reason="the real files are not on this machine")
-def test_real_encrypted_file() -> None:
-    """By LibreOffice."""
-    with pytest.raises(DocumentError, match=r"^encrypted:"):
-        read((REAL / "encypted_by_libreoffice.odt").read_bytes())

@@ -7,18 +7,17 @@ import zipfile
 
 import pytest
 from archive_files import zipped
+from as_found import children_of, text_of
 
 from core.records import Limits
-from readers.base import MemorySource, Text
+from readers.base import MemorySource
 from readers.cfb import Storage, write
 from readers.clean import noted
-from readers.identification.identify import identify
 from readers.keys import misfits
 from readers.office.odf.handler import OdfHandler
 from readers.office.ole.compound import CompoundFile
 from readers.office.ole.property_set import added, metadata
 from readers.office.ooxml.handler import OoxmlHandler
-from readers.registry import handler_for
 
 OFFICE = "application/vnd.openxmlformats-officedocument."
 W = "http://schemas.openxmlformats.org/wordprocessingml/2006/main"
@@ -37,11 +36,6 @@ def package(types: dict[str, str], parts: dict[str, str]) -> bytes:
     return zipped({"[Content_Types].xml": f'<Types xmlns="t">{overrides}</Types>', **parts})
 
 
-def read(name: str, data: bytes) -> Text:
-    source = MemorySource(name.encode(), data)
-    return handler_for(identify(source)).text(source, Limits())
-
-
 @pytest.mark.parametrize(
     ("extension", "kind"),
     [
@@ -52,15 +46,14 @@ def read(name: str, data: bytes) -> Text:
 )
 def test_word(extension: str, kind: str) -> None:
     data = package({"word/document.xml": kind}, {"word/document.xml": WORD, "word/vbaProject.bin": "macros"})
-    assert read(f"x.{extension}", data).text == "the words\n"
+    assert text_of(data, name=f"x.{extension}".encode()).text == "the words\n"
 
 
 def test_text_that_word_takes_in_is_a_child() -> None:
     kind = OFFICE + "wordprocessingml.document.main+xml"
     page = "<html><body><p>all of the text</p></body></html>"
     data = package({"word/document.xml": kind}, {"word/document.xml": WORD, "word/afchunk1.htm": page})
-    source = MemorySource(b"x.docx", data)
-    (child,) = handler_for(identify(source)).children(source, Limits())
+    (child,) = children_of(data)
     assert (child.name, child.data) == (b"afchunk1.htm", page.encode())
 
 
@@ -74,7 +67,9 @@ def test_text_that_word_takes_in_is_a_child() -> None:
 )
 def test_excel(extension: str, kind: str) -> None:
     types = {"xl/workbook.xml": kind, "xl/worksheets/sheet1.xml": OFFICE + "spreadsheetml.worksheet+xml"}
-    text = read(f"x.{extension}", package(types, {"xl/workbook.xml": BOOK, "xl/worksheets/sheet1.xml": SHEET})).text
+    text = text_of(
+        package(types, {"xl/workbook.xml": BOOK, "xl/worksheets/sheet1.xml": SHEET}), name=f"x.{extension}".encode()
+    ).text
     assert "the words" in text
 
 
@@ -90,7 +85,9 @@ def test_excel(extension: str, kind: str) -> None:
 )
 def test_powerpoint(extension: str, kind: str) -> None:
     types = {"ppt/presentation.xml": kind, "ppt/slides/slide1.xml": OFFICE + "presentationml.slide+xml"}
-    found = read(f"x.{extension}", package(types, {"ppt/presentation.xml": "<p/>", "ppt/slides/slide1.xml": SLIDE}))
+    found = text_of(
+        package(types, {"ppt/presentation.xml": "<p/>", "ppt/slides/slide1.xml": SLIDE}), name=f"x.{extension}".encode()
+    )
     assert (found.text, found.pages) == ("the words\n", 1)
 
 
@@ -111,11 +108,10 @@ def test_visio(extension: str, kind: str) -> None:
     parts |= {"visio/pages/page2.xml": PAGE.replace("words", "others"), "visio/media/image1.png": "a picture"}
     parts["docProps/core.xml"] = "<p><creator>Ann</creator></p>"
     data = package(types, parts)
-    found = read(f"x.{extension}", data)
+    found = text_of(data, name=f"x.{extension}".encode())
     assert (found.text, found.pages) == ("the words\nthe others\na remark\n", 2)
     assert found.metadata == {"author": "Ann"}
-    source = MemorySource(b"x", data)
-    assert [c.name for c in handler_for(identify(source)).children(source, Limits())] == [b"image1.png"]
+    assert [c.name for c in children_of(data)] == [b"image1.png"]
 
 
 @pytest.mark.parametrize(
@@ -134,7 +130,7 @@ def test_opendocument(kind: str, body: str) -> None:
     )
     content = f"<office:document-content{spaces}><office:body>{body}</office:body></office:document-content>"
     parts = {"mimetype": "application/vnd.oasis.opendocument." + kind, "content.xml": content}
-    assert read("x", zipped(parts, zipfile.ZIP_STORED)).text == "the words\n"
+    assert text_of(zipped(parts, zipfile.ZIP_STORED)).text == "the words\n"
 
 
 MATTER = ["ClientMatter: Oberschwaben Takeover", "Pages: 7"]

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import struct
+from functools import partial
 
 import pytest
+from as_found import text_of
 from hypothesis import given
 from hypothesis import strategies as st
 from unpacking import PNG, make_zip
 
 from core.records import Limits
-from readers.base import MemorySource, Text
+from readers.base import MemorySource
 from readers.errors import DocumentError, ExceptionCode
-from readers.identification.identify import identify
 from readers.identification.zip import BY_EXTENSION
 from readers.office.ooxml import xlsb
 from readers.office.ooxml.handler import OoxmlHandler
@@ -59,10 +60,7 @@ def workbook(sheet: bytes, *, strings: tuple[str, ...] = (), dates_1904: bool = 
     )  # fmt: skip
 
 
-def read(data: bytes) -> Text:
-    source = MemorySource(b"a", data)
-    assert identify(source) == XLSB
-    return HANDLER.text(source, Limits())
+read = partial(text_of, kind=XLSB)
 
 
 def test_cells_of_every_kind() -> None:

@@ -23,7 +23,6 @@ from readers.mail_form import MailAttachment, MailForm, write_message
 from readers.outlook.msg import MsgHandler
 
 HANDLER, EML = MsgHandler(), EmlHandler()
-REAL = Path(__file__).parents[4].parent / "shared/data/real-files/ingest-file/piste.msg"
 
 
 def source(form: MailForm, details: Details | None = None) -> MemorySource:
@@ -181,10 +180,9 @@ def test_damaged_files() -> None:
         assert HANDLER.message_hashes(own, Limits()) is not None
 
 
-@pytest.mark.skipif(not REAL.is_file(), reason="the real files are not on this machine")
-def test_a_real_message() -> None:
+def test_a_real_message(real_files: Path) -> None:
     """Written by Outlook."""
-    own = MemorySource(b"piste.msg", REAL.read_bytes())
+    own = MemorySource(b"piste.msg", (real_files / "ingest-file/piste.msg").read_bytes())
     assert identify(own) == "application/vnd.ms-outlook"
     text = HANDLER.text(own, Limits())
     assert "GMX Magazin" in text.text

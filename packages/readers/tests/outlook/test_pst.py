@@ -40,8 +40,6 @@ from readers.outlook.tnef import TnefHandler
 from readers.records import Kind
 
 HANDLER = PstHandler()
-REAL = Path(__file__).parents[4].parent / "shared/data/real-files"
-real = pytest.mark.skipif(not REAL.is_dir(), reason="the real files are not on this machine")
 NOTE = MailForm(subject="a/b", plain="note\n")
 _CONVERSATION_INDEX = 0x00710102
 
@@ -233,10 +231,9 @@ def test_a_folder_without_messages_is_found_by_its_name(monkeypatch: pytest.Monk
     )
 
 
-@real
-def test_names_of_search_folders_and_of_the_top_one() -> None:
+def test_names_of_search_folders_and_of_the_top_one(real_files: Path) -> None:
     """Of a store that Outlook wrote."""
-    data = (REAL / "ingest-file/testPST.pst").read_bytes()
+    data = (real_files / "ingest-file/testPST.pst").read_bytes()
     named = HANDLER.text(MemorySource(b"m.pst", data), Limits()).metadata["empty_folders"]
     assert any("Search" in name for name in named)
     assert any(name.startswith("Début du fichier") for name in named)
@@ -336,7 +333,6 @@ def test_damaged_stores() -> None:
             assert HANDLER.announced(MemorySource(b"m.pst", data)) in (None, len(found))
 
 
-@real
 @pytest.mark.parametrize(
     ("name", "names"),
     [
@@ -366,37 +362,36 @@ def test_damaged_stores() -> None:
         ),
     ],
 )
-def test_real_stores(name: str, names: list[str]) -> None:
+def test_real_stores(name: str, names: list[str], real_files: Path) -> None:
     """Written by Outlook."""
-    found = children((REAL / name).read_bytes())
+    found = children((real_files / name).read_bytes())
     assert [child.name.decode() for child in found] == names
     assert [child.error for child in found] == [None] * len(names)
 
 
-@real
-def test_a_contact_says_what_it_knows() -> None:
-    data = children((REAL / "java-libpst/dist-list.pst").read_bytes())[2].data
+def test_a_contact_says_what_it_knows(real_files: Path) -> None:
+    data = children((real_files / "java-libpst/dist-list.pst").read_bytes())[2].data
     assert data is not None
     text = EmlHandler().text(MemorySource(b"m", data), Limits()).text
     assert text == "Name: contact name 1\nE-mail: contact1@rjohnson.id.au\n"
 
 
-@real
-def test_libpff_reads_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
-    data = (REAL / "ingest-file/testPST.pst").read_bytes()
+def test_libpff_reads_the_same(monkeypatch: pytest.MonkeyPatch, real_files: Path) -> None:
+    data = (real_files / "ingest-file/testPST.pst").read_bytes()
     own = children(data)
     monkeypatch.setattr(pst, "UNICODE", 99)
     assert children(data) == own
-    passworded = (REAL / "java-libpst/passworded.pst").read_bytes()
+    passworded = (real_files / "java-libpst/passworded.pst").read_bytes()
     assert HANDLER.text(MemorySource(b"m.pst", passworded), Limits()).metadata["password"] is True
     assert children(data, Part(start=2, stop=4)) == own[2:4]
 
 
-@real
 @pytest.mark.parametrize("version", [pst.UNICODE, 99])
-def test_a_store_that_is_shorter_than_it_announces(version: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_store_that_is_shorter_than_it_announces(
+    version: int, monkeypatch: pytest.MonkeyPatch, real_files: Path
+) -> None:
     monkeypatch.setattr(pst, "UNICODE", version)
-    data = (REAL / "ingest-file/testPST.pst").read_bytes()
+    data = (real_files / "ingest-file/testPST.pst").read_bytes()
     whole = children(data)
     read, error = until_error(data[:-64])
     assert (read, error and error.code) == (whole, ExceptionCode.TRUNCATED)

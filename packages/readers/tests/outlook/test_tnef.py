@@ -19,7 +19,6 @@ from readers.mail_form import MailForm, write_message
 from readers.outlook.tnef import TnefHandler
 
 HANDLER = TnefHandler()
-REAL = Path(__file__).parents[4].parent / "shared/data/real-files/mimekit/tnef"
 DATA = write(message_of(SAMPLE))
 
 
@@ -82,7 +81,6 @@ def test_damaged_streams() -> None:
                 read(own, Limits())
 
 
-@pytest.mark.skipif(not REAL.is_dir(), reason="the real files are not on this machine")
 @pytest.mark.parametrize(
     ("name", "names", "fragment"),
     [
@@ -118,19 +116,18 @@ def test_damaged_streams() -> None:
         ("winmail", ["Untitled Attachment", "Untitled Attachment"], "2222222222"),
     ],
 )
-def test_real_streams(name: str, names: list[str], fragment: str) -> None:
+def test_real_streams(name: str, names: list[str], fragment: str, real_files: Path) -> None:
     """Written by Outlook and Exchange of twenty years."""
-    data = (REAL / f"{name}.tnef").read_bytes()
-    source = MemorySource(b"winmail.dat", data)
+    files = real_files / "mimekit/tnef"
+    source = MemorySource(b"winmail.dat", (files / f"{name}.tnef").read_bytes())
     found: list[Child] = []
-    with (
-        contextlib.suppress(DocumentError) if name == "panic" else contextlib.nullcontext()
-    ):  # has 17,496 bytes after its end
+    # `panic` has 17,496 bytes after its end
+    with contextlib.suppress(DocumentError) if name == "panic" else contextlib.nullcontext():
         found.extend(HANDLER.children(source, Limits()))
     assert sorted(child.name.decode() for child in found) == sorted(names)
     assert [child.error for child in found] == [None] * len(names)
     for child in found:
-        expected = REAL / name / child.name.decode()
+        expected = files / name / child.name.decode()
         if expected.is_file() and expected.suffix in (".jpg", ".png", ".pdf", ".mp3", ".doc"):
             assert child.data == expected.read_bytes()
     text = HANDLER.text(source, Limits())

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import struct
+from functools import partial
 
 import pytest
 from access_file import (
@@ -31,26 +32,17 @@ from access_file import (
     maker,
     ole_object,
 )
+from as_found import children_of, text_of
 from hypothesis import given
 from hypothesis import strategies as st
 
 from core.records import Limits
 from readers.base import Child, MemorySource, Text
 from readers.errors import DocumentError, ExceptionCode
-from readers.identification.identify import identify
 from readers.records import TextState
 from readers.registry import handler_for
 
-
-def read(data: bytes, limits: Limits | None = None) -> Text:
-    source = MemorySource(b"x", data)
-    assert identify(source) == "application/x-msaccess"
-    return handler_for(identify(source)).text(source, limits or Limits())
-
-
-def children(data: bytes, limits: Limits | None = None) -> list[Child]:
-    source = MemorySource(b"x", data)
-    return list(handler_for(identify(source)).children(source, limits or Limits()))
+read = partial(text_of, kind="application/x-msaccess")
 
 
 def wide(text: str) -> bytes:
@@ -97,7 +89,7 @@ def test_compressed_text() -> None:
 @pytest.mark.parametrize("old", [False, True])
 def test_bytes_after_the_last_page(old: bool) -> None:
     data = maker(Given("T", PEOPLE, []), old=old).whole()
-    assert children(data + bytes(300)) == []
+    assert children_of(data + bytes(300)) == []
     found: list[Child] = []
     source = MemorySource(b"x", data + b"text after the last page ")
     with pytest.raises(DocumentError, match=r"^corrupt: 25 bytes after the end of the database are an item"):
@@ -279,14 +271,14 @@ def test_attachments() -> None:
             "",
         ),
     ]
-    found = children(data)
+    found = children_of(data)
     assert [(c.name, c.data) for c in found[:2]] == [(b"one.txt", b"first file"), (b"two.txt", b"second file")]
     assert (found[2].name, found[2].data, found[2].error and found[2].error.code) == (
         b"cut.txt",
         None,
         ExceptionCode.TRUNCATED,
     )
-    assert (read(_attachments("MSysResources", 0xA)).text, children(_attachments("MSysResources", 0xA))) == ("", [])
+    assert (read(_attachments("MSysResources", 0xA)).text, children_of(_attachments("MSysResources", 0xA))) == ("", [])
 
 
 def test_objects_are_children() -> None:
@@ -302,16 +294,16 @@ def test_objects_are_children() -> None:
     ]
     rows = [(value if n == 5 else inline(value),) for n, value in enumerate(values)]
     data = maker(Given("T", (Column("File", OBJECT),), rows)).whole()
-    found = children(data)
+    found = children_of(data)
     assert [(c.name, c.data) for c in found] == [
         (b"deed.pdf", b"%PDF-1.4"),
         (b"object-1", picture),
         (b"object-2", None),
     ]
     assert found[2].error is not None
-    large = children(data, Limits(parse_bytes=100))
+    large = children_of(data, Limits(parse_bytes=100))
     assert next(c.error and c.error.code for c in large) is ExceptionCode.TOO_LARGE
-    assert children(data[:9000]) == []
+    assert children_of(data[:9000]) == []
 
 
 def test_encoded_and_encrypted() -> None:

@@ -4,21 +4,22 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import pytest
+from as_found import text_of
 from hypothesis import given
 from hypothesis import strategies as st
 
 from core.records import Limits
-from readers.base import MemorySource, Text
+from readers.base import MemorySource
 from readers.errors import DocumentError, ExceptionCode
 from readers.identification.identify import identify
 from readers.records import TextState
 from readers.tables.dbase import handler as dbase_memo
 from readers.tables.dbase.handler import MemoHandler, TableHandler
 
-REAL = Path(__file__).parents[3].parent / "shared/data/real-files/ingest-file/PAK_adm1.dbf"
 TABLE, MEMO = TableHandler(), MemoHandler()
 DBASE_III, DBASE_II, VISUAL, DBASE_7 = 0x03, 0x02, 0x30, 0x04
 
@@ -38,10 +39,7 @@ def table(
     return head + bytes(extra) + names + b"\r" + b"".join(rows) + b"\x1a"
 
 
-def read(data: bytes) -> Text:
-    source = MemorySource(b"a", data)
-    assert identify(source) == "application/x-dbf"
-    return TABLE.text(source, Limits())
+read = partial(text_of, kind="application/x-dbf")
 
 
 @pytest.mark.parametrize("version", [DBASE_II, DBASE_III, 0x83, 0x8B, 0xF5, VISUAL, DBASE_7])
@@ -104,9 +102,8 @@ def test_no_table() -> None:
         assert identify(MemorySource(b"", bytes((letter,)) * 5_000)) == "text/plain"
 
 
-@pytest.mark.skipif(not REAL.exists(), reason="the real files of other projects are not here")
-def test_a_real_table() -> None:
-    out = read(REAL.read_bytes())
+def test_a_real_table(real_files: Path) -> None:
+    out = read((real_files / "ingest-file/PAK_adm1.dbf").read_bytes())
     assert (out.metadata["rows"], out.metadata["columns"]) == (8, 9)
     assert "170\tPAK\tPakistan\t1\tAzad Kashmir\t" in out.text
 

@@ -5,26 +5,21 @@ from __future__ import annotations
 import contextlib
 import plistlib
 from datetime import datetime
+from functools import partial
 
 import pytest
+from as_found import text_of
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.records import Limits
-from readers.base import MemorySource, Text
 from readers.errors import DocumentError
-from readers.identification.identify import identify
-from readers.registry import handler_for
 
 
 def binary(value: object) -> bytes:
     return plistlib.dumps(value, fmt=plistlib.FMT_BINARY, sort_keys=False)
 
 
-def read(data: bytes) -> Text:
-    source = MemorySource(b"x.plist", data)
-    assert identify(source) == "application/x-bplist"
-    return handler_for(identify(source)).text(source, Limits())
+read = partial(text_of, kind="application/x-bplist")
 
 
 def test_keys_and_values_in_order() -> None:

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import contextlib
 import tracemalloc
+from functools import partial
 
 import pytest
+from as_found import text_of
 from hypothesis import given
 from hypothesis import strategies as st
 
 from core.records import Limits
-from readers.base import MemorySource, Text
+from readers.base import MemorySource
 from readers.errors import DocumentError, ExceptionCode
-from readers.identification.identify import identify
 from readers.keys import misfits
 from readers.records import TextState
 from readers.registry import handler_for
@@ -35,10 +36,7 @@ def coded(value: object) -> bytes:
     raise TypeError(value)
 
 
-def read(data: bytes, limits: Limits | None = None) -> Text:
-    source = MemorySource(b"x", data)
-    assert identify(source) == "application/x-bittorrent"
-    return handler_for(identify(source)).text(source, limits or Limits())
+read = partial(text_of, kind="application/x-bittorrent")
 
 
 WHOLE = {

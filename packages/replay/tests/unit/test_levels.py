@@ -9,7 +9,7 @@ import pytest
 import replay_results as made
 
 from core.errors import UsageError
-from experiments.kinds import LoadLevels, kind_of
+from experiments.kinds import Kind, Plan, kind_of
 from experiments.report.page import build_sections, write_report
 from experiments.report.views import named
 from experiments.result.codec import read_result, write_result
@@ -30,10 +30,15 @@ def replayed(at: Load, repeat: int, *, factor: float = 1.0, capacity: float = 88
     return made.run(rate, repeat=repeat, offered_per_second=offered, response_mean_us=response, service_mean_us=500.0)
 
 
-def study(
-    repeats: int = 1, peak: int | None = None, factor: float = 1.0
-) -> tuple[LoadLevels, dict[At, list[Run]], int]:
-    kind = LoadLevels(Load(made.EMULATED, 4), 10, repeats=repeats, seed=1, rate=ABOUT.rate, peak=peak)
+def levels(number: int, *, repeats: int = 1, peak: int | None = None) -> Kind:
+    """Of four clients."""
+    at = Load(made.EMULATED, 4).values()
+    plan = Plan(kind="load", axis="percent", points=(at,), repeats=repeats, seed=1, levels=number, peak=peak)
+    return kind_of(plan, ABOUT)
+
+
+def study(repeats: int = 1, peak: int | None = None, factor: float = 1.0) -> tuple[Kind, dict[At, list[Run]], int]:
+    kind = levels(10, repeats=repeats, peak=peak)
 
     def measure(at: At, repeat: int) -> Run:
         assert isinstance(at, Load)
@@ -72,8 +77,6 @@ def test_the_peak_is_found_and_parts_of_it_are_offered() -> None:
     assert [at.values()["percent"] for at in runs] == [0, *range(10, 101, 10)]
     assert {len(found) for found in runs.values()} == {2}
     assert [point.values()["peak"] for point in kind.points()] == [0]
-    again = kind_of(kind.plan(), ABOUT)
-    assert again.plan() == kind.plan()
     _, stated, _ = study(peak=500)
     assert [at.values()["percent"] for at in stated] == [*range(10, 101, 10)]
 
@@ -82,7 +85,7 @@ def test_the_peak_is_found_and_parts_of_it_are_offered() -> None:
 def test_a_plan_that_no_command_makes_is_refused(change: dict[str, int | None]) -> None:
     kind, _, _ = study()
     with pytest.raises(UsageError):
-        kind_of(dataclasses.replace(kind.plan(), **change), ABOUT)  # type: ignore[arg-type]
+        kind_of(dataclasses.replace(kind.plan, **change), ABOUT)  # type: ignore[arg-type]
 
 
 def test_levels_that_were_not_reached_are_said_and_end_the_curve() -> None:
@@ -98,8 +101,11 @@ def test_levels_that_were_not_reached_are_said_and_end_the_curve() -> None:
 
 
 def test_nothing_reached_gives_no_figure() -> None:
-    kind = LoadLevels(Load(made.EMULATED, 4), 2, repeats=1, seed=1, rate=ABOUT.rate, peak=10_000)
-    runs = kind.run(lambda at, repeat: replayed(at, repeat) if isinstance(at, Load) else made.run(1.0)).runs
+    runs = (
+        levels(2, peak=10_000)
+        .run(lambda at, repeat: replayed(at, repeat) if isinstance(at, Load) else made.run(1.0))
+        .runs
+    )
     found = levels_of(ABOUT, points_of(ABOUT, runs), 10_000, found=False)
     assert (found.up_to, found.overall_us) == (None, None)
     assert told_levels(found).startswith("no overall response time, a stated peak of 10,000 calls/s; 50 % not reached")

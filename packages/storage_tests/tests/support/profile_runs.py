@@ -33,7 +33,7 @@ def carried_out(name: str, targets: Targets, given: list[str], place: Path, file
     profile = made(name, targets, given, small=True)
     profile.check()
     study = ProfileStudy(profile, settings, Running(clock=SystemClock()))
-    result, directory = conduct(study, profile.kind(1, seed=1))
+    result, directory = conduct(study, profile.plan(1, seed=1))
     finish(result, directory)
     assert check(directory).differences == ()
     assert [list(path.iterdir()) for path in targets.paths] == [[]] * len(targets.paths)

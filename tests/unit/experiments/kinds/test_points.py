@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Sequence
 
 import pytest
 from experiment_runs import a_run, latency
@@ -10,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from core.errors import UsageError
-from experiments.kinds import KneeSearch, Measure, checked, parse_bounds, scale_out, scale_up, shuffled, sweep
+from experiments.kinds import Measure, Plan, checked, kind_of, knee, parse_bounds, scale_out, scale_up, shuffled, sweep
 from experiments.result.schema import At
 from experiments.workloads.discovery import ABOUT
 from experiments.workloads.discovery.figures import Times, activity, first_and_last_done, merge_spans, used_between
@@ -28,18 +29,21 @@ def test_every_repeat_is_a_round_of_all_points_in_its_own_order() -> None:
     assert rounds[0] != rounds[1]
 
 
+def _points(plan: Plan) -> Sequence[At]:
+    return kind_of(plan, ABOUT).points()
+
+
 def test_the_points_are_what_was_asked_for() -> None:
     up = scale_up([PointSpec(1, 1, 2)], [4, 1, 4], repeats=1, seed=1)
-    assert up.points() == (PointSpec(1, 1, 2), PointSpec(1, 4, 2))
+    assert _points(up) == (PointSpec(1, 1, 2), PointSpec(1, 4, 2))
     out = scale_out([PointSpec(1, 3, 4)], [2, 1], repeats=1, seed=1)
-    assert out.points() == (PointSpec(1, 3, 4), PointSpec(2, 3, 4))
+    assert _points(out) == (PointSpec(1, 3, 4), PointSpec(2, 3, 4))
     both = [PointSpec(1, 1, 2, setting=setting) for setting in ("fsync=none", "fsync=file")]
     varied = scale_up(both, [1, 4], repeats=1, seed=1)
-    assert varied.points() == tuple(dataclasses.replace(base, workers=n) for base in both for n in (1, 4))
-    assert (varied.name, varied.axis) == ("scale-up", "workers")
-    Load = pytest.importorskip("replay.runs").Load
-    clients = sweep([Load("b", 1), Load("a", 1)], "clients", [4, 1], repeats=1, seed=1)
-    assert clients.points() == (Load("b", 1), Load("b", 4), Load("a", 1), Load("a", 4))
+    assert _points(varied) == tuple(dataclasses.replace(base, workers=n) for base in both for n in (1, 4))
+    assert (varied.kind, varied.axis) == ("scale-up", "workers")
+    slots = sweep([PointSpec(2, 1, 1), PointSpec(1, 1, 1)], "slots", [4, 1], repeats=1, seed=1)
+    assert _points(slots) == tuple(PointSpec(*load) for load in ((2, 1, 1), (2, 1, 4), (1, 1, 1), (1, 1, 4)))
     with pytest.raises(UsageError, match="--databases"):
         checked([0, 1], "--databases")
 
@@ -65,8 +69,8 @@ def _storage(breaks_at: int) -> Measure:
 @given(st.integers(1, 70), st.integers(1, 64))
 @settings(max_examples=80, deadline=None)
 def test_the_search_finds_the_knee_wherever_it_is(breaks_at: int, most: int) -> None:
-    search = KneeSearch(PointSpec(1, 1, 1), "workers", {"read": 20_000.0}, most=most, repeats=1, rate=ABOUT.rate)
-    found = search.run(_storage(breaks_at))
+    plan = knee(PointSpec(1, 1, 1), "workers", {"read": 20_000.0}, most=most, repeats=1)
+    found = kind_of(plan, ABOUT).run(_storage(breaks_at))
     order = [spec for spec in found.runs if isinstance(spec, PointSpec)]
     assert order == sorted(order)
     assert found.knee is not None

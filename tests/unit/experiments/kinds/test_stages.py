@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from core.errors import UsageError
 from core.records import FsyncPolicy, JobOptions
-from experiments.kinds import Findings, Halving, kind_of, parse_stages
+from experiments.kinds import Findings, in_stages, kind_of, parse_stages, planned
 from experiments.result.schema import At
 from experiments.workloads.discovery import ABOUT
 from experiments.workloads.discovery.result import PointSpec, Run
@@ -22,7 +22,7 @@ from experiments.workloads.discovery.setting import crossed, drawn, named, parse
 
 def test_a_stage_repeats_its_run_until_its_time_is_over() -> None:
     """Promise: stages keep their order, the last run of each is finished, and the plan gives the same stages again."""
-    stages = parse_stages("4x65s, 1x0.5m", "workers").on(PointSpec(1, 1, 4))
+    stages = kind_of(in_stages(PointSpec(1, 1, 4), "workers", parse_stages("4x65s, 1x0.5m")), ABOUT)
     seen: list[tuple[At, int]] = []
 
     def measure(at: At, repeat: int) -> Run:
@@ -32,7 +32,7 @@ def test_a_stage_repeats_its_run_until_its_time_is_over() -> None:
     runs = stages.run(measure).runs
     assert [(at, len(own)) for at, own in runs.items()] == [(PointSpec(1, 4, 4), 4), (PointSpec(1, 1, 4), 2)]
     assert seen == [(PointSpec(1, 4, 4), n) for n in range(4)] + [(PointSpec(1, 1, 4), n) for n in range(2)]
-    assert kind_of(stages.plan(), ABOUT).points() == list(runs)
+    assert stages.points() == list(runs)
 
 
 @pytest.mark.parametrize(
@@ -41,7 +41,7 @@ def test_a_stage_repeats_its_run_until_its_time_is_over() -> None:
 def test_stages_that_make_no_sense_are_refused(text: str) -> None:
     """Promise: in one line, with the option."""
     with pytest.raises(UsageError, match="--stages"):
-        parse_stages(text, "workers")
+        parse_stages(text)
 
 
 def _tuned(rates: dict[str, float], repeats: int) -> Findings:
@@ -51,10 +51,7 @@ def _tuned(rates: dict[str, float], repeats: int) -> Findings:
         assert isinstance(at, PointSpec)
         return a_run(1_000.0 / rates[str(at.setting)])
 
-    halving = Halving(points, repeats=repeats, seed=3, rate=ABOUT.rate)
-    found = halving.run(measure)
-    assert kind_of(halving.plan(), ABOUT).run(measure).tuning == found.tuning
-    return found
+    return kind_of(planned("tune", "setting", points, repeats=repeats, seed=3), ABOUT).run(measure)
 
 
 @given(st.permutations(range(1, 10)), st.integers(1, 4))

@@ -15,7 +15,7 @@ import pytest
 from result_packages import edit_json, package
 
 from core.errors import RunFailed, UsageError
-from experiments.kinds import KneeSearch, kind_of, sweep
+from experiments.kinds import kind_of, knee, sweep
 from experiments.package.check import check, differing, same_text
 from experiments.package.manifest import MANIFEST, SIGNATURE, broken, seal, sign
 from experiments.result.codec import FILE, read_result
@@ -48,12 +48,11 @@ def test_what_nobody_touched_checks(genuine: Path) -> None:
 
 
 def test_a_search_is_gone_through_again(tmp_path: Path) -> None:
-    search = KneeSearch(PointSpec(1, 1, 1), "slots", {"read": 500.0}, most=4, repeats=1, rate=ABOUT.rate)
-    made = package(tmp_path, plan=search)
+    made = package(tmp_path, plan=knee(PointSpec(1, 1, 1), "slots", {"read": 500.0}, most=4, repeats=1))
     assert check(made).differences == ()
-    knee = read_result(made).knee
-    assert knee is not None
-    assert knee.knee is None
+    found = read_result(made).knee
+    assert found is not None
+    assert found.knee is None
     edit_json(made / "raw" / "study.json", lambda data: data["plan"]["bounds_us"].update(read=5_000.0))
     seal(made)
     assert any(line.startswith("result.json: knee.") for line in check(made).differences)
@@ -62,15 +61,14 @@ def test_a_search_is_gone_through_again(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("change", "said"),
     [
-        ({"kind": "knee"}, "the plan of a knee has a start"),
+        ({"kind": "knee"}, "the plan of kind knee has a start"),
         ({"seed": None}, "has points and a seed"),
         ({"points": [{"workers": "two"}]}, "plan.points"),
         ({"repeats": 10**12}, "1,000,000,000,000 repeats"),
     ],
 )
 def test_a_plan_that_is_none_is_refused(change: dict[str, Any], said: str) -> None:
-    plan = sweep([PointSpec(1, 1, 1)], "slots", [1, 2], repeats=2, seed=1).plan()
-    assert kind_of(plan, ABOUT).plan() == plan
+    plan = sweep([PointSpec(1, 1, 1)], "slots", [1, 2], repeats=2, seed=1)
     with pytest.raises(UsageError, match=said):
         kind_of(dataclasses.replace(plan, **change), ABOUT)
 

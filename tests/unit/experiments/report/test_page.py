@@ -143,11 +143,6 @@ def _counted(patch: pytest.MonkeyPatch, owner: type, name: str) -> list[str]:
     return called
 
 
-def test_the_same_result_gives_the_same_page(result: Result, written: Path, tmp_path: Path) -> None:
-    again = write_report(result, tmp_path)
-    assert again.read_bytes() == (written / "report.html").read_bytes()
-
-
 def test_hostile_names_are_only_text(tmp_path: Path) -> None:
     run = made.run(1, slots=1, names=[HOSTILE])
     run = dataclasses.replace(run, result=run.result | {"exceptions": {HOSTILE: 1}, "state": HOSTILE})

@@ -30,7 +30,7 @@ from experiments.workloads.discovery.sections.over_time import (
     phases,
     queue_depth,
 )
-from experiments.workloads.discovery.sections.r1 import beside_r1, one_or_two, sizes
+from experiments.workloads.discovery.sections.r1 import beside_r1, one_or_two, r1_tables, sizes
 from experiments.workloads.discovery.sections.scaling import scaling
 from experiments.workloads.discovery.views import busiest, middle_run, point_name
 
@@ -132,6 +132,23 @@ def test_r1_scale_out_needs_two_numbers_of_databases() -> None:
     assert "R1 gains 1.49× from 1 to 2 databases at 30 workers; ours gains 1.41×" in said(both)
     shared = dataclasses.replace(scale_out(), conditions={"configuration": {"several_databases": "all of one source"}})
     assert "Ours: all of one source." in said(beside_r1(shared))
+
+
+def test_r1_has_its_tables_for_each_setting() -> None:
+    """Else rows of two mounts are in one table, and a gain is from one to the other."""
+    points = [
+        dataclasses.replace(point, at=dataclasses.replace(point.at, setting=setting))
+        for point in (made.point(1), made.point(2), made.point(2, databases=2))
+        for setting in ("mount=vers=3", "mount=vers=4.2")
+    ]
+    found = r1_tables(made.result(*points, kind="r1"))
+    titles = [
+        f"{what}, {setting}" for setting in ("mount=vers=3", "mount=vers=4.2") for what in ("Scale-up", "Scale-out")
+    ]
+    assert [one.title for one in found] == titles
+    assert len({one.name for one in found}) == 4
+    assert all({point.setting for point in one.points} == {one.title.split(", ")[1]} for one in found)
+    assert [len(one.points) for one in found] == [2, 2, 2, 2]
 
 
 def test_a_gain_inside_the_noise_is_none() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -38,7 +39,6 @@ def some_rates(*measured: Rate, processors: int = 8) -> Rates:
         raw_bytes=180_000_000,
         discovered_bytes=300_000_000,
         index_bytes=60_000_000,
-        files_written=3_000,
         store_bytes=20_000_000,
         copy_s=1.0,
         write_s=2.0,
@@ -87,25 +87,14 @@ def test_a_refusal_says_what_would_do(there: float) -> None:
     assert more is not None
     assert float(more[1]) > there
     for changed in (float(more[1]), float(more[1]) * 1.001):
-        assert isinstance(
-            planned(
-                Wish(client_memory=128 * GB, filer_cache=32 * GB, hours=changed, workers=(1, 8), repeats=5),
-                some_rates(),
-            ),
-            Sizing,
-        )
+        assert isinstance(planned(replace(wish, hours=changed), some_rates()), Sizing)
     less = re.search(r"that cache ([0-9.]+ [kMGT]?B) together", said)
     if less is None:
         assert "less data would not do" in said
-        assert isinstance(
-            planned(Wish(client_memory=0, filer_cache=0, hours=there, workers=(1, 8), repeats=5), some_rates()), str
-        )
+        assert isinstance(planned(replace(wish, client_memory=0, filer_cache=0), some_rates()), str)
     else:
         caches = parse_bytes(less[1].replace(" ", ""), "")
-        assert isinstance(
-            planned(Wish(client_memory=caches, filer_cache=0, hours=there, workers=(1, 8), repeats=5), some_rates()),
-            Sizing,
-        )
+        assert isinstance(planned(replace(wish, client_memory=caches, filer_cache=0), some_rates()), Sizing)
 
 
 def test_a_refusal_names_the_point_that_there_is_time_for() -> None:

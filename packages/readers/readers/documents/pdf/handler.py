@@ -249,9 +249,8 @@ class _Seen:
     unreadable: int = 0
     said: bool = False  # one of them has text of its own
     noted: bool = False  # a comment, a field or a link on one of them has text
-    bare: list[int] = field(
-        default_factory=list
-    )  # numbers (from 1) of the first that something is drawn on, and no text
+    # Numbers (from 1) of the first that something is drawn on, and no text
+    bare: list[int] = field(default_factory=list)
     pictured: int = 0  # of all such, those that show pictures
     played: int = 0  # places where something plays
     mute: int = 0

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import struct
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 from readers.errors import DocumentError, ExceptionCode
 from readers.images.metafiles import wmf
@@ -62,6 +62,9 @@ def _characters(record: bytes, at: int, count: int) -> str:
 _RECORD = struct.Struct("<II")
 _EOF, _SAVE, _RESTORE, _SELECT, _DELETE, _COMMENT, _CREATE_FONT = 14, 33, 34, 37, 40, 70, 82
 _EXT_A, _EXT_W, _POLY_A, _POLY_W, _SMALL = 83, 84, 96, 97, 108
+_HANDLED = frozenset(
+    (_SAVE, _RESTORE, _SELECT, _DELETE, _COMMENT, _CREATE_FONT, _EXT_A, _EXT_W, _POLY_A, _POLY_W, _SMALL)
+)
 _ONE, _COUNT, _MANY = 36, 36, 40  # in a record: its one text, the number of its texts, the first of these
 _EMR_TEXT = struct.Struct("<iiIII16xI")  # 2.2.5: place, characters, where they are, options, where the distances are
 _SMALL_TEXT = struct.Struct("<iiII12x")  # 2.3.5.37
@@ -96,8 +99,8 @@ class EmfReader:
             if end > len(data):
                 self.error = DocumentError(ExceptionCode.TRUNCATED, "the metafile ends inside a record")
                 break
-            if (take := self._readers.get(kind)) is not None:
-                take(self, data[at:end])
+            if kind in _HANDLED:
+                self._take(kind, data[at:end])
             if kind == _EOF:
                 break
             at = end
@@ -107,21 +110,26 @@ class EmfReader:
             self.error = self.error or self._older_error
         return newer if known.issuperset(self._older.text().split()) else [*newer, self._older]
 
-    def _select(self, record: bytes) -> None:
-        self._fonts.select(_word(record, 8))
-
-    def _delete(self, record: bytes) -> None:
-        self._fonts.forget(_word(record, 8))
-
-    def _save(self, record: bytes) -> None:
-        self._fonts.save()
-
-    def _restore(self, record: bytes) -> None:
-        self._fonts.restore(int.from_bytes(record[8:12], "little", signed=True))
-
-    def _font(self, record: bytes) -> None:
-        if len(record) > _CHARSET:
-            self._fonts.make(_word(record, 8), record[_CHARSET])
+    def _take(self, kind: int, record: bytes) -> None:
+        fonts = self._fonts
+        if kind == _SAVE:
+            fonts.save()
+        elif kind == _RESTORE:
+            fonts.restore(int.from_bytes(record[8:12], "little", signed=True))
+        elif kind == _SELECT:
+            fonts.select(_word(record, 8))
+        elif kind == _DELETE:
+            fonts.forget(_word(record, 8))
+        elif kind == _CREATE_FONT and len(record) > _CHARSET:
+            fonts.make(_word(record, 8), record[_CHARSET])
+        elif kind == _COMMENT:
+            self._comment(record)
+        elif kind in (_EXT_A, _EXT_W):
+            self._text(record, _ONE, 2 if kind == _EXT_W else 1, len(record))
+        elif kind in (_POLY_A, _POLY_W):
+            self._texts(record, 2 if kind == _POLY_W else 1)
+        elif kind == _SMALL:
+            self._small(record)
 
     def _comment(self, record: bytes) -> None:
         if record[12:16] == _EMF_PLUS:
@@ -131,18 +139,6 @@ class EmfReader:
                 self._older_error = wmf.read(record[36 : 36 + _word(record, 32)], self._older)
             except DocumentError as error:
                 self._older_error = error
-
-    def _ext_a(self, record: bytes) -> None:
-        self._text(record, _ONE, 1, len(record))
-
-    def _ext_w(self, record: bytes) -> None:
-        self._text(record, _ONE, 2, len(record))
-
-    def _poly_a(self, record: bytes) -> None:
-        self._texts(record, 1)
-
-    def _poly_w(self, record: bytes) -> None:
-        self._texts(record, 2)
 
     def _texts(self, record: bytes, width: int) -> None:
         """Read several consecutive texts: all together they are no longer than their record."""
@@ -178,20 +174,6 @@ class EmfReader:
 
     def _decoded(self, raw: bytes, width: int) -> str:
         return raw.decode("utf-16-le", "replace") if width == 2 else self._fonts.text(raw)
-
-    _readers: dict[int, Callable[[EmfReader, bytes], None]] = {  # noqa: RUF012 - never written to
-        _SAVE: _save,
-        _RESTORE: _restore,
-        _SELECT: _select,
-        _DELETE: _delete,
-        _COMMENT: _comment,
-        _CREATE_FONT: _font,
-        _EXT_A: _ext_a,
-        _EXT_W: _ext_w,
-        _POLY_A: _poly_a,
-        _POLY_W: _poly_w,
-        _SMALL: _small,
-    }
 
 
 def carried(data: bytes) -> Iterator[tuple[str, bytes]]:

@@ -116,6 +116,11 @@ _SHEET_NAME, _STRING_2 = 0x8F, 0x07  # in a workbook of Excel 4 in front of each
 _FORMAT, _FORMAT_4, _XF_2, _XF_3, _XF_4 = 0x1E, 0x41E, 0x43, 0x243, 0x443
 
 
+def _of_excel_2(read: ReadCell) -> ReadCell:
+    """Read a cell of Excel 2, which has three bytes for how it looks, as a later one, which has two."""
+    return lambda sheets, pieces, style: read(sheets, [pieces[0][:6] + pieces[0][7:], *pieces[1:]], style & 0x3F)
+
+
 class OldSheets(Sheets):
     """Goes once through the records of a file of Excel 2, 3 or 4."""
 
@@ -156,7 +161,7 @@ class OldSheets(Sheets):
     def _on_xf(self, pieces: list[bytes]) -> None:
         self._look(int.from_bytes(pieces[0][1:2], "little"))
 
-    # Cells of Excel 2, which have three bytes for how they look ----------------------------------------------------
+    # Cells of Excel 2 ----------------------------------------------------------------------------------------------
 
     def _label_2(self, pieces: list[bytes], style: int) -> str:
         return self._text(pieces, 7, 1)
@@ -165,22 +170,13 @@ class OldSheets(Sheets):
         data = pieces[0][7:9]
         return self._number(int.from_bytes(data, "little"), style & 0x3F) if len(data) == 2 else ""
 
-    def _double_2(self, pieces: list[bytes], style: int) -> str:
-        return self._double(_as_later(pieces), style & 0x3F)
-
-    def _truth_2(self, pieces: list[bytes], style: int) -> str:
-        return self._truth(_as_later(pieces), style & 0x3F)
-
-    def _formula_2(self, pieces: list[bytes], style: int) -> str:
-        return self._formula(_as_later(pieces), style & 0x3F)
-
     cells: ClassVar[dict[int, ReadCell]] = {
         **Sheets.cells,
         0x02: _integer,
-        0x03: _double_2,
+        0x03: _of_excel_2(Sheets._double),
         0x04: _label_2,
-        0x05: _truth_2,
-        0x06: _formula_2,
+        0x05: _of_excel_2(Sheets._truth),
+        0x06: _of_excel_2(Sheets._formula),
         0x206: Sheets._formula,
     }
     globals: ClassVar[dict[int, ReadGlobal]] = {
@@ -192,11 +188,6 @@ class OldSheets(Sheets):
         _XF_4: _on_xf,
     }
     others: ClassVar[frozenset[int]] = Sheets.others | {*_BEGINNINGS, _SHEET_NAME, _STRING_2, *globals}
-
-
-def _as_later(pieces: list[bytes]) -> list[bytes]:
-    """A cell with two bytes for its looks."""
-    return [pieces[0][:6] + pieces[0][7:], *pieces[1:]]
 
 
 class OldXlsHandler(LeafHandler):

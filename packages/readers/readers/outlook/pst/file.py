@@ -24,11 +24,10 @@ _BBT, _NBT = 0x80, 0x81
 _MAX_LEVELS = 8
 _CACHED_PAGES = 4_000
 _SMALLEST_BLOCK = 64  # bytes that a block takes
-_REFERENCE = struct.Struct("<QQ")
-_BRANCH = struct.Struct("<QQQ")  # key, block id, offset
+_PAIR = struct.Struct("<QQ")
+_TRIPLE = struct.Struct("<QQQ")  # of a branch: key, block id, offset
 _NODE = struct.Struct("<QQQI4x")  # node id, data, subnodes, parent
 _BLOCK = struct.Struct("<QQHHI")  # block id, offset, size, references
-_PAIR, _TRIPLE = struct.Struct("<QQ"), struct.Struct("<QQQ")
 # From stored to plain: the third table of section 5.1.
 _PLAIN = bytes.fromhex(
     "47f1b4e60b6a7248854e9eebe2f89453e0bba002e85a09abdbe3bac67cc310dd39059630f53760828cc9134a6b1df3fb"
@@ -77,7 +76,7 @@ def read_header(source: Source) -> Header:
         raise DocumentError(ExceptionCode.TRUNCATED if short else ExceptionCode.CORRUPT, "the store has no header")
     (version,) = struct.unpack_from("<H", head, 10)
     (size,) = struct.unpack_from("<Q", head, 184) if version >= UNICODE else struct.unpack_from("<L", head, 168)
-    nodes, blocks = _REFERENCE.unpack_from(head, 216)[1], _REFERENCE.unpack_from(head, 232)[1]
+    nodes, blocks = _PAIR.unpack_from(head, 216)[1], _PAIR.unpack_from(head, 232)[1]
     return Header(version, head[513], size, nodes, blocks)
 
 
@@ -123,7 +122,7 @@ class PstFile:
         if len(raw) < _PAGE or raw[496] != kind or raw[497] != kind:
             raise self.fail("a page of the store's index is not where it should be")
         count, width, level = raw[488], raw[490], raw[491]
-        layout = _BRANCH if level else (_NODE if kind == _NBT else _BLOCK)
+        layout = _TRIPLE if level else (_NODE if kind == _NBT else _BLOCK)
         if width < layout.size or count * width > 488 or level > _MAX_LEVELS:
             raise self.fail("a page of the store's index is damaged")
         stored = struct.unpack_from("<I", raw, 500)[0]

@@ -18,11 +18,8 @@ from readers.outlook.pst.heap import Heap, TableContext, properties
 from readers.records import Limits
 
 _STORE, _ROOT_FOLDER = 0x21, 0x122  # node ids (2.4.1)
-_FOLDER, _SEARCH, _MESSAGE = (
-    0x02,
-    0x03,
-    0x04,
-)  # node types: search folders hold nothing themselves, 8 is what Outlook hides
+# Node types: search folders hold nothing themselves, 8 is what Outlook hides
+_FOLDER, _SEARCH, _MESSAGE = 0x02, 0x03, 0x04
 _HIERARCHY, _CONTENTS = 0x0D, 0x0E
 _ATTACHMENTS, _RECIPIENTS = 0x671, 0x692
 _IPM_SUBTREE, _PASSWORD = 0x35E0, 0x67FF

@@ -39,9 +39,8 @@ class Layout(NamedTuple):
     map: int  # … the map of its pages …
     first: int  # … and where its columns begin, without indexes, each of which takes so many bytes before them
     each: int
-    column: (
-        struct.Struct
-    )  # kind, number, place among variable ones, two bytes more, flags, further ones (not of Access 97), place, length
+    # Kind, number, place among variable ones, two bytes more, flags, further ones (not of Access 97), place, length
+    column: struct.Struct
     name: str  # how the length of a column's name is stored
 
 

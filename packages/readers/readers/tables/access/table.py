@@ -27,10 +27,8 @@ _TABLE, _QUERY, _LINKED = 1, 5, (4, 6)
 _FORMS = (-32768, -32766, -32764, -32761)  # forms, macros, reports, modules
 _PROPERTIES = (b"MR2\0", b"KKD\0")
 _NAMES, _MOST_NAMES = 0x80, 1 << 16  # the most that a property's number of its name can express
-_BLOCK, _VALUE = (
-    struct.Struct("<IH"),
-    struct.Struct("<HBBHH"),
-)  # a value's length, mark, kind, number of its name, bytes
+# A value's length, mark, kind, number of its name, bytes
+_BLOCK, _VALUE = struct.Struct("<IH"), struct.Struct("<HBBHH")
 
 
 class Object(NamedTuple):
