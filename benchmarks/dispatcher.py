@@ -20,9 +20,9 @@ from core.celery_app import queue_name
 from core.roles import QUEUE_MANAGER
 from core.services import broker_keeper_url, embedded_services
 from core.settings import Settings
-from sql import workers
 from sql.migrate import migrate
 from sql.session import Database
+from sql.workers import WORKERS, NewWorker, register
 
 PENDING = 100_000
 _SLOTS, _DISPATCHED_S, _WARM_S = 32, 8.0, 1.0
@@ -51,7 +51,7 @@ def measure(directory: Path) -> Dispatching:
         broker = redis.Redis.from_url(broker_keeper_url(running.scratch))
         worker, about = uuid.uuid4(), {"name": "none", "host": "none", "boot_id": "", "version": "none"}
         with database.transaction(durable=True) as conn:
-            workers.register(conn, incarnation=worker, pid=1, slots=_SLOTS, **about)
+            register(conn, NewWorker(incarnation=worker, pid=1, slots=_SLOTS, **about))
             conn.exec_driver_sql(_TASKS, {"job": bare_job(conn, "dispatching"), "tasks": PENDING})
         environment = {**os.environ, **running.for_role(QUEUE_MANAGER).environment()}
         manager = subprocess.Popen([sys.executable, "-m", "queue_manager"], env=environment, cwd=set_up.ROOT)
@@ -60,7 +60,7 @@ def measure(directory: Path) -> Dispatching:
         try:
             while (now := time.monotonic()) < (start or now) + _DISPATCHED_S and (not start or sent < PENDING // 2):
                 with database.transaction() as conn:
-                    workers.seen(conn, worker, 0.0, 0.0)
+                    WORKERS.worker_seen(conn, incarnation=worker, cpu_seconds=0.0, run_queue_seconds=0.0)
                     done = "UPDATE task SET state = 'done', deadline = NULL WHERE state = 'dispatched'"
                     sent += int(conn.exec_driver_sql(done).rowcount)
                 broker.delete(queue_name("db1"))

@@ -20,7 +20,8 @@ if TYPE_CHECKING:
 
     from controller.databases import JobHandle
     from controller.verify.group import GroupVerification
-    from controller.verify.job import Count, Example, Verification
+    from controller.verify.job import Verification
+    from sql.custody import Count, Example
 
 commands = Commands()
 

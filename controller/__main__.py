@@ -22,7 +22,7 @@ from core.program import Stop, without_logins
 from core.services.shared_storage import identify
 from core.settings import Settings, read_settings
 from monitoring.metrics import read_endpoint
-from sql import workers
+from sql.workers import WORKERS
 
 READY = Path("/tmp/ready")
 PATIENCE_SECONDS = 120.0  # for databases that are still starting
@@ -51,9 +51,9 @@ def prepare(settings: Settings, stop: Stop, *, patience: float = PATIENCE_SECOND
         try:
             for database in open_databases(settings, application="edbench controller"):
                 with database.transaction(durable=True) as conn:
-                    new = workers.noted_storage(conn, str(settings.storage)) is None
+                    new = WORKERS.noted_storage(conn, path=str(settings.storage)) is None
                     storage = identify(settings.storage, mark=new)
-                    workers.note_storage(conn, str(settings.storage), storage.kind, storage.source, storage.token)
+                    WORKERS.note_storage(conn, path=str(settings.storage), storage=storage)
                 database.dispose()
             return
         except DatabaseFault as fault:

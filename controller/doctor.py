@@ -20,7 +20,7 @@ from packaging.requirements import Requirement
 
 from core.clock import Clock
 from core.errors import EdbenchError, UsageError
-from core.mounts import Mount, Reach, mount_of
+from core.mounts import MountEntry, Reach, mount_of
 from core.services import embedded_services
 from core.services.binaries import installed_postgres, valkey_server
 from core.services.place import Home, remove_data
@@ -64,7 +64,7 @@ def bad(what: str, fix: str) -> Finding:
     return Finding(Level.BAD, what, fix)
 
 
-def judge_mount(mount: Mount | None, *, filer: bool) -> Finding:
+def judge_mount(mount: MountEntry | None, *, filer: bool) -> Finding:
     """What the mount means for the storage under test (`filer`) or for scratch."""
     role = "storage" if filer else "scratch"
     if mount is None:

@@ -16,8 +16,8 @@ from core.filer.use import no_common_arbiter
 from core.records import FilerChoice
 from core.settings import Settings
 from monitoring.observations import EmulatedSampler
-from sql import workers
 from sql.session import Database
+from sql.workers import WORKERS
 
 SAMPLE_SECONDS = 1.0
 
@@ -28,7 +28,7 @@ def refuse_no_common_arbiter(databases: Sequence[Database], settings: Settings, 
         return
     for database in databases:
         with database.transaction() as conn:
-            hosts = workers.live_hosts(conn)
+            hosts = WORKERS.live_hosts(conn)
         if reason := no_common_arbiter(database.name, hosts, settings.filer_arbiter):
             raise UsageError(f"--filer: {reason}", field="filer")
 

@@ -172,17 +172,8 @@ def equals_of(handle: JobHandle, item: uuid.UUID, databases: Sequence[Database])
     rows = _everywhere(
         databases, lambda conn: REVIEW.equals_of(conn, jobs=jobs, original=original, families=families, limit=MOST)
     )
-    rows.sort(key=lambda row: row.copy)
-    return [
-        Equal(
-            item=row.item,
-            job=row.job,
-            copy_of=original if row.copy else None,
-            custodian=row.custodian,
-            container_path=tuple(row.container_path),
-        )
-        for row in rows[:MOST]
-    ]
+    rows.sort(key=lambda row: row.copy_of is not None)
+    return [Equal.model_validate(row) for row in rows[:MOST]]
 
 
 def near_of(handle: JobHandle, item: uuid.UUID, databases: Sequence[Database]) -> list[Near]:
@@ -194,18 +185,8 @@ def near_of(handle: JobHandle, item: uuid.UUID, databases: Sequence[Database]) -
     if principal is None:
         return []
     rows = _everywhere(databases, lambda conn: REVIEW.near_of(conn, jobs=jobs, principal=principal, limit=MOST))
-    rows.sort(key=lambda row: (row.near, -row.similarity))
-    return [
-        Near(
-            item=row.item,
-            job=row.job,
-            near_to=principal if row.near else None,
-            similarity=row.similarity,
-            custodian=row.custodian,
-            container_path=tuple(row.container_path),
-        )
-        for row in rows[:MOST]
-    ]
+    rows.sort(key=lambda row: (row.near_to is not None, -row.similarity))
+    return [Near.model_validate(row) for row in rows[:MOST]]
 
 
 def thread_of(handle: JobHandle, item: uuid.UUID, databases: Sequence[Database]) -> list[Message]:
@@ -219,7 +200,7 @@ def thread_of(handle: JobHandle, item: uuid.UUID, databases: Sequence[Database])
     rows = _everywhere(databases, lambda conn: REVIEW.thread_of(conn, jobs=jobs, thread=thread, limit=MOST))
     rows.sort(key=lambda row: (row.sent_at is None, row.sent_at, row.depth))
     drawn = below_parents(rows[:MOST], lambda row: row.item, lambda row: row.parent)
-    return [Message(**row._asdict() | {"container_path": tuple(row.container_path)}) for row in drawn]
+    return [Message.model_validate(row) for row in drawn]
 
 
 def _everywhere(databases: Sequence[Database], ask: Callable[[Connection], Iterable[Row]]) -> list[Row]:

@@ -13,9 +13,10 @@ TEXT = r"^[^\x00]*$"  # PostgreSQL text holds no NUL
 
 
 class Document(BaseModel):
-    """Base of all of them: frozen; what is not known is refused, not passed over."""
+    """Base of all of them: frozen; what is not known is refused, not passed over. A row or another record with the same fields
+    can stand for a document where one is made (`model_validate`)."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, from_attributes=True)
 
     def to_json(self) -> dict[str, Any]:
         """Plain data."""

@@ -81,6 +81,11 @@ class MountEntry:
     source: str  # block device, server:export, or any text of the file system
     options: tuple[str, ...]  # of the mount and of the file system
 
+    @property
+    def reach(self) -> Reach:
+        """Where it stores its bytes, as far as its type shows it."""
+        return reach_of(self.kind, self.source)[0]
+
 
 def unescaped(text: str) -> str:
     r"""A field of the kernel's tables with its \040 and the like turned back."""
@@ -123,22 +128,7 @@ def holding(path: str | os.PathLike[str], entries: Sequence[MountEntry]) -> Moun
     return best
 
 
-@dataclass(frozen=True, slots=True)
-class Mount:
-    """What matters here of a line of mountinfo."""
-
-    point: str
-    kind: str
-    source: str
-    options: tuple[str, ...]  # of the mount and of the file system
-
-    @property
-    def reach(self) -> Reach:
-        """Where it stores its bytes, as far as its type shows it."""
-        return reach_of(self.kind, self.source)[0]
-
-
-def mount_of(directory: Path) -> Mount | None:
+def mount_of(directory: Path) -> MountEntry | None:
     """The mount that a directory is on; None where /proc does not show it."""
     try:
         descriptor = os.open(directory, os.O_RDONLY | os.O_DIRECTORY)
@@ -150,11 +140,10 @@ def mount_of(directory: Path) -> Mount | None:
         mounts = read_mountinfo()
     except OSError:
         return None
-    here = [entry for entry in mounts if match and entry.id == int(match[1])]
-    return Mount(here[0].point, here[0].kind, here[0].source, here[0].options) if here else None
+    return next((entry for entry in mounts if match and entry.id == int(match[1])), None)
 
 
-def storage_label(path: str | os.PathLike[str], mounts: bytes) -> str:
+def storage_label(path: str | os.PathLike[str], mounts: Sequence[MountEntry]) -> str:
     """How a result names its storage: `local storage (ext4)`, `network storage (nfs4)`, `memory (tmpfs)`.
 
     A type that is known neither as local nor as network storage is labelled unknown: a FUSE program may be anything.
@@ -166,20 +155,12 @@ def storage_label(path: str | os.PathLike[str], mounts: bytes) -> str:
     return f"{reach} ({name}{f' from {mount.source}' if reach is Reach.UNKNOWN else ''})"
 
 
-def mounted_at(path: str | os.PathLike[str], mounts: bytes) -> MountEntry | None:
-    """The mount that holds a path, in the table that `read_mounts` gives; None where there is none."""
-    return holding(os.path.realpath(os.fsdecode(path)), parse_mountinfo(os.fsdecode(mounts)))
+def mounted_at(path: str | os.PathLike[str], mounts: Sequence[MountEntry]) -> MountEntry | None:
+    """The mount that holds a path, links followed; None where there is none."""
+    return holding(os.path.realpath(os.fsdecode(path)), mounts)
 
 
-def read_mounts() -> bytes:
-    """The mount table; empty where there is none."""
-    try:
-        return MOUNTINFO.read_bytes()
-    except OSError:
-        return b""
-
-
-def in_memory(path: str | os.PathLike[str], mounts: bytes) -> bool:
+def in_memory(path: str | os.PathLike[str]) -> bool:
     """Whether `path` is on a file system in memory."""
-    mount = mounted_at(path, mounts)
-    return mount is not None and reach_of(mount.kind, mount.source)[0] is Reach.MEMORY
+    mount = mounted_at(path, read_mountinfo())
+    return mount is not None and mount.reach is Reach.MEMORY

@@ -13,7 +13,7 @@ from typing import Any
 
 import psutil
 
-from core.mounts import mount_of, read_mounts, storage_label
+from core.mounts import mount_of, read_mountinfo, storage_label
 from monitoring.block import boot_id
 from monitoring.control_groups import ControlGroups
 
@@ -199,7 +199,7 @@ def place(path: Path) -> dict[str, Any]:
     room = os.statvfs(path)
     return {
         "path": str(path),
-        "label": storage_label(path, read_mounts()),
+        "label": storage_label(path, read_mountinfo()),
         "mount": None
         if mount is None
         else {"point": mount.point, "type": mount.kind, "source": mount.source, "options": list(mount.options)},

@@ -21,9 +21,11 @@ from core.records import JobState, TaskOrder
 from monitoring.broker import connect
 from queue_manager.metrics import DatabaseNumbers
 from queue_manager.window import MOST_FACTOR, Window, shares, widened
-from sql import ledger, states, workers
+from sql import ledger, states
 from sql.held import HeldConnection
-from sql.states import Demand
+from sql.ledger import LEDGER
+from sql.states import STATES, Demand
+from sql.workers import WORKERS, stepped
 
 _ERRORS = (KombuError, redis.RedisError, OSError)
 
@@ -189,7 +191,7 @@ class ClockWatch:
 
     def __init__(
         self,
-        read: Callable[[Connection], float] = workers.now,
+        read: Callable[[Connection], float] = WORKERS.database_clock,
         monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
         """`read` gives the database's clock."""
@@ -210,7 +212,7 @@ class ClockWatch:
             return None
         window, self._at = answered - self._at, answered
         by = (sum(now) - sum(before)) / 2
-        workers.stepped(conn, by, window)
+        stepped(conn, by, window)
         return by
 
 
@@ -237,8 +239,8 @@ class Deadlines:
         self._next = now + EVERY_SECONDS
         with self._held.transaction() as conn:
             step = self._clock.look(conn)
-            workers.fresh_terms(conn)
-            returned = ledger.return_expired(conn)
+            WORKERS.fresh_terms(conn)
+            returned = LEDGER.return_expired(conn)
         if step is not None:
             log.warning(
                 "database %s: its clock was set %s by %.1f s; leases and elapsed times are corrected for that",
@@ -333,7 +335,7 @@ class Dispatcher:
     def begin(self) -> None:
         """Messages of a predecessor may never have been sent: everything dispatched is pending again."""
         with self._held.transaction() as conn:
-            ledger.undispatch_all(conn)
+            LEDGER.undispatch_all(conn, keep=[])
 
     def look(self) -> Look:
         """Do everything that is due."""
@@ -343,9 +345,9 @@ class Dispatcher:
         sending = self._broker.due(now)
         with self._held.transaction() as conn:
             if now >= self._next_count:
-                self._numbers.slots = self._slots = workers.live_slots(conn)
+                self._numbers.slots = self._slots = WORKERS.live_slots(conn)
                 self._next_count = now + SLOTS_SECONDS
-            demands = states.demands(conn, max(1, self._slots * MOST_FACTOR))
+            demands = STATES.demand(conn, limit=max(1, self._slots * MOST_FACTOR))
             running = [d for d in demands if d.state is JobState.RUNNING]
             window = widened(self._window.size(self._slots), self._slots, running)
             window = self._commons.share(self._database, _wanted(demands), window)
@@ -380,7 +382,7 @@ class Dispatcher:
         except BrokerFault as fault:
             self._broker.failed(fault, now)
             with self._held.transaction() as conn:
-                ledger.undispatch(conn, tasks)
+                LEDGER.undispatch(conn, tasks=list(tasks))
             return 0
         if self._broker.over():
             self._forget_messages(keep=tasks)
@@ -402,7 +404,7 @@ class Dispatcher:
 
     def _forget_messages(self, keep: Sequence[uuid.UUID]) -> None:
         with self._held.transaction() as conn:
-            back = ledger.undispatch_all(conn, keep)
+            back = LEDGER.undispatch_all(conn, keep=list(keep))
         if back:
             log.warning("database %s: the broker may have lost %d messages; sending them again", self._database, back)
 

@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from core.errors import EdbenchError
 from core.settings import read_settings
 from sql.light import LightDatabase
-from sql.workers import connections_of
+from sql.workers import WORKERS
 
 APPLICATION = "edbench queue_manager"  # how its connections call themselves
 
@@ -28,7 +28,7 @@ def ailing(env: Mapping[str, str]) -> str | None:
         database = LightDatabase(address.name, address.url, application="edbench health")
         try:
             with database.transaction() as conn:
-                if not connections_of(conn, APPLICATION):
+                if not WORKERS.connections_of(conn, application=APPLICATION):
                     return f"no queue manager is connected to database {address.name}"
         finally:
             database.dispose()

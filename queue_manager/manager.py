@@ -20,13 +20,13 @@ from core.settings import Settings
 from monitoring.broker import connect, stream_of
 from queue_manager.dispatcher import Commons, Dispatcher, Look, Outage, Sender
 from queue_manager.metrics import DatabaseNumbers, QueueSample
-from sql import workers
 from sql.held import HeldConnection, driver_errors
 from sql.ledger import CHANNEL
 from sql.migrate import migrate
 from sql.runs import RunMark, marked_runs, run_settings
 from sql.session import Database
 from sql.timeline import OBSERVING
+from sql.workers import WORKERS
 
 EVERY_SECONDS = 1.0
 SLOW_SECONDS = 5.0  # an answer that takes less may come from a busy host
@@ -49,7 +49,7 @@ class Pulse:
                 conn.exec_driver_sql("SELECT 1")
                 silent = self._monotonic() - (began if self._failing_since is None else self._failing_since)
                 if self._failing_since is not None or silent >= SLOW_SECONDS:
-                    workers.note_outage(conn, silent)
+                    WORKERS.note_outage(conn, seconds=silent)
         except DatabaseFault:  # the manager logs it
             self._failing_since = began if self._failing_since is None else self._failing_since
         else:

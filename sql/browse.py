@@ -71,7 +71,7 @@ class Member(NamedTuple):
     id: uuid.UUID
     parent: uuid.UUID | None
     depth: int
-    display: str
+    name: str
     kind: str
     container: bool
     media_type: str

@@ -8,6 +8,8 @@ import uuid
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+import msgspec
+
 from core.names import display_name
 from core.records import ClaimedTask, Custodian, NewTask, Shard, TaskState
 from sql.face import QUERIES, Query
@@ -112,25 +114,9 @@ def insert_items(conn: Connection, job: uuid.UUID, items: Iterable[Item]) -> Non
 
 def insert_exceptions(conn: Connection, claimed: ClaimedTask, exceptions: Iterable[ItemException]) -> None:
     """Insert the exceptions that were found under one claim."""
-    rows = [
-        {
-            "item": e.item.hex,
-            "code": e.code.value,
-            "level": e.level.value,
-            "detail": storable(e.detail),
-            "missing": e.missing,
-        }
-        for e in exceptions
-    ]
-    write_rows(
-        conn,
-        "insert_exceptions",
-        rows,
-        job=claimed.job,
-        phase=claimed.phase.value,
-        task=claimed.id,
-        token=claimed.token,
-    )
+    rows = [msgspec.to_builtins(e) | {"detail": storable(e.detail)} for e in exceptions]
+    origin = {"job": claimed.job, "phase": claimed.phase.value, "task": claimed.id, "token": claimed.token}
+    write_rows(conn, "insert_exceptions", rows, **origin)
 
 
 def merge_counts(counts: Iterable[ContainerCount]) -> list[ContainerCount]:
@@ -140,8 +126,8 @@ def merge_counts(counts: Iterable[ContainerCount]) -> list[ContainerCount]:
         before = merged.get(count.item)
         if before is not None:
             known = [n for n in (before.announced, count.announced) if n is not None]
-            count = ContainerCount(
-                item=count.item,
+            count = msgspec.structs.replace(
+                count,
                 announced=max(known) if known else None,
                 emitted=before.emitted + count.emitted,
                 failed=before.failed + count.failed,
@@ -153,38 +139,18 @@ def merge_counts(counts: Iterable[ContainerCount]) -> list[ContainerCount]:
 
 def add_containers(conn: Connection, job: uuid.UUID, counts: Iterable[ContainerCount]) -> None:
     """Add to the counts of containers."""
-    rows = [
-        {
-            "item": c.item.hex,
-            "announced": c.announced,
-            "emitted": c.emitted,
-            "failed": c.failed,
-            "remainder_unknown": c.remainder_unknown,
-        }
-        for c in merge_counts(counts)
-    ]
-    write_rows(conn, "add_containers", rows, job=job)
+    write_rows(conn, "add_containers", msgspec.to_builtins(merge_counts(counts)), job=job)
 
 
 def put_texts(conn: Connection, job: uuid.UUID, texts: Iterable[ItemText]) -> None:
     """Set what became of the text of items."""
-    rows = [
-        {
-            "item": t.item.hex,
-            "state": t.state.value,
-            "characters": t.characters,
-            "pages": t.pages,
-            "metadata": storable_metadata(t.metadata),
-        }
-        for t in texts
-    ]
+    rows = [msgspec.structs.asdict(t) | {"item": t.item.hex, "metadata": storable_metadata(t.metadata)} for t in texts]
     write_rows(conn, "put_texts", rows, job=job)
 
 
 def put_owners(conn: Connection, claimed: ClaimedTask, owners: Iterable[IndexOwner]) -> None:
     """Set which shard owns each item's index document, as written under this claim."""
-    rows = [{"item": o.item.hex, "shard": o.shard.hex} for o in owners]
-    write_rows(conn, "put_owners", rows, job=claimed.job, owner=claimed.owner)
+    write_rows(conn, "put_owners", msgspec.to_builtins(list(owners)), job=claimed.job, owner=claimed.owner)
 
 
 def put_shard(conn: Connection, job: uuid.UUID, shard: Shard) -> None:

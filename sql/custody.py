@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
@@ -30,18 +31,20 @@ class Loose(NamedTuple):
     items: int
 
 
-class Difference(NamedTuple):
-    """One that was found."""
+@dataclass(frozen=True, slots=True)
+class Example:
+    """One difference."""
 
     what: str
     kind: str
-    container_path: list[str]
-    expected: str | None
-    found: str | None
+    container_path: tuple[str, ...]
+    expected: str
+    found: str
 
 
-class DifferenceCount(NamedTuple):
-    """Those of one sort."""
+@dataclass(frozen=True, slots=True)
+class Count:
+    """Differences of one sort in items of one kind."""
 
     what: str
     kind: str
@@ -64,8 +67,8 @@ class _Verify(Protocol):
     def verify_owners(self, conn: Connection, *, job: uuid.UUID) -> None: ...
     def verify_ghosts(self, conn: Connection) -> int: ...
     def verify_terms(self, conn: Connection, *, terms: Sequence[str]) -> None: ...
-    def count_differences(self, conn: Connection) -> list[DifferenceCount]: ...
-    def example_differences(self, conn: Connection, *, limit: int) -> list[Difference]: ...
+    def count_differences(self, conn: Connection) -> list[Count]: ...
+    def example_differences(self, conn: Connection, *, limit: int) -> list[Example]: ...
 
 
 VERIFY: _Verify = face(_Verify)

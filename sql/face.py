@@ -1,17 +1,21 @@
 """Statements as functions with typed rows: a class declares them, a method each, and `face` has them run.
 
 A method is named as its statement and takes, besides the connection, the statement's parameters by keyword (a test
-compares them); a dataclass holds several of them, each in a field of its name. Its return type defines the result: a NamedTuple or dataclass is one row, by the names of the columns
-that it has, with `| None` one or none; another type one value; `list[…]` of either all of them, `Iterator[…]` as they
-are read; None nothing, and the number of a statement that has no rows how many it changed.
+compares them); a dataclass holds several of them, each in a field of its name. A parameter may have a default. Its return type
+defines the result: a NamedTuple, dataclass, Struct or pydantic model is one row, by the names of the columns that it has, with `| None` one or none;
+another type one value; `list[…]` of either all of them, `Iterator[…]` as they are read; None nothing, and the number of a
+statement that has no rows how many it changed. Values become members of an enumeration, bytes, tuples, or what the `from_json` of
+a type makes of them, where that is declared.
 """
 
 from __future__ import annotations
 
 import inspect
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, fields, is_dataclass
+from enum import Enum
+from functools import cache
 from importlib.resources import files
 from types import NoneType, SimpleNamespace, UnionType
 from typing import TYPE_CHECKING, Any, get_args, get_origin, get_type_hints
@@ -82,12 +86,7 @@ QUERIES = load_queries()
 def face(kind: type[Any], queries: Mapping[str, Query] = QUERIES) -> Any:
     """An object with the methods that `kind` declares, which run `queries`. Raises KeyError for an unknown statement."""
     declared = {name: function for name, function in vars(kind).items() if _declares(name, function)}
-    return SimpleNamespace(
-        **{
-            name: _runner(queries[name], hints_of(function)["return"], _records(function))
-            for name, function in declared.items()
-        }
-    )
+    return SimpleNamespace(**{name: _runner(queries[name], function) for name, function in declared.items()})
 
 
 def hints_of(function: Callable[..., Any]) -> dict[str, Any]:
@@ -118,12 +117,15 @@ def _declares(name: str, value: object) -> bool:
     return inspect.isfunction(value) and not name.startswith("_")
 
 
-def _runner(query: Query, wanted: Any, records: Mapping[str, Sequence[str]]) -> Callable[..., Any]:
+def _runner(query: Query, function: Callable[..., Any]) -> Callable[..., Any]:
+    wanted, records = hints_of(function)["return"], _records(function)
+    usual = {p.name: p.default for p in inspect.signature(function).parameters.values() if p.default is not p.empty}
     origin = get_origin(wanted)
     kind = wanted if origin is None else get_args(wanted)[0]
-    columns = getattr(kind, "__match_args__", ())
+    columns = columns_of(kind)
 
     def run(conn: Connection, **given: Any) -> Any:
+        given = usual | given
         for record, names in records.items():
             held = given.pop(record)
             given |= {name: getattr(held, name) for name in names}
@@ -133,10 +135,50 @@ def _runner(query: Query, wanted: Any, records: Mapping[str, Sequence[str]]) -> 
         if not result.returns_rows:
             return result.rowcount
         rows: Any = result.columns(*columns) if columns else result.scalars()
+        make = _maker(kind)
         if origin in (list, Iterator):
-            rows = (kind(*row) for row in rows) if columns else rows
-            return list(rows) if origin is list else rows
-        row = rows.one_or_none() if columns and origin is UnionType else rows.one()
-        return kind(*row) if columns and row else row
+            made = map(make, rows)
+            return list(made) if origin is list else made
+        row = rows.one_or_none() if origin is UnionType else rows.one()
+        return None if row is None else make(row)
 
     return run
+
+
+def columns_of(kind: Any) -> tuple[str, ...]:
+    """The names of a row's fields; none where the type is that of a value."""
+    if is_dataclass(kind):
+        return tuple(f.name for f in fields(kind))
+    of_kind = ("_fields", "__struct_fields__", "model_fields")  # a NamedTuple, msgspec's Struct, pydantic's model
+    return next((tuple(getattr(kind, name)) for name in of_kind if hasattr(kind, name)), ())
+
+
+@cache
+def _maker(kind: Any) -> Callable[[Any], Any]:
+    """Makes a row of this type of the driver's values, or a value of this type of its value."""
+    columns = columns_of(kind)
+    if not columns:
+        return _reader(kind) or (lambda value: value)
+    by_place = getattr(kind, "__match_args__", ()) == columns
+    hints = {} if hasattr(kind, "model_fields") else get_type_hints(kind)  # pydantic makes the values itself
+    readers = [(at, read) for at, name in enumerate(columns) if (read := _reader(hints.get(name))) is not None]
+
+    def make(row: Any) -> Any:
+        values = list(row)
+        for at, read in readers:
+            if values[at] is not None:
+                values[at] = read(values[at])
+        return kind(*values) if by_place else kind(**dict(zip(columns, values, strict=True)))
+
+    return make
+
+
+def _reader(hint: Any) -> Callable[[Any], Any] | None:
+    """Makes a value of this type of the driver's; None: the driver gives it so."""
+    kind: Any = next(one for one in get_args(hint) if one is not NoneType) if get_origin(hint) is UnionType else hint
+    if kind is bytes or (isinstance(kind, type) and issubclass(kind, Enum)):
+        return kind
+    if get_origin(kind) is tuple:
+        of_each = _reader(get_args(kind)[0])
+        return tuple if of_each is None else lambda values: tuple(map(of_each, values))
+    return getattr(kind, "from_json", None)

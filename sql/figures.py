@@ -106,7 +106,15 @@ class Violation(NamedTuple):
     announced: int | None
     emitted: int
     failed: int
-    rows: int
+    rows: int  # items that name it as their parent
+
+    def line(self) -> str:
+        """For people."""
+        expected = "?" if self.announced is None else f"{self.announced:,}"
+        return (
+            f"{' / '.join(self.container_path)}: expected {expected}, emitted {self.emitted:,},"
+            f" failed {self.failed:,}, rows {self.rows:,}"
+        )
 
 
 class WireReading(NamedTuple):

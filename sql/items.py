@@ -4,22 +4,23 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import Protocol
 
 from sqlalchemy import Connection, select
 
 from core.records import ExceptionLevel
 from readers.errors import ExceptionCode
-from readers.records import Kind, TextState
 from sql import models
+from sql.face import face
 from sql.findings import Item, ItemText
 
 
-def load_items(conn: Connection, ids: Sequence[uuid.UUID]) -> list[Item]:
-    """The rows of these items, in the order of `ids`; ids without a row are left out."""
-    rows = conn.execute(select(models.item).where(models.item.c.id.in_(list(ids))))
-    items = {row.id: _item(row) for row in rows}
-    return [items[i] for i in ids if i in items]
+class _Items(Protocol):
+    def load_items(self, conn: Connection, *, items: Sequence[uuid.UUID]) -> list[Item]: ...
+    def load_texts(self, conn: Connection, *, items: Sequence[uuid.UUID]) -> list[ItemText]: ...
+
+
+ITEMS: _Items = face(_Items)
 
 
 def item_codes(conn: Connection, ids: Sequence[uuid.UUID]) -> set[tuple[uuid.UUID, ExceptionCode]]:
@@ -32,21 +33,6 @@ def item_codes(conn: Connection, ids: Sequence[uuid.UUID]) -> set[tuple[uuid.UUI
         .where(table.item.in_(list(ids)), table.level == ExceptionLevel.ITEM.value)
     )
     return {(row.item, ExceptionCode(row.code)) for row in rows}
-
-
-def load_texts(conn: Connection, ids: Sequence[uuid.UUID]) -> dict[uuid.UUID, ItemText]:
-    """What became of the text of these items, where that is known."""
-    table = models.item_text
-    return {
-        row.item: ItemText(
-            item=row.item,
-            state=TextState(row.state),
-            characters=row.characters,
-            pages=row.pages,
-            metadata=row.metadata,
-        )
-        for row in conn.execute(select(table).where(table.c.item.in_(list(ids))))
-    }
 
 
 def locations(conn: Connection, ids: Iterable[uuid.UUID]) -> dict[uuid.UUID, bytes | None]:
@@ -67,29 +53,3 @@ def custodian_names(conn: Connection, job: uuid.UUID) -> dict[int, str]:
     return {
         row.number: row.display for row in conn.execute(select(table.number, table.display).where(table.job == job))
     }
-
-
-def _bytes(value: Any) -> bytes | None:
-    return None if value is None else bytes(value)
-
-
-def _item(row: Any) -> Item:
-    return Item(
-        id=row.id,
-        parent=row.parent,
-        family=row.family_id,
-        custodian=row.custodian,
-        ordinal=bytes(row.ordinal),
-        depth=row.depth,
-        name=bytes(row.name),
-        container_path=tuple(row.container_path),
-        kind=Kind(row.kind),
-        container=row.container,
-        media_type=row.media_type,
-        size=row.bytes,
-        sha256=_bytes(row.sha256),
-        content_hash=_bytes(row.content_hash),
-        message_id_hash=_bytes(row.message_id_hash),
-        location=_bytes(row.location),
-        mtime_ns=row.mtime_ns,
-    )

@@ -5,18 +5,20 @@ What changes a job's state is in `sql.states`; the requests are available here t
 
 from __future__ import annotations
 
+import dataclasses
 import datetime
 import json
 import uuid
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from core.errors import UsageError
 from core.records import Custodian, GroupKind, Job, JobOptions, JobState, NewTask, Phase
-from sql import bulk, workers
-from sql.face import QUERIES
+from sql import bulk
+from sql.face import QUERIES, face
 from sql.states import request_cancel, request_pause, request_resume
+from sql.workers import WORKERS
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
@@ -26,8 +28,6 @@ __all__ = [
     "JobSummary",
     "PhaseProgress",
     "create_job",
-    "custodians",
-    "elapsed",
     "find_job",
     "get_job",
     "list_jobs",
@@ -167,19 +167,8 @@ def _job(row: Any) -> Job:
 
 
 def _summary(row: Any) -> JobSummary:
-    return JobSummary(
-        job=_job(row),
-        type=row.type,
-        client=row.client,
-        project=row.project,
-        group_id=row.group_id,
-        workers_planned=row.workers_planned,
-        slots_planned=row.slots_planned,
-        created_at=row.created_at,
-        first_claim_at=row.first_claim_at,
-        finished_at=row.finished_at,
-        surroundings=row.surroundings,
-    )
+    own = {field.name: getattr(row, field.name) for field in dataclasses.fields(JobSummary) if field.name != "job"}
+    return JobSummary(job=_job(row), **own)
 
 
 def get_job(conn: Connection, job: uuid.UUID) -> Job:
@@ -218,92 +207,53 @@ def list_jobs(conn: Connection, limit: int = 1_000) -> list[JobSummary]:
     return [_summary(row) for row in QUERIES["list_jobs"].run(conn, limit=limit)]
 
 
-def custodians(conn: Connection, job: uuid.UUID) -> list[Custodian]:
-    """The job's custodians by number."""
-    rows = QUERIES["custodians"].run(conn, job=job)
-    return [Custodian(number=row.number, name=bytes(row.name)) for row in rows]
-
-
-def elapsed(conn: Connection, job: uuid.UUID) -> float:
-    """Seconds from the first claim to the end, or to now, less pauses; 0.0 before the first claim."""
-    return float(QUERIES["elapsed"].run(conn, job=job).scalar_one())
-
-
 def phase_elapsed(conn: Connection, job: uuid.UUID) -> dict[Phase, float]:
     """Seconds of each phase from its first claim to its barrier, less pauses; phases not begun are absent."""
     return {Phase(row.phase): float(row.seconds) for row in QUERIES["phase_elapsed"].run(conn, job=job)}
 
 
 def _phases(conn: Connection, job: uuid.UUID) -> dict[Phase, PhaseProgress]:
+    """In the order of phases."""
     seconds = phase_elapsed(conn, job)
-    rows = {Phase(row.phase): row for row in QUERIES["phase_progress"].run(conn, job=job)}
+    rows = {Phase(row.phase): row._asdict() for row in QUERIES["phase_progress"].run(conn, job=job)}
     return {
-        phase: PhaseProgress(
-            phase=phase,
-            open=row.open,
-            done=row.done,
-            weight_open=row.weight_open,
-            weight_done=row.weight_done,
-            items=row.items,
-            raw_bytes=row.raw_bytes,
-            extracted_bytes=row.extracted_bytes,
-            index_bytes=row.index_bytes,
-            elapsed_s=seconds.get(phase, 0.0),
-        )
+        phase: PhaseProgress(**rows[phase] | {"phase": phase, "elapsed_s": seconds.get(phase, 0.0)})
         for phase in Phase
-        if (row := rows.get(phase)) is not None
+        if phase in rows
     }
 
 
 def progress(conn: Connection, job: uuid.UUID) -> JobProgress:
-    """The job's progress; raises UsageError when there is no such job."""
+    """The job's progress; raises UsageError when there is no such job.
+
+    Of a job that takes the items of another, these are known from the start. What it has written stands for what was
+    extracted; of loose files it has none.
+    """
     now = get_job(conn, job)
-    phases = _phases(conn, job)
-    if now.options.type.produces:
-        return _producing(conn, now, phases)
-    first = [p for p in phases.values() if p.phase in (Phase.WALK, Phase.EXPAND)]  # they write each item once
-    counts = QUERIES["job_counts"].run(conn, job=job).one()
+    phases, producing = _phases(conn, job), now.options.type.produces
+    first = [] if producing else [p for p in phases.values() if p.phase in (Phase.WALK, Phase.EXPAND)]  # each item once
+    reading = phases.get(now.phase if producing else Phase.INDEX)
     items = sum(p.items for p in first)
+    if producing and now.options.of_type:
+        items = now.options.of_type.items
+    counts = QUERIES["job_counts"].run(conn, job=job).one()
     written = sum(p.index_bytes for p in phases.values())
-    indexed = phases[Phase.INDEX].items if Phase.INDEX in phases else 0
     return JobProgress(
         state=now.state,
         phase=now.phase,
         reason=now.reason,
         phases=phases,
         items=items,
-        items_indexed=items if now.options.single_pass else indexed,
+        items_indexed=items if now.options.single_pass else reading.items if reading else 0,
         containers=counts.containers,
         exceptions=counts.exceptions,
         raw_bytes=sum(p.raw_bytes for p in first),
-        extracted_bytes=sum(p.extracted_bytes for p in first),
+        extracted_bytes=sum(p.extracted_bytes for p in (phases.values() if producing else first)),
         index_bytes=written if counts.index_bytes is None else counts.index_bytes,
         index_written_bytes=written,
-        elapsed_s=elapsed(conn, job),
-        total_known=now.phase in (Phase.INDEX, Phase.OCR, Phase.FINALISE) or now.state.over,
-        waiting=() if now.state.over else tuple(workers.waits(conn, job)),
-    )
-
-
-def _producing(conn: Connection, now: Job, phases: Mapping[Phase, PhaseProgress]) -> JobProgress:
-    """Of a job that takes the items of another: they are known from the start. What it has written stands for what was
-    extracted; of loose files it has none."""
-    return JobProgress(
-        state=now.state,
-        phase=now.phase,
-        reason=now.reason,
-        phases=phases,
-        items=now.options.of_type.items if now.options.of_type else 0,
-        items_indexed=phases[now.phase].items if now.phase in phases else 0,
-        containers=0,
-        exceptions=QUERIES["job_counts"].run(conn, job=now.id).one().exceptions,
-        raw_bytes=0,
-        extracted_bytes=sum(p.extracted_bytes for p in phases.values()),
-        index_bytes=0,
-        index_written_bytes=0,
-        elapsed_s=elapsed(conn, now.id),
-        total_known=True,
-        waiting=() if now.state.over else tuple(workers.waits(conn, now.id)),
+        elapsed_s=JOBS.elapsed(conn, job=job),
+        total_known=producing or now.phase in (Phase.INDEX, Phase.OCR, Phase.FINALISE) or now.state.over,
+        waiting=() if now.state.over else tuple(WORKERS.worker_waits(conn, job=str(job))),
     )
 
 
@@ -313,6 +263,11 @@ class GroupMember:
 
     database: str
     job: uuid.UUID
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, str]) -> GroupMember:
+        """As the group's row has it."""
+        return cls(database=data["database"], job=uuid.UUID(data["job"]))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -326,6 +281,17 @@ class GroupRow:
     source_copies: int
     members: tuple[GroupMember, ...]
     created_at: datetime.datetime
+
+
+class _Jobs(Protocol):
+    def custodians(self, conn: Connection, *, job: uuid.UUID) -> list[Custodian]: ...
+    def elapsed(self, conn: Connection, *, job: uuid.UUID) -> float: ...
+    def find_groups(self, conn: Connection, *, prefix: str) -> list[GroupRow]: ...
+    def list_groups(self, conn: Connection, *, limit: int = 1_000) -> list[GroupRow]: ...
+    def delete_group(self, conn: Connection, *, group: uuid.UUID) -> None: ...
+
+
+JOBS: _Jobs = face(_Jobs)
 
 
 def create_group(
@@ -347,31 +313,4 @@ def create_group(
         source=source,
         source_copies=source_copies,
         members=json.dumps([{"database": member.database, "job": str(member.job)} for member in members]),
-    )
-
-
-def find_groups(conn: Connection, digits: str) -> list[GroupRow]:
-    """Groups whose id begins with these hexadecimal digits (hyphens left out), at most three."""
-    return [_row(row) for row in QUERIES["find_groups"].run(conn, prefix=digits)]
-
-
-def list_groups(conn: Connection, limit: int = 1_000) -> list[GroupRow]:
-    """Groups, newest first."""
-    return [_row(row) for row in QUERIES["list_groups"].run(conn, limit=limit)]
-
-
-def delete_group(conn: Connection, group: uuid.UUID) -> None:
-    """Delete its row; the jobs are gone by then."""
-    QUERIES["delete_group"].run(conn, group=group)
-
-
-def _row(row: Any) -> GroupRow:
-    return GroupRow(
-        id=row.id,
-        name=row.name,
-        kind=GroupKind(row.kind),
-        source=bytes(row.source),
-        source_copies=row.source_copies,
-        members=tuple(GroupMember(database=m["database"], job=uuid.UUID(m["job"])) for m in row.members),
-        created_at=row.created_at,
     )

@@ -13,13 +13,13 @@ import json
 import uuid
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from core.errors import TaskLost
 from core.records import ClaimedTask, Phase, TaskState
 from readers.errors import ExceptionCode
 from sql import bulk
-from sql.face import QUERIES
+from sql.face import QUERIES, face
 from sql.findings import TaskResult
 from sql.states import suspend
 
@@ -47,18 +47,6 @@ class Around:
 
     id: uuid.UUID
     size: int  # bytes
-
-
-def any_of(conn: Connection, job: uuid.UUID, phase: Phase) -> bool:
-    """Whether a slot died in the job, in any phase, or a task of this phase noted what a loose file took. If not, no
-    item is convicted and `deaths` and `spent` are empty."""
-    return bool(QUERIES["cost_anything"].run(conn, job=job, phase=phase.value).scalar_one())
-
-
-def deaths(conn: Connection, job: uuid.UUID, phase: Phase) -> list[Death]:
-    """The deaths in one phase, as recorded for their slots."""
-    rows = QUERIES["deaths"].run(conn, job=job, phase=phase.value).mappings()
-    return [Death(**{**row, "cause": ExceptionCode(row["cause"])}) for row in rows]
 
 
 def spent(
@@ -89,12 +77,24 @@ FAILURES_LIMIT = 5
 _READING = (Phase.INDEX, Phase.OCR)  # they count the texts they give; the phases before, the items they find
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Returned:
+class Returned(NamedTuple):
     """How many tasks went back to pending because no slot claimed them in time, or their lease ran out."""
 
     dispatched: int
     running: int
+
+
+class _Ledger(Protocol):
+    def cost_anything(self, conn: Connection, *, job: uuid.UUID, phase: str) -> bool: ...
+    def deaths(self, conn: Connection, *, job: uuid.UUID, phase: str) -> list[Death]: ...
+    def note_parsers(self, conn: Connection, *, id: uuid.UUID, told: str) -> None: ...
+    def resumed_since_claim(self, conn: Connection, *, task: uuid.UUID, token: uuid.UUID) -> bool: ...
+    def undispatch(self, conn: Connection, *, tasks: Sequence[uuid.UUID]) -> int: ...
+    def undispatch_all(self, conn: Connection, *, keep: Sequence[uuid.UUID]) -> int: ...
+    def return_expired(self, conn: Connection) -> Returned: ...
+
+
+LEDGER: _Ledger = face(_Ledger)
 
 
 def claim(
@@ -126,11 +126,6 @@ def claim(
     )
 
 
-def note_parsers(conn: Connection, parsers: uuid.UUID, told: str) -> None:
-    """Have this parser set in the database (JSON). Call it in a durable transaction: claims refer to it."""
-    QUERIES["note_parsers"].run(conn, id=parsers, told=told)
-
-
 def finish(conn: Connection, claimed: ClaimedTask, result: TaskResult) -> None:
     """End the task and write all that was found, behind its fence; a job that is pausing or cancelling lets it finish.
 
@@ -158,11 +153,7 @@ def _end(conn: Connection, claimed: ClaimedTask, result: TaskResult) -> None:
 
 def _write(conn: Connection, claimed: ClaimedTask, result: TaskResult) -> None:
     """Everything found; only behind the fence."""
-    bulk.insert_items(conn, claimed.job, result.items)
-    bulk.insert_exceptions(conn, claimed, result.exceptions)
-    bulk.add_containers(conn, claimed.job, result.containers)
-    bulk.put_texts(conn, claimed.job, result.texts)
-    bulk.put_owners(conn, claimed, result.owners)
+    _write_rows(conn, claimed, result)
     add_spent(conn, claimed.job, claimed.phase, result.spent)
     if result.shard is not None:
         bulk.put_shard(conn, claimed.job, result.shard)
@@ -178,6 +169,14 @@ def _write(conn: Connection, claimed: ClaimedTask, result: TaskResult) -> None:
             QUERIES["notify"].run(conn)
 
 
+def _write_rows(conn: Connection, claimed: ClaimedTask, result: TaskResult) -> None:
+    bulk.insert_items(conn, claimed.job, result.items)
+    bulk.insert_exceptions(conn, claimed, result.exceptions)
+    bulk.add_containers(conn, claimed.job, result.containers)
+    bulk.put_texts(conn, claimed.job, result.texts)
+    bulk.put_owners(conn, claimed, result.owners)
+
+
 def release(conn: Connection, task: uuid.UUID, token: uuid.UUID, *, failed: bool) -> bool:
     """Give a running task back to pending (failed=True counts against it); False when it is not ours any more."""
     row = QUERIES["release"].run(conn, task=task, token=token, failed=int(failed)).one_or_none()
@@ -185,11 +184,6 @@ def release(conn: Connection, task: uuid.UUID, token: uuid.UUID, *, failed: bool
         return False
     QUERIES["notify"].run(conn)
     return True
-
-
-def resumed_since_claim(conn: Connection, claimed: ClaimedTask) -> bool:
-    """Whether the job was resumed while this claim held its task: what failed may have been fixed since."""
-    return bool(QUERIES["resumed_since_claim"].run(conn, task=claimed.id, token=claimed.token).scalar_one())
 
 
 def fail(conn: Connection, task: uuid.UUID, token: uuid.UUID, reason: str, limit: int = FAILURES_LIMIT) -> bool:
@@ -259,22 +253,6 @@ def written_on(conn: Connection, tasks: Sequence[uuid.UUID]) -> dict[uuid.UUID, 
     return {row.id: row.host for row in QUERIES["written_on"].run(conn, tasks=list(tasks))}
 
 
-def undispatch(conn: Connection, tasks: Iterable[uuid.UUID]) -> int:
-    """Tasks whose message could not be sent are pending again; how many were still dispatched."""
-    return QUERIES["undispatch"].run(conn, tasks=list(tasks)).rowcount
-
-
-def undispatch_all(conn: Connection, keep: Sequence[uuid.UUID] = ()) -> int:
-    """All dispatched tasks of this database but `keep` are pending again: their messages are, or may be, lost."""
-    return QUERIES["undispatch_all"].run(conn, keep=list(keep)).rowcount
-
-
-def return_expired(conn: Connection) -> Returned:
-    """Dispatched tasks past their deadline and running ones past their lease are pending again, at no charge."""
-    row = QUERIES["return_expired"].run(conn).one()
-    return Returned(dispatched=row.dispatched, running=row.running)
-
-
 TASKS_AT_ONCE = 20  # taken out by one transaction, with some 500 items each
 ITEMS_AT_ONCE = 10_000
 
@@ -285,11 +263,7 @@ def write_portion(conn: Connection, claimed: ClaimedTask, number: int, task_resu
     Raises TaskLost when the task is not this claim's any more, or the portion before is not there.
     """
     _fence(conn, claimed, number)
-    bulk.insert_items(conn, claimed.job, task_result.items)
-    bulk.insert_exceptions(conn, claimed, task_result.exceptions)
-    bulk.add_containers(conn, claimed.job, task_result.containers)
-    bulk.put_texts(conn, claimed.job, task_result.texts)
-    bulk.put_owners(conn, claimed, task_result.owners)
+    _write_rows(conn, claimed, task_result)
     for state in (TaskState.HELD, TaskState.PENDING):
         tasks = [t for t in task_result.follow_on if (t.phase is claimed.phase) == (state is TaskState.HELD)]
         bulk.insert_tasks(conn, claimed.job, tasks, claimed, state)

@@ -137,25 +137,34 @@ def migrate(database: Database) -> None:
             )
         # Before the first look at the version: a process that waits here finds the work done.
         conn.exec_driver_sql("SELECT pg_advisory_xact_lock(%(key)s)", {"key": LOCK_KEY})
-        known, current = revisions(), _current(conn)
-        if current is not None and current not in known:
-            raise UsageError(
-                f"database {database.name} has schema {current}, which this version of edbench does not know;"
-                " use the newer version that created it, or another database"
-            )
-        if not conn.exec_driver_sql("SELECT has_schema_privilege('public', 'CREATE')").scalar_one():
-            if current != known[-1]:
-                raise DatabaseFault(
-                    f"database {database.name} is not migrated to this version; start the controller, or run any edbench"
-                    " command as its owner",
-                    transient=True,
-                )
+        refused = schema_refusal(conn, database.name)
+        makes = conn.exec_driver_sql("SELECT has_schema_privilege('public', 'CREATE')").scalar_one()
+        if isinstance(refused, UsageError) or (refused is not None and not makes):
+            raise refused
+        if not makes:
             return  # a role that works with the tables and makes none
-        if current is None:
-            _make(conn, known[-1])
-        elif current != known[-1]:
+        if _current(conn) is None:
+            _make(conn, revisions()[-1])
+        elif refused is not None:
             upgrade(conn)
         renew_grants(conn)
+
+
+def schema_refusal(conn: Connection, database: str) -> UsageError | DatabaseFault | None:
+    """Why a process that makes no tables cannot use the database of this name: its schema is newer than this code (UsageError),
+    older or not made yet; None where it can."""
+    current = _current(conn)
+    if current == revisions()[-1]:
+        return None
+    if current is not None and current not in revisions():
+        return UsageError(
+            f"database {database} has schema {current}, which this version of edbench does not know;"
+            " use the newer version that created it, or another database"
+        )
+    return DatabaseFault(
+        f"database {database} is not migrated to this version; start the controller, or run any edbench command as its owner",
+        transient=True,
+    )
 
 
 def _make(conn: Connection, revision: str) -> None:

@@ -48,18 +48,18 @@ class DuplicateRow(NamedTuple):
     item: uuid.UUID
     original: uuid.UUID
     original_job: uuid.UUID
-    copy: bool
+    duplicate: bool
     custodian: str
     container_path: list[str]
     kind: str
     media_type: str
     bytes: int
     sha256: memoryview | None
-    content_hash: memoryview | None
+    message_hash: memoryview | None
     message_id_hash: memoryview | None
     original_path: list[str] | None
     custodians: list[str] | None
-    copies: int | None
+    duplicates: int | None
 
 
 class EqualRow(NamedTuple):
@@ -67,7 +67,7 @@ class EqualRow(NamedTuple):
 
     item: uuid.UUID
     job: uuid.UUID
-    copy: bool
+    copy_of: uuid.UUID | None  # its original; None: it is the original
     custodian: str
     container_path: list[str]
 
@@ -114,7 +114,7 @@ class NearOne(NamedTuple):
 
     item: uuid.UUID
     job: uuid.UUID
-    near: bool
+    near_to: uuid.UUID | None  # its principal; None: it is the principal
     similarity: float
     custodian: str
     container_path: list[str]
@@ -136,15 +136,15 @@ class FlaggedCount(NamedTuple):
 
 
 class SystemFile(NamedTuple):
-    """An item that is flagged as a system file, by the list of this number."""
+    """An item that is flagged as a system file, with the name of the list that flags it."""
 
-    id: uuid.UUID
+    item: uuid.UUID
     custodian: str
-    container_path: list[str]
+    container_path: Sequence[str]
     media_type: str
     bytes: int
     sha256: memoryview | None
-    number: int
+    list: str
 
 
 class MailRow(NamedTuple):
@@ -164,8 +164,8 @@ class MailRow(NamedTuple):
 class ThreadRow(NamedTuple):
     """A message in its thread; times in UTC."""
 
-    item: uuid.UUID
     thread: uuid.UUID
+    item: uuid.UUID
     parent: uuid.UUID | None
     depth: int
     by: str
@@ -238,7 +238,7 @@ class _Review(Protocol):
     def clear_system_files(self, conn: Connection, *, job: uuid.UUID) -> None: ...
     def count_system_files(self, conn: Connection, *, job: uuid.UUID) -> list[FlaggedCount]: ...
     def count_hashed(self, conn: Connection, *, job: uuid.UUID, digests: bool) -> HashedCount: ...
-    def system_files(self, conn: Connection, *, job: uuid.UUID) -> Iterator[SystemFile]: ...
+    def system_files(self, conn: Connection, *, job: uuid.UUID, names: Sequence[str]) -> Iterator[SystemFile]: ...
     def thread_messages(self, conn: Connection, *, job: uuid.UUID, empty: bytes) -> Iterator[MailRow]: ...
     def clear_threads(self, conn: Connection, *, job: uuid.UUID) -> None: ...
     def put_threads(

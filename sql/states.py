@@ -19,7 +19,7 @@ import uuid
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from core.errors import PackageMissing, UsageError
 from core.job_types import types_of
@@ -32,8 +32,9 @@ from core.records import (
     Phase,
     Priority,
 )
-from sql import bulk, workers
-from sql.face import QUERIES
+from sql import bulk
+from sql.face import QUERIES, face
+from sql.workers import WORKERS
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
@@ -49,7 +50,7 @@ def recut(conn: Connection, job: uuid.UUID, phase: Phase, at_a_time: int | None 
     """Divide pending tasks of the phase that has just begun, the heaviest most; entries are dealt out in turn, so that
     the parts are about equally heavy. Does nothing where there are enough for the slots that live, or for `at_a_time`
     tasks where no more may be out."""
-    slots = workers.live_slots(conn)
+    slots = WORKERS.live_slots(conn)
     wanted = TASKS_A_SLOT * (slots if at_a_time is None else min(slots, at_a_time))
     rows = QUERIES["pending_payloads"].run(conn, job=job, phase=phase.value, limit=wanted).all() if wanted > 1 else []
     if not rows or len(rows) >= wanted:
@@ -141,25 +142,11 @@ class Demand:
         return other.client == self.client if self.client else other.type == self.type
 
 
-def demands(conn: Connection, limit: int) -> list[Demand]:
-    """Every job that is running, pausing or cancelling, oldest first; pending tasks are counted up to `limit`."""
-    return [
-        Demand(
-            job=row.job,
-            state=JobState(row.state),
-            phase=Phase(row.phase),
-            dispatched=row.dispatched,
-            running=row.running,
-            pending=row.pending,
-            most_out=row.most_out,
-            window_factor=row.window_factor,
-            reserve_slots=row.reserve_slots,
-            client=row.client,
-            type=row.type,
-            priority=Priority(row.priority),
-        )
-        for row in QUERIES["demand"].run(conn, limit=limit)
-    ]
+class _States(Protocol):
+    def demand(self, conn: Connection, *, limit: int) -> list[Demand]: ...
+
+
+STATES: _States = face(_States)
 
 
 def _lock(conn: Connection, job: uuid.UUID) -> tuple[JobState, Phase]:

@@ -7,10 +7,10 @@ import threading
 import time
 import uuid
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from controller.databases import Jobs
 from controller.jobs.groups import find, find_discovered
@@ -30,27 +30,29 @@ _HEALTH_SECONDS = 1.0
 _SILENT_SECONDS = 5.0  # after which a database that was asked counts as one that does not answer
 
 
-class Runner(Protocol):
-    """Starts workers for jobs where this server starts them (`web.runs`)."""
+class Runner:
+    """Starts workers for jobs where this server starts them (`web.runs`). This one starts none: others run the workers."""
 
-    @property
-    def creating(self) -> bool:
-        """Whether jobs can be created and resumed here."""
+    creating = True  # jobs can be created and resumed here
 
     def room(self) -> int:
         """Slots of all workers together that can still be started."""
+        return 0
 
     def reserved(self, workers: int, slots: int, filer: str) -> AbstractContextManager[None]:
         """Reserve workers for a job that the block creates or resumes. Raises FieldErrors when they cannot be started now."""
+        return nullcontext()
 
     def start(self, jobs: Jobs, *, workers: int, slots: int) -> None:
         """Start workers for a job or group; returns at once."""
 
     def tends(self, identity: uuid.UUID) -> bool:
         """Whether a living process is known to process this job or group."""
+        return True
 
     def problem(self, identity: uuid.UUID) -> str | None:
         """Why workers could not be started for this job or group, in one line; None without a problem."""
+        return None
 
 
 class DatabaseHealth:

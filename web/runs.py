@@ -7,10 +7,9 @@ import logging
 import threading
 import uuid
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
-from types import TracebackType
-from typing import Self
+from functools import partial
 
 from controller.cluster.embedded import EmbeddedCluster
 from controller.databases import Jobs
@@ -26,6 +25,7 @@ from core.errors import EdbenchError, UsageError
 from core.operations import NullRecorder
 from core.settings import Settings
 from core.storage.layer import Storage
+from web.context import Runner
 from web.errors import FieldErrors, one_line
 from web.measuring import Measurements
 
@@ -38,34 +38,14 @@ class SharedWorkers:
         self._stop = stop
         self._cluster: EmbeddedCluster | None = None
 
-    def start(self) -> None:
-        """The workers start at the first check."""
-
-    def stop(self, grace_seconds: float = 30.0) -> None:
-        """Its owner stops the workers."""
-
-    def scale(self, workers: int) -> None:
-        """Its owner scales the workers."""
-
     def check(self) -> None:
-        """Raises KeyboardInterrupt when the run is to end, SystemFault when a worker does not start or stay up."""
+        """Start the workers, the first time. Raises KeyboardInterrupt when the run is to end, SystemFault when a worker does not
+        start or stay up."""
         if self._stop.is_set():
             raise KeyboardInterrupt
         if self._cluster is None:
             self._cluster = self._bring()
         self._cluster.check()
-
-    def pids(self) -> Mapping[str, int]:
-        """Process ids by name."""
-        return {} if self._cluster is None else self._cluster.pids()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        return None
 
 
 log = logging.getLogger("web.runs")
@@ -82,14 +62,12 @@ class _Run:
     thread: threading.Thread | None = None
 
 
-class EmbeddedRunner:
+class EmbeddedRunner(Runner):
     """Starts workers for the jobs that it is given, and stops them when no job is left.
 
     All jobs share the workers, so they use the same slots per worker and the same filer; the number of workers is the sum over
     the jobs. `room` is the largest number of slots.
     """
-
-    creating = True
 
     def __init__(
         self,
@@ -221,9 +199,13 @@ class EmbeddedRunner:
             cluster=SharedWorkers(lambda: self._brought(settings), run.stop),
         )
         with watched_filer(settings):
-            run_all_to_rest(run.jobs.each, crew, self._clock, _unseen, self._noted(run))
+            run_all_to_rest(run.jobs.each, crew, self._clock, _unseen, partial(self._note, run.jobs.id))
         clean_copies(run.jobs, Storage(NullRecorder()), settings.storage)
         self._collect(run.jobs, settings)
+
+    def _note(self, identity: uuid.UUID, line: str) -> None:
+        """The latest remark of a run is what the page shows, until the run has ended well."""
+        self._problems[identity] = one_line(line)
 
     def _collect(self, jobs: Jobs, settings: Settings) -> None:
         """Collect the traces of ended jobs while the workers that recorded them still run. Raises UsageError where one cannot
@@ -234,9 +216,6 @@ class EmbeddedRunner:
             if handle.job.options.trace and handle.job.state.over:
                 labels = job_result(handle, settings).labels
                 collect_trace(handle, settings, self._clock, labels=labels, ours=False)
-
-    def _noted(self, run: _Run) -> _Note:
-        return _Note(self._problems, run.jobs.id)
 
     def _brought(self, settings: Settings) -> EmbeddedCluster:
         """The workers, as many as all runs need. Raises SystemFault when they cannot be started."""
@@ -272,33 +251,12 @@ def _unseen(snapshot: Snapshot, at: float) -> None:
     """The page looks for itself."""
 
 
-class _Note:
-    """Takes the remarks of a run: the latest is what the page shows, until the run has ended well."""
-
-    def __init__(self, problems: dict[uuid.UUID, str], identity: uuid.UUID) -> None:
-        self._problems = problems
-        self._identity = identity
-
-    def __call__(self, line: str) -> None:
-        self._problems[self._identity] = one_line(line)
-
-
-class OthersWork:
+class OthersWork(Runner):
     """Other processes run the workers (Compose), which take up every job."""
-
-    creating = True
 
     def __init__(self, settings: Settings, clock: Clock) -> None:
         self._settings = settings
         self._clock = clock
-
-    def room(self) -> int:
-        """0: no workers are started here."""
-        return 0
-
-    def reserved(self, workers: int, slots: int, filer: str) -> AbstractContextManager[None]:
-        """Nothing is reserved."""
-        return nullcontext()
 
     def start(self, jobs: Jobs, *, workers: int, slots: int) -> None:
         """Remove the copies of a group's source when its jobs have ended."""
@@ -313,37 +271,14 @@ class OthersWork:
         except EdbenchError as error:  # deleting the group removes the copies too
             log.warning("copies of group %s: %s", group.id, error)
 
-    def tends(self, identity: uuid.UUID) -> bool:
-        """True: no command owns the workers."""
-        return True
 
-    def problem(self, identity: uuid.UUID) -> str | None:
-        """None: no workers are started here."""
-        return None
-
-
-class BesideCommand:
-    """The web UI belongs to a command that runs its own job, and ends with it."""
+class BesideCommand(Runner):
+    """The web UI belongs to a command that runs its own job and prints its problems, and ends with it."""
 
     creating = False
-
-    def room(self) -> int:
-        """0."""
-        return 0
 
     def reserved(self, workers: int, slots: int, filer: str) -> AbstractContextManager[None]:
         """Raises UsageError always."""
         raise UsageError(
             "this web UI belongs to a running command and ends with it; use `edbench serve` to create and resume jobs"
         )
-
-    def start(self, jobs: Jobs, *, workers: int, slots: int) -> None:
-        """Never called: `reserved` raises."""
-
-    def tends(self, identity: uuid.UUID) -> bool:
-        """True: the command runs the job."""
-        return True
-
-    def problem(self, identity: uuid.UUID) -> str | None:
-        """None: the command prints its problems."""
-        return None

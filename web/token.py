@@ -17,7 +17,7 @@ from pathlib import Path
 
 from controller.observe.place_kind import place_of
 from core.errors import EdbenchError, StorageFault, UsageError, read_problem
-from core.mounts import read_mounts
+from core.mounts import read_mountinfo
 
 SESSION_SECONDS = 12 * 3600
 MOST_SESSIONS = 1_000  # the oldest is removed
@@ -199,7 +199,7 @@ def storage_line(root: Path) -> str:
     except OSError as error:
         raise StorageFault(f"the storage root {root} cannot be reached: {error.strerror}") from error
     free, whole = (blocks * space.f_frsize / 1e9 for blocks in (space.f_bavail, space.f_blocks))
-    return f"{place_of(root, read_mounts())}, {free:,.1f} GB of {whole:,.1f} GB free, writable as user {os.getuid()}:{os.getgid()}"
+    return f"{place_of(root, read_mountinfo())}, {free:,.1f} GB of {whole:,.1f} GB free, writable as user {os.getuid()}:{os.getgid()}"
 
 
 VARIABLE = "EDBENCH_TOKEN"

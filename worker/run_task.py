@@ -26,6 +26,7 @@ from core.records import ClaimedTask, Phase
 from monitoring.tally import Outcome
 from sql import jobs, ledger, states
 from sql.findings import TaskResult
+from sql.ledger import LEDGER
 from sql.session import Database
 from worker.items.portions import Portions
 from worker.ocr import reading as ocr
@@ -175,13 +176,13 @@ def _prepare(context: SlotContext, db: Database, claimed: ClaimedTask) -> TaskWo
 
 def _spoilt(conn: Connection, claimed: ClaimedTask, at_least: float) -> dict[str, Any]:
     """Fields of TaskWork that say which items killed slots, and what loose files have cost."""
-    if not ledger.any_of(conn, claimed.job, claimed.phase):
+    if not LEDGER.cost_anything(conn, job=claimed.job, phase=claimed.phase.value):
         return {"convicted": {}, "untouchable": frozenset()}
     convicted = ledger.convicted(conn, claimed.job)
     return {
         "convicted": convicted,
         "untouchable": ledger.untouchable(conn, claimed.job) if convicted else frozenset(),
-        "deaths": ledger.deaths(conn, claimed.job, claimed.phase),
+        "deaths": LEDGER.deaths(conn, job=claimed.job, phase=claimed.phase.value),
         "spent": ledger.spent(conn, claimed.job, claimed.phase, _loose_files(claimed), at_least),
     }
 
@@ -219,7 +220,7 @@ def _give_back(db: Database, claimed: ClaimedTask, fault: SystemFault) -> None:
         with db.transaction(durable=True) as conn:
             if isinstance(fault, DatabaseFault) and fault.transient:
                 ledger.release(conn, claimed.id, claimed.token, failed=False)
-            elif ledger.resumed_since_claim(conn, claimed):
+            elif LEDGER.resumed_since_claim(conn, task=claimed.id, token=claimed.token):
                 ledger.fail(conn, claimed.id, claimed.token, str(fault))
             elif ledger.release(conn, claimed.id, claimed.token, failed=False):
                 states.suspend(conn, claimed.job, str(fault))

@@ -10,6 +10,7 @@ import logging
 import os
 import select
 import signal
+import socket
 import time
 import uuid
 from collections.abc import Callable
@@ -19,13 +20,15 @@ from multiprocessing.connection import Connection
 from types import FrameType
 
 from core.errors import UsageError
+from core.extensions import installed_version
 from core.moments import reached
 from core.settings import Settings
+from monitoring.block import boot_id
 from monitoring.metrics import NOWHERE, Endpoint
+from sql.workers import NewWorker
 from traces.parts import deliver_left_behind, worker_parts
 from worker.box.lockdown import lacking
 from worker.box.nursery import NurseryAddress, start_nursery
-from worker.host.registration import WorkerIdentity
 from worker.host.reporter import Finish, Numbered, ReporterPlan, run_reporter
 from worker.office.converting import remove_stale_sockets
 from worker.processes import STOPPED_STATES, oom_kills, process_state, thread_count
@@ -331,11 +334,14 @@ class Supervisor:
         self._pipe = ours
         plan = ReporterPlan(
             settings=self._plan.settings,
-            identity=WorkerIdentity(
-                name=self._plan.name,
+            identity=NewWorker(
                 incarnation=self._incarnation,
+                name=self._plan.name,
+                host=socket.gethostname(),
                 pid=os.getpid(),
+                boot_id=boot_id(),
                 slots=self._table.slots,
+                version=installed_version(),
                 box=self._box,
             ),
             previous=previous,

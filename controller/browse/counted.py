@@ -61,13 +61,3 @@ def phases_of(counts: JobCounts) -> dict[Phase, PhaseCounts]:
         phase: PhaseCounts(tasks_done=p.done, tasks_open=p.open, items=p.items, seconds=p.elapsed_s)
         for phase, p in counts.progress.phases.items()
     }
-
-
-def exceptions_of(counts: JobCounts) -> tuple[ExceptionCount, ...]:
-    """By code and level, most frequent first."""
-    return tuple(ExceptionCount(**row._asdict()) for row in counts.exceptions)
-
-
-def children_of(counts: JobCounts) -> Children:
-    """Over all containers."""
-    return Children(**counts.children._asdict())

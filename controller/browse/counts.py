@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import uuid
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -15,7 +14,7 @@ from sql.figures import FIGURES, ItemCount
 from sql.jobs import JobProgress, JobSummary
 
 if TYPE_CHECKING:
-    from sqlalchemy import Connection
+    pass
 
 
 _EXCEPTIONS_AT_ONCE = 2_000
@@ -63,27 +62,7 @@ def stream_exceptions(handles: Sequence[JobHandle], wanted: Mapping[str, str | N
             after = rows[-1].number
 
 
-VIOLATIONS_SHOWN = 20
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Violation:
-    """A container whose counts do not add up."""
-
-    item: uuid.UUID
-    container_path: tuple[str, ...]
-    announced: int | None
-    emitted: int
-    failed: int
-    rows: int  # items that name it as their parent
-
-    def line(self) -> str:
-        """For people."""
-        expected = "?" if self.announced is None else f"{self.announced:,}"
-        return (
-            f"{' / '.join(self.container_path)}: expected {expected}, emitted {self.emitted:,},"
-            f" failed {self.failed:,}, rows {self.rows:,}"
-        )
+VIOLATIONS_SHOWN = 20  # containers whose counts do not add up; there should be none
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -100,27 +79,12 @@ class JobCounts:
     texts: tuple[figures.TextCount, ...]
     exceptions: tuple[figures.ExceptionCount, ...]  # most frequent first
     children: figures.Children
-    violations: tuple[Violation, ...]
+    violations: tuple[figures.Violation, ...]
 
     @property
     def violation_lines(self) -> list[str]:
         """For people."""
         return [violation.line() for violation in self.violations]
-
-
-def violations_of(conn: Connection, job: uuid.UUID) -> tuple[Violation, ...]:
-    """Containers whose counts do not add up, at most VIOLATIONS_SHOWN; there should be none."""
-    return tuple(
-        Violation(
-            item=row.id,
-            container_path=tuple(row.container_path),
-            announced=row.announced,
-            emitted=row.emitted,
-            failed=row.failed,
-            rows=row.rows,
-        )
-        for row in FIGURES.children_violations(conn, job=job, limit=VIOLATIONS_SHOWN)
-    )
 
 
 def count_job(handle: JobHandle) -> JobCounts:
@@ -138,5 +102,5 @@ def count_job(handle: JobHandle) -> JobCounts:
             texts=tuple(FIGURES.count_texts(conn, job=handle.id)),
             exceptions=tuple(FIGURES.count_exceptions(conn, job=handle.id)),
             children=FIGURES.children_totals(conn, job=handle.id),
-            violations=violations_of(conn, handle.id),
+            violations=tuple(FIGURES.children_violations(conn, job=handle.id, limit=VIOLATIONS_SHOWN)),
         )

@@ -113,14 +113,7 @@ def item_details(handle: JobHandle, row: WholeItem) -> dict[str, Any]:
     with handle.database.transaction() as conn:
         exceptions = BROWSE.item_exceptions(conn, job=handle.id, item=row.id)
         tags = SEARCH.item_tags(conn, job=handle.id, item=row.id)
-    counts = None
-    if row.emitted is not None:
-        counts = {
-            "announced": row.announced,
-            "emitted": row.emitted,
-            "failed": row.failed,
-            "remainder_unknown": row.remainder_unknown,
-        }
+    counts = {name: getattr(row, name) for name in ("announced", "emitted", "failed", "remainder_unknown")}
     return item_json(row) | {
         "job": str(handle.id),
         "depth": row.depth,
@@ -130,7 +123,7 @@ def item_details(handle: JobHandle, row: WholeItem) -> dict[str, Any]:
         "path": None if row.path is None else display_name(bytes(row.path)),
         "mtime_ns": row.mtime_ns,
         "metadata": dict(row.metadata or {}),
-        "children": counts,
+        "children": None if row.emitted is None else counts,
         "failures": [each._asdict() for each in exceptions],
         "tags": [each._asdict() for each in tags],
     }
@@ -156,17 +149,7 @@ def family_tree(handle: JobHandle, row: WholeItem, limit: int = FAMILY_SHOWN) ->
 
 
 def _member(row: Member) -> dict[str, Any]:
-    return {
-        "id": str(row.id),
-        "parent": str(row.parent) if row.parent else None,
-        "depth": row.depth,
-        "name": row.display,
-        "kind": row.kind,
-        "container": row.container,
-        "media_type": row.media_type,
-        "bytes": row.bytes,
-        "failed": row.failed,
-    }
+    return row._asdict() | {"id": str(row.id), "parent": str(row.parent) if row.parent else None}
 
 
 def custodians_of_jobs(handles: Sequence[JobHandle]) -> list[Counted]:

@@ -27,7 +27,7 @@ from core.records import GroupKind, JobState
 from core.settings import Settings
 from core.storage.layer import EntryKind, Storage
 from sql import jobs as ledger_jobs
-from sql.jobs import GroupMember, get_job
+from sql.jobs import JOBS, GroupMember, get_job
 from sql.session import Database
 
 _CHUNK = 1 << 20
@@ -224,7 +224,7 @@ def _enter(
             source_copies=len(jobs) if plan.source_copies else 1,
             members=[GroupMember(database=handle.database.name, job=handle.id) for handle in jobs],
         )
-        (row,) = ledger_jobs.find_groups(conn, identity.hex)
+        (row,) = JOBS.find_groups(conn, prefix=identity.hex)
     return Jobs(tuple(jobs), home, row)
 
 
@@ -278,7 +278,7 @@ def delete_all(jobs: Jobs, storage: Storage, storage_root: Path) -> list[str]:
     left = [delete_job(handle, storage, storage_root) for handle in jobs.each]
     remove_copies(storage, storage_root, jobs.id)
     with jobs.home.transaction(durable=True) as conn:
-        ledger_jobs.delete_group(conn, jobs.id)
+        JOBS.delete_group(conn, group=jobs.id)
     return list(filter(None, left))
 
 

@@ -10,7 +10,7 @@ from typing import Annotated, Any
 
 from pydantic import Field, PlainSerializer
 
-from controller.browse.counted import Children, ExceptionCount, PhaseCounts, children_of, exceptions_of, phases_of
+from controller.browse.counted import Children, ExceptionCount, PhaseCounts, phases_of
 from controller.browse.counts import JobCounts
 from controller.jobs.figures import ProductionFigures
 from controller.jobs.progress import gb_per_hour
@@ -219,7 +219,7 @@ def _holds(counts: JobCounts) -> dict[str, Any]:
         "kinds": {row.name: row.items for row in counts.kinds},
         "media_types": {row.name: row.items for row in counts.media_types},
         "texts": {row.name: row.items for row in counts.texts},
-        "exceptions": exceptions_of(counts),
-        "children": children_of(counts),
+        "exceptions": counts.exceptions,
+        "children": counts.children,
         "violations": counts.violation_lines,
     }

@@ -13,8 +13,7 @@ from core.errors import UsageError
 from core.job_types import JobType
 from core.records import PHASES, JobState
 from sql import jobs as ledger_jobs
-from sql import jobs as rows
-from sql.jobs import GroupRow
+from sql.jobs import JOBS, GroupRow
 from sql.session import Database
 
 
@@ -29,7 +28,7 @@ def find_group(databases: Sequence[Database], reference: str) -> Jobs | None:
         return None
     home = databases[0]
     with home.transaction() as conn:
-        groups = rows.find_groups(conn, digits)
+        groups = JOBS.find_groups(conn, prefix=digits)
     if len(groups) > 1:
         raise UsageError(f"several groups begin with {reference}; give more digits of the id")
     return load_group(databases, groups[0]) if groups else None
@@ -55,7 +54,7 @@ def load_group(databases: Sequence[Database], row: GroupRow) -> Jobs:
 def list_groups(databases: Sequence[Database]) -> list[GroupRow]:
     """All groups of this installation, newest first."""
     with databases[0].transaction() as conn:
-        return rows.list_groups(conn)
+        return JOBS.list_groups(conn)
 
 
 def find(databases: Sequence[Database], reference: str) -> Jobs:

@@ -33,13 +33,14 @@ from core.places import job_location
 from core.records import JobState
 from core.settings import Settings
 from core.storage.layer import Storage
-from sql import deletion, states, workers
+from sql import deletion, states
 from sql import jobs as ledger_jobs
 from sql.deletion import ended, kin_of, refuse_taken
 from sql.figures import FIGURES
 from sql.jobs import NewJob, get_job, set_options
 from sql.requeue import TAKEN, requeue
 from sql.session import Database
+from sql.workers import LIVE_SECONDS, WORKERS
 
 SETTLE_SECONDS = 45.0  # longer than a lease, so that what a killed worker left behind has run out
 _POLL_SECONDS = 0.2
@@ -137,7 +138,7 @@ def resume_job(handle: JobHandle, *, attach: bool) -> JobState:
         state = ledger_jobs.get_job(conn, handle.id).state
         note_end_of_suspension(conn, handle.id, RESUMED)
         if attach and state in (JobState.RUNNING, JobState.CANCELLING):
-            if workers.live_slots(conn):
+            if WORKERS.live_slots(conn):
                 raise UsageError(
                     f"job {handle.id} is {state} and workers are running it; see `edbench job show {handle.id}`"
                 )
@@ -149,7 +150,7 @@ def resume_job(handle: JobHandle, *, attach: bool) -> JobState:
 def _return_orphans(conn: Connection, handle: JobHandle) -> None:
     """Give back what a killed command's slots had, if no worker lives; the job's row is locked first, as always."""
     FIGURES.lock_job(conn, job=handle.id)
-    if not workers.live_slots(conn):
+    if not WORKERS.live_slots(conn):
         FIGURES.return_orphans(conn, job=handle.id)
 
 
@@ -158,11 +159,11 @@ def wait_for_orphan(handle: JobHandle, clock: Clock) -> None:
 
     Returns at once for a job that is at rest. Raises nothing when the workers stay: `resume_job` reports it then.
     """
-    deadline = clock.monotonic_ns() + int((workers.LIVE_SECONDS + 2) * 1e9)
+    deadline = clock.monotonic_ns() + int((LIVE_SECONDS + 2) * 1e9)
     while clock.monotonic_ns() < deadline:
         with handle.database.transaction() as conn:
             state = ledger_jobs.get_job(conn, handle.id).state
-            if state not in (JobState.RUNNING, JobState.CANCELLING) or not workers.live_slots(conn):
+            if state not in (JobState.RUNNING, JobState.CANCELLING) or not WORKERS.live_slots(conn):
                 return
         clock.sleep(_POLL_SECONDS)
 

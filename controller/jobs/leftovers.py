@@ -15,7 +15,7 @@ from core.errors import StorageFault
 from core.operations import NullRecorder
 from core.places import copies_location, job_location
 from core.storage.layer import Storage
-from sql import jobs
+from sql.jobs import JOBS
 from sql.session import Database
 from sql.timeline import CALLS
 
@@ -89,7 +89,7 @@ def _known(databases: Sequence[Database], ids: Sequence[uuid.UUID]) -> set[uuid.
     for database in databases:
         with database.transaction() as conn:
             known.update(CALLS.known_jobs(conn, jobs=list(ids)))
-            known |= {group.id for group in jobs.list_groups(conn, _MOST_GROUPS)}
+            known |= {group.id for group in JOBS.list_groups(conn, limit=_MOST_GROUPS)}
     return known
 
 

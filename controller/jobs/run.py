@@ -23,9 +23,9 @@ from core.services import check_kept
 from core.settings import Settings
 from monitoring.aggregate import rate_now
 from sql import jobs as ledger_jobs
-from sql import states, workers
+from sql import states
 from sql.session import Database
-from sql.workers import WorkerRow
+from sql.workers import WORKERS, WorkerRow
 
 
 def refuse_other_versions(workers: Iterable[WorkerRow], own: str) -> None:
@@ -129,7 +129,7 @@ def crew_of(database: Database) -> tuple[int, int]:
     Raises UsageError when one of them is of another version.
     """
     with database.transaction() as conn:
-        live = [worker for worker in workers.list_workers(conn) if worker.live]
+        live = [worker for worker in WORKERS.list_workers(conn) if worker.live]
     refuse_other_versions(live, installed_version())
     return len(live), max((worker.slots for worker in live), default=0)
 
@@ -184,7 +184,7 @@ def _wait_for_all(crew: Crew, cluster: EmbeddedCluster) -> None:
 def slots_of(database: Database) -> int:
     """Of all workers that live now. Raises DatabaseFault."""
     with database.transaction() as conn:
-        return workers.live_slots(conn)
+        return WORKERS.live_slots(conn)
 
 
 def _checks(
@@ -208,7 +208,7 @@ def _checks(
         asked = True
         for handle in handles:
             with handle.database.transaction() as conn:
-                slots = workers.live_slots(conn)
+                slots = WORKERS.live_slots(conn)
             if slots:
                 continue
             name = handle.database.name
@@ -288,23 +288,6 @@ class Watch:
         return True
 
 
-def wait(
-    handle: JobHandle,
-    clock: Clock,
-    *,
-    check: Callable[[], None],
-    say: Callable[[str], None],
-    look_seconds: float = LOOK_SECONDS,
-) -> Iterator[Snapshot]:
-    """A snapshot every `look_seconds` until the job is over, paused or suspended; the last one has that state.
-
-    `check` is called at each look and may raise (the cluster's); `say` gets a line when the database went away or came
-    back. Raises DatabaseFault when it stays away, UsageError when the job was deleted.
-    """
-    for snapshots in wait_all([handle], clock, check=check, say=say, look_seconds=look_seconds):
-        yield snapshots[0]
-
-
 def wait_all(
     handles: Sequence[JobHandle],
     clock: Clock,
@@ -313,7 +296,11 @@ def wait_all(
     say: Callable[[str], None],
     look_seconds: float = LOOK_SECONDS,
 ) -> Iterator[list[Snapshot]]:
-    """The same for several jobs: a snapshot of each, in order, until all are at rest."""
+    """A snapshot of each job, in order, every `look_seconds` until all are over, paused or suspended; the last ones have those states.
+
+    `check` is called at each look and may raise (the cluster's); `say` gets a line when the database went away or came
+    back. Raises DatabaseFault when it stays away, UsageError when a job was deleted.
+    """
     watches = [Watch(handle, say) for handle in handles]
     while True:
         check()

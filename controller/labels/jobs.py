@@ -36,7 +36,7 @@ from core.settings import Settings
 from monitoring.machine import capacities
 from sql import jobs as ledger_jobs
 from sql.figures import FIGURES, Stop
-from sql.jobs import JobProgress
+from sql.jobs import JOBS, JobProgress
 from sql.requeue import requeued_files
 from sql.timeline import TIMELINE, Values
 from sql.workers import LIVE_SECONDS
@@ -118,7 +118,7 @@ def _unique(jobs: Sequence[JobAt], done: Sequence[JobProgress]) -> float | None:
         return discovered
     conn, job = jobs[0]  # the first database has the groups' rows
     identity = ledger_jobs.summary(conn, job).group_id
-    group = None if identity is None else next(iter(ledger_jobs.find_groups(conn, identity.hex)), None)
+    group = None if identity is None else next(iter(JOBS.find_groups(conn, prefix=identity.hex)), None)
     if group is None:  # a deletion that was cut short: the least that they may have read
         return unique_bytes(discovered, kind=GroupKind.SIMULTANEOUS.value, jobs=len(jobs), source_copies=1)
     return unique_bytes(discovered, kind=group.kind.value, jobs=len(jobs), source_copies=group.source_copies)

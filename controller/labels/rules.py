@@ -14,7 +14,7 @@ from typing import Any
 import msgspec
 
 from controller.observe.place_kind import Place, caches_itself, on_one_storage, place_of
-from core.mounts import read_mounts
+from core.mounts import read_mountinfo
 from core.options import FILER
 from core.records import GroupKind
 from core.settings import Settings
@@ -66,7 +66,7 @@ class FilerCache:
 
 def filer_cache(path: str | os.PathLike[str], declared: int | None) -> FilerCache:
     """The cache of the storage that holds `path`."""
-    return FilerCache(declared=declared, possible=caches_itself(path, read_mounts()))
+    return FilerCache(declared=declared, possible=caches_itself(path, read_mountinfo()))
 
 
 def unique_bytes(discovered: float, *, kind: str | None, jobs: int, source_copies: int) -> float:
@@ -184,7 +184,7 @@ class Surroundings(msgspec.Struct, frozen=True, kw_only=True):
 
 def surroundings_of(settings: Settings, source: bytes) -> Surroundings:
     """Of a job that is created now."""
-    mounts, root = read_mounts(), settings.storage
+    mounts, root = read_mountinfo(), settings.storage
     cache = filer_cache(root, settings.filer_cache)
     same = on_one_storage(os.fsdecode(source), settings.storage, mounts)
     return Surroundings(
@@ -208,14 +208,7 @@ def storage_text(data: Mapping[str, Any] | None) -> str:
 def noted(data: Any, settings: Settings) -> Surroundings:
     """As they were stored; those of a job that an earlier version created are taken to be the present ones."""
     if data is None:
-        mounts, cache = read_mounts(), filer_cache(settings.storage, settings.filer_cache)
-        return Surroundings(
-            storage=place_of(settings.storage, mounts),
-            source=None,
-            cache_declared=cache.declared,
-            cache_possible=cache.possible,
-            observe=settings.observe,
-        )
+        return surroundings_of(settings, os.fsencode(settings.storage))
     return msgspec.convert(data, Surroundings)
 
 

@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from core.errors import UsageError
-from core.mounts import Reach, mounted_at, reach_of, read_mounts, storage_label
+from core.mounts import MountEntry, Reach, mounted_at, read_mountinfo, storage_label
 from core.names import display_name
 from core.settings import Settings
 from core.storage.whole import lies_in
 
 
-def caches_itself(path: str | os.PathLike[str], mounts: bytes) -> bool:
+def caches_itself(path: str | os.PathLike[str], mounts: Sequence[MountEntry]) -> bool:
     """Whether the storage of `path` may have a cache beyond this host's memory: network storage, or of unknown kind."""
     mount = mounted_at(path, mounts)
-    return mount is None or reach_of(mount.kind, mount.source)[0] in (Reach.NETWORK, Reach.UNKNOWN)
+    return mount is None or mount.reach in (Reach.NETWORK, Reach.UNKNOWN)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,7 +32,7 @@ class Place:
         return f"{self.label}, {self.source}, {self.path}"
 
 
-def place_of(path: str | os.PathLike[str], mounts: bytes) -> Place:
+def place_of(path: str | os.PathLike[str], mounts: Sequence[MountEntry]) -> Place:
     """What `path` is on."""
     mount = mounted_at(path, mounts)
     return Place(
@@ -41,13 +42,12 @@ def place_of(path: str | os.PathLike[str], mounts: bytes) -> Place:
     )
 
 
-def on_one_storage(path: str | os.PathLike[str], other: str | os.PathLike[str], mounts: bytes) -> bool:
+def on_one_storage(path: str | os.PathLike[str], other: str | os.PathLike[str], mounts: Sequence[MountEntry]) -> bool:
     """Whether two paths are on one file system; one that is mounted twice over a network is known by its source."""
     one, two = mounted_at(path, mounts), mounted_at(other, mounts)
     if one is None or two is None or one.device == two.device:
         return True
-    same = (one.kind, one.source) == (two.kind, two.source)
-    return same and reach_of(one.kind, one.source)[0] is Reach.NETWORK
+    return (one.kind, one.source) == (two.kind, two.source) and one.reach is Reach.NETWORK
 
 
 def refuse_off_storage(output: Path, settings: Settings) -> None:
@@ -55,7 +55,7 @@ def refuse_off_storage(output: Path, settings: Settings) -> None:
     container a relative path is in local scratch, and a job over it would measure that."""
     if settings.embedded:
         return
-    mounts, real = read_mounts(), os.path.realpath(output)
+    mounts, real = read_mountinfo(), os.path.realpath(output)
     ours, theirs = mounted_at(real, mounts), mounted_at(settings.storage, mounts)
     if ours is None or theirs is None or ours.id == theirs.id or lies_in(Path(real), os.fspath(settings.storage)):
         return

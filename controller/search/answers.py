@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from controller.databases import JobHandle
 from controller.search.evaluate import Evaluation, true_items
-from controller.search.found import FoundItem, best_of, of_several, scored_hits
+from controller.search.found import FoundItem, best_of, found_item, of_several, scored_hits
 from controller.search.meaning import meaning, refuse_unknown_custodian, refuse_unknown_names
 from controller.search.opened import Opened, OpenIndex
 from search.found import Ids, uuids
@@ -83,17 +83,7 @@ def _by_ledger(index: OpenIndex, node: Node, wanted: Wanted) -> tuple[list[Found
     matches = set(uuids(items.ids[mask])) if wanted.families else set()
     patterns = frozenset(sought(node))
     hits = [
-        FoundItem(
-            item=row.id,
-            score=0.0,
-            container_path=tuple(row.container_path),
-            custodian=row.custodian,
-            family=row.family_id,
-            kind=row.kind,
-            media_type=row.media_type,
-            snippet=snippet(_text(index, row), patterns),
-            hit=row.id in matches if wanted.families else None,
-        )
+        found_item(row, snippet(_text(index, row), patterns), hit=row.id in matches if wanted.families else None)
         for row in rows
     ]
     return hits, ids

@@ -11,12 +11,11 @@ from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from controller.databases import JobHandle
-from controller.search.opened import Opened, OpenIndex, opened_index
-from core.settings import Settings
+from controller.search.opened import Opened, OpenIndex
 from search.engine import Best, Hit, IndexReader, in_order
 from search.language import parse
 from search.query import Node
-from sql.browse import BROWSE, TrueOwner
+from sql.browse import BROWSE, FoundRow, TrueOwner
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
@@ -57,15 +56,9 @@ class FoundItem:
         return {name: value for name, value in plain.items() if value is not None or name == "family"}
 
 
-def search_job(handle: JobHandle, settings: Settings, query: str, limit: int) -> list[FoundItem]:
-    """The best `limit` items, best first. Raises UsageError for a query that cannot be read or that asks the ledger,
-    RunFailed, faults."""
-    with opened_index(handle, settings) as index:
-        return scored_hits(index, parse(query), limit)[0]
-
-
 def search_all(handles: Sequence[JobHandle], opened: Opened, query: str, limit: int) -> tuple[list[FoundItem], int]:
-    """The same over several jobs, each item with its database and job, and how many match."""
+    """The best `limit` items of the jobs, best first, and how many match; where there are several jobs, each item has its database and
+    job. Raises UsageError for a query that cannot be read or that needs the ledger, RunFailed, faults."""
     hits: list[FoundItem] = []
     number, node = 0, parse(query)
     for handle in handles:
@@ -109,7 +102,7 @@ def scored_hits(index: OpenIndex, node: Node, limit: int) -> tuple[list[FoundIte
         raw += index.readers[shard].hits(node, best)
     with index.handle.database.transaction() as conn:
         owners = true_owners(conn, job, [hit.item for hit in raw])
-        hits += [_found(hit, owners[hit.item]) for hit in raw if hit.item in owners]
+        hits += [found_item(owners[hit.item], hit.snippet, score=hit.score) for hit in raw if hit.item in owners]
         for shard in index.readers.keys() - index.clean:
             hits += search_shard(conn, job, shard, index.readers[shard], node, limit)
             number += _count_true(index, shard, node)
@@ -130,7 +123,9 @@ def search_shard(
     while True:
         hits = reader.search(query, asked)
         owners = true_owners(conn, job, [hit.item for hit in hits])
-        real = [_found(hit, owners[hit.item]) for hit in hits if is_true(hit, shard, owners)]
+        real = [
+            found_item(owners[hit.item], hit.snippet, score=hit.score) for hit in hits if is_true(hit, shard, owners)
+        ]
         if len(real) >= limit or len(hits) < asked:
             return real[:limit]
         asked *= 2
@@ -149,14 +144,16 @@ def is_true(hit: Hit, shard: uuid.UUID, owners: Mapping[uuid.UUID, TrueOwner]) -
     return row is not None and row.shard == shard and row.owner == hit.owner
 
 
-def _found(hit: Hit, row: TrueOwner) -> FoundItem:
+def found_item(row: TrueOwner | FoundRow, snippet: str, *, score: float = 0.0, hit: bool | None = None) -> FoundItem:
+    """The item of a row."""
     return FoundItem(
-        item=hit.item,
-        score=hit.score,
+        item=row.id,
+        score=score,
         container_path=tuple(row.container_path),
         custodian=row.custodian,
         family=row.family_id,
         kind=row.kind,
         media_type=row.media_type,
-        snippet=hit.snippet,
+        snippet=snippet,
+        hit=hit,
     )

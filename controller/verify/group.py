@@ -13,14 +13,15 @@ from pyarrow import Table
 
 from controller.custody import note
 from controller.databases import JobHandle, Jobs
-from controller.verify.job import Count, Example, Part, Progress, Verification, verify_job
+from controller.verify.job import Part, Progress, Verification, verify_job
 from core.document import Document
 from core.names import display_name
 from core.records import GroupKind
 from core.settings import Settings
 from core.storage.layer import Storage
 from dataset_gen.truth import manifest as m
-from sql import jobs as ledger_jobs
+from sql.custody import Count, Example
+from sql.jobs import JOBS
 
 
 class MemberVerified(Verification):
@@ -116,7 +117,7 @@ def verify_group(
 
 def _custodians(handle: JobHandle) -> set[str]:
     with handle.database.transaction() as conn:
-        return {display_name(custodian.name) for custodian in ledger_jobs.custodians(conn, handle.id)}
+        return {display_name(custodian.name) for custodian in JOBS.custodians(conn, job=handle.id)}
 
 
 def _part(table: Table, custodians: set[str]) -> Part:

@@ -29,32 +29,12 @@ from dataset_gen.truth import manifest as m
 from dataset_gen.truth.manifest import read_manifest
 from readers.records import Kind
 from search.engine import IndexReader
-from sql.custody import VERIFY, run_check
+from sql.custody import VERIFY, Count, Example, run_check
 from sql.figures import FIGURES
 
 Progress = Callable[[str], None]
 _AGAINST_TRUTH = ["missing", "extra", "fields", "exceptions", "containers", "duplicates"]
 _WITHIN = ["children", "relations", "texts"]
-
-
-@dataclass(frozen=True, slots=True)
-class Count:
-    """Differences of one sort in items of one kind."""
-
-    what: str
-    kind: str
-    items: int
-
-
-@dataclass(frozen=True, slots=True)
-class Example:
-    """One difference."""
-
-    what: str
-    kind: str
-    container_path: tuple[str, ...]
-    expected: str
-    found: str
 
 
 class Verification(Document):
@@ -181,8 +161,8 @@ def verify_job(
             documents=documents,
             ghosts=ghosts,
             files=files,
-            counts=_counts(conn),
-            examples=_examples(conn, examples),
+            counts=tuple(VERIFY.count_differences(conn)),
+            examples=tuple(VERIFY.example_differences(conn, limit=examples)),
         )
 
 
@@ -208,17 +188,6 @@ def _against_import(conn: Connection, handle: JobHandle) -> int:
             told = {"expected": expected, "found": f"{found:,} loose files"}
             VERIFY.add_difference(conn, what=what, kind=Kind.LOOSE_FILE, path=[custodian], **told)
     return records
-
-
-def _counts(conn: Connection) -> tuple[Count, ...]:
-    return tuple(Count(row.what, row.kind, row.items) for row in VERIFY.count_differences(conn))
-
-
-def _examples(conn: Connection, limit: int) -> tuple[Example, ...]:
-    return tuple(
-        Example(row.what, row.kind, tuple(row.container_path), row.expected or "", row.found or "")
-        for row in VERIFY.example_differences(conn, limit=limit)
-    )
 
 
 _FILES_ROWS_AT_ONCE = 2_000

@@ -231,12 +231,12 @@ class Keeper:
         """Start it when an experiment has come that needs databases for its runs."""
         if self._provisioning is not None or not self._has_broker or not self._home.provisioner_request.exists():
             return
-        from core.services.provisioner import Provisioner, client_of  # few need it, and it brings the broker's client
+        from core.services.provisioner import client_of, provision  # few need it, and it brings the broker's client
 
         servers = [server.superuser() for server in self._servers]
         client = client_of(self._provisioner.into(self._broker.address().url))
-        part = Provisioner(servers, client, self._provisions)
-        self._provisioning = threading.Thread(target=part.run, name="provisioner", daemon=True)
+        how = (servers, client, self._provisions)
+        self._provisioning = threading.Thread(target=provision, args=how, name="provisioner", daemon=True)
         self._provisioning.start()
 
     def _publish(self) -> None:

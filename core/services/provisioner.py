@@ -13,27 +13,18 @@ import os
 import signal
 import sys
 from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-import msgspec
 import psycopg2
 import redis
 from psycopg2 import sql
 
-from core.crew import (
-    ANSWERS,
-    ORDERS,
-    PROVISIONER,
-    Answer,
-    Envelope,
-    Make,
-    ProvisionerOrder,
-    Remove,
-    database_name,
-)
+from core.crew import PROVISIONER, Make, ProvisionerOrder, Remove, database_name
 from core.errors import EdbenchError, UsageError, read_problem
+from core.orders import WAIT_SECONDS, OrderTaker
 from core.program import Stop, without_logins
 from core.roles import has_login
 from core.services.address import SUPERUSER
@@ -41,69 +32,26 @@ from core.services.database_logins import give_database
 from core.services.keyring import DATABASE, PASSWORD
 from core.settings import database_urls, read_settings
 
-_WAIT_SECONDS = 1.0
-_KEEP_ANSWER_SECONDS = 600
-
 log = logging.getLogger("provisioner")
 
 Server = Mapping[str, Any]  # keyword arguments for psycopg2.connect, without the database, for the superuser
 
 
-class Provisioner:
-    """`servers`: in the order of the databases of the system; `client`: of the broker, with the provisioner's login."""
+def provision(servers: Sequence[Server], client: Any, stop: Stop) -> None:
+    """Carry out orders until stopped. `servers`: in the order of the databases of the system; `client`: of the broker, with the
+    provisioner's login."""
+    OrderTaker(client, PROVISIONER, ProvisionerOrder, partial(_carry_out, servers), log, psycopg2.Error).run(stop)
 
-    def __init__(self, servers: Sequence[Server], client: Any, stop: Stop) -> None:
-        self._servers, self._client, self._stop = servers, client, stop
 
-    def run(self) -> None:
-        """Until stopped; a broker that is away is asked again."""
-        silent = False
-        while not self._stop.is_set():
-            try:
-                self.step()
-            except redis.RedisError as error:
-                if not silent:
-                    log.warning("the broker does not answer (%s); retrying", error)
-                silent = True
-                self._stop.wait(_WAIT_SECONDS)
-            else:
-                silent = False
-
-    def step(self) -> None:
-        """One order, if there is one. Raises redis.RedisError."""
-        taken = self._client.blpop(f"{ORDERS}{PROVISIONER}", timeout=_WAIT_SECONDS)
-        if taken is None:
-            return
-        try:
-            envelope = msgspec.json.decode(taken[1], type=Envelope)
-        except msgspec.MsgspecError as error:
-            log.warning("an order was refused: %s", error)
-            return
-        answer = self._done(envelope)
-        key = f"{ANSWERS}{envelope.id}"
-        self._client.rpush(key, msgspec.json.encode(answer))
-        self._client.expire(key, _KEEP_ANSWER_SECONDS)
-
-    def _done(self, envelope: Envelope) -> Answer:
-        try:
-            order = msgspec.json.decode(envelope.order, type=ProvisionerOrder)
-            self._carry_out(order)
-        except (EdbenchError, psycopg2.Error, msgspec.MsgspecError) as error:
-            log.warning("an order was refused: %s", error)
-            return Answer(refused=" ".join(str(error).split()))
-        return Answer()
-
-    def _carry_out(self, order: Make | Remove) -> None:
-        if order.databases > len(self._servers):
-            raise UsageError(
-                f"the run needs {order.databases} database servers, and the system has {len(self._servers)}"
-            )
-        for number, server in enumerate(self._servers[: order.databases], start=1):
-            name = database_name(order.run, number)
-            if isinstance(order, Make):
-                make(server, name)
-            else:
-                remove(server, name)
+def _carry_out(servers: Sequence[Server], order: Make | Remove) -> None:
+    if order.databases > len(servers):
+        raise UsageError(f"the run needs {order.databases} database servers, and the system has {len(servers)}")
+    for number, server in enumerate(servers[: order.databases], start=1):
+        name = database_name(order.run, number)
+        if isinstance(order, Make):
+            make(server, name)
+        else:
+            remove(server, name)
 
 
 def make(server: Server, name: str) -> None:
@@ -155,7 +103,7 @@ def main(arguments: list[str], env: Mapping[str, str]) -> int:
         broker = read_settings({key: value for key, value in env.items() if key != "EDBENCH_DATABASES"}).broker
         if broker is None:
             raise UsageError("EDBENCH_BROKER is not set; write redis://host:6379/0")
-        Provisioner(servers, client_of(broker), stop).run()
+        provision(servers, client_of(broker), stop)
     except EdbenchError as error:
         sys.stderr.write(f"provisioner: {without_logins(str(error))}\n")
         return 1
@@ -164,7 +112,7 @@ def main(arguments: list[str], env: Mapping[str, str]) -> int:
 
 def client_of(broker: str) -> Any:
     """A client that waits for orders."""
-    return redis.Redis.from_url(broker, socket_connect_timeout=5, socket_timeout=5 + _WAIT_SECONDS)
+    return redis.Redis.from_url(broker, socket_connect_timeout=5, socket_timeout=5 + WAIT_SECONDS)
 
 
 if __name__ == "__main__":

@@ -25,7 +25,7 @@ _NEGOTIATED = ("rsize", "wsize", "timeo", "retrans")  # the server may lower the
 _OPPOSITE = {"hard": "soft", "soft": "hard", "ro": "rw", "rw": "ro", "lock": "nolock", "nolock": "lock"}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class Identity:
     """Which storage it is."""
 

@@ -75,13 +75,13 @@ WITH RECURSIVE up AS (
     UNION ALL
     SELECT i.*, up.distance + 1 FROM up JOIN item i ON i.id = up.parent
 )
-SELECT id, parent, depth, display, kind, container, media_type, bytes,
+SELECT id, parent, depth, display AS name, kind, container, media_type, bytes,
     EXISTS (SELECT 1 FROM exception e WHERE e.item = up.id) AS failed
 FROM up ORDER BY distance DESC;
 
 -- name: items_below
 -- A family, or (`family` null) the direct children of an item, each after what it lies in.
-SELECT i.id, i.parent, i.depth, i.display, i.kind, i.container, i.media_type, i.bytes,
+SELECT i.id, i.parent, i.depth, i.display AS name, i.kind, i.container, i.media_type, i.bytes,
     EXISTS (SELECT 1 FROM exception e WHERE e.item = i.id) AS failed
 FROM item i
 WHERE i.job = %(job)s

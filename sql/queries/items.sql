@@ -28,3 +28,13 @@ FROM item_index x
 JOIN item i ON i.id = x.item
 JOIN custodian u ON u.job = i.job AND u.number = i.custodian
 WHERE x.job = %(job)s AND x.item = ANY(%(items)s::uuid[]);
+
+-- name: load_items
+-- Items as a task found them, in the order of the ids; ids without a row are left out.
+SELECT i.id, i.parent, i.family_id AS family, i.custodian, i.ordinal, i.depth, i.name, i.container_path, i.kind, i.container,
+    i.media_type, i.bytes AS size, i.sha256, i.content_hash, i.message_id_hash, i.location, i.mtime_ns
+FROM unnest(%(items)s::uuid[]) WITH ORDINALITY AS wanted (id, place) JOIN item i USING (id) ORDER BY wanted.place;
+
+-- name: load_texts
+-- What became of the text of these items, where that is known.
+SELECT item, state, characters, pages, metadata FROM item_text WHERE item = ANY(%(items)s::uuid[]);

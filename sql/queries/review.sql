@@ -20,8 +20,9 @@ FROM review r JOIN job j ON j.id = r.job WHERE r.job = %(job)s AND r.kind = %(ki
 -- name: duplicates
 -- The groups of equals that a job has part in, original first; of families the topmost items. An original in another
 -- database has no path here.
-SELECT d.item, d.original, d.original_job, d.copy, u.display AS custodian, i.container_path, i.kind, i.media_type,
-    i.bytes, i.sha256, i.content_hash, i.message_id_hash, o.container_path AS original_path, d.custodians, d.copies
+SELECT d.item, d.original, d.original_job, d.copy AS duplicate, u.display AS custodian, i.container_path, i.kind,
+    i.media_type, i.bytes, i.sha256, i.content_hash AS message_hash, i.message_id_hash,
+    o.container_path AS original_path, d.custodians, d.copies AS duplicates
 FROM duplicate d
 JOIN item i ON i.id = d.item
 JOIN custodian u ON u.job = i.job AND u.number = i.custodian
@@ -32,7 +33,7 @@ ORDER BY o.container_path COLLATE "C", length(o.ordinal), o.ordinal, d.original,
 
 -- name: equals_of
 -- The group of equals that an item is in, as far as it lies in these jobs, original first; of families the topmost items.
-SELECT d.item, d.job, d.copy, u.display AS custodian, i.container_path
+SELECT d.item, d.job, CASE WHEN d.copy THEN d.original END AS copy_of, u.display AS custodian, i.container_path
 FROM duplicate d
 JOIN item i ON i.id = d.item
 JOIN custodian u ON u.job = i.job AND u.number = i.custodian
@@ -101,12 +102,12 @@ SELECT principal FROM near_duplicate WHERE job = %(job)s AND item = %(item)s;
 
 -- name: near_of
 -- The group of a principal, as far as it lies in these jobs, the principal first, then the more alike.
-SELECT n.item, n.job, n.item <> n.principal AS near, n.similarity, u.display AS custodian, i.container_path
+SELECT n.item, n.job, nullif(n.principal, n.item) AS near_to, n.similarity, u.display AS custodian, i.container_path
 FROM near_duplicate n
 JOIN item i ON i.id = n.item
 JOIN custodian u ON u.job = i.job AND u.number = i.custodian
 WHERE n.job = ANY(%(jobs)s::uuid[]) AND n.principal = %(principal)s
-ORDER BY near, n.similarity DESC, u.name, i.container_path COLLATE "C", i.id LIMIT %(limit)s;
+ORDER BY n.item <> n.principal, n.similarity DESC, u.name, i.container_path COLLATE "C", i.id LIMIT %(limit)s;
 
 -- name: put_languages
 -- The languages of some items, with what their metadata says; an item whose text was taken anew since has none.
@@ -131,8 +132,9 @@ SELECT count(*) AS items,
 FROM item i WHERE i.job = %(job)s;
 
 -- name: system_files
--- The flagged items of a job in path order.
-SELECT i.id, u.display AS custodian, i.container_path, i.media_type, i.bytes, i.sha256, s.list AS number
+-- The flagged items of a job in path order; `names` of the lists by their numbers.
+SELECT i.id AS item, u.display AS custodian, i.container_path, i.media_type, i.bytes, i.sha256,
+    (%(names)s::text[])[s.list + 1] AS list
 FROM system_file s
 JOIN item i ON i.id = s.item
 JOIN custodian u ON u.job = i.job AND u.number = i.custodian
@@ -165,7 +167,7 @@ FROM unnest(%(items)s::uuid[], %(threads)s::uuid[], %(parents)s::uuid[], %(depth
 
 -- name: threads
 -- The messages of a job by thread: its earliest first, then by date.
-SELECT m.item, m.thread, m.parent, m.depth, m.by, to_char(m.sent_at, 'YYYY-MM-DD"T"HH24:MI:SS"Z"') AS sent_at,
+SELECT m.thread, m.item, m.parent, m.depth, m.by, to_char(m.sent_at, 'YYYY-MM-DD"T"HH24:MI:SS"Z"') AS sent_at,
     t.metadata ->> 'date_original' AS date_original, u.display AS custodian, i.container_path,
     t.metadata ->> 'subject' AS subject, t.metadata ->> 'message_id' AS message_id
 FROM thread_message m

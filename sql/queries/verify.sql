@@ -236,6 +236,6 @@ SELECT what, kind, count(*) AS items FROM difference GROUP BY what, kind ORDER B
 
 -- name: example_differences
 -- The first few of each.
-SELECT what, kind, container_path, expected, found FROM (
+SELECT what, kind, container_path, coalesce(expected, '') AS expected, coalesce(found, '') AS found FROM (
     SELECT *, row_number() OVER (PARTITION BY what ORDER BY container_path, expected, found) AS n FROM difference
 ) d WHERE n <= %(limit)s ORDER BY what, n;

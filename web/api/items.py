@@ -142,20 +142,13 @@ def search(
         )
     except UsageError as error:
         raise FieldErrors({"custodian" if error.field == "custodian" else "q": str(error)}) from error
-    rows = [
-        hit.to_json() | {"snippet": [p.model_dump() for p in pieces(hit.snippet, HIGHLIGHT_START, HIGHLIGHT_STOP)]}
-        for hit in answer.hits
-    ]
+    rows = [hit.to_json() | {"snippet": pieces(hit.snippet, HIGHLIGHT_START, HIGHLIGHT_STOP)} for hit in answer.hits]
+    facets = answer.facets
+    types, custodians = (
+        [CountByName(name=name, items=count) for name, count in of] for of in (facets.types, facets.custodians)
+    )
     return SearchAnswer.model_validate(
-        {
-            "hits": rows,
-            "items": answer.facets.items,
-            "complete": answer.facets.complete,
-            "types": [CountByName(name=name, items=count).model_dump() for name, count in answer.facets.types],
-            "custodians": [
-                CountByName(name=name, items=count).model_dump() for name, count in answer.facets.custodians
-            ],
-        }
+        {"hits": rows, "items": facets.items, "complete": facets.complete, "types": types, "custodians": custodians}
     )
 
 

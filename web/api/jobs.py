@@ -14,7 +14,7 @@ from controller.jobs.groups import refresh
 from controller.jobs.overview import JobRow, allowed
 from controller.jobs.results import figures_of
 from core.records import JobState
-from sql import workers
+from sql.workers import WORKERS
 from web.api.models.common import responses
 from web.api.models.jobs import Counts, JobDetails, JobList
 from web.api.needs import Context, Found, Rows, counts_of
@@ -51,7 +51,7 @@ def _allowed(context: WebContext, jobs: Jobs, row: JobRow) -> list[str]:
         out.append("verify")
     if row.state is JobState.RUNNING and not context.runner.tends(jobs.id) and "resume" not in out:
         with jobs.each[0].database.transaction() as conn:
-            orphaned = not workers.live_slots(conn)
+            orphaned = not WORKERS.live_slots(conn)
         return [*out, "resume"] if orphaned else out
     return out if context.runner.creating else [action for action in out if action not in ("resume", "requeue")]
 

@@ -7,7 +7,7 @@ from typing import Annotated
 
 from fastapi import Depends, Request
 
-from controller.browse.counted import Counted, TextCount, children_of, exceptions_of, phases_of
+from controller.browse.counted import phases_of
 from controller.browse.counts import JobCounts
 from controller.databases import LAST, Jobs
 from controller.jobs.groups import OtherType
@@ -22,20 +22,16 @@ from web.errors import NotFound
 
 def counts_of(database: str, counts: JobCounts) -> Counts:
     """The counts of one job."""
-    return Counts(
-        id=counts.summary.job.id,
-        database=database,
-        items=counts.items,
-        containers=counts.containers,
-        loose_files=counts.loose_files,
-        index_bytes=counts.progress.index_bytes,
-        phases=phases_of(counts),
-        kinds=[Counted(**row._asdict()) for row in counts.kinds],
-        media_types=[Counted(**row._asdict()) for row in counts.media_types],
-        texts=[TextCount(**row._asdict()) for row in counts.texts],
-        exceptions=list(exceptions_of(counts)),
-        children=children_of(counts),
-        violations=counts.violation_lines,
+    alike = ("items", "containers", "loose_files", "kinds", "media_types", "texts", "exceptions", "children")
+    return Counts.model_validate(
+        {name: getattr(counts, name) for name in alike}
+        | {
+            "id": counts.summary.job.id,
+            "database": database,
+            "index_bytes": counts.progress.index_bytes,
+            "phases": phases_of(counts),
+            "violations": counts.violation_lines,
+        }
     )
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import re
 from typing import Annotated, Any
 
@@ -169,7 +168,7 @@ def list_results(context: Context) -> ResultList:
     unreadable: dict[str, str] = {}
     for name, directory in runs(context.results_root).items():
         try:
-            rows.append(ResultRow(**_row(name, result_in(directory), (directory / REPORT).is_file())))
+            rows.append(ResultRow.model_validate(_row(name, result_in(directory), (directory / REPORT).is_file())))
         except UsageError as error:
             unreadable[name] = str(error)
     rows.sort(key=lambda row: row.created, reverse=True)
@@ -191,14 +190,14 @@ def one_result(context: Context, run: Run) -> ResultDetails:
     directory = run_directory(context.results_root, run)
     result = result_in(directory)
     files = files_in(directory)
-    return ResultDetails(
-        **_row(run, result, REPORT in files),
-        axis=result.axis,
-        warnings=list(result.warnings),
-        conditions=result.conditions,
-        figures=_figures(about(result.workload)),
-        points_measured=[_point(point) for point in result.points],
-        files=[FileRow(name=f.name, bytes=f.bytes, media_type=f.media_type) for f in files.values()],
+    return ResultDetails.model_validate(
+        _row(run, result, REPORT in files)
+        | {name: getattr(result, name) for name in ("axis", "warnings", "conditions")}
+        | {
+            "figures": _figures(about(result.workload)),
+            "points_measured": [_point(point) for point in result.points],
+            "files": list(files.values()),
+        }
     )
 
 
@@ -220,31 +219,14 @@ def compare(
     doubts = [(number, unsealed(directory)) for number, directory in enumerate(directories, 1)]
     unchecked = [f"result {number}: {why}" for number, why in doubts if why is not None]
     comparison = side_by_side([result_in(one) for one in directories], force=force, unchecked=unchecked)
-    return Comparison(
-        figures=_figures(comparison.about),
-        results=[ComparedResult(run_id=result.run_id, verdict=result.verdict) for result in comparison.results],
-        differences=list(comparison.differences),
-        disclosed=list(comparison.disclosed),
-        unchecked=list(comparison.unchecked),
-        overall=[
-            None if one is None else Overall.model_validate(dataclasses.asdict(one)) for one in comparison.overall
-        ],
-        points=[ComparedPoint.model_validate(dataclasses.asdict(row)) for row in comparison.rows],
-    )
+    alike = ("results", "differences", "disclosed", "unchecked", "overall")
+    own = {"figures": _figures(comparison.about), "points": comparison.rows}
+    return Comparison.model_validate(own | {name: getattr(comparison, name) for name in alike})
 
 
 def _row(run: str, result: Result, report: bool) -> dict[str, Any]:
-    return {
-        "run": run,
-        "workload": result.workload,
-        "kind": result.kind,
-        "created": result.created,
-        "verdict": result.verdict,
-        "labels": list(result.labels),
-        "advice": advice_on(result.labels),
-        "points": len(result.points),
-        "report": report,
-    }
+    alike = {name: getattr(result, name) for name in ("workload", "kind", "created", "verdict", "labels")}
+    return alike | {"run": run, "advice": advice_on(result.labels), "points": len(result.points), "report": report}
 
 
 def _figures(workload: About) -> list[FigureName]:
@@ -253,11 +235,7 @@ def _figures(workload: About) -> list[FigureName]:
 
 
 def _point(point: Point) -> PointRow:
-    return PointRow(
-        at=point.at.values(),
-        repeats=len(point.repeats),
-        figures={name: Estimate(**dataclasses.asdict(figure)) for name, figure in point.figures.items()},
-        limited=point.limited,
-        marks=list(point.marks),
-        limits=list(point.limits),
+    own = {"at": point.at.values(), "repeats": len(point.repeats)}
+    return PointRow.model_validate(
+        own | {name: getattr(point, name) for name in ("figures", "limited", "marks", "limits")}
     )

@@ -7,14 +7,10 @@ import os
 import socket
 import threading
 import time
-import uuid
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from sqlalchemy.exc import SQLAlchemyError
-
 from core.errors import DatabaseFault, StorageFault, UsageError
-from core.extensions import installed_version
 from core.filer.emulation import mostly_over
 from core.filer.use import no_common_arbiter
 from core.services.shared_storage import Identity, identify
@@ -24,8 +20,9 @@ from monitoring.machine import client_memory, machine_memory, processors, usable
 from monitoring.metrics import WORDS
 from monitoring.observations import WORKER, Observation
 from monitoring.tally import BUSY, SERVED, added, transactions_at
-from sql import workers
+from sql.migrate import schema_refusal
 from sql.session import Database
+from sql.workers import WORKERS
 from worker.processes import RunQueueMeter, children_of, cpu_time, process_use
 from worker.slots.table import SlotTable
 
@@ -33,8 +30,9 @@ log = logging.getLogger(__name__)
 
 
 def refuse_strange_host(settings: Settings) -> None:
-    """Raises UsageError where live workers of a database emulate a filer on another host than this one, and StorageFault where the
-    controller of the system noted another storage than this process has at the same path.
+    """Raises UsageError where live workers of a database emulate a filer on another host than this one, StorageFault where the
+    controller of the system noted another storage than this process has at the same path, and DatabaseFault or UsageError where a
+    database does not have the schema of this version.
 
     Call it before anything is forked. A database that cannot be asked now has no say: jobs ask again when they are
     created.
@@ -44,17 +42,20 @@ def refuse_strange_host(settings: Settings) -> None:
         database = Database(address.name, address.url)
         try:
             with database.transaction() as conn:
-                hosts = workers.live_hosts(conn) if settings.filer != "none" else set()
-                noted = workers.noted_storage(conn, str(settings.storage))
-        except (DatabaseFault, SQLAlchemyError) as error:  # away, or without a schema still
+                if (refused := schema_refusal(conn, address.name)) is None:
+                    hosts = WORKERS.live_hosts(conn) if settings.filer != "none" else []
+                    noted = WORKERS.noted_storage(conn, path=str(settings.storage))
+        except DatabaseFault as error:  # away
             log.warning(
                 "whether the other workers of %s have our storage and filer is not known: %s", address.name, error
             )
             continue
         finally:
             database.dispose()
+        if refused is not None:
+            raise refused
         if noted is not None:
-            _refuse_other_storage(settings, Identity(kind=noted[0], source=noted[1], token=noted[2]))
+            _refuse_other_storage(settings, noted)
         if settings.filer != "none" and (
             reason := no_common_arbiter(address.name, {*hosts, own}, settings.filer_arbiter)
         ):
@@ -71,32 +72,6 @@ def _refuse_other_storage(settings: Settings, controllers: Identity) -> None:
 
 
 SEEN_SECONDS = 2.0
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class WorkerIdentity:
-    """Who this worker is; the same in every database."""
-
-    name: str
-    incarnation: uuid.UUID
-    pid: int  # of the supervisor
-    slots: int
-    box: str = ""  # what its boxes lack, for people (worker.box.lockdown); empty: nothing
-
-    def register(self, database: Database) -> None:
-        """Enter it, durably: it is done once, and a worker without its row gets no tasks. Raises DatabaseFault."""
-        with database.transaction(durable=True) as conn:
-            workers.register(
-                conn,
-                incarnation=self.incarnation,
-                name=self.name,
-                host=socket.gethostname(),
-                pid=self.pid,
-                boot_id=boot_id(),
-                slots=self.slots,
-                version=installed_version(),
-                box=self.box,
-            )
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,6 +7,7 @@ is what lets it fork slots at any time; the two share the slot table and a pipe.
 
 from __future__ import annotations
 
+import json
 import logging
 import os
 import signal
@@ -29,13 +30,14 @@ from monitoring.live import RegionReader
 from monitoring.metrics import Endpoint, Readings
 from monitoring.observations import Observation
 from monitoring.worker_metrics import CallMetrics, ObservedMetrics, TallyMetrics
-from sql import ledger, workers
+from sql import ledger
 from sql.held import driver_errors
 from sql.jobs import get_job
 from sql.runs import over_among
 from sql.session import SILENT_SECONDS, Database
+from sql.workers import WORKERS, NewWorker, register
 from traces.parts import WorkerParts
-from worker.host.registration import SEEN_SECONDS, Effort, WorkerIdentity, WorkerSampler
+from worker.host.registration import SEEN_SECONDS, Effort, WorkerSampler
 from worker.processes import die_with_parent, is_running
 from worker.slots.table import SlotRow, SlotTable, waiting
 from worker.slots.watch import Report
@@ -191,7 +193,7 @@ class ReporterPlan:
     """What a reporter is made from."""
 
     settings: Settings
-    identity: WorkerIdentity
+    identity: NewWorker
     previous: uuid.UUID | None  # the incarnation of a reporter that died: it is to be signed off
     table: SlotTable
     parts: WorkerParts  # of the traces of jobs
@@ -287,11 +289,13 @@ class DatabaseReporter(threading.Thread):
         self._deliveries.step()
 
     def _register(self) -> None:
-        self._plan.identity.register(self._database)
+        # Durably: it is done once, and a worker without its row gets no tasks.
+        with self._database.transaction(durable=True) as conn:
+            register(conn, self._plan.identity)
         self.registered = True
         if self._plan.previous is not None:
             with self._database.transaction() as conn:
-                workers.reporter_died(conn, self._plan.previous)
+                WORKERS.reporter_died(conn, incarnation=self._plan.previous)
 
     def _write(self, numbered: Numbered) -> None:
         report = numbered.report
@@ -308,12 +312,18 @@ class DatabaseReporter(threading.Thread):
     def _seen(self, slots: Sequence[int], waits: Sequence[dict[str, Any]] = (), *, within: float = 0.0) -> None:
         used = self._effort.look(slots, within=within)
         with self._database.transaction() as conn:
-            workers.seen(conn, self._plan.identity.incarnation, used.cpu_s, used.run_queue_s, waits)
+            WORKERS.worker_seen(
+                conn,
+                incarnation=self._plan.identity.incarnation,
+                cpu_seconds=used.cpu_s,
+                run_queue_seconds=used.run_queue_s,
+                waiting=json.dumps(waits),
+            )
 
     def _leave(self) -> None:
         self._seen([])
         with self._database.transaction() as conn:
-            workers.stopped(conn, self._plan.identity.incarnation)
+            WORKERS.worker_stopped(conn, incarnation=self._plan.identity.incarnation)
         self._database.dispose()
 
 

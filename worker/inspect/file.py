@@ -166,13 +166,6 @@ def spill_directory(spool: Path) -> Path:
     return spool.with_name(f"{spool.name}-children")
 
 
-def inspect_file(
-    loose: Loose, options: JobOptions, spool: Path, *, trace: Path | None = None, convicted: Convicted | None = None
-) -> None:
-    """`inspect_files` of one."""
-    inspect_files([loose], options, spool, trace=trace, convicted=convicted)
-
-
 def inspect_files(
     files: Sequence[Loose],
     options: JobOptions,

@@ -64,14 +64,8 @@ class Findings:
         as well, stay for the end: they could not be taken out again.
         """
         stay = [count for count in self.containers if count.item in shared]
-        result = TaskResult(
-            items=tuple(self.items),
-            exceptions=tuple(self.exceptions),
-            containers=tuple(count for count in self.containers if count.item not in shared),
-            texts=tuple(self.texts),
-            owners=tuple(self.owners),
-            follow_on=tuple(self.follow_on),
-        )
+        self.containers = [count for count in self.containers if count.item not in shared]
+        result = TaskResult(**self._rows())
         self.written += len(self.items)
         for gathered in (self.items, self.exceptions, self.texts, self.owners, self.follow_on, self.notes):
             gathered.clear()
@@ -82,20 +76,13 @@ class Findings:
 
     def result(self, *, shard: Shard | None = None, index_bytes: int = 0) -> TaskResult:
         """Everything found but for the portions, as the ledger takes it."""
-        return TaskResult(
-            items=tuple(self.items),
-            exceptions=tuple(self.exceptions),
-            containers=tuple(self.containers),
-            texts=tuple(self.texts),
-            owners=tuple(self.owners),
-            shard=shard,
-            follow_on=tuple(self.follow_on),
-            written=self.written,
-            spent=self.spent,
-            raw_bytes=self.raw_bytes,
-            extracted_bytes=self.extracted_bytes,
-            index_bytes=index_bytes,
-        )
+        sums = {name: getattr(self, name) for name in ("written", "spent", "raw_bytes", "extracted_bytes")}
+        return TaskResult(**self._rows(), **sums, shard=shard, index_bytes=index_bytes)
+
+    def _rows(self) -> dict[str, Any]:
+        """What the ledger gets rows of."""
+        kinds = ("items", "exceptions", "containers", "texts", "owners", "follow_on")
+        return {name: tuple(getattr(self, name)) for name in kinds}
 
 
 @dataclass(slots=True)

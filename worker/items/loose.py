@@ -70,17 +70,13 @@ def loose_row(
     container: bool = False,
     size: int = 0,
     sha256: bytes | None = None,
-    hashes: tuple[bytes | None, bytes | None] = (None, None),
-    mtime_ns: int | None = None,
-    family: uuid.UUID | None = None,
 ) -> Item:
-    """The row of a loose file; `relative` is its path bytes relative to the source, `hashes` a message's, `family` that of
-    another loose file which a load file names."""
+    """The row of a loose file; `relative` is its path bytes relative to the source."""
     ident = item_id(job, None, relative)
     return Item(
         id=ident,
         parent=None,
-        family=family or (None if container else ident),
+        family=None if container else ident,
         custodian=custodian,
         ordinal=relative,
         depth=0,
@@ -91,9 +87,6 @@ def loose_row(
         media_type=media_type,
         size=size,
         sha256=sha256,
-        content_hash=hashes[0],
-        message_id_hash=hashes[1],
-        mtime_ns=mtime_ns,
     )
 
 

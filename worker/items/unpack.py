@@ -353,7 +353,7 @@ class Unpacker:
             return None
         if child.stream is None and (child.data is None or (child.error is not None and not child.data)):
             unread = child.media_type or _unread_type(child)
-            item = self._row(inside.item, ident, child, media_type=unread, size=child.size_hint or 0)
+            item = _row(inside.item, ident, child, unread, child.size_hint or 0)
             return item, None, handler_for(unread), None
         intake = Intake(child, inside.budget)
         try:
@@ -369,16 +369,15 @@ class Unpacker:
         source = intake.memory_source(self.passwords) or self.store.source(ident, child.name, intake.size)
         media_type = identify(source, child.media_type)
         handler = handler_for(media_type)
-        item = self._row(
-            inside.item,
-            ident,
-            child,
-            media_type=media_type,
-            size=intake.size,
-            sha256=intake.sha256,
-            location=location,
+        content_hash, message_id_hash = self.hashes(ident, source, handler)
+        item = replace(
+            _row(inside.item, ident, child, media_type, intake.size),
             container=handler.container,
-            hashes=self.hashes(ident, source, handler),
+            family=inside.item.family or (None if handler.container else ident),
+            sha256=intake.sha256,
+            content_hash=content_hash,
+            message_id_hash=message_id_hash,
+            location=location,
         )
         return (
             item,
@@ -398,37 +397,24 @@ class Unpacker:
             return None, None  # children and text of the same message say what is wrong with it
         return (hashes.content_hash, hashes.message_id_hash) if hashes else (None, None)
 
-    def _row(
-        self,
-        parent: Item,
-        ident: uuid.UUID,
-        child: Child,
-        *,
-        media_type: str,
-        size: int,
-        sha256: bytes | None = None,
-        location: bytes | None = None,
-        container: bool = False,
-        hashes: tuple[bytes | None, bytes | None] = (None, None),
-    ) -> Item:
-        return Item(
-            id=ident,
-            parent=parent.id,
-            family=parent.family or (None if container else ident),
-            custodian=parent.custodian,
-            ordinal=number(child.ordinal),
-            depth=parent.depth + 1,
-            name=child.name,
-            container_path=(*parent.container_path, _shown(child)),
-            kind=Kind(child.kind),
-            container=container,
-            media_type=media_type,
-            size=size,
-            sha256=sha256,
-            content_hash=hashes[0],
-            message_id_hash=hashes[1],
-            location=location,
-        )
+
+def _row(parent: Item, ident: uuid.UUID, child: Child, media_type: str, size: int) -> Item:
+    """The row of a child whose bytes are not read."""
+    return Item(
+        id=ident,
+        parent=parent.id,
+        family=parent.family or ident,
+        custodian=parent.custodian,
+        ordinal=number(child.ordinal),
+        depth=parent.depth + 1,
+        name=child.name,
+        container_path=(*parent.container_path, _shown(child)),
+        kind=Kind(child.kind),
+        container=False,
+        media_type=media_type,
+        size=size,
+        sha256=None,
+    )
 
 
 def _tally(part: Part | None) -> ChildCounts:

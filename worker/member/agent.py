@@ -27,21 +27,17 @@ import redis
 
 from core.crew import (
     ALIVE_SECONDS,
-    ANSWERS,
     BEAT_SECONDS,
     CLIENTS_MODULE,
     LEASED,
     MEMBER,
     MEMBERS,
     OF_MEMBER,
-    ORDERS,
     OWNER_MODULE,
     REPLAY_MODULE,
     Act,
-    Answer,
     Clock,
     Drop,
-    Envelope,
     Hello,
     Lease,
     Look,
@@ -61,6 +57,8 @@ from core.crew import Replay as ReplayOrder
 from core.errors import EdbenchError, StorageFault, SystemFault, UsageError
 from core.extensions import installed_version
 from core.filer.model import profile_names
+from core.orders import OrderTaker
+from core.program import Stop
 from core.residency import drop_pages, regular_files
 from core.services.process import LineProcess, answers
 from core.settings import Settings
@@ -154,7 +152,6 @@ def _network() -> tuple[int, int]:
     return sum(one.bytes_recv for one in counted), sum(one.bytes_sent for one in counted)
 
 
-_KEEP_ANSWER_SECONDS = 600
 _CHANGE_SECONDS = 60.0  # for workers to end and others to begin
 
 log = logging.getLogger("member")
@@ -219,41 +216,12 @@ class Agent:
     # Orders
 
     def _take_orders(self) -> None:
-        silent = False
-        while True:
-            try:
-                self._step()
-            except redis.RedisError as error:
-                if not silent:
-                    log.warning("the broker gives no orders (%s); retrying", error)
-                silent = True
-                time.sleep(BEAT_SECONDS)
-            except BaseException:
-                log.exception("unexpected error; another agent takes over")
-                os._exit(1)
-            else:
-                silent = False
-
-    def _step(self) -> None:
-        """One order, if there is one. Raises redis.RedisError."""
-        taken = self._orders.blpop(f"{ORDERS}{OF_MEMBER}{self._hello.id}", timeout=BEAT_SECONDS)
-        if taken is None:
-            return
+        own = f"{OF_MEMBER}{self._hello.id}"
         try:
-            envelope = msgspec.json.decode(taken[1], type=Envelope)
-        except msgspec.MsgspecError as error:
-            log.warning("an order was refused: %s", error)
-            return
-        try:
-            order = msgspec.json.decode(envelope.order, type=MemberOrder)
-            done = self._does[type(order)](order)
-            answer = Answer(of=msgspec.to_builtins(done) if done is not None else {})
-        except (EdbenchError, OSError, msgspec.MsgspecError) as error:
-            log.warning("an order was refused: %s", error)
-            answer = Answer(refused=" ".join(str(error).split()))
-        key = f"{ANSWERS}{envelope.id}"
-        self._orders.rpush(key, msgspec.json.encode(answer))
-        self._orders.expire(key, _KEEP_ANSWER_SECONDS)
+            OrderTaker(self._orders, own, MemberOrder, lambda order: self._does[type(order)](order), log).run(Stop())
+        except BaseException:
+            log.exception("unexpected error; another agent takes over")
+            os._exit(1)
 
     def _lease(self, order: Lease) -> object:
         with self._lock:

@@ -18,7 +18,7 @@ from readers.errors import DocumentError, ExceptionCode
 from readers.records import Limits, TextState
 from readers.registry import handler_for
 from sql.findings import Item, ItemText, TaskResult
-from sql.items import item_codes, load_items, load_texts
+from sql.items import ITEMS, item_codes
 from worker.items.findings import Findings
 from worker.items.guard import guarded
 from worker.items.sources import confirm
@@ -169,7 +169,8 @@ def run(work: TaskWork) -> TaskResult:
     """Read this task's items and publish the slot's shard."""
     ids = [uuid.UUID(text) for text in work.claimed.payload["items"]]
     with work.database.transaction() as conn:
-        items, texts = load_items(conn, ids), load_texts(conn, ids)
+        items = ITEMS.load_items(conn, items=ids)
+        texts = {text.item: text for text in ITEMS.load_texts(conn, items=ids)}
         out = Findings(known=item_codes(conn, ids))
     options, context = work.job.options, work.context
     reader = Reader(

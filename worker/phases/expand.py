@@ -21,7 +21,7 @@ from readers.base import Handler, MemorySource, Part, Source, is_leaf
 from readers.identification.identify import identify
 from readers.registry import handler_for
 from sql.findings import Item, TaskResult
-from sql.items import load_items
+from sql.items import ITEMS
 from worker.costs import Allowance, Budget, Charges, of_expand
 from worker.items.findings import Findings
 from worker.items.loose import Families, loose_row
@@ -104,17 +104,17 @@ class _Expand:
             self.out.item_failed(unread.id, e)
             return
         handler = handler_for(media_type)
-        item = loose_row(
-            self.work.job.id,
-            custodian,
-            relative,
+        content_hash, message_id_hash = self.unpacker.hashes(unread.id, source, handler)
+        item = replace(
+            unread,
             media_type=media_type,
             container=handler.container,
+            family=family or (None if handler.container else unread.id),
             size=real_size,
             sha256=sha256,
-            hashes=self.unpacker.hashes(unread.id, source, handler),
+            content_hash=content_hash,
+            message_id_hash=message_id_hash,
             mtime_ns=mtime_ns,
-            family=family,
         )
         self.out.raw_bytes += real_size
         self.unpacker.emit(item, source, handler)
@@ -169,7 +169,7 @@ class _Expand:
 
     def _handed_on(self, entries: list[dict[str, Any]]) -> None:
         with self.work.database.transaction() as conn:
-            items = {item.id: item for item in load_items(conn, [uuid.UUID(e["id"]) for e in entries])}
+            items = {item.id: item for item in ITEMS.load_items(conn, items=[uuid.UUID(e["id"]) for e in entries])}
         self.handed_on = set(items)
         for entry in entries:
             item = items[uuid.UUID(entry["id"])]

@@ -13,7 +13,7 @@ from readers.base import MemorySource, Source
 from readers.errors import DocumentError
 from readers.registry import handler_for
 from sql.findings import Item, TaskResult
-from sql.items import item_codes, load_items
+from sql.items import ITEMS, item_codes
 from worker.items.findings import Findings
 from worker.items.texts import Indexing
 from worker.items.unpack import KEEP_BYTES
@@ -24,7 +24,7 @@ def run(work: TaskWork) -> TaskResult:
     """Index this task's items and publish the slot's shard."""
     ids = [uuid.UUID(text) for text in work.claimed.payload["items"]]
     with work.database.transaction() as conn:
-        items = load_items(conn, ids)
+        items = ITEMS.load_items(conn, items=ids)
         known = item_codes(conn, ids)
     out = Findings(known=known, notes=_notes(work.claimed.payload))
     indexing = Indexing(work, work.context.shards.of(work.job.id, work.job.options.index_engine), out)

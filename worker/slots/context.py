@@ -27,8 +27,8 @@ from monitoring.block import boot_id
 from monitoring.tally import CallCounters, own_tally
 from readers.parsers import ParserSet
 from readers.passwords import NO_PASSWORDS, Passwords
-from sql import ledger
 from sql.items import custodian_names
+from sql.ledger import LEDGER
 from sql.session import Database
 from traces.parts import Row, SpoolHead, SpoolWriter, WorkerParts
 from worker.parsers import own_set
@@ -235,6 +235,6 @@ def note_parsers(context: SlotContext, database: Database) -> uuid.UUID:
         context.parsers = own_set()  # no box: it parses itself
     if database.name not in context.noted:
         with database.transaction(durable=True) as conn:
-            ledger.note_parsers(conn, context.parsers.id, context.parsers.text)
+            LEDGER.note_parsers(conn, id=context.parsers.id, told=context.parsers.text)
         context.noted.add(database.name)
     return context.parsers.id

@@ -22,7 +22,7 @@ import psutil
 from controller.databases import JobHandle
 from controller.jobs.source import PreparedSource, prepare_source
 from core.errors import StorageFault
-from core.mounts import in_memory, read_mounts
+from core.mounts import in_memory
 from core.names import display_name
 from core.operations import NullRecorder
 from core.storage.layer import Storage
@@ -141,7 +141,7 @@ def may_take(place: Path) -> int:
 
 def no_memory(place: Path) -> str | None:
     """Why there can be no null storage here; None when there can."""
-    if not place.is_dir() or not in_memory(place, read_mounts()):
+    if not place.is_dir() or not in_memory(place):
         return f"{place} is not a memory file system"
     return None
 

@@ -13,17 +13,15 @@ from sqlalchemy import Connection
 
 from controller.databases import JobHandle
 from controller.findings import ReviewKind, check_findings, latest
-from controller.jobs.figures import ProducedFiles, ProductionFigures
+from controller.jobs.figures import ProductionFigures
 from controller.search.meaning import meaning, refuse_unknown, refuse_unknown_tags, tags_in
 from controller.search.opened import opened_index
 from core.errors import UsageError
 from core.job_types import JobType
 from core.records import Job, JobOptions
 from core.settings import Settings
-from production.layout import Numbered, Place, Taken
 from production.options import ProductionChoice
-from production.rows import NumberedItem
-from production.statements import PRODUCTION, Called
+from production.statements import PRODUCTION, Called, NumberedItem
 from readers.records import NO_FIELDS
 from search.language import TAG
 from search.query import All, Asked, Node, excluded_by
@@ -323,32 +321,32 @@ def without_original(conn: Connection, images: JobHandle) -> int:
     return found[0].items if found else 0
 
 
-def imaged(conn: Connection, images: JobHandle) -> Iterator[tuple[NumberedItem, Numbered, int]]:
-    """Each item that is not withheld with its number, and the characters of its text as far as they are known: not at all."""
-    for row in PRODUCTION.production_imaged(conn, job=images.id):
-        place = Place(row.volume, row.folder)
-        taken = Taken(id=row.item, family=None, parent=None, size=row.bytes)
-        numbered = Numbered(
-            taken=taken, number=row.number, first=row.family_first, last=row.family_last, parent=row.parent, place=place
-        )
-        yield NumberedItem(**row._asdict()), numbered, 0
+def imaged(conn: Connection, images: JobHandle) -> Iterator[tuple[NumberedItem, int, int]]:
+    """Each item that is not withheld, the bytes that are written of it, and the characters of its text as far as they are known:
+    not at all."""
+    return ((row, row.bytes, 0) for row in PRODUCTION.production_imaged(conn, job=images.id))
 
 
 def production_figures(conn: Connection, handle: JobHandle) -> ProductionFigures:
     """The current figures."""
     choice = handle.job.options.of(ProductionChoice)
-    return ProductionFigures(
-        out=choice.out,
-        sources=[uuid.UUID(source) for source in choice.sources],
-        items=choice.items,
-        chosen=choice.chosen or None,
-        withhold=list(choice.withhold),
-        withheld=choice.withheld,
-        copies=choice.copies,
-        system_files=choice.system_files,
-        containers=choice.containers,
-        left_out=choice.left_out,
-        tag_changes=tag_changes(conn, choice),
-        equal=choice.equal,
-        files=[ProducedFiles(**row._asdict()) for row in PRODUCTION.production_written(conn, job=handle.id)],
+    alike = (
+        "out",
+        "sources",
+        "items",
+        "withhold",
+        "withheld",
+        "copies",
+        "system_files",
+        "containers",
+        "left_out",
+        "equal",
+    )
+    return ProductionFigures.model_validate(
+        {name: getattr(choice, name) for name in alike}
+        | {
+            "chosen": choice.chosen or None,
+            "tag_changes": tag_changes(conn, choice),
+            "files": PRODUCTION.production_written(conn, job=handle.id),
+        }
     )

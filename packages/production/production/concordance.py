@@ -5,7 +5,6 @@ from __future__ import annotations
 import codecs
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from typing import Literal
 
 Encoding = Literal["utf-8", "utf-16-le", "cp1252"]
@@ -13,21 +12,12 @@ BOMS: dict[Encoding, bytes] = {"utf-8": codecs.BOM_UTF8, "utf-16-le": codecs.BOM
 _NEWLINE = re.compile("\r\n|\r|\n")
 
 
-@dataclass(frozen=True, slots=True)
-class Delimiters:
-    """Concordance's own by default: characters 20, 254 and 174."""
-
-    field: str = "\x14"
-    quote: str = "\xfe"
-    newline: str = "\xae"
-
-
-_OURS = Delimiters()
+_FIELD, _QUOTE, _LINE = "\x14", "\xfe", "\xae"  # Concordance's own delimiters: characters 20, 254 and 174
 # What would be read as a delimiter or as the end of a line: some readers take each of Unicode's for one.
 _INSIDE = re.compile("[\x14\xfe\xae\x00\x0b\x0c\x1c\x1d\x1e\x85\u2028\u2029]")
 _TO_REPLACE = re.compile("[\r\n\x14\xfe\xae\x00\x0b\x0c\x1c\x1d\x1e\x85\u2028\u2029]")
-_BETWEEN = _OURS.quote + _OURS.field + _OURS.quote
-_END = _OURS.quote + "\r\n"
+_BETWEEN = _QUOTE + _FIELD + _QUOTE
+_END = _QUOTE + "\r\n"
 
 
 def head(titles: Sequence[str], encoding: Encoding = "utf-8") -> bytes:
@@ -44,8 +34,8 @@ def lines(rows: Iterable[Sequence[str]], encoding: Encoding = "utf-8") -> bytes:
 def _line(row: Sequence[str]) -> str:
     if _TO_REPLACE.search("".join(row)) is not None:
         row = [_value(cell) for cell in row]
-    return _OURS.quote + _BETWEEN.join(row) + _END
+    return _QUOTE + _BETWEEN.join(row) + _END
 
 
 def _value(cell: str) -> str:
-    return _NEWLINE.sub(_OURS.newline, _INSIDE.sub(lambda found: f"[U+{ord(found[0]):04X}]", cell))
+    return _NEWLINE.sub(_LINE, _INSIDE.sub(lambda found: f"[U+{ord(found[0]):04X}]", cell))

@@ -42,8 +42,8 @@ from production.choosing import (
 from production.layout import Batches, Layout, Numbered, Taken, numbered, suffix_of
 from production.options import WITHHELD, ProductionChoice
 from production.output_directory import claim, evidence_of, give_up, missing, refuse_inside
-from production.rows import NumberedItem, add_production_items, given_twice, numbers_told
-from production.statements import PRODUCTION, Chosen
+from production.rows import add_production_items, given_twice, numbers_told
+from production.statements import PRODUCTION, Chosen, NumberedItem
 from sql import bulk
 from sql import jobs as ledger_jobs
 from sql.review import REVIEW
@@ -202,8 +202,9 @@ def _accounted(conn: Connection, plan: ProductionPlan, picked: Picked, items: in
 
 def _chosen(
     conn: Connection, plan: ProductionPlan, picked: Picked
-) -> tuple[LeftOut, Iterator[tuple[NumberedItem, Numbered, int]]]:
-    """How many items are left out of what was chosen; what is taken, each with its number and the characters of its text."""
+) -> tuple[LeftOut, Iterator[tuple[NumberedItem, int, int]]]:
+    """How many items are left out of what was chosen; what is taken, each with the bytes that are written of it and the characters of
+    its text."""
     choice = plan.options.of(ProductionChoice)
     if plan.images is None:
         prepare(conn, plan.sources, choice, picked)
@@ -257,7 +258,7 @@ class _Taken(Taken):
     row: Chosen
 
 
-def _numbered(conn: Connection, plan: ProductionPlan) -> Iterator[tuple[NumberedItem, Numbered, int]]:
+def _numbered(conn: Connection, plan: ProductionPlan) -> Iterator[tuple[NumberedItem, int, int]]:
     """Every item that is taken, over all jobs."""
     choice = plan.options.of(ProductionChoice)
     layout = Layout(choice.folder_files, choice.volume_bytes)
@@ -265,7 +266,7 @@ def _numbered(conn: Connection, plan: ProductionPlan) -> Iterator[tuple[Numbered
     for item in numbered(taken, choice.first, layout):
         assert isinstance(item.taken, _Taken)
         row = item.taken.row
-        yield _row(plan.sources[row.source], row, item), item, row.characters
+        yield _row(plan.sources[row.source], row, item), item.taken.size, row.characters
 
 
 def _row(handle: JobHandle, row: Chosen, item: Numbered) -> NumberedItem:
@@ -308,17 +309,15 @@ class _Tally:
         self._full: list[_Part] = []
         self._batches: list[tuple[int, int, int]] = []
 
-    def counting(
-        self, numbers: Iterable[tuple[NumberedItem, Numbered, int]], options: JobOptions
-    ) -> Iterator[NumberedItem]:
+    def counting(self, numbers: Iterable[tuple[NumberedItem, int, int]], options: JobOptions) -> Iterator[NumberedItem]:
         """The rows, counted on their way."""
         batches = Batches(options.batch_files, options.batch_bytes)
-        for row, item, characters in numbers:
+        for row, size, characters in numbers:
             self.items += 1
-            if (batch := batches.add(item)) is not None:
+            if (batch := batches.add(row.number, row.family_first, row.family_last, size)) is not None:
                 self._batches.append(batch)
             if row.shard is not None:
-                self._text(row.shard, item.number, characters)
+                self._text(row.shard, row.number, characters)
             yield row
         if (batch := batches.rest()) is not None:
             self._batches.append(batch)

@@ -170,19 +170,16 @@ class Batches:
     _last: int = 0
     _bytes: int = 0
 
-    def add(self, item: Numbered) -> tuple[int, int, int] | None:
-        """(first, last, bytes) of a batch that is full; the item is in the next one."""
+    def add(self, number: int, first: int, last: int, size: int) -> tuple[int, int, int] | None:
+        """Add the next item, of a family with the numbers `first` to `last`; (first, last, bytes) of a batch that is full without it."""
         full = None
-        if self._first and item.number == item.first and self._full(item):
+        many = last - self._first + 1
+        if self._first and number == first and (many > self.most_items or self._bytes + size > self.most_bytes):
             full = self.rest()
         if not self._first:
-            self._first = item.number
-        self._last, self._bytes = item.number, self._bytes + item.taken.size
+            self._first = number
+        self._last, self._bytes = number, self._bytes + size
         return full
-
-    def _full(self, item: Numbered) -> bool:
-        many = item.last - self._first + 1
-        return many > self.most_items or self._bytes + item.taken.size > self.most_bytes
 
     def rest(self) -> tuple[int, int, int] | None:
         """What is left; None where nothing is."""

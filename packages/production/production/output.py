@@ -20,7 +20,7 @@ from production.layout import Place, folder
 from production.options import MARKER, ProducedFile, ProductionChoice
 from sql import jobs
 from sql.findings import Item
-from sql.items import load_items
+from sql.items import ITEMS
 from worker.items.sources import FilerSource, FoundSource, hash_differs
 from worker.phases.task import TaskWork
 from worker.slots.breadcrumb import Activity
@@ -193,7 +193,7 @@ class Evidence:
     def items(self, ids: Sequence[uuid.UUID]) -> Mapping[uuid.UUID, Item]:
         """The rows of these. Raises StorageFault where one has gone with its job."""
         with self._work.database.transaction() as conn:
-            found = {item.id: item for item in load_items(conn, ids)}
+            found = {item.id: item for item in ITEMS.load_items(conn, items=list(ids))}
         if (gone := len(set(ids)) - len(found)) > 0:
             raise items_gone(gone)
         return found

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import json
 import socket
 import uuid
@@ -14,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from core.job_types import FileKind, JobType
 from core.records import ClaimedTask, JobOptions, JobState
 from production.options import ProducedFile, ProductionChoice
-from production.statements import PRODUCTION, STATEMENTS, Range
+from production.statements import PRODUCTION, STATEMENTS, NumberedItem, Range
 from sql.bulk import ROWS_AT_ONCE, write_rows
 from sql.custody import CUSTODY
 from sql.deletion import CANCELLED, COMPLETED
@@ -22,25 +21,6 @@ from sql.findings import OwnFindings
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class NumberedItem:
-    """One row of table `production_item`."""
-
-    number: int
-    item: uuid.UUID
-    source_job: uuid.UUID
-    family_first: int
-    family_last: int
-    parent: int | None
-    volume: int
-    folder: int
-    suffix: str
-    bytes: int
-    shard: uuid.UUID | None
-    pages: int | None = None
-    first_page: int | None = None
 
 
 class ProducedFindings(OwnFindings, frozen=True, kw_only=True):
@@ -62,8 +42,7 @@ class ProducedFindings(OwnFindings, frozen=True, kw_only=True):
 
 def add_production_items(conn: Connection, job: uuid.UUID, items: Iterable[NumberedItem]) -> None:
     """Insert the items of a new job; some are in memory at a time."""
-    names = [field.name for field in dataclasses.fields(NumberedItem)]
-    rows = ({name: _plain(getattr(item, name)) for name in names} for item in items)
+    rows = ({name: _plain(value) for name, value in item._asdict().items()} for item in items)
     while some := list(islice(rows, ROWS_AT_ONCE)):
         write_rows(conn, STATEMENTS["insert_production_items"], some, job=job)
 

@@ -57,8 +57,8 @@ class Gap(NamedTuple):
     first_page: int | None
 
 
-class Imaged(NamedTuple):
-    """An item of a processing job; its numbers."""
+class NumberedItem(NamedTuple):
+    """One row of table `production_item`."""
 
     number: int
     item: uuid.UUID
@@ -71,8 +71,8 @@ class Imaged(NamedTuple):
     suffix: str
     bytes: int
     shard: uuid.UUID | None
-    pages: int | None
-    first_page: int | None
+    pages: int | None = None
+    first_page: int | None = None
 
 
 class TextRow(NamedTuple):
@@ -251,7 +251,7 @@ class _Production(Protocol):
         self, conn: Connection, *, job: uuid.UUID, everything: bool, returned: Sequence[uuid.UUID]
     ) -> list[Called]: ...
     def production_imaged_withheld(self, conn: Connection, *, job: uuid.UUID) -> int: ...
-    def production_imaged(self, conn: Connection, *, job: uuid.UUID) -> Iterator[Imaged]: ...
+    def production_imaged(self, conn: Connection, *, job: uuid.UUID) -> Iterator[NumberedItem]: ...
     def production_holding(self, conn: Connection, *, job: uuid.UUID, everything: bool) -> list[int]: ...
     def production_gaps(
         self, conn: Connection, *, job: uuid.UUID, images: uuid.UUID, after: int, limit: int

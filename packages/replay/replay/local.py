@@ -31,7 +31,7 @@ import msgspec
 
 from core.errors import EdbenchError, Interrupted, RunFailed
 from core.filer.emulation import EmulatedFiler, emulated_filer, mostly_over
-from core.mounts import in_memory, read_mounts
+from core.mounts import in_memory
 from core.services.launch import PR_SET_PDEATHSIG
 from core.services.process import LineProcess, answer, answer_error, answers
 from core.settings import read_settings
@@ -276,7 +276,7 @@ def players(
 
 def no_room(program: Program) -> str | None:
     """Why there is no null storage for it here; None when there is."""
-    if not in_memory(PLACE, read_mounts()):
+    if not in_memory(PLACE):
         return f"{PLACE} is not a memory file system"
     names = sum(room.inodes for room in program.rooms)
     room = min(shutil.disk_usage(PLACE).free, int(free_memory() * _SHARE))

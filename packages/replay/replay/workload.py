@@ -29,7 +29,7 @@ from core.crew import Replay as ReplayOrderAt
 from core.errors import Interrupted, RunFailed, StorageFault, SystemFault, UsageError
 from core.extensions import installed_version
 from core.filer import FilerModel, load_filer
-from core.mounts import read_mounts, storage_label
+from core.mounts import read_mountinfo, storage_label
 from core.operations import Op
 from core.settings import Settings
 from experiments.conditions import emulated
@@ -93,7 +93,7 @@ class Replays(Workload):
         self._sources: dict[str, str] = {}
         for source in filers:
             filer = load_filer(source)
-            name = storage_label(order.paths[0], read_mounts()) if filer is None else filer.choice.label
+            name = storage_label(order.paths[0], read_mountinfo()) if filer is None else filer.choice.label
             self._filers[name], self._sources[name] = filer, source
         self._levels = False  # whether the load is offered by levels
         self._ceilings: dict[int, dict[str, Any]] = {}  # by clients: it is the same for every storage and repeat

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Sequence
+from collections.abc import Sequence
 from contextlib import closing
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -17,8 +17,8 @@ from cli.tree import Commands
 from review.kinds import LOWEST, USUAL, By, Scope
 
 if TYPE_CHECKING:
-    from controller.databases import JobHandle, Jobs
-    from core.document import Document
+    from controller.databases import Jobs
+    from review.report import Report, Summary
 
 commands = Commands()
 
@@ -39,8 +39,8 @@ def dedupe(
     the duplicates. table and json have the summary, jsonl and csv one row per item of a group. docs/review.md has the rules.
     """
     context = shared(ctx)
-    with installation(context.settings(), work=("review.dedupe.run", "review.dedupe.report"), looks=False) as installed:
-        from review.dedupe.report import FIELDS, stream_duplicates
+    with installation(context.settings(), work=("review.dedupe.run",), looks=False) as installed:
+        from review.dedupe.run import DUPLICATES
         from review.dedupe.run import dedupe as run
 
         found = _discoveries(installed, jobs)
@@ -56,7 +56,7 @@ def dedupe(
             ("groups with several Message-ID hashes", done.several_ids),
             ("Message-ID hashes of unequal messages", done.several_hashes),
         ]
-        _print(context, done, summary, stream_duplicates(_handles(found), by), FIELDS)
+        _print(context, DUPLICATES, done, summary, found)
 
 
 @commands.add("near-dup", "edbench review near-dup last --threshold 0.8")
@@ -79,8 +79,8 @@ def near_dup(
     summary, jsonl and csv one row per item of a group.
     """
     context = shared(ctx)
-    with installation(context.settings(), work=("review.near.run", "review.near.report")) as installed:
-        from review.near.report import FIELDS, stream_near
+    with installation(context.settings(), work=("review.near.run",)) as installed:
+        from review.near.run import NEAR_DUPLICATES
         from review.near.run import near as run
         from review.near.shingles import LEAST
 
@@ -97,7 +97,7 @@ def near_dup(
             ("of these with the same words", done.same_text),
             ("their bytes", bytes_text(done.near_bytes)),
         ]
-        _print(context, done, summary, stream_near(_handles(found)), FIELDS)
+        _print(context, NEAR_DUPLICATES, done, summary, found)
 
 
 @commands.add("languages", "edbench review languages last")
@@ -133,8 +133,8 @@ def denist(
     summary, jsonl and csv one row per flagged item. docs/review.md lists the file formats.
     """
     context = shared(ctx)
-    with installation(context.settings(), work=("review.denist.run", "review.denist.report")) as installed:
-        from review.denist.report import FIELDS, stream_system_files
+    with installation(context.settings(), work=("review.denist.run",)) as installed:
+        from review.denist.run import SYSTEM_FILES
         from review.denist.run import denist as run
 
         found = _discoveries(installed, jobs)
@@ -151,8 +151,7 @@ def denist(
             ("their bytes", bytes_text(done.system_bytes)),
             ("items of unknown hash", done.unknown),
         ]
-        flagged = stream_system_files(_handles(found), [one.name for one in done.lists])
-        _print(context, done, summary, flagged, FIELDS)
+        _print(context, SYSTEM_FILES, done, summary, found)
 
 
 @commands.add("threads", "edbench review threads last -o csv --output-file threads.csv")
@@ -171,11 +170,8 @@ def threads(
     describes the method.
     """
     context = shared(ctx)
-    with installation(
-        context.settings(), work=("review.threads.run", "review.threads.report"), looks=False
-    ) as installed:
-        from review.threads.report import FIELDS, stream_threads
-        from review.threads.run import thread
+    with installation(context.settings(), work=("review.threads.run",), looks=False) as installed:
+        from review.threads.run import THREADS, thread
 
         found = _discoveries(installed, jobs)
         done = thread(found, subjects=subjects)
@@ -188,25 +184,21 @@ def threads(
             ("without a Message-ID", done.without_id),
             ("without a date", done.without_date),
         ]
-        _print(context, done, summary, stream_threads(_handles(found)), FIELDS)
+        _print(context, THREADS, done, summary, found)
 
 
 def _discoveries(installed: Installation, jobs: Sequence[str]) -> list[Jobs]:
     return [installed.find_discovered(job) for job in jobs]
 
 
-def _handles(found: Sequence[Jobs]) -> list[JobHandle]:
-    return [handle for one in found for handle in one.each]
-
-
 def _print(
     context: CommandContext,
-    document: Document,
+    report: Report[Summary],
+    document: Summary,
     summary: Sequence[tuple[str, object]],
-    rows: Generator[dict[str, Any], None, None],
-    fields: Sequence[str],
+    found: Sequence[Jobs],
 ) -> None:
     """The summary as a table or document, or every row as JSON lines or CSV with the summary on standard error."""
     context.people.print(table(("", "number"), summary, right=(1,)))
-    with closing(rows):
-        context.document(document, rows, fields)
+    with closing(report.stream([handle for one in found for handle in one.each], document)) as rows:
+        context.document(document, rows, report.fields)

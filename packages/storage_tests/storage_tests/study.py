@@ -24,7 +24,7 @@ from core.crew import Act, Hello, place_at
 from core.crew import Clients as ClientsOrder
 from core.errors import RunFailed, StorageFault, UsageError
 from core.filer import load_filer
-from core.mounts import in_memory, read_mounts
+from core.mounts import in_memory
 from core.settings import Settings
 from experiments.conditions import emulated
 from experiments.crew.admission import BACK_SECONDS, described, usable
@@ -240,7 +240,7 @@ class ProfileStudy(Workload):
         """As many directories as it has paths; members have theirs at the same place below their own null root. Raises RunFailed
         where memory does not hold them, StorageFault."""
         memory = MEMORY if self._system is None else self._system.roots["null"]
-        if not memory.is_dir() or not in_memory(memory, read_mounts()):
+        if not memory.is_dir() or not in_memory(memory):
             raise RunFailed(f"{memory} is not a memory file system")
         wanted = profile.room().bytes * max(1, len(profile.targets.paths))
         if wanted > free_memory() * _SHARE:

@@ -24,8 +24,8 @@ from controller.databases import open_databases
 from core.errors import EdbenchError, SystemFault
 from core.services import Addresses, embedded_services, running_services
 from core.settings import Settings
+from sql import workers
 from sql.session import Database
-from sql.workers import live_slots
 
 DATABASES = ("db1", "db2")
 DISKS, NETWORK, SERVERS, CLOCK, SOURCE = (
@@ -182,7 +182,7 @@ class Site:
         for database in self.databases:
             try:
                 with database.transaction() as conn:
-                    if live_slots(conn) < WORKERS * SLOTS:
+                    if workers.WORKERS.live_slots(conn) < WORKERS * SLOTS:
                         return False
             except EdbenchError:
                 return False

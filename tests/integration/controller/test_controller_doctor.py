@@ -21,7 +21,7 @@ from controller.doctor import (
     shared_memory,
 )
 from core.clock import SystemClock
-from core.mounts import Mount, mount_of
+from core.mounts import MountEntry, mount_of
 from core.services import superuser_url
 from core.settings import DatabaseAddress, Settings
 
@@ -129,7 +129,7 @@ def test_limits(tmp_path: Path) -> None:
     ],
 )
 def test_mounts_are_judged(kind: str, options: tuple[str, ...], filer: bool, level: Level) -> None:
-    assert judge_mount(Mount("/m", kind, "source", options), filer=filer).level is level
+    assert judge_mount(MountEntry(1, "8:1", "/m", kind, "source", options), filer=filer).level is level
 
 
 def test_mount_of_a_real_directory() -> None:

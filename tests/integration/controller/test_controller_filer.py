@@ -16,14 +16,16 @@ from core.filer.model import load_filer
 from core.filer.use import arbiter_path
 from core.operations import Op
 from core.settings import Settings
-from sql import workers
 from sql.session import Database
+from sql.workers import WORKERS, NewWorker, register
 
 
 def _register(database: Database, host: str, boot: str) -> uuid.UUID:
     incarnation = uuid.uuid4()
     with database.transaction() as conn:
-        workers.register(conn, incarnation=incarnation, name=host, host=host, pid=1, boot_id=boot, slots=1, version="0")
+        register(
+            conn, NewWorker(incarnation=incarnation, name=host, host=host, pid=1, boot_id=boot, slots=1, version="0")
+        )
     return incarnation
 
 
@@ -32,8 +34,8 @@ def test_workers_without_a_common_arbiter_are_refused(finished: Any) -> None:
     database = open_databases(finished.settings)[0]
     titan = dataclasses.replace(finished.settings, filer="titan")
     with database.transaction() as conn:
-        for row in workers.list_workers(conn):
-            workers.stopped(conn, row.incarnation)
+        for row in WORKERS.list_workers(conn):
+            WORKERS.worker_stopped(conn, incarnation=row.incarnation)
     live = [_register(database, "one", "boot-a")]
     try:
         refuse_no_common_arbiter([database], titan, ours=False)
@@ -50,7 +52,7 @@ def test_workers_without_a_common_arbiter_are_refused(finished: Any) -> None:
     finally:
         with database.transaction() as conn:
             for incarnation in live:
-                workers.stopped(conn, incarnation)
+                WORKERS.worker_stopped(conn, incarnation=incarnation)
         database.dispose()
 
 

@@ -40,7 +40,7 @@ from core.storage.layer import Storage
 from dataset_gen.truth import manifest as m
 from sql import jobs as ledger_jobs
 from sql import models
-from sql.jobs import custodians
+from sql.jobs import JOBS
 from sql.session import Database
 
 FILER = Storage(NullRecorder())
@@ -102,7 +102,7 @@ def test_all_jobs_are_there_before_the_first_may_start(place: Place, monkeypatch
     assert [handle.database.name for handle in group.each] == ["db1", "db2"]
     for handle in group.each:
         with handle.database.transaction() as conn:
-            assert len(custodians(conn, handle.id)) == 3
+            assert len(JOBS.custodians(conn, job=handle.id)) == 3
 
 
 def test_a_shard_gives_each_custodian_to_one_database(place: Place) -> None:
@@ -111,7 +111,7 @@ def test_a_shard_gives_each_custodian_to_one_database(place: Place) -> None:
     found = []
     for handle in group.each:
         with handle.database.transaction() as conn:
-            found.append({custodian.name for custodian in custodians(conn, handle.id)})
+            found.append({custodian.name for custodian in JOBS.custodians(conn, job=handle.id)})
     assert found[0] | found[1] == {b"ann", b"bob", b"cid"}
     assert not found[0] & found[1]
 

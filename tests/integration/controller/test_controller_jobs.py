@@ -36,7 +36,7 @@ from controller.jobs.jobs import (
 )
 from controller.jobs.orders import DiscoveryPlan
 from controller.jobs.overview import JobRow, Overview
-from controller.jobs.run import LOST_SECONDS, wait
+from controller.jobs.run import LOST_SECONDS, wait_all
 from controller.labels.jobs import KEEP_SECONDS
 from core.errors import DatabaseFault, StorageFault, SystemFault, UsageError
 from core.operations import NullRecorder
@@ -45,9 +45,10 @@ from core.records import JobOptions, JobState, Phase
 from core.services.shared_storage import TOKEN
 from core.settings import DatabaseAddress, Settings
 from core.storage.layer import Storage
-from sql import ledger, states, workers
-from sql.jobs import custodians, get_job
+from sql import ledger, states
+from sql.jobs import JOBS, get_job
 from sql.session import Database
+from sql.workers import LIVE_SECONDS, WORKERS, NewWorker, register
 
 FILER = Storage(NullRecorder())
 
@@ -96,7 +97,7 @@ def claim_one(handle: JobHandle) -> None:
 
 def test_a_job_is_created_whole(handle: JobHandle, tmp_path: Path) -> None:
     with handle.database.transaction() as conn:
-        assert [c.name for c in custodians(conn, handle.id)] == [b"anna", b"bert", b"_root"]
+        assert [c.name for c in JOBS.custodians(conn, job=handle.id)] == [b"anna", b"bert", b"_root"]
         assert len(ledger.dispatch(conn, handle.id, 100)) == 3
     assert os.path.isdir(job_directory(tmp_path / "store", handle.id))
     assert handle.job.source == os.fsencode(tmp_path / "source")
@@ -150,7 +151,9 @@ def register_worker(handle: JobHandle) -> uuid.UUID:
     """A worker that lives."""
     incarnation = uuid.uuid4()
     with handle.database.transaction() as conn:
-        workers.register(conn, incarnation=incarnation, name="w1", host="h", pid=1, boot_id="b", slots=4, version="0")
+        register(
+            conn, NewWorker(incarnation=incarnation, name="w1", host="h", pid=1, boot_id="b", slots=4, version="0")
+        )
     return incarnation
 
 
@@ -160,7 +163,7 @@ def test_a_pause_waits_for_what_runs_but_not_for_the_dead(handle: JobHandle) -> 
     assert pause_job(handle) is JobState.PAUSING
     assert settle_job(handle, FastClock(), 5.0) is JobState.PAUSING
     with handle.database.transaction() as conn:
-        workers.stopped(conn, worker)
+        WORKERS.worker_stopped(conn, incarnation=worker)
     assert settle_job(handle, FastClock(), 5.0) is JobState.PAUSED
 
 
@@ -180,7 +183,7 @@ def test_a_job_with_workers_at_it_is_not_resumed(handle: JobHandle) -> None:
     clock = FastClock()
     begin = clock.seconds
     wait_for_orphan(handle, clock)
-    assert clock.seconds - begin >= workers.LIVE_SECONDS
+    assert clock.seconds - begin >= LIVE_SECONDS
     with pytest.raises(UsageError, match="workers are running it"):
         resume_job(handle, attach=True)
 
@@ -221,7 +224,7 @@ def test_delete_with_another_storage_root_removes_nothing(handle: JobHandle, tmp
 def test_waiting_ends_when_the_job_comes_to_rest(handle: JobHandle) -> None:
     """Snapshots go on while it runs, and the last one says how it stands and why."""
     seen = []
-    for snapshot in wait(handle, FastClock(), check=lambda: None, say=pytest.fail):
+    for (snapshot,) in wait_all([handle], FastClock(), check=lambda: None, say=pytest.fail):
         seen.append(snapshot)
         if len(seen) == 3:
             with handle.database.transaction() as conn:
@@ -251,7 +254,7 @@ def test_waiting_ends_when_the_workers_do(handle: JobHandle) -> None:
             raise SystemFault("w1 ended 5 times")
 
     with pytest.raises(SystemFault, match="w1"):
-        list(wait(handle, FastClock(), check=check, say=pytest.fail))
+        list(wait_all([handle], FastClock(), check=check, say=pytest.fail))
 
 
 def test_a_lost_database_is_waited_for_a_while(handle: JobHandle) -> None:
@@ -260,7 +263,7 @@ def test_a_lost_database_is_waited_for_a_while(handle: JobHandle) -> None:
     clock = FastClock()
     begin = clock.seconds
     with pytest.raises(DatabaseFault):
-        list(wait(JobHandle(gone, handle.job), clock, check=lambda: None, say=said.append))
+        list(wait_all([JobHandle(gone, handle.job)], clock, check=lambda: None, say=said.append))
     assert LOST_SECONDS <= clock.seconds - begin <= LOST_SECONDS + 2
     assert len(said) == 1
 

@@ -19,10 +19,11 @@ from controller.jobs.overview import Overview
 from controller.jobs.results import job_result, wait_for_frames
 from controller.labels.rules import CACHED, advice_on
 from controller.observe.io_kinds import io_of
-from controller.search.found import search_job, search_shard
-from controller.search.opened import opened_shards
+from controller.search.found import FoundItem, search_all, search_shard
+from controller.search.opened import opened_index, opened_shards
 from core.clock import SystemClock
 from core.errors import UsageError
+from core.settings import Settings
 from dataset_gen.truth import manifest as m
 from search.engine import IndexDocument, new_writer, open_reader
 
@@ -168,19 +169,23 @@ def test_every_item_is_listed_once_with_all_fields(finished: Any, handle: JobHan
     assert all(item["parent"] is None or item["parent"] in ids for item in items)
 
 
+def _search(handle: JobHandle, settings: Settings, query: str, limit: int) -> list[FoundItem]:
+    return search_all([handle], lambda one: opened_index(one, settings), query, limit)[0]
+
+
 def test_search_finds_planted_terms_with_their_circumstances(finished: Any, handle: JobHandle) -> None:
     """A hit names item, family, custodian and path and shows the word in its text."""
     truth = m.read_manifest(finished.corpus / m.FILE_NAME).to_pylist()
     row = next(row for row in truth if row[m.TERMS] and row[m.FAULT] is None)
     term = row[m.TERMS][0]
-    found = search_job(handle, finished.settings, f'"{term}"', 100)
+    found = _search(handle, finished.settings, f'"{term}"', 100)
     hit = next(hit for hit in found if list(hit.container_path) == row[m.CONTAINER_PATH])
     assert (hit.custodian, hit.kind, hit.media_type) == (row[m.CUSTODIAN], row[m.KIND], row[m.MEDIA_TYPE])
     assert hit.to_json()["item"] == str(hit.item)
-    only = search_job(handle, finished.settings, f'"{term}" AND custodian:nobody', 100)
+    only = _search(handle, finished.settings, f'"{term}" AND custodian:nobody', 100)
     assert only == []
     with pytest.raises(UsageError):
-        search_job(handle, finished.settings, '"open', 10)
+        _search(handle, finished.settings, '"open', 10)
 
 
 def test_a_ghost_is_never_a_hit(copy: Any, tmp_path: Path) -> None:
@@ -204,6 +209,6 @@ def test_all_shards_are_asked(finished: Any, handle: JobHandle) -> None:
         assert len(readers) >= 1
     with handle.database.transaction() as conn:
         mails = conn.exec_driver_sql("SELECT count(*) FROM item WHERE media_type = 'message/rfc822'").scalar_one()
-    assert len(search_job(handle, finished.settings, 'type:"message/rfc822"', 10_000)) == mails
+    assert len(_search(handle, finished.settings, 'type:"message/rfc822"', 10_000)) == mails
     assert os.listdir(finished.settings.scratch)  # views were made there and are gone
     assert not list(finished.settings.scratch.glob("search-*"))

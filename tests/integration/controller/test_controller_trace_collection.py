@@ -16,7 +16,8 @@ from core.clock import SystemClock
 from core.records import JobOptions, Phase
 from core.settings import Settings
 from core.storage.layer import Storage
-from sql import jobs, workers
+from sql import jobs
+from sql.workers import NewWorker, register
 from traces.file import open_trace
 from traces.model import NodeKind
 from traces.parts import WorkerParts, parts_directory, worker_parts
@@ -92,7 +93,9 @@ def test_a_job_is_traced_across_workers_that_come_and_go(traced: TaskBench) -> N
     traced.context = second.context
     assert traced.run() == "completed"
     with traced.database.transaction() as conn:
-        workers.register(conn, incarnation=second.worker, name="w2", host="h", pid=1, boot_id="b", slots=1, version="1")
+        register(
+            conn, NewWorker(incarnation=second.worker, name="w2", host="h", pid=1, boot_id="b", slots=1, version="1")
+        )
         conn.exec_driver_sql("UPDATE worker SET seen_at = clock_timestamp() + interval '1 hour'")
     clock = DeliveringClock(Deliveries(second.parts, traced.database, second.worker))
     with open_trace(collected(traced, clock)) as trace:

@@ -40,9 +40,10 @@ from experiments.crew.lease import Leased
 from experiments.crew.orders import Crew
 from experiments.crew.system import System
 from experiments.workload import HostLost, Turn
-from sql import runs, workers
+from sql import runs
 from sql.runs import RunMark
 from sql.session import Database
+from sql.workers import WORKERS
 
 ROOT = Path(__file__).parents[3]
 PATIENCE = 300.0
@@ -201,7 +202,7 @@ def _lost(leased: Leased) -> HostLost:
 
 def _names(database: Database) -> set[str]:
     with database.transaction() as conn:
-        return {worker.name for worker in workers.list_workers(conn) if worker.live}
+        return {worker.name for worker in WORKERS.list_workers(conn) if worker.live}
 
 
 def test_a_member_obeys_no_order_that_leads_elsewhere(system: Settings, crew: Crew, tmp_path: Path) -> None:

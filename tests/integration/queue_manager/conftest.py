@@ -13,8 +13,9 @@ import redis
 
 from core.celery_app import queue_name
 from core.records import JobOptions, NewTask, Phase
-from sql import jobs, workers
+from sql import jobs
 from sql.session import Database
+from sql.workers import NewWorker, register
 
 
 class Mailbox:
@@ -79,8 +80,9 @@ def add_slots(database: Database) -> Callable[[int], uuid.UUID]:
     def add(slots: int) -> uuid.UUID:
         incarnation = uuid.uuid4()
         with database.transaction() as conn:
-            workers.register(
-                conn, incarnation=incarnation, name="w", host="h", pid=1, boot_id="", slots=slots, version="0"
+            register(
+                conn,
+                NewWorker(incarnation=incarnation, name="w", host="h", pid=1, boot_id="", slots=slots, version="0"),
             )
             conn.exec_driver_sql("UPDATE worker SET seen_at = seen_at + interval '1 hour'")
         return incarnation

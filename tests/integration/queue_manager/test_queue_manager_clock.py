@@ -16,9 +16,10 @@ from sqlalchemy import Connection
 from core.records import ClaimedTask, JobState
 from queue_manager.dispatcher import ClockWatch, Deadlines
 from queue_manager.metrics import DatabaseNumbers
-from sql import jobs, ledger, states, workers
+from sql import jobs, ledger, states
 from sql.findings import TaskResult
 from sql.session import Database
+from sql.workers import LIVE_SECONDS, WORKERS
 
 HOUR = 3_600.0
 STEPS = pytest.mark.parametrize("by", [HOUR, -HOUR, 5.0, -40.0])
@@ -34,7 +35,7 @@ class _Rig:
         self.deadlines = deadlines(ClockWatch(self._read))
 
     def _read(self, conn: Connection) -> float:
-        return workers.now(conn) + self.by
+        return WORKERS.database_clock(conn) + self.by
 
     def look(self) -> None:
         self.looks += 1
@@ -72,7 +73,7 @@ class _Rig:
     def elapsed(self, job: uuid.UUID) -> list[float]:
         """Of the job and of its phases."""
         with self.database.transaction() as conn:
-            return [jobs.elapsed(conn, job), *jobs.phase_elapsed(conn, job).values()]
+            return [jobs.JOBS.elapsed(conn, job=job), *jobs.phase_elapsed(conn, job).values()]
 
 
 @pytest.fixture
@@ -172,9 +173,9 @@ def test_a_dead_worker_does_not_live_on_after_a_step_back(rig: _Rig, add_slots: 
     rig.look()
     rig.by -= HOUR
     rig.look()
-    rig.run("UPDATE worker SET seen_at = seen_at - %(b)s", workers.LIVE_SECONDS)
+    rig.run("UPDATE worker SET seen_at = seen_at - %(b)s", LIVE_SECONDS)
     with rig.database.transaction() as conn:
-        assert workers.live_slots(conn) == 0
+        assert WORKERS.live_slots(conn) == 0
 
 
 def test_slow_answers_are_no_steps() -> None:

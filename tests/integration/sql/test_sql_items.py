@@ -6,6 +6,7 @@ import uuid
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import is_dataclass
 from datetime import datetime
+from enum import Enum
 from types import NoneType
 from typing import Any, get_args, get_origin, get_type_hints
 
@@ -19,9 +20,9 @@ from controller.databases import JobHandle, find_job, open_databases, open_to_re
 from core.records import ExceptionLevel, Shard
 from readers.errors import ExceptionCode
 from readers.records import Kind
-from sql.face import Query, hints_of, parameters
+from sql.face import Query, columns_of, hints_of, parameters
 from sql.findings import IndexOwner, Item, ItemException, TaskResult
-from sql.items import custodian_names, item_codes, load_items, locations, shard_ids
+from sql.items import ITEMS, custodian_names, item_codes, locations, shard_ids
 from sql.light import LightDatabase
 from sql.runs import RUNS
 from sql.session import Database
@@ -58,8 +59,8 @@ def test_an_item_comes_back_as_it_went_in(hands: Any) -> None:
     job = _finished(hands, items=items)
     ids = [child[0].id, uuid.uuid4(), loose[0].id]
     with hands.database.transaction() as conn:
-        assert load_items(conn, ids) == [child[0], loose[0]]
-        assert load_items(conn, []) == []
+        assert ITEMS.load_items(conn, items=ids) == [child[0], loose[0]]
+        assert ITEMS.load_items(conn, items=[]) == []
         assert locations(conn, ids) == {loose[0].id: None, child[0].id: b"jobs/x/\xfe"}
         assert custodian_names(conn, job) == {0: "_root", 1: "m\\xfcller"}
 
@@ -140,9 +141,13 @@ _SAMPLES = {uuid.UUID: uuid.UUID(int=0), str: "{}", int: 1, float: 1.0, bool: Tr
 
 
 def _known(hint: Any) -> Any:
-    """Without None; a mapping of whatever."""
+    """As the driver gives it: without None; a mapping of whatever."""
     hint = get_args(hint)[0] if _optional(hint) else hint
-    return Mapping if get_origin(hint) is Mapping else hint
+    if isinstance(hint, type) and issubclass(hint, Enum):
+        return str
+    of_each = get_args(hint)[0] if get_origin(hint) is tuple else hint
+    read = {bytes: memoryview, tuple[str, ...]: list[str], Sequence[str]: list[str]}
+    return Mapping if get_origin(hint) in (Mapping, dict) or hasattr(of_each, "from_json") else read.get(hint, hint)
 
 
 def _optional(hint: Any) -> bool:
@@ -165,8 +170,8 @@ def _samples(hints: Mapping[str, Any]) -> dict[str, Any]:
 def _expected(returned: Any) -> list[tuple[str | None, Any]]:
     """Names and types of columns; of a value its type alone."""
     kind = get_args(returned)[0] if get_origin(returned) in (list, Iterator) else _known(returned)
-    if hasattr(kind, "__match_args__"):
-        return [(name, _known(hint)) for name, hint in get_type_hints(kind).items()]
+    if names := columns_of(kind):
+        return [(name, _known(hint)) for name, hint in get_type_hints(kind).items() if name in names]
     return [(None, _known(kind))]
 
 

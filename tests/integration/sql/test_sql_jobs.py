@@ -15,10 +15,11 @@ from sqlalchemy import Connection
 from core.errors import DatabaseFault, UsageError
 from core.records import JobOptions, JobState, Limits, NewTask, Phase, Shard
 from readers.records import TextState
-from sql import deletion, jobs, ledger, states, workers
+from sql import deletion, jobs, ledger, states
 from sql.findings import ContainerCount, IndexOwner, ItemText, TaskResult
 from sql.models import metadata
 from sql.session import Database
+from sql.workers import WORKERS, NewWorker, register
 
 
 def test_a_job_comes_back_as_it_was_created(hands: Any) -> None:
@@ -27,7 +28,7 @@ def test_a_job_comes_back_as_it_was_created(hands: Any) -> None:
     job = hands.create(2, options, name="nul\0")
     with hands.database.transaction() as conn:
         got = jobs.get_job(conn, job)
-        people = jobs.custodians(conn, job)
+        people = jobs.JOBS.custodians(conn, job=job)
         (summary,) = jobs.list_jobs(conn)
     assert (got.id, got.state, got.phase, got.reason) == (job, JobState.RUNNING, Phase.WALK, None)
     assert (got.source, got.source_device, got.source_inode) == (b"/source/\xff", 2**64 - 7, 2**63 + 1)
@@ -196,8 +197,8 @@ def test_a_deletion_goes_on_where_it_was_interrupted(hands: Any, monkeypatch: py
 def _register(database: Database, slots: int) -> uuid.UUID:
     incarnation = uuid.uuid4()
     with database.transaction() as conn:
-        workers.register(
-            conn, incarnation=incarnation, name="w1", host="h", pid=1, boot_id="b", slots=slots, version="0"
+        register(
+            conn, NewWorker(incarnation=incarnation, name="w1", host="h", pid=1, boot_id="b", slots=slots, version="0")
         )
     return incarnation
 
@@ -206,14 +207,14 @@ def test_live_slots_are_those_of_workers_seen_lately(database: Database) -> None
     """Promise: the window follows the workers that live: the silent and the departed do not count."""
     silent, departed, well = (_register(database, n) for n in (1, 2, 4))
     with database.transaction() as conn:
-        assert workers.live_slots(conn) == 7
-        workers.stopped(conn, departed)
-        assert workers.live_slots(conn) == 5
+        assert WORKERS.live_slots(conn) == 7
+        WORKERS.worker_stopped(conn, incarnation=departed)
+        assert WORKERS.live_slots(conn) == 5
         conn.exec_driver_sql("UPDATE worker SET seen_at = now() - interval '11 seconds'")
-        assert workers.live_slots(conn) == 0
-        workers.seen(conn, well, 1.5, 0.25)
-        assert workers.live_slots(conn) == 4
-        rows = {row.incarnation: row for row in workers.list_workers(conn)}
+        assert WORKERS.live_slots(conn) == 0
+        WORKERS.worker_seen(conn, incarnation=well, cpu_seconds=1.5, run_queue_seconds=0.25)
+        assert WORKERS.live_slots(conn) == 4
+        rows = {row.incarnation: row for row in WORKERS.list_workers(conn)}
     assert rows[well].live
     assert (rows[well].cpu_seconds, rows[well].run_queue_seconds) == (1.5, 0.25)
     assert not rows[silent].live

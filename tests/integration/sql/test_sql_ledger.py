@@ -27,7 +27,7 @@ from sql import bulk, jobs, ledger, states
 from sql.face import QUERIES
 from sql.findings import ContainerCount, IndexOwner, ItemException, ItemText, TaskResult
 from sql.jobs import request_resume
-from sql.ledger import Death
+from sql.ledger import LEDGER, Death
 from sql.requeue import ROOTS_AT_ONCE, requeue, requeued_files
 from sql.session import Database
 
@@ -51,7 +51,7 @@ def test_a_message_of_a_pending_task_claims_nothing(hands: Any) -> None:
     job = hands.create(1)
     (task,) = hands.dispatch(job)
     with hands.database.transaction() as conn:
-        assert ledger.undispatch(conn, [task]) == 1
+        assert LEDGER.undispatch(conn, tasks=[task]) == 1
     assert hands.claim(task) is None
     assert hands.claim(uuid.uuid4()) is None
 
@@ -170,7 +170,7 @@ def test_a_fenced_finish_leaves_nothing(hands: Any) -> None:
     stale = hands.take(job)
     hands.run("UPDATE task SET lease = now() - interval '1 second'")
     with hands.database.transaction() as conn:
-        assert ledger.return_expired(conn) == ledger.Returned(dispatched=0, running=1)
+        assert LEDGER.return_expired(conn) == ledger.Returned(dispatched=0, running=1)
     fresh = hands.take(job)
     assert (fresh.id, fresh.attempt) == (stale.id, 2)
     result = TaskResult(items=(hands.item(job, b"a"),))
@@ -249,8 +249,8 @@ def test_expiry_takes_only_what_is_late(hands: Any) -> None:
     hands.run("UPDATE task SET deadline = now() - interval '1 s' WHERE id = %(id)s", id=late)
     hands.run("UPDATE task SET lease = now() - interval '1 s' WHERE id = %(id)s", id=lost.id)
     with hands.database.transaction() as conn:
-        assert ledger.return_expired(conn) == ledger.Returned(dispatched=1, running=1)
-        assert ledger.return_expired(conn) == ledger.Returned(dispatched=0, running=0)
+        assert LEDGER.return_expired(conn) == ledger.Returned(dispatched=1, running=1)
+        assert LEDGER.return_expired(conn) == ledger.Returned(dispatched=0, running=0)
     assert [hands.state(t) for t in (late, ok, lost.id, well.id)] == ["pending", "dispatched", "pending", "running"]
     assert hands.value("SELECT sum(failures) FROM task") == 0
 
@@ -276,7 +276,7 @@ def test_undispatch_all_keeps_what_it_is_told(hands: Any) -> None:
     sent = hands.dispatch(job, 3)
     running = hands.take(job)
     with hands.database.transaction() as conn:
-        assert ledger.undispatch_all(conn, sent[:1]) == 2
+        assert LEDGER.undispatch_all(conn, keep=sent[:1]) == 2
     assert [hands.state(t) for t in sent] == ["dispatched", "pending", "pending"]
     assert hands.state(running.id) == "running"
 
@@ -315,9 +315,9 @@ def test_what_loose_files_cost(hands: Any) -> None:
     with hands.database.transaction() as conn:
         for death in (full, late):
             ledger.record_death(conn, job, Phase.EXPAND, uuid.uuid4(), death, "w1")
-        found = ledger.deaths(conn, job, Phase.EXPAND)
+        found = LEDGER.deaths(conn, job=job, phase=Phase.EXPAND.value)
         assert sorted(found, key=lambda death: death.seconds) == [full, late]
-        assert ledger.deaths(conn, job, Phase.INDEX) == []
+        assert LEDGER.deaths(conn, job=job, phase=Phase.INDEX.value) == []
         assert ledger.convicted(conn, job) == {}
         for seconds in ({loose: 1.5}, {loose: 1.0, dear: 50.0}, {}):
             ledger.add_spent(conn, job, Phase.EXPAND, seconds)
@@ -332,11 +332,11 @@ def test_whether_anything_was_costly_is_asked_first(hands: Any) -> None:
     killed, slow, sound = (hands.create(1) for _ in range(3))
     death = Death(task=uuid.uuid4(), item=uuid.uuid4(), cause=ExceptionCode.TIMEOUT, detail="60 s")
     with hands.database.transaction() as conn:
-        assert not any(ledger.any_of(conn, job, Phase.EXPAND) for job in (killed, slow, sound))
+        assert not any(LEDGER.cost_anything(conn, job=job, phase=Phase.EXPAND.value) for job in (killed, slow, sound))
         ledger.record_death(conn, killed, Phase.EXPAND, uuid.uuid4(), death, "w1")
         ledger.add_spent(conn, slow, Phase.INDEX, {uuid.uuid4(): 50.0})
         known = {
-            job: [ledger.any_of(conn, job, phase) for phase in (Phase.EXPAND, Phase.INDEX)]
+            job: [LEDGER.cost_anything(conn, job=job, phase=phase.value) for phase in (Phase.EXPAND, Phase.INDEX)]
             for job in (killed, slow, sound)
         }
     assert known == {killed: [True, True], slow: [False, True], sound: [False, False]}
@@ -454,7 +454,7 @@ class _Race:
             while not self.over.is_set() and time.monotonic() < last:
                 turn += 1
                 with database.transaction() as conn:
-                    ledger.return_expired(conn)
+                    LEDGER.return_expired(conn)
                     self.sent += ledger.dispatch(conn, self.job, 2 * SLOTS)
                 with database.transaction(durable=True) as conn:
                     if turn % 40 == 20:
@@ -610,7 +610,7 @@ def test_the_time_between_counts_for_nothing(task_bench: TaskBench) -> None:
     _requeue(task_bench)
     assert _resume(task_bench) == "completed_with_exceptions"
     with task_bench.database.transaction() as conn:
-        assert jobs.elapsed(conn, task_bench.job) < 3600
+        assert jobs.JOBS.elapsed(conn, job=task_bench.job) < 3600
         assert all(0 <= seconds < 3600 for seconds in jobs.phase_elapsed(conn, task_bench.job).values())
 
 

@@ -27,7 +27,7 @@ from readers.errors import ExceptionCode
 from sql import bulk, deletion, jobs, ledger, states
 from sql.face import QUERIES
 from sql.findings import ContainerCount, TaskResult
-from sql.ledger import Death
+from sql.ledger import LEDGER, Death
 
 
 @dataclass
@@ -178,7 +178,7 @@ class LedgerMachine(RuleBasedStateMachine):
         elif what == "doubled":
             self.messages.append(message)
         else:
-            self._do(ledger.undispatch, [message])
+            self._do(LEDGER.undispatch, tasks=[message])
             task = self.model.tasks.get(message)
             if task is not None and task.state == "dispatched":
                 task.state = "pending"
@@ -188,7 +188,7 @@ class LedgerMachine(RuleBasedStateMachine):
         state = self.model.tasks[task].state
         column = {"dispatched": "deadline", "running": "lease"}[state]
         self.hands.run(f"UPDATE task SET {column} = now() - interval '1 s' WHERE id = %(id)s", id=task)
-        returned = self._do(ledger.return_expired)
+        returned = self._do(LEDGER.return_expired)
         assert (returned.dispatched, returned.running) == (int(state == "dispatched"), int(state == "running"))
         self.model.tasks[task].state = "pending"
         self._committed()
@@ -407,7 +407,7 @@ class LedgerMachine(RuleBasedStateMachine):
             "UPDATE task SET lease = now() - interval '1 s' WHERE job = %(job)s AND state = 'running'", job=self.job
         )
         self.hands.run(QUERIES["undispatch_job"].sql, job=self.job)
-        self._do(ledger.return_expired)
+        self._do(LEDGER.return_expired)
         while not self._do(jobs.get_job, self.job).state.over:
             for task in self.hands.dispatch(self.job):
                 self.hands.finish(self.hands.claim(task))

@@ -13,11 +13,12 @@ from core.records import ExceptionLevel, JobOptions, JobState, NewTask, Phase
 from readers.errors import ExceptionCode
 from sql import jobs, states
 from sql.findings import ItemException, TaskResult
+from sql.jobs import JOBS
 
 
-def _do(hands: Any, function: Any, *arguments: Any) -> Any:
+def _do(hands: Any, function: Any, *arguments: Any, **named: Any) -> Any:
     with hands.database.transaction(durable=True) as conn:
-        return function(conn, *arguments)
+        return function(conn, *arguments, **named)
 
 
 def _age(hands: Any, seconds: float) -> None:
@@ -115,20 +116,20 @@ def test_elapsed_leaves_out_pauses_and_holds_suspensions(hands: Any) -> None:
     what a failure of the system took is charged."""
     begun = time.monotonic()
     job = hands.create(2)
-    assert _do(hands, jobs.elapsed, job) == 0.0
+    assert _do(hands, JOBS.elapsed, job=job) == 0.0
     _age(hands, 1000)  # before the first claim nothing counts
     claimed = hands.take(job)
     _age(hands, 10)
     hands.finish(claimed)
     _do(hands, states.request_pause, job)
     _age(hands, 100)
-    assert _do(hands, jobs.elapsed, job) == _about(10, begun)
+    assert _do(hands, JOBS.elapsed, job=job) == _about(10, begun)
     _do(hands, states.request_resume, job)
     _age(hands, 5)
-    assert _do(hands, jobs.elapsed, job) == _about(15, begun)
+    assert _do(hands, JOBS.elapsed, job=job) == _about(15, begun)
     assert _do(hands, states.suspend, job, "filer gone")
     _age(hands, 200)
-    assert _do(hands, jobs.elapsed, job) == _about(215, begun)
+    assert _do(hands, JOBS.elapsed, job=job) == _about(215, begun)
     _do(hands, states.request_resume, job)
     hands.finish(hands.take(job))
     _do(hands, states.advance, job)
@@ -136,7 +137,7 @@ def test_elapsed_leaves_out_pauses_and_holds_suspensions(hands: Any) -> None:
     hands.finish(hands.take(job))
     _do(hands, states.advance, job)
     _age(hands, 500)
-    assert _do(hands, jobs.elapsed, job) == _about(218, begun)
+    assert _do(hands, JOBS.elapsed, job=job) == _about(218, begun)
     assert _do(hands, jobs.phase_elapsed, job)[Phase.WALK] == _about(215, begun)
 
 
@@ -175,7 +176,7 @@ def test_a_pause_before_the_first_claim_is_not_taken_off(hands: Any) -> None:
     _do(hands, states.request_resume, job)
     hands.take(job)
     _age(hands, 10)
-    assert _do(hands, jobs.elapsed, job) == _about(10, begun)
+    assert _do(hands, JOBS.elapsed, job=job) == _about(10, begun)
 
 
 def test_suspend_only_what_runs(hands: Any) -> None:
@@ -226,5 +227,5 @@ def test_demands_show_jobs_that_are_not_at_rest(hands: Any) -> None:
     _do(hands, states.request_pause, resting)
     hands.take(job)
     hands.dispatch(job, 1)
-    (demand,) = _do(hands, states.demands, 2)
+    (demand,) = _do(hands, states.STATES.demand, limit=2)
     assert (demand.job, demand.dispatched, demand.running, demand.pending) == (job, 1, 1, 2)

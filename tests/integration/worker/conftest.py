@@ -23,6 +23,7 @@ from core.roles import WORKER, Login
 from core.settings import DatabaseAddress, Settings
 from monitoring.metrics import NOWHERE, Endpoint
 from sql import jobs, ledger
+from sql.ledger import LEDGER
 from sql.session import Database
 
 _HARNESS = Path(__file__).with_name("harness_worker.py")
@@ -95,7 +96,7 @@ class Bench:
                 sent += 1
         except OperationalError:
             with self.database.transaction() as conn:
-                ledger.undispatch(conn, ids[sent:])
+                LEDGER.undispatch(conn, tasks=ids[sent:])
         finally:
             app.close()
         return sent

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import socket
 import uuid
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -11,16 +12,16 @@ import pytest
 from core.services.shared_storage import TOKEN, identify
 from core.settings import DatabaseAddress, Settings
 from monitoring.block import boot_id
-from sql import workers
 from sql.session import Database
+from sql.workers import WORKERS, NewWorker, register
 from worker.host.registration import refuse_strange_host
 from worker.main import main
 
 
 def _joined(database: Database, host: str, boot: str) -> None:
     with database.transaction() as conn:
-        workers.register(
-            conn, incarnation=uuid.uuid4(), name=host, host=host, pid=1, boot_id=boot, slots=1, version="0"
+        register(
+            conn, NewWorker(incarnation=uuid.uuid4(), name=host, host=host, pid=1, boot_id=boot, slots=1, version="0")
         )
 
 
@@ -59,10 +60,10 @@ def test_a_worker_with_another_storage_than_the_controller_does_not_start(
     )
     ours = identify(storage, mark=True)
     with database.transaction() as conn:
-        workers.note_storage(conn, str(storage), ours.kind, ours.source, ours.token)
+        WORKERS.note_storage(conn, path=str(storage), storage=ours)
     refuse_strange_host(settings)
     with database.transaction() as conn:
-        workers.note_storage(conn, str(storage), ours.kind, ours.source, "another")
+        WORKERS.note_storage(conn, path=str(storage), storage=replace(ours, token="another"))
     assert main(["--name", "w9"], settings.environment()) == 1
     said = capsys.readouterr().err
     assert said.count("\n") == 1
@@ -70,6 +71,33 @@ def test_a_worker_with_another_storage_than_the_controller_does_not_start(
     (storage / TOKEN).unlink()
     assert main(["--name", "w9"], settings.environment()) == 1
     assert "not the storage that the system was started on" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("statement", "status", "line"),
+    [
+        (
+            "DROP SCHEMA public CASCADE; CREATE SCHEMA public",
+            1,
+            "is not migrated to this version; start the controller",
+        ),
+        ("UPDATE alembic_version SET version_num = '9999'", 2, "has schema 9999, which this version of edbench"),
+    ],
+    ids=["empty", "newer"],
+)
+def test_a_worker_on_a_database_without_the_schema_of_this_version_does_not_start(
+    database: Database, tmp_path: Path, capfd: pytest.CaptureFixture[str], statement: str, status: int, line: str
+) -> None:
+    """A worker started by hand ends with one line that says what to do, before it forks anything."""
+    with database.transaction() as conn:
+        conn.exec_driver_sql(statement)
+    settings = Settings(
+        databases=(DatabaseAddress(name="db1", url=database.url),), broker="redis://:pw@h", scratch=tmp_path
+    )
+    assert main(["--name", "w9"], settings.environment()) == status
+    said = capfd.readouterr().err
+    assert said.startswith(f"database db1 {line}")
+    assert said.count("\n") == 1
 
 
 def test_a_database_that_is_away_keeps_no_worker_from_starting(caplog: pytest.LogCaptureFixture) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import signal
@@ -22,7 +23,8 @@ from core.places import job_location
 from core.records import JobOptions
 from monitoring.metrics import Endpoint
 from readers.errors import ExceptionCode
-from sql import jobs, states, workers
+from sql import jobs, states
+from sql.workers import WORKERS, NewWorker, register
 from traces.parts import parts_directory, read_spool
 
 
@@ -279,9 +281,10 @@ def test_what_a_slot_waits_for_is_told_to_whoever_asks_for_the_job(bench: Any) -
     bench.tasks({"do": "nothing"})
     incarnation, text = uuid.uuid4(), "slot 0 (process 7) has been listing /source for 41 s"
     with bench.database.transaction() as conn:
-        workers.register(conn, incarnation=incarnation, name="w1", host="h", pid=1, boot_id="", slots=1, version="0")
-        workers.seen(conn, incarnation, 0.0, 0.0, [{"job": str(bench.job), "text": text}])
-        assert workers.waits(conn, uuid.uuid4()) == []
+        register(conn, NewWorker(incarnation=incarnation, name="w1", host="h", pid=1, boot_id="", slots=1, version="0"))
+        waiting = json.dumps([{"job": str(bench.job), "text": text}])
+        WORKERS.worker_seen(conn, incarnation=incarnation, cpu_seconds=0.0, run_queue_seconds=0.0, waiting=waiting)
+        assert WORKERS.worker_waits(conn, job=str(uuid.uuid4())) == []
         progress = jobs.progress(conn, bench.job)
         assert progress.waiting == (f"w1: {text}",)
         assert one_line(Pace(JobOptions()).snapshot(progress, 0.0, 0.0)).endswith(f"waiting: w1: {text}")
@@ -289,7 +292,7 @@ def test_what_a_slot_waits_for_is_told_to_whoever_asks_for_the_job(bench: Any) -
     row = Overview().row_of(alone(JobHandle(bench.database, job)))
     assert (row.state, row.reason) == ("running", f"waiting: w1: {text}")
     with bench.database.transaction() as conn:
-        workers.stopped(conn, incarnation)
+        WORKERS.worker_stopped(conn, incarnation=incarnation)
         assert jobs.progress(conn, bench.job).waiting == ()
 
 

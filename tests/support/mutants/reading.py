@@ -25,7 +25,7 @@ from mutants.fence import Fence
 from mutants.originals import Turns
 from readers.errors import DocumentError, ExceptionCode
 from readers.records import TextState
-from worker.inspect.file import Loose, inspect_file, new_trace
+from worker.inspect.file import Loose, inspect_files, new_trace
 from worker.items.findings import ChildCounts, Findings
 from worker.items.guard import Guarded
 from worker.processes import limit_slot
@@ -120,7 +120,7 @@ def _read(task: Task, turns: Turns, number: int, convicted: Convictions, noting:
     before, start = _reset_peak(), time.process_time()
     try:
         loose = Loose(path=bytes(path), relative=os.fsencode(file_name))
-        inspect_file(loose, task.options, task.spool, trace=task.trace, convicted=convicted)
+        inspect_files([loose], task.options, task.spool, trace=task.trace, convicted=convicted)
     except MemoryError as error:
         reading.findings.append(f"escaped: {where(error)}")
     except Exception as error:  # noqa: BLE001  # the point: what must not come out of it

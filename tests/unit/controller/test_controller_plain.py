@@ -19,8 +19,9 @@ from controller.custody import acting, check_list, operator
 from controller.search.found import HIGHLIGHT_START, HIGHLIGHT_STOP, FoundItem
 from controller.timeline.model import Limit, OpCalls, Panel, PauseSpan, PhaseSpan, Series, SizeCalls, Timeline
 from controller.verify.group import GroupVerification
-from controller.verify.job import Count, Example, Verification
+from controller.verify.job import Verification
 from core.records import GroupKind
+from sql.custody import Count, Example
 
 ITEM, JOB = uuid.UUID(int=1), uuid.UUID(int=2)
 HIT = FoundItem(

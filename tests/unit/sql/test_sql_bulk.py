@@ -115,7 +115,7 @@ def test_statements_are_given_the_parameters_that_they_have() -> None:
         assert given - {None} <= asked, where
         assert None in given or given == asked, where
         seen += 1
-    assert seen > 100
+    assert seen > 50
 
 
 @pytest.mark.parametrize("room", ROOMS)

@@ -12,7 +12,7 @@ from outside import CARRIERS, SECRET, VISIBLE, Outside, payloads, references, un
 from unpacking import make_zip
 
 from core.records import JobOptions, Limits
-from worker.inspect.file import Loose, inspect_file
+from worker.inspect.file import Loose, inspect_files
 
 _NOWHERE = Outside(Path("/outside"), 1)
 _FOR_LARGE_PARTS = ("entity file", "entity http", "outer DTD http", "billion laughs")  # they take long to pack
@@ -24,7 +24,7 @@ def inspected(directory: Path, name: str, data: bytes) -> list[dict[str, Any]]:
     path = directory / name
     path.write_bytes(data)
     spool = directory / "spool"
-    inspect_file(Loose(path=bytes(path), relative=name.encode()), JobOptions(), spool)
+    inspect_files([Loose(path=bytes(path), relative=name.encode())], JobOptions(), spool)
     lines = [json.loads(line) for line in spool.read_bytes().split(b"\n") if line]
     spool.unlink()
     return lines
@@ -81,6 +81,6 @@ def test_a_string_that_stands_in_every_cell_is_cut(tmp_path: Path) -> None:
     path, spool = tmp_path / "a.xlsx", tmp_path / "spool"
     path.write_bytes(data)
     options = JobOptions(limits=Limits(text_characters=3_000_000))
-    inspect_file(Loose(path=bytes(path), relative=b"a.xlsx"), options, spool)
+    inspect_files([Loose(path=bytes(path), relative=b"a.xlsx")], options, spool)
     line = json.loads(spool.read_bytes())
     assert (line["text_state"], len(line["text"])) == ("truncated_by_limit", 3_000_000)

@@ -13,10 +13,11 @@ from core.job_types import JobType
 from core.records import JobOptions, NewTask, Phase
 from production.options import ProductionChoice
 from production.statements import STATEMENTS
-from sql import states, workers
+from sql import states
 from sql.findings import TaskResult
 from sql.session import Database
 from sql.states import TASKS_A_SLOT
+from sql.workers import NewWorker, register
 
 _ITEMS, _TAKEN = 20_000, 200
 _SHARD = uuid.UUID(int=7)
@@ -77,8 +78,8 @@ def test_items_of_a_new_job_are_found_by_their_numbers(database: Database) -> No
 
 def _worker(hands: Any, slots: int) -> None:
     with hands.database.transaction() as conn:
-        workers.register(
-            conn, incarnation=uuid.uuid4(), name="w1", host="h", pid=1, boot_id="b", slots=slots, version="v"
+        register(
+            conn, NewWorker(incarnation=uuid.uuid4(), name="w1", host="h", pid=1, boot_id="b", slots=slots, version="v")
         )
 
 

@@ -56,7 +56,9 @@ def test_batches_are_whole_families(families: list[list[int]], items: int, size:
     """Promise: batches hold every number once, and end where a family does."""
     found = list(numbered(_items(families), 1, Layout(1_000)))
     batches = Batches(items, size)
-    cut = [batch for one in found if (batch := batches.add(one)) is not None]
+    cut = [
+        batch for one in found if (batch := batches.add(one.number, one.first, one.last, one.taken.size)) is not None
+    ]
     if (rest := batches.rest()) is not None:
         cut.append(rest)
     assert [n for first, last, _ in cut for n in range(first, last + 1)] == [one.number for one in found]

@@ -22,8 +22,9 @@ from readers.records import NO_FIELDS
 from review.carry import carry
 from review.kinds import By, Scope
 from review.looked_at import Site, looked_at, note, transactions
+from review.report import Report
 from sql.deletion import users_of
-from sql.review import REVIEW
+from sql.review import REVIEW, DuplicateRow
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
@@ -46,6 +47,14 @@ class Duplicates(Document):
     duplicate_bytes: int
     several_ids: Annotated[int, Field(description="Groups of equals with several Message-ID hashes.")]
     several_hashes: Annotated[int, Field(description="Message-ID hashes of messages that are not all equal.")]
+
+
+DUPLICATES = Report(
+    ReviewKind.DEDUPE,
+    Duplicates,
+    DuplicateRow._fields,
+    lambda conn, job, found: REVIEW.duplicates(conn, job=job, families=found.by is By.FAMILY),
+)
 
 
 def dedupe(references: Sequence[Jobs], scope: Scope, by: By) -> Duplicates:

@@ -26,7 +26,8 @@ from review.denist.digest_set import DigestSet
 from review.denist.digests import read_digests
 from review.denist.lists import Digests, HashKind, HashList, hash_list
 from review.looked_at import Site, looked_at, note, transactions
-from sql.review import REVIEW
+from review.report import Report
+from sql.review import REVIEW, SystemFile
 
 ITEMS_AT_ONCE = 4_000_000  # some 100 bytes each
 MOST_LISTS = 1_000
@@ -56,6 +57,14 @@ class SystemFiles(Document):
     system_bytes: int
     unknown: Annotated[int, Field(description="Items without a hash, because their bytes could not be read.")]
     lists: tuple[ListUsed, ...]
+
+
+SYSTEM_FILES = Report(
+    ReviewKind.DENIST,
+    SystemFiles,
+    SystemFile._fields,
+    lambda conn, job, found: REVIEW.system_files(conn, job=job, names=[one.name for one in found.lists]),
+)
 
 
 def denist(references: Sequence[Jobs], paths: Sequence[Path], settings: Settings) -> SystemFiles:

@@ -20,6 +20,7 @@ from core.document import Document
 from core.settings import Settings
 from review.languages.identify import UNKNOWN, language_of
 from review.looked_at import looked_at, note, transactions
+from review.report import Report
 from review.texts import texts_of
 from sql.review import REVIEW
 
@@ -35,6 +36,9 @@ class LanguagesFound(Document):
     by: Annotated[
         dict[str, int], Field(description="Items by the language's code in ISO 639, the most frequent first.")
     ]
+
+
+LANGUAGES = Report(ReviewKind.LANGUAGES, LanguagesFound)
 
 
 def languages(references: Sequence[Jobs], settings: Settings) -> LanguagesFound:

@@ -29,8 +29,9 @@ from review.near.bands import bands_for
 from review.near.collected import Collected, Numbers, collecting
 from review.near.grouping import NOBODY, Grouped, grouped
 from review.near.shingles import LEAST, shingles
+from review.report import Report
 from review.texts import texts_of
-from sql.review import REVIEW
+from sql.review import REVIEW, NearRow
 
 _ROWS_AT_ONCE = 10_000
 _CUSTODIANS = 1 << 32
@@ -74,6 +75,11 @@ class _Ranked:
     def item(self, rank: int) -> uuid.UUID:
         """The id of the item there."""
         return uuid.UUID(bytes=bytes(self.ids[rank]).ljust(16, b"\0"))  # numpy takes zeros at the end for padding
+
+
+NEAR_DUPLICATES = Report(
+    ReviewKind.NEAR, NearDuplicates, NearRow._fields, lambda conn, job, _: REVIEW.near_duplicates(conn, job=job)
+)
 
 
 def near(references: Sequence[Jobs], scope: Scope, threshold: float, settings: Settings) -> NearDuplicates:

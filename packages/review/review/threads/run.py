@@ -19,8 +19,9 @@ from controller.findings import ReviewKind
 from core.document import Document
 from readers.records import NO_FIELDS
 from review.looked_at import LookedAt, Site, looked_at, note, transactions
+from review.report import Report
 from review.threads.linking import NO_ID, By, Mail, Place, Threads
-from sql.review import REVIEW, MailRow
+from sql.review import REVIEW, MailRow, ThreadRow
 
 ROWS_AT_ONCE = 10_000
 _Message = tuple[Site, LookedAt, MailRow]
@@ -38,6 +39,11 @@ class ThreadsFound(Document):
     by: Annotated[dict[str, int], Field(description="Messages by the field that placed them.")]
     without_id: Annotated[int, Field(description="Messages without a Message-ID.")]
     without_date: int
+
+
+THREADS = Report(
+    ReviewKind.THREADS, ThreadsFound, ThreadRow._fields, lambda conn, job, _: REVIEW.threads(conn, job=job)
+)
 
 
 def thread(references: Sequence[Jobs], *, subjects: bool) -> ThreadsFound:

@@ -20,8 +20,7 @@ from core.csv_cells import csv_cells
 from core.errors import DatabaseFault, UsageError
 from core.settings import Settings
 from readers.records import NO_FIELDS, Kind
-from review.dedupe.report import FIELDS, last_dedupe, stream_duplicates
-from review.dedupe.run import dedupe
+from review.dedupe.run import DUPLICATES, dedupe
 from review.kinds import By, Scope
 from sql.migrate import migrate
 from sql.session import Database
@@ -183,7 +182,7 @@ def test_again_gives_the_same_rows_and_killed_leaves_those_of_before(shelf: Shel
     dying.dispose()
     shelf.database = kept
     assert shelf.rows(everything) == rows
-    assert last_dedupe(job.each, [kept]) == first
+    assert DUPLICATES.last(job.each, [kept]) == first
 
 
 def test_several_jobs_in_several_databases(database: Database, second: Database) -> None:
@@ -202,7 +201,7 @@ def test_several_jobs_in_several_databases(database: Database, second: Database)
     ((custodians, original),) = shelves[0].rows("SELECT custodians, original FROM duplicate WHERE NOT copy")
     assert custodians == ["anna", "boris", "clara"]
     assert shelves[1].rows("SELECT original, original_job FROM duplicate") == [(original, shelves[0].job)]
-    assert last_dedupe(handles[:1], databases) == found
+    assert DUPLICATES.last(handles[:1], databases) == found
 
     class Gone(Database):
         @contextmanager
@@ -216,29 +215,29 @@ def test_several_jobs_in_several_databases(database: Database, second: Database)
     dying = [jobs[0], shelves[1].reference(), jobs[2]]
     with pytest.raises(DatabaseFault):
         dedupe(dying, Scope.JOBS, By.ITEM)
-    assert last_dedupe(handles, databases) == found  # it found in one database what stays in the other
+    assert DUPLICATES.last(handles, databases) == found  # it found in one database what stays in the other
     with pytest.raises(DatabaseFault):
         dedupe(dying, Scope.JOBS, By.FAMILY)
     shelves[1].database.dispose()
     for handle in handles:
         with pytest.raises(UsageError, match=rf"changed since; run `edbench review dedupe {handle.id}` again"):
-            last_dedupe([handle], databases)
+            DUPLICATES.last([handle], databases)
     assert dedupe(jobs, Scope.JOBS, By.ITEM) == found
-    assert last_dedupe(handles, databases) == found
+    assert DUPLICATES.last(handles, databases) == found
 
 
 def test_only_finished_jobs_and_none_twice(shelf: Shelf) -> None:
     shelf.loose("anna", "a", "x")
     job = shelf.stored()
     with pytest.raises(UsageError, match="was not searched for duplicates yet"):
-        last_dedupe(job.each, [shelf.database])
+        DUPLICATES.last(job.each, [shelf.database])
     with pytest.raises(UsageError, match="twice"):
         dedupe([job, job], Scope.JOB, By.ITEM)
     dedupe([job], Scope.JOB, By.ITEM)
     with shelf.database.transaction() as conn:
         conn.exec_driver_sql("UPDATE job SET finished_at = now() + interval '1 day'")
     with pytest.raises(UsageError, match="processed again"):
-        last_dedupe(job.each, [shelf.database])
+        DUPLICATES.last(job.each, [shelf.database])
     with shelf.database.transaction() as conn:
         conn.exec_driver_sql("UPDATE job SET state = 'paused'")
     with pytest.raises(UsageError, match="only completed discovery jobs"):
@@ -264,12 +263,12 @@ def test_a_job_that_was_processed_again_makes_findings_of_the_others_old(databas
         shelf.loose("anna", "a", "same")
     jobs = [shelf.stored() for shelf in shelves]
     found = dedupe(jobs, Scope.JOBS, By.ITEM)
-    assert last_dedupe(jobs[1].each, [database]) == found
+    assert DUPLICATES.last(jobs[1].each, [database]) == found
     with database.transaction() as conn:
         again = "UPDATE job SET finished_at = now() + interval '1 day' WHERE id = %(job)s"
         conn.exec_driver_sql(again, {"job": shelves[0].job})
     with pytest.raises(UsageError, match="jobs that changed since"):
-        last_dedupe(jobs[1].each, [database])
+        DUPLICATES.last(jobs[1].each, [database])
 
 
 def test_duplicates_can_be_listed_and_left_out(shelf: Shelf) -> None:
@@ -277,15 +276,14 @@ def test_duplicates_can_be_listed_and_left_out(shelf: Shelf) -> None:
     shelf.loose("boris", "b", "same")
     shelf.loose("boris", "c", "other", kind=Kind.LOOSE_FILE)
     job = shelf.stored()
-    dedupe([job], Scope.JOB, By.ITEM)
-    rows = list(stream_duplicates(job.each, By.ITEM))
+    rows = list(DUPLICATES.stream(job.each, dedupe([job], Scope.JOB, By.ITEM)))
     assert [(row["container_path"], row["duplicate"], row["custodians"]) for row in rows] == [
         (["anna/=a"], False, ["anna", "boris"]),
         (["boris/b"], True, None),
     ]
     assert {row["original"] for row in rows} == {rows[0]["item"]}
     assert {row["sha256"] for row in rows} == {digest("same").hex()}
-    assert {"anna/=a", "anna; boris"} <= set(csv_cells(rows[0], FIELDS))
+    assert {"anna/=a", "anna; boris"} <= set(csv_cells(rows[0], DUPLICATES.fields))
     for flag, names in (
         (True, ["boris/b"]),
         (False, ["anna/=a", "boris/c"]),

@@ -17,8 +17,7 @@ from controller.browse.items import stream_items
 from core.errors import UsageError
 from core.settings import Settings
 from review.denist import run
-from review.denist.report import last_denist, stream_system_files
-from review.denist.run import denist
+from review.denist.run import SYSTEM_FILES, denist
 from sql.session import Database
 
 
@@ -39,7 +38,7 @@ def test_a_lists_name_may_be_any_bytes(shelf: Shelf, tmp_path: Path) -> None:
     job = shelf.stored()
     found = denist([job], [text, base], Settings())
     assert [(each.name, each.items) for each in found.lists] == [("list\\xff", 2), ("base\\xff.db", 1)]
-    assert last_denist(job.each, [shelf.database]) == found
+    assert SYSTEM_FILES.last(job.each, [shelf.database]) == found
 
 
 def _flags(shelf: Shelf) -> dict[str, int]:
@@ -72,8 +71,8 @@ def test_items_are_flagged_by_the_first_list_that_has_them(
         ("one", 2, 0, 0, 2),
         ("two", 2, 1, 3, 1),
     ]
-    assert last_denist(job.each, [shelf.database]) == found
-    assert [row["list"] for row in stream_system_files(job.each, ["one", "two"])] == ["one", "one", "two"]
+    assert SYSTEM_FILES.last(job.each, [shelf.database]) == found
+    assert [row["list"] for row in SYSTEM_FILES.stream(job.each, found)] == ["one", "one", "two"]
     for flag, names in ((True, ["a.dll", "b.dll", "d"]), (False, ["c", "e"])):
         assert [item["name"] for item in stream_items(job.each[0], ItemFilter(system=flag))] == names
     for broken in (_list(tmp_path, name="empty"), tmp_path / "none"):

@@ -26,10 +26,8 @@ from core.job_types import JobType
 from dataset_gen.corpus import generate_corpus
 from dataset_gen.truth import manifest as m
 from review.kinds import Scope
-from review.languages.report import last_languages
-from review.languages.run import languages
-from review.near.report import FIELDS, last_near, stream_near
-from review.near.run import near
+from review.languages.run import LANGUAGES, languages
+from review.near.run import NEAR_DUPLICATES, near
 from review.near.shingles import jaccard, shingles
 from review.texts import texts_of
 from search.language import parse
@@ -56,10 +54,10 @@ def test_near_duplicates_are_stored_and_asked_for(copy: Copy) -> None:
     the same, filters go by it, and a job that was processed again is refused."""
     job, databases = alone(copy.handle), [copy.handle.database]
     with pytest.raises(UsageError, match=r"was not searched for near-duplicates yet; run `edbench review near-dup "):
-        last_near(job.each, databases)
+        NEAR_DUPLICATES.last(job.each, databases)
     found = near([job], Scope.JOB, 0.8, copy.settings)
-    rows = list(stream_near(job.each))
-    assert [list(row) for row in rows] == [FIELDS] * len(rows)
+    rows = list(NEAR_DUPLICATES.stream(job.each, found))
+    assert [list(row) for row in rows] == [NEAR_DUPLICATES.fields] * len(rows)
     sets = {str(item): shingles(text) for item, text in texts_of(copy.handle, copy.settings) if len(shingles(text))}
     for row in rows:
         assert row["similarity"] == jaccard(sets[row["item"]], sets[row["principal"]]) >= 0.8
@@ -70,8 +68,8 @@ def test_near_duplicates_are_stored_and_asked_for(copy: Copy) -> None:
     assert (found.groups, found.near, found.compared) == (len(principals), len(rows) - len(principals), len(sets))
     assert {row["principal"]: row["members"] for row in rows if not row["near"]} == _sizes(rows)
     assert near([job], Scope.JOB, 0.8, copy.settings) == found
-    assert list(stream_near(job.each)) == rows
-    assert last_near(job.each, databases) == found
+    assert list(NEAR_DUPLICATES.stream(job.each, found)) == rows
+    assert NEAR_DUPLICATES.last(job.each, databases) == found
     assert len(_listed(job, ItemFilter(near=True))) == found.near > 0
     (_, action) = actions_of(job.each)[-2:]
     told = {"scope": "job", "threshold": 0.8, "jobs": [str(copy.handle.id)]}
@@ -84,7 +82,7 @@ def test_near_duplicates_are_stored_and_asked_for(copy: Copy) -> None:
         UsageError,
         match=r"processed again after the search for near-duplicates; run `edbench review near-dup .*` again",
     ):
-        last_near(job.each, databases)
+        NEAR_DUPLICATES.last(job.each, databases)
 
 
 def _sizes(rows: Iterable[dict[str, object]]) -> dict[object, int]:
@@ -116,7 +114,7 @@ def test_languages_are_metadata_that_is_asked_for(copy: Copy) -> None:
         asked = {code: int(Evaluation(index).mask(parse(f"language:{code}")).sum()) for code in ("en", "EN", "e")}
     assert asked == {"en": found.by["en"], "EN": found.by["en"], "e": 0}
     assert languages([job], copy.settings) == found
-    assert last_languages(job.each, [copy.handle.database]) == found
+    assert LANGUAGES.last(job.each, [copy.handle.database]) == found
 
 
 def test_languages_that_nobody_told_are_not_asked_for(copy: Copy) -> None:

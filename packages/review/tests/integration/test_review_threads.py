@@ -9,8 +9,7 @@ from shelf import Shelf
 
 from controller.findings import thread_of
 from readers.records import NO_FIELDS
-from review.threads.report import last_threads, stream_threads
-from review.threads.run import thread
+from review.threads.run import THREADS, thread
 from sql.session import Database
 
 
@@ -52,7 +51,7 @@ def test_messages_are_stored_in_their_threads(shelf: Shelf) -> None:
         3,
         3,
     )
-    rows = list(stream_threads(job.each))
+    rows = list(THREADS.stream(job.each, found))
     by_name = {(row["custodian"], row["container_path"][-1]): row for row in rows}
     answer = by_name["boris", "answer"]
     assert answer["parent"] == by_name["boris", "question"]["item"]
@@ -61,8 +60,8 @@ def test_messages_are_stored_in_their_threads(shelf: Shelf) -> None:
     question = by_name["anna", "question"]
     assert (question["sent_at"], question["date_original"]) == (asked["date"], asked["date_original"])
     assert thread([job], subjects=False) == found
-    assert list(stream_threads(job.each)) == rows
-    assert last_threads(job.each, [shelf.database]) == found
+    assert list(THREADS.stream(job.each, found)) == rows
+    assert THREADS.last(job.each, [shelf.database]) == found
 
 
 def test_messages_without_any_field_are_no_thread(shelf: Shelf) -> None:
@@ -99,9 +98,9 @@ def test_threads_reach_over_jobs_and_are_called_the_same(database: Database) -> 
     jobs = [shelf.stored() for shelf in shelves]
     _texts(shelves[0], {"question": {"message_id": "q"}})
     _texts(shelves[1], {"answer": {"message_id": "a", "in_reply_to": "q"}})
-    alone = [thread([job], subjects=False).threads for job in jobs]
-    apart = [next(stream_threads(job.each))["thread"] for job in jobs]
-    assert (alone, apart[0] == apart[1]) == ([1, 1], True)
-    thread(jobs, subjects=False)
-    (question,), (answer,) = (list(stream_threads(job.each)) for job in jobs)
+    alone = [thread([job], subjects=False) for job in jobs]
+    apart = [next(THREADS.stream(job.each, found))["thread"] for job, found in zip(jobs, alone, strict=True)]
+    assert ([found.threads for found in alone], apart[0] == apart[1]) == ([1, 1], True)
+    found = thread(jobs, subjects=False)
+    (question,), (answer,) = (list(THREADS.stream(job.each, found)) for job in jobs)
     assert (answer["parent"], answer["thread"]) == (question["item"], question["thread"])

@@ -38,16 +38,16 @@ def test_duplicates_are_looked_for_shown_and_left_out(site: Any, base: str) -> N
 
 
 def test_the_page_waits_for_what_ends_while_it_is_drawn(site: Any, base: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    over, real = threading.Event(), routes.threads
+    over, real = threading.Event(), routes._findings
 
-    def read_before_the_end(context: Any, jobs: Any) -> Any:
+    def read_before_the_end(context: Any, jobs: Any, report: Any) -> Any:
         try:
-            return real(context, jobs)
+            return real(context, jobs, report)
         finally:
             over.set()
             site.done("threads")
 
-    monkeypatch.setattr(routes, "threads", read_before_the_end)
+    monkeypatch.setattr(routes, "_findings", read_before_the_end)
     site.app.state.context.start_background(site.copy.handle.id, "threads", over.wait)
     assert "data-background" in site.page(f"{base}/review")
     assert "data-background" not in site.page(f"{base}/review")

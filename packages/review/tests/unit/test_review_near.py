@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import io
 import random
-from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -15,16 +15,17 @@ from hypothesis import strategies as st
 from benchmarks.review import languages_told
 from core.errors import StorageFault, UsageError
 from dataset_gen.languages import own_texts
-from review.dedupe.report import last_dedupe
-from review.denist.report import last_denist
+from review.dedupe.run import DUPLICATES
+from review.denist.run import SYSTEM_FILES
 from review.languages.identify import NO_LANGUAGE, UNKNOWN, language_of
-from review.languages.report import last_languages
+from review.languages.run import LANGUAGES
 from review.near.bands import HASHES, MISSED, bands_for
 from review.near.collected import Collected, collecting
 from review.near.grouping import NOBODY, grouped
-from review.near.report import last_near
+from review.near.run import NEAR_DUPLICATES
 from review.near.shingles import LEAST, jaccard, shingles
-from review.threads.report import last_threads
+from review.report import Report
+from review.threads.run import THREADS
 
 _WORDS = [f"w{number}" for number in range(500)]
 
@@ -174,7 +175,7 @@ def test_a_long_text_is_told_by_its_middle_too() -> None:
     assert language_of("Dear all, please see below.\n\n" + german * 20) == "de"
 
 
-@pytest.mark.parametrize("last", [last_dedupe, last_near, last_languages, last_denist, last_threads])
-def test_a_group_without_jobs_is_refused_in_one_line(last: Callable[..., object]) -> None:
+@pytest.mark.parametrize("report", [DUPLICATES, NEAR_DUPLICATES, LANGUAGES, SYSTEM_FILES, THREADS])
+def test_a_group_without_jobs_is_refused_in_one_line(report: Report[Any]) -> None:
     with pytest.raises(UsageError, match="the group has no jobs"):
-        last([], [])
+        report.last([], [])

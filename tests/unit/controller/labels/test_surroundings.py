@@ -8,9 +8,10 @@ import pytest
 
 from controller.labels import rules
 from controller.labels.rules import ELSEWHERE, noted, storage_text, surroundings_of
+from core.mounts import parse_mountinfo
 from core.settings import Settings
 
-MOUNTS = b"""
+MOUNTS = """
 20 1 8:1 / / rw - ext4 /dev/sda1 rw
 21 20 0:50 / /mnt/filer rw - fuse mfs#192.0.2.10:9421 rw
 22 20 0:51 / /mnt/again rw - fuse mfs#192.0.2.10:9421 rw
@@ -22,7 +23,7 @@ FILER = "network storage (fuse, moosefs), mfs#192.0.2.10:9421, /mnt/filer"
 
 @pytest.fixture(autouse=True)
 def _mounts(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(rules, "read_mounts", lambda: MOUNTS)
+    monkeypatch.setattr(rules, "read_mountinfo", lambda: parse_mountinfo(MOUNTS))
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ from prometheus_client import CollectorRegistry
 from controller.observe.call_time import split
 from controller.observe.metrics import ControllerMetrics
 from controller.observe.place_kind import caches_itself
-from core.mounts import storage_label
+from core.mounts import parse_mountinfo, storage_label
 from core.operations import Op
 from monitoring.aggregate import CallSum
 from sql.session import Database
@@ -103,7 +103,7 @@ def test_services_that_are_away_are_shown_as_away() -> None:
     assert registry.get_sample_value("edbench_collector_lag_seconds") is None
 
 
-MOUNTS = rb"""22 1 8:1 / / rw,relatime shared:1 - ext4 /dev/sda1 rw
+MOUNTS = parse_mountinfo(r"""22 1 8:1 / / rw,relatime shared:1 - ext4 /dev/sda1 rw
 40 22 0:40 / /mnt/filer rw,relatime shared:5 - nfs4 10.0.0.1:/export rw,vers=4.2
 41 22 0:41 / /mnt/my\040filer rw shared:6 - cifs //host/share rw
 42 22 0:42 / /mnt rw - tmpfs tmpfs rw
@@ -115,7 +115,7 @@ MOUNTS = rb"""22 1 8:1 / / rw,relatime shared:1 - ext4 /dev/sda1 rw
 48 22 0:48 / /mnt/pool rw - fuse.mergerfs nfs1:nfs2 rw
 49 22 0:49 / /mnt/view rw - fuse.bindfs /mnt/filer rw
 not a mount line
-"""
+""")
 
 
 @pytest.mark.parametrize(
@@ -153,4 +153,4 @@ def test_what_is_not_known_is_said_to_be_so() -> None:
     assert storage_label("/mnt/view", MOUNTS).startswith("unknown whether local or network storage (fuse.bindfs")
     assert caches_itself("/mnt/pool", MOUNTS)
     assert storage_label("/mnt/odd", MOUNTS) == "unknown whether local or network storage (fuse from something)"
-    assert storage_label("/home", b"") == "unknown whether local or network storage (not in the mount table)"
+    assert storage_label("/home", []) == "unknown whether local or network storage (not in the mount table)"

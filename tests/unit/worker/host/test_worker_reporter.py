@@ -13,8 +13,9 @@ import pytest
 from core.settings import Settings
 from monitoring.metrics import NOWHERE
 from sql.session import Database
+from sql.workers import NewWorker
 from traces.parts import WorkerParts
-from worker.host.registration import Effort, WorkerIdentity
+from worker.host.registration import Effort
 from worker.host.reporter import DatabaseReporter, ReporterPlan
 from worker.slots.table import SlotTable
 
@@ -37,7 +38,7 @@ def test_a_thread_that_fails_ends_its_reporter(
 
     monkeypatch.setattr(os, "_exit", leave)
     monkeypatch.setattr(Database, "transaction", unforeseen)
-    identity = WorkerIdentity(name="w1", incarnation=uuid.uuid4(), pid=os.getpid(), slots=1)
+    identity = NewWorker(uuid.uuid4(), "w1", "h", os.getpid(), boot_id="b", slots=1, version="0")
     plan = ReporterPlan(
         settings=Settings(),
         identity=identity,

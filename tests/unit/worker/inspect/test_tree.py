@@ -23,7 +23,7 @@ from core.storage.errors import reading_error
 from core.storage.layer import Storage
 from readers.errors import ExceptionCode
 from worker.inspect import tree
-from worker.inspect.file import Loose, inspect_file
+from worker.inspect.file import Loose, inspect_files
 from worker.inspect.summary import Summary
 from worker.inspect.tree import find_loose, inspect_paths
 
@@ -41,7 +41,7 @@ def _file(tmp_path: Path, name: bytes, data: bytes, options: JobOptions | None =
         f.write(data)
     spool = tmp_path / "spool" / "lines"
     spool.parent.mkdir()
-    inspect_file(Loose(path=path, relative=name), options or JobOptions(), spool)
+    inspect_files([Loose(path=path, relative=name)], options or JobOptions(), spool)
     lines = [json.loads(line) for line in spool.read_bytes().splitlines()]
     assert list(spool.parent.iterdir()) == [spool]  # what was spilled is gone
     return {tuple(line["container_path"]): line for line in lines}
@@ -91,7 +91,7 @@ def test_a_child_that_does_not_fit_into_memory(tmp_path: Path, monkeypatch: pyte
 
 def test_a_file_that_is_gone_is_a_line_with_a_code(tmp_path: Path) -> None:
     spool = tmp_path / "lines"
-    inspect_file(Loose(path=bytes(tmp_path) + b"/gone", relative=b"gone"), JobOptions(), spool)
+    inspect_files([Loose(path=bytes(tmp_path) + b"/gone", relative=b"gone")], JobOptions(), spool)
     (line,) = spool.read_bytes().splitlines()
     assert json.loads(line)["exceptions"] == ["vanished"]
 
@@ -204,7 +204,7 @@ def test_a_directory_swapped_for_a_link_is_not_entered(tmp_path: Path) -> None:
     (loose,) = find_loose(Storage(NullRecorder()), str(tmp_path / "tree"))
     (tmp_path / "tree" / "a").rename(tmp_path / "away")
     (tmp_path / "tree" / "a").symlink_to(tmp_path / "outside")
-    inspect_file(loose, JobOptions(), tmp_path / "spool")
+    inspect_files([loose], JobOptions(), tmp_path / "spool")
     (line,) = (tmp_path / "spool").read_text().splitlines()
     assert json.loads(line)["exceptions"] == ["unreadable"]
 

@@ -1,0 +1,57 @@
+"""What the reviews of one kind found in jobs: the summary of the latest one, and its rows."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Callable, Generator, Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
+
+from controller.databases import JobHandle
+from controller.findings import ReviewKind, latest
+from core.document import Document
+from sql.session import Database
+
+if TYPE_CHECKING:
+    from sqlalchemy import Connection
+
+Summary = TypeVar("Summary", bound=Document)
+Rows = Generator[dict[str, Any], None, None]
+_ROWS_AT_ONCE = 2_000
+
+
+@dataclass(frozen=True, slots=True)
+class Report(Generic[Summary]):
+    """How a review of one kind is read. `rows` streams the rows of one job, NamedTuples with these `columns`."""
+
+    kind: ReviewKind
+    summary: type[Summary]
+    columns: tuple[str, ...] = ()
+    rows: Callable[[Connection, uuid.UUID, Summary], Iterator[Any]] | None = None  # None: the summary is everything
+
+    @property
+    def fields(self) -> list[str]:
+        """The keys of a row of `stream`."""
+        return ["job", *self.columns]
+
+    def last(self, handles: Sequence[JobHandle], databases: Sequence[Database]) -> Summary:
+        """The summary of the latest review of these jobs; raises as `controller.findings.latest`."""
+        return self.summary.model_validate(latest(handles, self.kind, databases).figures)
+
+    def stream(self, handles: Sequence[JobHandle], found: Summary) -> Rows:
+        """Every row of a review with the keys of `fields`, one job after the other. Close it if you do not read it to the end. Raises
+        DatabaseFault."""
+        if (rows := self.rows) is None:
+            return
+        for handle in handles:
+            with handle.database.transaction() as conn:
+                streaming = conn.execution_options(stream_results=True, yield_per=_ROWS_AT_ONCE)
+                for row in rows(streaming, handle.id, found):
+                    yield {"job": str(handle.id)} | {name: _plain(value) for name, value in row._asdict().items()}
+
+
+def _plain(value: Any) -> Any:
+    """A value of a row as JSON takes it: ids as text, hashes in hexadecimal digits."""
+    if isinstance(value, uuid.UUID):
+        return str(value)
+    return value.hex() if isinstance(value, bytes | memoryview) else value
