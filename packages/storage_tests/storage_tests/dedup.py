@@ -78,14 +78,13 @@ def _rows(result: DedupResult) -> list[_Row]:
     return [(named(point, result), middle(point.repeats)) for point in result.points]
 
 
-def _of_cut(cut: str, row: _Row) -> float | None:
-    return _expected(cut, row[1])
-
-
 def _ratios(result: DedupResult) -> Section:
     columns: tuple[Column[_Row], ...] = (
         _NAME,
-        *(Column(f"expected_{cut.lower()}", cut, partial(_of_cut, cut), ratio_text) for cut in CUTS),
+        *(
+            Column(f"expected_{cut.lower()}", cut, partial(lambda cut, row: _expected(cut, row[1]), cut), ratio_text)
+            for cut in CUTS
+        ),
         Column("expected_cdc_compressed", "CDC, compressed", lambda row: _compressed(row[1]), ratio_text),
         Column("storage", "the storage", lambda row: row[1].ratio, ratio_text, missing=ratio_text(None)),
         Column("stated", "it states", lambda row: row[1].stated, ratio_text, missing=""),
@@ -532,23 +531,7 @@ def _allocated(root: Path) -> int:
                for place, _, names in os.walk(root) for name in names)  # fmt: skip
 
 
-def _expected_figure(cut: str, *, aside: bool = True) -> Figure:
-    return _ratio_figure(f"expected_{cut.lower()}", f"expected {cut}", partial(_expected, cut), aside=aside)
-
-
-def _ratio_figure(
-    name: str, title: str, of: Callable[[DedupRun], float | None], *, headline: bool = False, aside: bool = False
-) -> Figure:
-    return Figure(
-        name=name,
-        title=title,
-        of=of,
-        headline=headline,
-        write=ratio_text,
-        unit="ratio",
-        missing="not known",
-        aside=aside,
-    )
+_ratio_figure = partial(Figure, write=ratio_text, unit="ratio", missing="not known")
 
 
 def _compressed(run: DedupRun) -> float | None:
@@ -570,12 +553,12 @@ Dedup.ABOUT = about_test(
         figures=(
             Figure(name="mb_per_s", title="MB/s", of=lambda run: run.bytes / run.elapsed_s / 1e6, headline=True,
                    write=words.figure),
-            _ratio_figure("ratio", "by the storage", lambda run: run.ratio, headline=True),
-            _expected_figure("4K"),
-            _expected_figure("8K"),
-            _expected_figure("128K"),
-            _expected_figure("CDC", aside=False),
-            _ratio_figure(f"{CDC}_compressed", "CDC, compressed", _compressed, aside=True),
+            _ratio_figure(name="ratio", title="by the storage", of=lambda run: run.ratio, headline=True),
+            *(
+                _ratio_figure(name=f"expected_{cut.lower()}", title=f"expected {cut}", of=partial(_expected, cut), aside=cut != "CDC")
+                for cut in CUTS
+            ),
+            _ratio_figure(name=f"{CDC}_compressed", title="CDC, compressed", of=_compressed, aside=True),
             ELAPSED,
             Figure(name="host_busy", title="CPU busy", of=lambda run: run.host_busy, write=words.percent, aside=True),
             Figure(name="load1", title="load", of=lambda run: run.load1, write=words.figure, aside=True),
