@@ -2,7 +2,7 @@
 
 Prints predicted and measured seconds of each number of workers, and the error; those with more workers than 2 are not used for the
 prediction. The same for the file systems of docs/dev/results, whose packages have runs of 1, 2 and 4 workers. Then what twice of a
-resource changes, for two of them in real runs too, and what serving items in chunks changes on report R1's site at scale 0.02.
+resource changes, for two of them in real runs too.
 """
 
 from __future__ import annotations
@@ -28,13 +28,12 @@ from simulate.answer import calibrated
 from simulate.demands import PHASES, WAIT, Calibration, Demands, cores_of, shipped
 from simulate.plan import Plan, contents_of_plain, plan_of
 from simulate.simulation import Case, run_case
-from simulate.site import Unit, emulated_site, load_site
+from simulate.site import Unit, emulated_site
 
 _CORES = os.cpu_count() or 1
 _SLOTS = 2  # few, so that a small machine has cores for 8 workers
 _KNOWN = 2  # workers: more are predicted
 _PROFILE, _SCALE, _SEED = "reference", 0.002, 1
-_FULL_CHUNK = 33.0  # items, of R1 at full scale
 _WAITS = (0.0, 0.25, 0.5, 0.75, 1.0, 1.5, 2.0, 3.0)
 _DOUBLED, _AT = "titan", 4  # filer and workers of which resources are doubled
 _PACKAGES = Path(__file__).parents[1] / "docs" / "dev" / "results" / "packages"
@@ -217,12 +216,6 @@ def main() -> None:
         real(name, calibration)
     if errors:
         print(f"elapsed of more than {_KNOWN} workers: median error {statistics.median(errors):.1%}, worst {max(errors):.1%}; goal 5 % and 15 %")  # fmt: skip
-    r1, small = load_site("r1"), plan_of("r1", 0.02, _SEED, contents)
-    alone, chunks = (
-        run_case(r1, Case(workers=10, databases=1), small, calibration.demands, chunk=chunk)[0].elapsed_s
-        for chunk in (1.0, _FULL_CHUNK)
-    )
-    print(f"R1 at scale 0.02, 10 workers: chunks of {_FULL_CHUNK:g} items {chunks / alone - 1:+.2%}")
 
 
 if __name__ == "__main__":

@@ -18,17 +18,17 @@ sys.path.insert(0, str(Path(__file__).parents[2] / "scripts"))
 import house
 
 BOUNDS = {
-    "product lines": 141_000,
-    "product statements": 92_000,
-    "product modules": 860,
-    "product folders": 105,
+    "product lines": 138_000,
+    "product statements": 90_000,
+    "product modules": 780,
+    "product folders": 100,
     "lines of a module, largest": 900,
     "lines of a function, 90th percentile": 30,
     "lines of a function, largest": 150,
-    "functions with more than 8 parameters": 20,
+    "functions with more than 8 parameters": 10,
     "docstrings with a word to replace, %": 2,
-    "tests lines": 93_000,
-    "benchmarks lines": 3_100,
+    "tests lines": 92_000,
+    "benchmarks lines": 3_160,
     "scripts lines": 1_500,
 }
 EXAMPLE = '''"""Told."""

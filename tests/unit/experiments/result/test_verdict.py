@@ -10,6 +10,7 @@ from experiment_runs import points as points_of
 
 from controller.labels.rules import CACHED, advice_on
 from controller.observe.place_kind import caches_itself
+from core.mounts import parse_mountinfo
 from experiments.result.schema import CallTime, Knee
 from experiments.result.verdict import labels_of, sentence
 from experiments.result.verdict import limits_of as limits_of_any
@@ -120,9 +121,9 @@ def test_every_label_says_what_to_do() -> None:
 )
 def test_a_filer_may_cache_where_storage_is_not_local(kind: str, source: str, may: bool) -> None:
     """Local storage has no cache but this host's; a type that nobody knows may be anything."""
-    mounts = f"20 1 0:5 / / rw - {kind} {source} rw\n".encode()
+    mounts = parse_mountinfo(f"20 1 0:5 / / rw - {kind} {source} rw\n")
     assert caches_itself("/somewhere", mounts) is may
-    assert caches_itself("/somewhere", b"")
+    assert caches_itself("/somewhere", [])
 
 
 def test_labels_come_before_any_figure() -> None:
