@@ -28,8 +28,10 @@ _SLOW = 200.0  # tasks/s of a dispatcher that is the limit
 # Workers, databases, times the 45 GB of the reference profile, tasks/s of each dispatcher (None: as measured), times the usual size of a task.
 POINTS = (
     (100, 1, 22, _SLOW, 1), (100, 1, 22, _SLOW, 4), (100, 4, 22, _SLOW, 1), (100, 1, 22, None, 1), (1_000, 1, 222, None, 1),
-    (1_000, 4, 222, None, 1), (1_000, 16, 222, None, 1), (10_000, 16, 2_222, None, 1), (10_000, 64, 2_222, None, 1), (10_000, 64, 22_222, None, 1),
+    (1_000, 4, 222, None, 1), (1_000, 16, 222, None, 1), (10_000, 16, 2_222, None, 1), (10_000, 64, 2_222, None, 1), (10_000, 64, 2_222, None, 1),
+    (10_000, 64, 22_222, None, 1),
 )  # fmt: skip
+_WHOLE = 10  # the point with one job on each database in place of one for each custodian there
 _SECTION_6 = Case(workers=100, databases=2)  # R1's largest installations: 50 to 100 workers, several servers and jobs
 _HEADER = "dispatcher    workers databases      TB    items/s  elapsed s  GB/hour  CPU s   GB  limits"
 
@@ -99,7 +101,9 @@ def main() -> None:
             continue
         rate = slow or dispatched_per_s
         site = site_for(workers, rate, larger)
-        site = dataclasses.replace(site, name=f"{rate:,.0f}/s" + (f", x {larger}" if larger > 1 else ""))
+        site = dataclasses.replace(
+            site, name=f"{rate:,.0f}/s" + (f", x {larger}" if larger > 1 else "") + (" whole" if number == _WHOLE else ""), job_per_custodian=number != _WHOLE
+        )  # fmt: skip
         row(site, Case(workers=workers, databases=databases, shard=True), dataclasses.replace(whole, copies=times))
 
 
