@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -12,6 +13,7 @@ import time
 from collections.abc import Callable, Iterator
 from importlib.util import find_spec
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import psycopg2
 import pytest
@@ -25,13 +27,14 @@ from controller.jobs.jobs import cancel_job, pause_job, requeue_exceptions, resu
 from controller.jobs.orders import DiscoveryPlan
 from controller.jobs.source import prepare_source
 from core.clock import SystemClock
-from core.crew import NULL_ROOT, Act, Clients, Lease, Look, Make, Place, Remove, Return
+from core.crew import NULL_ROOT, Act, Clients, Lease, Look, Make, Place, Remove, Return, database_name
 from core.errors import SystemFault, UsageError
 from core.operations import NullRecorder
 from core.records import JobOptions, JobState
-from core.roles import QUEUE_MANAGER, WORKER
+from core.roles import PROVISIONER, QUEUE_MANAGER, WORKER, Login
 from core.services import embedded_services, superuser_url
 from core.services.place import Home
+from core.services.provisioner import make, remove, servers_of
 from core.settings import Settings
 from core.storage.layer import Storage
 from experiments.crew.admission import Admission
@@ -155,6 +158,26 @@ def test_the_provisioner_makes_no_more_than_there_are_servers_for(system: Settin
         crew.provision(Make(run=RUN, databases=1))
     crew.provision(Remove(run=RUN, databases=1))
     crew.provision(Remove(run=RUN, databases=1))
+
+
+def test_the_documented_login_makes_and_removes_databases(system: Settings) -> None:
+    """On a server of the user's own, without its superuser: also a database in which another login has a session."""
+    (block,) = re.findall(
+        r"```sql\n(CREATE ROLE edbench_provisioner .*?)```", (ROOT / "docs/logins.md").read_text(), re.DOTALL
+    )
+    own = Login(role=PROVISIONER, password="0123456789abcdef")
+    superuser = psycopg2.connect(superuser_url(system.scratch))
+    with contextlib.closing(superuser), superuser, superuser.cursor() as cursor:
+        cursor.execute(block.replace("…", own.password))
+    url = system.databases[0].url
+    (server,) = servers_of({"EDBENCH_DATABASES": f"db1={own.into(url)}"}, None)
+    name = database_name(RUN, 1)
+    make(server, name)
+    (worker,) = (login for login in system.handed if login.role == WORKER)
+    there = urlsplit(worker.into(url).replace("+psycopg2", ""))._replace(path=f"/{name}")
+    with contextlib.closing(psycopg2.connect(there.geturl())):
+        remove(server, name)
+    assert name not in _databases(system)
 
 
 def test_a_lease_is_given_taken_back_and_lost_with_a_killed_member(system: Settings, crew: Crew) -> None:
