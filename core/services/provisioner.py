@@ -33,7 +33,7 @@ from core.settings import parse_databases, read_settings
 
 log = logging.getLogger("provisioner")
 
-Server = Mapping[str, Any]  # keyword arguments for psycopg2.connect, with a login that may make databases
+Server = Mapping[str, Any]  # keyword arguments for psycopg2.connect, to any database, with a login that may make some
 
 
 def provision(servers: Sequence[Server], client: Any, stop: Stop) -> None:
@@ -42,20 +42,17 @@ def provision(servers: Sequence[Server], client: Any, stop: Stop) -> None:
     OrderTaker(client, PROVISIONER, ProvisionerOrder, partial(_carry_out, servers), log, psycopg2.Error).run(stop)
 
 
-def _carry_out(servers: Sequence[Server], order: Make | Remove) -> None:
+def _carry_out(servers: Sequence[Server], order: Make) -> None:
     if order.databases > len(servers):
         raise UsageError(f"the run needs {order.databases} database servers, and the system has {len(servers)}")
+    act = remove if isinstance(order, Remove) else make
     for number, server in enumerate(servers[: order.databases], start=1):
-        name = database_name(order.run, number)
-        if isinstance(order, Make):
-            make(server, name)
-        else:
-            remove(server, name)
+        act(server, database_name(order.run, number))
 
 
 def make(server: Server, name: str) -> None:
     """A run's database on one server: the controller's, and the roles may connect. Raises psycopg2.Error."""
-    with contextlib.closing(psycopg2.connect(dbname="postgres", **server)) as connection:
+    with contextlib.closing(psycopg2.connect(**server)) as connection:
         connection.autocommit = True
         with connection.cursor() as cursor:
             cursor.execute(
@@ -68,7 +65,7 @@ def make(server: Server, name: str) -> None:
 
 def remove(server: Server, name: str) -> None:
     """Its sessions are ended; one that is not there is removed already. Raises psycopg2.Error."""
-    with contextlib.closing(psycopg2.connect(dbname="postgres", **server)) as connection:
+    with contextlib.closing(psycopg2.connect(**server)) as connection:
         connection.autocommit = True
         with connection.cursor() as cursor:
             cursor.execute(sql.SQL("DROP DATABASE IF EXISTS {} WITH (FORCE)").format(sql.Identifier(name)))
