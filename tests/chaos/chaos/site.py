@@ -16,7 +16,7 @@ from chaos.armed import armed
 from chaos.clock import lay_clock
 from chaos.disk import Disk
 from chaos.lines import Lines
-from chaos.moments import is_alive, is_stopped
+from chaos.moments import is_alive
 from chaos.namespace import Namespace
 from controller.cluster.embedded import EmbeddedCluster, module_commands
 from controller.databases import open_databases
@@ -25,6 +25,7 @@ from core.services import Addresses, embedded_services, running_services
 from core.settings import Settings
 from sql import workers
 from sql.session import Database
+from worker.processes import process_state
 
 DATABASES = ("db1", "db2")
 DISKS, NETWORK, CLOCK, SOURCE = "disks", "network", "clock", "source"  # what faults need
@@ -236,7 +237,7 @@ class Site:
     def stopped(self) -> list[int]:
         """Processes of the installation that somebody stopped."""
         known = [*self.members().values(), *self.slots(), *self._services()]
-        return [pid for pid in known if is_stopped(pid)]
+        return [pid for pid in known if process_state(pid) == "T"]
 
     def _services(self) -> list[int]:
         addresses = self.addresses
