@@ -354,10 +354,11 @@ def children_of(process: psutil.Process) -> list[psutil.Process]:
         return []
 
 
-def is_gone(process: psutil.Process) -> bool:
-    """Whether it has ended; one that nobody has reaped yet has."""
+def is_gone(process: psutil.Process | int) -> bool:
+    """Whether it, or the process of this id, has ended; one that nobody has reaped yet has."""
     try:
-        return not process.is_running() or bool(process.status() == psutil.STATUS_ZOMBIE)
+        one = psutil.Process(process) if isinstance(process, int) else process
+        return not one.is_running() or bool(one.status() == psutil.STATUS_ZOMBIE)
     except psutil.NoSuchProcess:
         return True
 
