@@ -20,7 +20,7 @@ from contextvars import ContextVar
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal, InvalidOperation
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from pydantic import Field
 
@@ -28,12 +28,9 @@ from controller.databases import JobHandle
 from core.document import Document
 from core.records import Phase
 from readers.parsers import parser_of
+from sql.connection import Connection
 from sql.custody import CUSTODY, CustodyRow, TaskRow
 from sql.figures import FIGURES
-
-if TYPE_CHECKING:
-    from sqlalchemy import Connection
-
 
 CREATED, PAUSED, RESUMED, CANCELLED, REQUEUED = "created", "pause", "resume", "cancel", "requeue"
 SUSPENDED = "suspended"

@@ -8,15 +8,13 @@ from __future__ import annotations
 import uuid
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from core.histogram import Histogram
 from core.operations import Op
 from monitoring.frames import CounterDelta
+from sql.connection import Connection
 from sql.timeline import CALLS, OpCalls, StepSums
-
-if TYPE_CHECKING:
-    from sqlalchemy import Connection
 
 
 def columns(names: Iterable[str], rows: Sequence[tuple[Any, ...]]) -> dict[str, str]:

@@ -1,4 +1,4 @@
-"""The tables, as SQLAlchemy Core; `sql/migrations` creates exactly these (a test compares).
+"""The tables, as SQLAlchemy Core; `sql.migrate` makes them.
 
 A job lives wholly in one database. Times are the database's clock (`timestamptz`).
 """

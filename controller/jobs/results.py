@@ -8,8 +8,6 @@ import uuid
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from sqlalchemy import Connection
-
 from controller.browse.counts import JobCounts, count_job
 from controller.databases import JobHandle, Jobs
 from controller.jobs.bounds import judged
@@ -37,6 +35,7 @@ from core.names import display_name
 from core.records import FilerChoice
 from core.settings import Settings
 from monitoring.aggregate import CallTotals, calls_by_op, calls_by_op_of_jobs
+from sql.connection import Connection
 from sql.figures import FIGURES, Worker
 from sql.jobs import phase_elapsed
 from sql.workers import LIVE_SECONDS
@@ -169,7 +168,7 @@ def _sized(totals: CallTotals) -> dict[str, SizedCalls]:
 
 def _versions(engine: str, server: str) -> dict[str, str]:
     out = {"edbench": installed_version(), "python": platform.python_version(), "postgresql": server}
-    for package in (engine, "celery", "sqlalchemy"):
+    for package in (engine, "celery", "psycopg2-binary"):
         out[package] = installed_version(package)
     return out | {"kernel": platform.release()}
 

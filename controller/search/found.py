@@ -8,7 +8,7 @@ import uuid
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from controller.databases import JobHandle
 from controller.search.opened import Opened, OpenIndex
@@ -16,9 +16,7 @@ from search.engine import Best, Hit, IndexReader, in_order
 from search.language import parse
 from search.query import Node
 from sql.browse import BROWSE, FoundRow, TrueOwner
-
-if TYPE_CHECKING:
-    from sqlalchemy import Connection
+from sql.connection import Connection
 
 HIGHLIGHT_START, HIGHLIGHT_STOP = "\x02", "\x03"
 

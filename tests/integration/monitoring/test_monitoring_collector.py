@@ -20,7 +20,7 @@ import redis
 from installation import PATIENCE, until
 from ports import own_ports
 from servers import OWNER
-from sqlalchemy import insert, select
+from statements import add_row
 
 from controller.observe.metrics import read_backlog
 from core.errors import DatabaseFault, SourceFileError
@@ -36,7 +36,6 @@ from monitoring.broker import FIELD, STREAM, TIMEOUT_SECONDS, FrameSender, conne
 from monitoring.collector import Collector
 from monitoring.frames import CounterDelta, FrameMaker, decode_frame
 from monitoring.live import REGION_BYTES, LiveRecorder, RegionReader
-from sql import models
 from sql.migrate import migrate
 from sql.session import Database
 
@@ -45,18 +44,8 @@ from sql.session import Database
 def job(database: Database) -> uuid.UUID:
     job = uuid.uuid4()
     with database.transaction() as conn:
-        conn.execute(
-            insert(models.job).values(
-                id=job,
-                name="j",
-                state="running",
-                phase="walk",
-                source=b"/s",
-                source_device=1,
-                source_inode=2,
-                options=JobOptions().to_json(),
-            )
-        )
+        row = {"name": "j", "state": "running", "phase": "walk", "source": b"/s", "source_device": 1, "source_inode": 2}
+        add_row(conn, "job", id=job, options=JobOptions().to_json(), **row)
     return job
 
 
@@ -65,7 +54,7 @@ def incarnation(database: Database) -> uuid.UUID:
     incarnation = uuid.uuid4()
     with database.transaction() as conn:
         row = {"incarnation": incarnation, "name": "w", "host": "h", "pid": 1, "slots": 4, "version": "0"}
-        conn.execute(insert(models.worker).values(**row, seen_at=models.func.clock_timestamp()))
+        add_row(conn, "worker", **row, seen_at="now")
     return incarnation
 
 
@@ -87,12 +76,9 @@ def calls(job: uuid.UUID, values: list[int], *, op: Op = Op.READ, phase: Phase =
 
 
 def worker_row(database: Database, incarnation: uuid.UUID) -> tuple[int, int, float]:
-    w = models.worker.c
     with database.transaction() as conn:
-        row = conn.execute(
-            select(w.frames_sequence, w.frames_lost, w.frames_through).where(w.incarnation == incarnation)
-        ).one()
-    return row[0], row[1], row[2]
+        look = "SELECT frames_sequence, frames_lost, frames_through FROM worker WHERE incarnation = %(incarnation)s"
+        return tuple(conn.exec_driver_sql(look, {"incarnation": incarnation}).one())
 
 
 def send(sender: FrameSender, maker: FrameMaker, deltas: list[CounterDelta], now: float) -> None:
@@ -198,7 +184,7 @@ def test_unknown_jobs_and_garbage_are_dropped_and_counted(
     drain(collector)
     assert (collector.frames, collector.unknown, collector.undecodable) == (1, 1, 2)
     with database.transaction() as conn:
-        conn.execute(models.job.delete())
+        conn.exec_driver_sql("DELETE FROM job")
     send(sender, maker, [calls(job, [1_000])], 2.0)  # the collector still believes in this job
     drain(collector)
     assert worker_row(database, incarnation)[0] == 2

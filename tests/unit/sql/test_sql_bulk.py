@@ -15,7 +15,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from sql_faces import FACES, STATEMENTS
-from sqlalchemy.exc import TimeoutError as PoolTimeout
 
 from sql.bulk import merge_counts, storable, storable_metadata
 from sql.face import QUERIES, face, hints_of, parameters, parse_queries
@@ -164,7 +163,6 @@ def test_the_statements_own_errors_are_no_faults() -> None:
     """Promise: a constraint or a bug is not mistaken for an outage, or a job would wait for ever."""
     assert fault_of("db1", _Coded("23505", "duplicate key")) is None
     assert fault_of("db1", _Coded("42601", "syntax error")) is None
-    assert fault_of("db1", ValueError("x")) is None
 
 
 def test_connecting_without_a_state() -> None:
@@ -186,13 +184,6 @@ def test_a_closed_connection_is_a_fault_whatever_the_error_says() -> None:
     assert fault is not None
     assert fault.transient
     assert fault_of("db1", psycopg2.DatabaseError("error with status PGRES_TUPLES_OK")) is None
-
-
-def test_an_exhausted_pool_is_transient() -> None:
-    """Promise: waiting for a connection of one's own process is no reason to suspend a job."""
-    fault = fault_of("db1", PoolTimeout("QueuePool limit"))
-    assert fault is not None
-    assert fault.transient
 
 
 def test_every_query_has_a_name_and_a_description() -> None:
