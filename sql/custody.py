@@ -84,10 +84,9 @@ class ActionRow(NamedTuple):
     who: str
     action: str
     details: Mapping[str, Any]
-    chain: memoryview | None
+    chain: memoryview
     hashed: str
     told: memoryview
-    begun: bool
 
 
 class Suspension(NamedTuple):
