@@ -14,12 +14,13 @@ from typing import Any
 
 import msgspec
 import pytest
+from recording import MemoryRecorder
 from taskbench import TaskBench
 from unpacking import make_zip
 
 from core.filer import load_filer
 from core.imported import Record, record_path
-from core.operations import MemoryRecorder, Op
+from core.operations import Op
 from core.records import JobOptions, Layout, Phase
 from readers.errors import ExceptionCode
 from sql.connection import Connection

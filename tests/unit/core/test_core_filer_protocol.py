@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from recording import MemoryRecorder
 
 from core.errors import UsageError
 from core.filer import FilerModel, emulation, load_filer
@@ -19,7 +20,7 @@ from core.filer.arbiter import MOST, Arbiter
 from core.filer.emulation import EmulatedFiler, Pacer
 from core.filer.model import PROFILES, copied_filer, load_protocol, profile_names, protocol_names, protocol_of
 from core.filer.use import SHARED_MEMORY
-from core.operations import MemoryRecorder, Op
+from core.operations import Op
 from core.records import Phase
 from core.settings import read_settings
 from experiments.conditions import emulated
