@@ -112,12 +112,12 @@ class ShardRow(NamedTuple):
     documents: int
 
 
-class TrueOwner(NamedTuple):
-    """Who owns the only valid document of an item, with what a hit shows."""
+class FoundRow(NamedTuple):
+    """An item with what a hit shows, and where its document is; None: it has none."""
 
     id: uuid.UUID
-    shard: uuid.UUID
-    owner: str
+    shard: uuid.UUID | None
+    owner: str | None
     container_path: list[str]
     family_id: uuid.UUID | None
     kind: str
@@ -164,7 +164,7 @@ class _Browse(Protocol):
         custodian: str | None,
     ) -> list[Failure]: ...  # fmt: skip
     def shards(self, conn: Connection, *, job: uuid.UUID) -> list[ShardRow]: ...
-    def true_owners(self, conn: Connection, *, job: uuid.UUID, items: Sequence[uuid.UUID]) -> list[TrueOwner]: ...
+    def true_owners(self, conn: Connection, *, job: uuid.UUID, items: Sequence[uuid.UUID]) -> list[FoundRow]: ...
 
 
 BROWSE: _Browse = face(_Browse)
@@ -207,19 +207,6 @@ class CustodianName(NamedTuple):
 
     number: int
     display: str
-
-
-class FoundRow(NamedTuple):
-    """An item with what a hit shows, and where its document is; None: it has none."""
-
-    id: uuid.UUID
-    shard: uuid.UUID | None
-    owner: str | None
-    container_path: list[str]
-    family_id: uuid.UUID | None
-    kind: str
-    media_type: str
-    custodian: str
 
 
 class FacetCount(NamedTuple):
