@@ -67,8 +67,9 @@ def load_queries(package: str = "sql") -> dict[str, Query]:
     folder = files(package) / "queries"
     parts = {
         path.name.removesuffix(".sql"): _COMMENT.sub("", path.read_text(encoding="utf-8")).strip()
-        for folder_of in {"sql", package}
-        for path in (files(folder_of) / "queries" / "parts").iterdir()
+        for shared in (files("sql") / "queries" / "parts", folder / "parts")
+        if shared.is_dir()
+        for path in shared.iterdir()
     }
     for path in sorted((p for p in folder.iterdir() if p.name.endswith(".sql")), key=lambda p: p.name):
         for query in parse_queries(path.read_text(encoding="utf-8"), path.name, parts):

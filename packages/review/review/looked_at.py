@@ -20,8 +20,8 @@ from controller.findings import ReviewKind
 from core.errors import UsageError
 from core.job_types import JobType
 from core.records import GroupKind
+from review.statements import REVIEW
 from sql.connection import Connection
-from sql.review import REVIEW
 from sql.session import Database
 
 

@@ -9,6 +9,7 @@ import re
 import uuid
 from collections.abc import Iterator
 from pathlib import Path
+from typing import get_type_hints
 
 import psycopg2
 import pytest
@@ -17,7 +18,7 @@ from hypothesis import strategies as st
 from sql_faces import FACES, STATEMENTS
 
 from sql.bulk import merge_counts, storable, storable_metadata
-from sql.face import QUERIES, face, hints_of, parameters, parse_queries
+from sql.face import QUERIES, face, parameters, parse_queries
 from sql.findings import ContainerCount
 from sql.held import fault_of
 
@@ -83,7 +84,7 @@ def test_a_face_gives_each_statement_what_it_asks_for(name: str) -> None:
     given = parameters(FACES[name])
     assert given == {statement: wanted(statement) for statement in given}
     for statement in given:
-        assert "return" in hints_of(getattr(FACES[name], statement))
+        assert "return" in get_type_hints(getattr(FACES[name], statement))
 
 
 def test_a_statement_that_there_is_not_is_an_error_at_import() -> None:

@@ -23,9 +23,9 @@ from review.carry import carry
 from review.kinds import By, Scope
 from review.looked_at import Site, looked_at, note, transactions
 from review.report import Report
+from review.statements import REVIEW, DuplicateRow
 from sql.connection import Connection
 from sql.deletion import users_of
-from sql.review import REVIEW, DuplicateRow
 
 
 class Duplicates(Document):
