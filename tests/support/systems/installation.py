@@ -23,7 +23,6 @@ import pytest
 from commands import Command
 from schema_check import refuse_unlike_schema
 from servers import copy_scratch
-from sqlalchemy import text
 
 import core
 import readers
@@ -283,7 +282,7 @@ class Bench:
         database = Database(name, services.server_of(name).url(name))
         try:
             with database.transaction() as conn:
-                return list(conn.execute(text(sql)))
+                return conn.exec_driver_sql(sql).all()
         except Exception:  # noqa: BLE001 - the server is being killed by the test
             return []
         finally:
