@@ -289,7 +289,7 @@ def look(handle: JobHandle, pace: Pace, at: float) -> Snapshot:
     """One snapshot, of one moment. Raises DatabaseFault, UsageError when the job is gone."""
     with handle.database.transaction() as conn:
         progress = ledger_jobs.progress(conn, handle.id)
-        return pace.snapshot(progress, rate_now(conn, handle.id).calls_per_second, at)
+        return pace.snapshot(progress, rate_now(conn, handle.id), at)
 
 
 def pause_all(handles: Sequence[JobHandle], clock: Clock, seconds: float = PAUSE_SECONDS) -> list[JobState]:

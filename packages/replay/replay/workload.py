@@ -352,7 +352,7 @@ def _call_time(clients: Sequence[ReplayClient], merged: ClientResult) -> dict[st
     }  # fmt: skip
     readings = {f"client {one.client}": [(-1, {"busy_s": 0.0}), (step - 1, one.result["reading"])] for one in clients}
     times = split({0: calls}, readings, step)
-    return None if times is None else times.figures().to_json()
+    return None if times is None else times.to_json()
 
 
 def _hash(file: Path) -> str:

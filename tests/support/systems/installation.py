@@ -23,7 +23,6 @@ import pytest
 from commands import Command
 from schema_check import refuse_unlike_schema
 from servers import copy_scratch
-from sqlalchemy import text
 
 import core
 import readers
@@ -283,7 +282,7 @@ class Bench:
         database = Database(name, services.server_of(name).url(name))
         try:
             with database.transaction() as conn:
-                return list(conn.execute(text(sql)))
+                return conn.exec_driver_sql(sql).all()
         except Exception:  # noqa: BLE001 - the server is being killed by the test
             return []
         finally:
@@ -356,10 +355,11 @@ def children_of(process: psutil.Process) -> list[psutil.Process]:
         return []
 
 
-def is_gone(process: psutil.Process) -> bool:
-    """Whether it has ended; one that nobody has reaped yet has."""
+def is_gone(process: psutil.Process | int) -> bool:
+    """Whether it, or the process of this id, has ended; one that nobody has reaped yet has."""
     try:
-        return not process.is_running() or bool(process.status() == psutil.STATUS_ZOMBIE)
+        one = psutil.Process(process) if isinstance(process, int) else process
+        return not one.is_running() or bool(one.status() == psutil.STATUS_ZOMBIE)
     except psutil.NoSuchProcess:
         return True
 
