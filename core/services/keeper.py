@@ -230,7 +230,7 @@ class Keeper:
             return
         from core.services.provisioner import client_of, provision  # few need it, and it brings the broker's client
 
-        servers = [server.superuser() for server in self._servers]
+        servers = [{"dbname": "postgres", **server.superuser()} for server in self._servers]
         client = client_of(self._provisioner.into(self._broker.address().url))
         how = (servers, client, self._provisions)
         self._provisioning = threading.Thread(target=provision, args=how, name="provisioner", daemon=True)

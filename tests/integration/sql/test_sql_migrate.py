@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 import uuid
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import psycopg2
 import pytest
@@ -117,6 +119,19 @@ def test_rights_that_were_not_declared_are_taken_back(database: Database) -> Non
         look = "SELECT has_column_privilege(%(role)s, 'job', 'options', 'UPDATE')"
         assert not conn.exec_driver_sql(look, {"role": "edbench_queue_manager"}).scalar_one()
         assert conn.exec_driver_sql("SELECT has_table_privilege('edbench_worker', 'task', 'SELECT')").scalar_one()
+
+
+def test_the_query_that_scales_workers_in_the_chart_runs_as_the_queue_manager(
+    services: Settings, database: Database
+) -> None:
+    chart = Path(__file__).parents[3] / "deploy/helm/edbench/templates/keda.yaml"
+    (query,) = re.findall(r"query: >-\n(.*?)\n\s+targetQueryValue", chart.read_text(), re.DOTALL)
+    own = as_role(database, services.handed, QUEUE_MANAGER)
+    try:
+        with own.transaction() as conn:
+            assert conn.exec_driver_sql(query).scalar_one() == 0
+    finally:
+        own.dispose()
 
 
 @pytest.mark.parametrize("role", [QUEUE_MANAGER, WORKER])

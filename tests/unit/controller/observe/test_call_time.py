@@ -122,6 +122,9 @@ not a mount line
     ("path", "label"),
     [
         ("/home", "local storage (ext4)"),
+        ("/mnt/sea", "network storage (fuse.seaweedfs)"),
+        ("/mnt/mfs/x", "network storage (fuse, moosefs)"),  # only the source says whose it is
+        ("/mnt/odd", "unknown whether local or network storage (fuse from something)"),
         ("/mnt/filer", "network storage (nfs4)"),
         ("/mnt/filer/deep/down", "network storage (nfs4)"),
         ("/mnt/filer2", "memory (tmpfs)"),
@@ -130,20 +133,8 @@ not a mount line
     ],
 )
 def test_the_innermost_and_latest_mount_counts(path: str, label: str) -> None:
-    assert storage_label(path, MOUNTS) == label
-
-
-def test_labels_name_network_memory_and_local() -> None:
     """A figure of local storage must never look like one of a filer."""
-    assert storage_label("/mnt/filer/x", MOUNTS) == "network storage (nfs4)"
-    assert storage_label("/mnt/x", MOUNTS) == "memory (tmpfs)"
-    assert storage_label("/home", MOUNTS) == "local storage (ext4)"
-    assert storage_label("/mnt/sea", MOUNTS) == "network storage (fuse.seaweedfs)"
-
-
-def test_a_moosefs_mount_is_network_storage() -> None:
-    """Its type is plain `fuse`; only the source says whose it is."""
-    assert storage_label("/mnt/mfs/x", MOUNTS) == "network storage (fuse, moosefs)"
+    assert storage_label(path, MOUNTS) == label
 
 
 def test_what_is_not_known_is_said_to_be_so() -> None:
@@ -152,5 +143,4 @@ def test_what_is_not_known_is_said_to_be_so() -> None:
     assert storage_label("/mnt/pool", MOUNTS).startswith("unknown whether local or network storage (fuse.mergerfs")
     assert storage_label("/mnt/view", MOUNTS).startswith("unknown whether local or network storage (fuse.bindfs")
     assert caches_itself("/mnt/pool", MOUNTS)
-    assert storage_label("/mnt/odd", MOUNTS) == "unknown whether local or network storage (fuse from something)"
     assert storage_label("/home", []) == "unknown whether local or network storage (not in the mount table)"
