@@ -122,7 +122,7 @@ def scale_out(
     With several databases, each has a job over the whole corpus, all at the same time, as in report R1; --shard distributes one
     corpus over them instead. The last line is the path of the report.
     """
-    from experiments.kinds import scale_out as kind
+    from experiments.kinds import sweep as kind
     from experiments.workloads.discovery.result import PointSpec
 
     if order.shard and points.source_copies:
@@ -130,7 +130,7 @@ def scale_out(
     settings = _settings(ctx, study, order)
     counts, seed = opt.numbers(points.databases, "--databases"), opt.given_seed(points.seed)
     bases = varied(PointSpec(1, points.workers, settings.slots), points)
-    plan = kind(bases, counts, repeats=study.repeats, seed=seed)
+    plan = kind(bases, "databases", counts, repeats=study.repeats, seed=seed, name="scale-out")
     measured(shared(ctx), settings, corpus, plan, study, order, copies=points.source_copies)
 
 
