@@ -143,14 +143,6 @@ def scale_up(bases: Sequence[At], workers: Sequence[int], *, repeats: int, seed:
     return sweep(bases, "workers", workers, repeats=repeats, seed=seed, name="scale-up")
 
 
-def scale_out(bases: Sequence[At], databases: Sequence[int], *, repeats: int, seed: int) -> Plan:
-    """More and more database servers under the same workers (report R1, its second table).
-
-    R1's way is one job over the same data set on each database, all at once; `--shard` spreads one data set instead. Raises UsageError.
-    """
-    return sweep(bases, "databases", databases, repeats=repeats, seed=seed, name="scale-out")
-
-
 def sweep(
     bases: Sequence[At], axis: str, numbers: Sequence[int], *, repeats: int, seed: int, name: str = "sweep"
 ) -> Plan:

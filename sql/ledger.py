@@ -13,18 +13,16 @@ import json
 import uuid
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from core.errors import TaskLost
 from core.records import ClaimedTask, Phase, TaskState
 from readers.errors import ExceptionCode
 from sql import bulk
+from sql.connection import Connection
 from sql.face import QUERIES, face
 from sql.findings import TaskResult
 from sql.states import suspend
-
-if TYPE_CHECKING:
-    from sqlalchemy import Connection
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -271,7 +269,7 @@ def write_portion(conn: Connection, claimed: ClaimedTask, number: int, task_resu
 
 def portion_is_written(conn: Connection, claimed: ClaimedTask, number: int) -> bool:
     """Whether portion `number` is the last that the ledger has, for who never got the answer."""
-    return bool(QUERIES["portions_of"].run(conn, task=claimed.id, token=claimed.token).scalar() == number)
+    return bool(QUERIES["portions_of"].run(conn, task=claimed.id, token=claimed.token).scalar_one_or_none() == number)
 
 
 def take_out(conn: Connection, claimed: ClaimedTask, number: int) -> bool:

@@ -16,7 +16,6 @@ from collections.abc import Callable
 from typing import Any
 
 import msgspec
-from sqlalchemy import Connection
 
 from core.errors import DatabaseFault, StorageFault, SystemFault, TaskLost
 from core.job_types import registered, types_of
@@ -25,6 +24,7 @@ from core.places import job_location
 from core.records import ClaimedTask, Phase
 from monitoring.tally import Outcome
 from sql import jobs, ledger, states
+from sql.connection import Connection
 from sql.findings import TaskResult
 from sql.ledger import LEDGER
 from sql.session import Database

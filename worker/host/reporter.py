@@ -20,6 +20,8 @@ from dataclasses import dataclass
 from multiprocessing.connection import Connection
 from typing import Any
 
+import psycopg2
+
 from core.errors import DatabaseFault, UsageError
 from core.records import JobOptions
 from core.settings import DatabaseAddress, Settings
@@ -31,7 +33,6 @@ from monitoring.metrics import Endpoint, Readings
 from monitoring.observations import Observation
 from monitoring.worker_metrics import CallMetrics, ObservedMetrics, TallyMetrics
 from sql import ledger
-from sql.held import driver_errors
 from sql.jobs import get_job
 from sql.runs import over_among
 from sql.session import SILENT_SECONDS, Database
@@ -253,7 +254,7 @@ class DatabaseReporter(threading.Thread):
             except DatabaseFault as fault:
                 self._tell(str(fault))
                 time.sleep(_RETRY_SECONDS)
-            except driver_errors() as error:
+            except psycopg2.Error as error:
                 self._tell(f"database {self._database.name} refused a statement: {' '.join(str(error).split())[:300]}")
                 time.sleep(_RETRY_SECONDS)
             else:
@@ -303,7 +304,7 @@ class DatabaseReporter(threading.Thread):
             # Durable, because it is forgotten here then, and because it may suspend the job.
             with self._database.transaction(durable=True) as conn:
                 report.write(conn, self._plan.identity.name)
-        except driver_errors() as error:
+        except psycopg2.Error as error:
             # The statement's own fault: its job was deleted, most likely. Trying again would not help.
             log.warning("task %s: the death of its slot cannot be recorded: %s", report.at.task, error)
         with self._lock:

@@ -7,13 +7,12 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TypeVar
 
-from sqlalchemy import Connection
-
 from core.clock import Clock
 from core.errors import DatabaseFault
 from core.moments import reached
 from core.records import ClaimedTask
 from sql import ledger
+from sql.connection import Connection
 from sql.findings import TaskResult
 from sql.session import Database
 

@@ -13,11 +13,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from sqlalchemy import Connection
-
 from core.errors import StorageFault
 from readers.errors import ExceptionCode
 from sql import ledger, states
+from sql.connection import Connection
 from sql.ledger import Death
 from worker.slots.breadcrumb import TELL_SECONDS, words
 from worker.slots.slot import EXIT_MEMORY

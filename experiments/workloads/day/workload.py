@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any, cast
 
 from controller.filer import watched_filer
-from controller.jobs.run import kept_up
 from controller.jobs.source import PreparedSource
 from core.errors import StorageFault, UsageError
 from core.job_types import types_with
@@ -77,12 +76,12 @@ class Day(Discovery):
     def _day(self, turn: Turn, target: Target) -> DayRun | Disturbed:
         at = cast(DayLoad, turn.at)
         matters = self._schedule.matters(at.matters, turn.repeat) if at.matters else self._schedule.each_alone()
-        with self._site.deploy(at, turn.name, target, self._load.env) as deployment:
-            with kept_up(deployment.crew) as crew, watched_filer(deployment.settings):
-                running = Running(at, deployment, crew, target.source, self._sources, self._load)
-                before = deployment.meter.workers()
+        with self._site.deploy(at, turn.name, target) as deployment:
+            with deployment.leased, watched_filer(deployment.settings):
+                running = Running(at, deployment, target.source, self._sources, self._load)
+                before = deployment.workers()
                 running.carry(matters, one_by_one=not at.matters)
-                after = deployment.meter.workers()
+                after = deployment.workers()
             jobs, tables = running.records()
         if running.disturbed:
             return Disturbed(sorted(set(running.disturbed)))

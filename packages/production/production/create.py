@@ -10,8 +10,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from sqlalchemy import Connection
-
 from controller.custody import CREATED, note
 from controller.databases import JobHandle, Jobs, alone, refuse_experiment
 from controller.jobs.directories import hand_over
@@ -46,6 +44,7 @@ from production.rows import add_production_items, given_twice, numbers_told
 from production.statements import PRODUCTION, Chosen, NumberedItem
 from sql import bulk
 from sql import jobs as ledger_jobs
+from sql.connection import Connection
 from sql.review import REVIEW
 from sql.session import Database
 

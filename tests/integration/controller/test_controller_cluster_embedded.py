@@ -84,7 +84,8 @@ def test_many_workers_are_one_process_to_keep_up(tmp_path: Path) -> None:
     """Thirty interpreters would take two processors a minute to start: there is one, and the queue manager."""
     settings = Settings(scratch=tmp_path / "scratch of test", storage=tmp_path / "storage")
     env = {"PATH": os.environ["PATH"]}
-    with EmbeddedCluster(settings, 30, 4, env=env, commands=program(STAYING), together=True) as cluster:
+    many = EmbeddedCluster(settings, 30, 4, env=env, commands=program(STAYING), together=True, managed=False)
+    with many as cluster:
         assert set(cluster.pids()) == {"w1-w30"}, "nothing is dispatched before all of them are there"
         cluster.manage()
         until(lambda: set(cluster.pids()) == {"queue-manager", "w1-w30"})

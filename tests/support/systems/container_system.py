@@ -40,7 +40,7 @@ class System:
 
     def __init__(self, home: Path, name: str, port: int) -> None:
         self.home = home
-        self.name = name
+        self.name, self.port = name, port
         self.client = engine()
         self.env_file = home / "env"  # empty: without it the repository's own .env would be read
         self.env_file.touch()

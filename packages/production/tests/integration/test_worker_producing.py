@@ -13,13 +13,14 @@ from pathlib import Path
 
 import pytest
 from produced import FILER, csv_rows, handle, produce, tree
+from recording import MemoryRecorder
 from taskbench import TaskBench
 from unpacking import make_mail, make_zip
 
 from controller.databases import JobHandle
 from core.errors import StorageFault
 from core.job_types import JobType
-from core.operations import MemoryRecorder, Op
+from core.operations import Op
 from core.records import FINALISE_LIST, FINALISE_REST, FINALISE_TABLES, JobOptions, Limits, NewTask, Phase
 from core.storage import layer, sync
 from core.storage.files import WriteFile

@@ -115,10 +115,6 @@ _ENCODED = (
 _PAGE = {"WebResourceData": b"page", "WebResourceURL": "http://e/x", "WebResourceMIMEType": "text/html"}
 _LISTS = ({"key": ["value", 1, 2.5], "x": "ü"}, {"WebMainResource": _PAGE})
 _NOTE = (1, {ONE_TEXT: "words".encode("utf-16-le")})
-_TORRENTS = (
-    b"d8:announce13:http://t.test7:comment1:c13:creation datei1600000000e4:infod5:filesld6:lengthi1e4:pathl1:d1:feee4:name1:nee",
-    b"d8:encoding3:GBK4:infod9:file treed1:dd1:fd0:d6:lengthi1eeee4:name2:\xc4\xe310:name.utf-83:\xe4\xbd\xa0ee",
-)
 # By target: the media type, how the names of files end that it begins with, and further bytes to begin with.
 FORMATS: dict[str, tuple[str, tuple[str, ...], *tuple[bytes, ...]]] = {
     "access": ("application/x-msaccess", (), _database(False), _database(True)),
@@ -152,7 +148,6 @@ FORMATS: dict[str, tuple[str, tuple[str, ...], *tuple[bytes, ...]]] = {
     "sevenz": ("application/x-7z-compressed", (".7z",)),
     "tar": ("application/x-tar", (".tar",)),
     "tnef": ("application/vnd.ms-tnef", (".tnef", ".dat")),
-    "torrent": ("application/x-bittorrent", (), *_TORRENTS),
     "vcf": ("text/vcard", (".vcf",)),
     "wmf": ("image/wmf", (), _WMF),
     "xls": ("application/vnd.ms-excel", (".xls",)),

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from core.errors import UsageError
-from experiments.kinds import Measure, Plan, checked, kind_of, knee, parse_bounds, scale_out, scale_up, shuffled, sweep
+from experiments.kinds import Measure, Plan, checked, kind_of, knee, parse_bounds, scale_up, shuffled, sweep
 from experiments.result.schema import At
 from experiments.workloads.discovery import ABOUT
 from experiments.workloads.discovery.figures import Times, activity, first_and_last_done, merge_spans, used_between
@@ -36,7 +36,7 @@ def _points(plan: Plan) -> Sequence[At]:
 def test_the_points_are_what_was_asked_for() -> None:
     up = scale_up([PointSpec(1, 1, 2)], [4, 1, 4], repeats=1, seed=1)
     assert _points(up) == (PointSpec(1, 1, 2), PointSpec(1, 4, 2))
-    out = scale_out([PointSpec(1, 3, 4)], [2, 1], repeats=1, seed=1)
+    out = sweep([PointSpec(1, 3, 4)], "databases", [2, 1], repeats=1, seed=1)
     assert _points(out) == (PointSpec(1, 3, 4), PointSpec(2, 3, 4))
     both = [PointSpec(1, 1, 2, setting=setting) for setting in ("fsync=none", "fsync=file")]
     varied = scale_up(both, [1, 4], repeats=1, seed=1)
