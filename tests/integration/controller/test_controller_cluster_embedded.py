@@ -11,9 +11,8 @@ import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-import psutil
 import pytest
-from installation import until
+from installation import is_gone, until
 
 from controller.cluster.embedded import EmbeddedCluster, module_commands, together
 from core.errors import SystemFault
@@ -42,14 +41,6 @@ FAILING = "import sys; print('cannot go on: reason', flush=True); sys.exit(3)"
 def program(text: str) -> Callable[[str, int], Sequence[str]]:
     """Command lines that run this program whatever the name."""
     return lambda name, slots: (sys.executable, "-c", text, name)
-
-
-def gone(pid: int) -> bool:
-    """Whether the process is there no more (or waits for a parent that does not care)."""
-    try:
-        return psutil.Process(pid).status() == psutil.STATUS_ZOMBIE
-    except psutil.NoSuchProcess:
-        return True
 
 
 def said(scratch: Path, name: str) -> dict[str, object] | None:
@@ -121,7 +112,7 @@ def test_starts_scales_and_stops(tmp_path: Path) -> None:
         pids = [*cluster.pids().values(), *children]
         cluster.check()
     assert cluster.pids() == {}
-    until(lambda: all(gone(pid) for pid in pids))
+    until(lambda: all(map(is_gone, pids)))
 
 
 @pytest.mark.parametrize("name", ["queue-manager", "w1"])
@@ -156,7 +147,7 @@ def test_deaf_process_is_killed_after_the_grace(tmp_path: Path) -> None:
     start = time.monotonic()
     cluster.stop(0.5)
     assert time.monotonic() - start >= 0.5
-    assert all(gone(pid) for pid in pids)
+    assert all(map(is_gone, pids))
 
 
 # A command that starts a cluster and then waits; its parent kills it.
@@ -181,10 +172,10 @@ def test_killed_command_takes_its_processes_along(tmp_path: Path) -> None:
     with owner.stdout as pipe:
         pids = json.loads(pipe.readline())
     assert len(pids) == 3
-    assert not any(gone(pid) for pid in pids)
+    assert not any(map(is_gone, pids))
     owner.kill()
     owner.wait()
-    until(lambda: all(gone(pid) for pid in pids))
+    until(lambda: all(map(is_gone, pids)))
 
 
 def test_terminal_interrupt_does_not_reach_them(tmp_path: Path) -> None:

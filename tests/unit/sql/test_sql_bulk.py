@@ -151,12 +151,11 @@ class _Coded(psycopg2.OperationalError):
         (_Coded(None, 'connection to server at "x" failed: Connection refused'), True, "cannot be reached"),
         (_Coded(None, 'FATAL:  password authentication failed for user "u"'), False, "refused the login"),
         (_Coded(None, 'FATAL:  database "x" does not exist'), True, "no database of this name"),
-        (PoolTimeout("QueuePool limit"), True, "no free connection in this process"),
     ],
 )
 def test_states_that_are_faults(error: Exception, transient: bool, says: str) -> None:
     """Promise: each broken-system state becomes one line that says what to do, and whether a retry may help. While connecting there is
-    no state, only libpq's text; waiting for a connection of one's own process is no reason to suspend a job."""
+    no state, only libpq's text."""
     fault = fault_of("db1", error)
     assert fault is not None
     assert fault.transient is transient
