@@ -33,34 +33,34 @@ class Connection:
 
 
 class Rows:
-    """The result of a statement, to be read once; its rows are named tuples."""
+    """The result of a statement, to be read once; its rows are named tuples. `cursor` is the driver's."""
 
     def __init__(self, cursor: Any, rows: Iterable[Any]) -> None:
-        self._cursor = cursor
+        self.cursor = cursor
         self._rows = rows
 
     @property
     def returns_rows(self) -> bool:
         """Whether the statement is one that returns rows."""
-        return self._cursor.description is not None
+        return self.cursor.description is not None
 
     @property
     def rowcount(self) -> int:
         """How many rows it changed."""
-        return int(self._cursor.rowcount)
+        return int(self.cursor.rowcount)
 
     def __iter__(self) -> Iterator[Any]:
         return iter(self._rows)
 
     def columns(self, *names: str) -> Rows:
         """The values of these columns of each row, in that order."""
-        described = [column.name for column in self._cursor.description]
+        described = [column.name for column in self.cursor.description]
         places = [described.index(name) for name in names]
-        return Rows(self._cursor, (tuple(row[at] for at in places) for row in self._rows))
+        return Rows(self.cursor, (tuple(row[at] for at in places) for row in self._rows))
 
     def scalars(self) -> Rows:
         """The first value of each row."""
-        return Rows(self._cursor, (row[0] for row in self._rows))
+        return Rows(self.cursor, (row[0] for row in self._rows))
 
     def all(self) -> list[Any]:
         """All rows."""

@@ -174,7 +174,7 @@ class Database:
             "port": parts.port,
             "dbname": parts.path[1:],
         }
-        given = {name: unquote(str(value)) for name, value in named.items() if value}
+        given: dict[str, Any] = {name: unquote(str(value)) for name, value in named.items() if value}
         given |= {name: ",".join(values) for name, values in parse_qs(parts.query).items()}
         by_file = given.get("host", "").startswith("/")
         silent = int(1000 * (self._silent_seconds or 0))

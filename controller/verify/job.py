@@ -293,7 +293,7 @@ _ESCAPES = str.maketrans({"\\": "\\\\", "\t": "\\t", "\n": "\\n", "\r": "\\r"})
 def copy_rows(conn: Connection, table: str, columns: Iterable[str], rows: Iterable[Iterable[Any]]) -> int:
     """COPY rows into a temporary table; how many there were. Values as `cell` takes them."""
     statement = f"COPY {table} ({', '.join(columns)}) FROM STDIN"
-    driver: Any = conn.connection.driver_connection
+    driver = conn.raw
     lines = ("\t".join(map(cell, row)) + "\n" for row in rows)
     count = 0
     with driver.cursor() as cursor:

@@ -36,6 +36,7 @@ from core.errors import BrokerFault, SystemFault
 from experiments.workload import HostLost
 from monitoring.broker import connect
 
+_PROVISION_SECONDS = 60.0  # for the provisioner, which may be starting
 ASK_SECONDS, LONG_SECONDS = 120.0, 3_600.0  # that an answer may take; to an order that is work
 _SLACK_SECONDS = 30.0  # of a broker on a machine whose CPUs are all busy
 _WAIT_SECONDS = 1.0  # for an answer, between two looks whether the member is still there
@@ -114,7 +115,7 @@ class Crew:
 
     def provision(self, order: Make) -> None:
         """Have the provisioner carry out an order. Raises SystemFault where it is not there or could not, BrokerFault."""
-        deadline = time.monotonic() + _SLACK_SECONDS
+        deadline = time.monotonic() + _PROVISION_SECONDS
 
         def patient() -> None:
             if time.monotonic() > deadline:

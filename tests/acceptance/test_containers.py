@@ -260,12 +260,11 @@ def test_a_scale_out_by_the_command_leaves_the_system_as_it_was(system: System, 
 
 def test_a_worker_that_is_killed_in_an_experiment_is_named_and_the_run_repeated(system: System, sample: None) -> None:
     """The engine starts the container again, and it is a member again."""
-    words = ("--corpus", "/storage/corpora/sample", "--workers", str(WORKERS), "--repeats", "1", "--no-baseline")
-    process = system.begun("exec", "-T", "controller", "edbench", "bench", "scale-up", *words, "-o", "json")
-    items = "ls -d /storage/experiments/*/jobs/*/items/*"
-    until(
-        lambda: system.compose("exec", "-T", "controller", "sh", "-c", items, check=False).stdout, "items are written"
-    )
+    words = ("--corpus", "/storage/corpora/sample", "--workers", str(WORKERS), "--slots", "1", "--filer", "cloud-nas")
+    line = ("exec", "-T", "controller", "edbench", "bench", "scale-up", *words, "--repeats", "1", "--no-baseline")
+    process = system.begun(*line, "-o", "json")
+    storage = system.volume("storage")
+    until(lambda: any(storage.glob("experiments/*/jobs/*/items/*")), "items are written")
     system.kill("worker")
     out, err = process.communicate(timeout=COMMAND_SECONDS)
     assert process.returncode == 0, f"{out}\n{err}"

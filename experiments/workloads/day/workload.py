@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, cast
 
@@ -62,10 +62,10 @@ class Day(Discovery):
 
     def __init__(
         self, *given: Any, schedule: Schedule, sources: Mapping[str, tuple[bytes, int]], within: float,
-        predicted: Mapping[str, Any] | None = None, **named: Any,
+        predicted: Sequence[Mapping[str, Any]] = (), **named: Any,
     ) -> None:  # fmt: skip
         super().__init__(*given, **named)
-        self._schedule, self._sources, self._within, self._predicted = schedule, sources, within, predicted
+        self._schedule, self._sources, self._within, self._predicted = schedule, sources, within, list(predicted)
         self._needs = 0  # bytes of null storage for the last run
 
     @contextlib.contextmanager

@@ -323,7 +323,7 @@ class Wish:
         if self.bounds_us is None:
             return sweep(replays.loads(), "clients", self.clients, repeats=asked.repeats, seed=asked.seed)
         (base,), most = replays.loads(), max(self.clients)
-        return knee(base, "clients", self.bounds_us, most=most, repeats=asked.repeats)
+        return knee([base], "clients", self.bounds_us, most=most, repeats=asked.repeats)
 
 
 def wish_of(order: ReplayOrder, asked: ReplayStudyOrder, filers: tuple[str, ...]) -> Wish:

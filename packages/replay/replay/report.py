@@ -512,7 +512,7 @@ def sections(result: runs.ReplayResult) -> list[Section]:
     backlog and filer where they have something to show."""
     parts: list[Section | None] = [
         table_of_points(result),
-        knee(result) if result.knee is not None else None,
+        knee(result) if result.knees_found else None,
         steadiness(result),
         curves(result) if result.levels is None else levels(result, result.levels),
         timeline(result),

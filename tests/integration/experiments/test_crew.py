@@ -62,6 +62,8 @@ def system(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Settings]:
     given = Settings(scratch=home / "scratch", storage=home / "storage", slots=1)
     with embedded_services(given, databases=("db1", "db2"), slots=4) as attached:
         Home(attached.scratch).provisioner_request.touch()
+        for database in open_databases(attached):  # a member needs databases with the schema
+            database.dispose()
         yield attached
 
 

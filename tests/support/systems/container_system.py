@@ -105,6 +105,10 @@ class System:
         container = self.containers(service)[0]
         os.kill(int(container.attrs["State"]["Pid"]), signal.SIGKILL)
 
+    def volume(self, name: str) -> Path:
+        """Where the engine keeps a volume of the project on this host."""
+        return Path(self.client.volumes.get(f"{self.name}_{name}").attrs["Mountpoint"])
+
     def published(self) -> dict[str, set[str]]:
         """The addresses of the host at which services listen."""
         found: dict[str, set[str]] = {}
