@@ -13,6 +13,8 @@ from sql.face import QUERIES, face
 if TYPE_CHECKING:
     from sqlalchemy import Connection
 
+COMPLETED, CANCELLED = "completed", "cancelled"  # actions that the product itself writes into a job's list
+
 
 class Written(NamedTuple):
     """An item that has a file on the filer."""

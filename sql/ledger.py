@@ -271,7 +271,7 @@ def write_portion(conn: Connection, claimed: ClaimedTask, number: int, task_resu
 
 def portion_is_written(conn: Connection, claimed: ClaimedTask, number: int) -> bool:
     """Whether portion `number` is the last that the ledger has, for who never got the answer."""
-    return bool(QUERIES["portions_of"].run(conn, task=claimed.id, token=claimed.token).scalar() == number)
+    return bool(QUERIES["portions_of"].run(conn, task=claimed.id, token=claimed.token).scalar_one_or_none() == number)
 
 
 def take_out(conn: Connection, claimed: ClaimedTask, number: int) -> bool:

@@ -27,8 +27,8 @@ _STREAMS = count()  # a stream's name on the server
 class LightDatabase(Database):
     """A database for statements that are named (`sql.face`), in as many transactions at a time as are begun."""
 
-    def __init__(self, name: str, url: str, *, application: str = "edbench") -> None:
-        super().__init__(name, url, application=application)
+    def __init__(self, name: str, url: str, **about: Any) -> None:
+        super().__init__(name, url, **about)
         self._idle: list[Any] = []  # connections; taking and giving back are one step each, so threads may share it
 
     @contextmanager

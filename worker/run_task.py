@@ -13,10 +13,9 @@ import logging
 import os
 import uuid
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
-from sqlalchemy import Connection
 
 from core.errors import DatabaseFault, StorageFault, SystemFault, TaskLost
 from core.job_types import registered, types_of
@@ -35,6 +34,9 @@ from worker.phases.finalise import remove_leftovers
 from worker.phases.task import TaskWork
 from worker.slots.breadcrumb import Activity
 from worker.slots.context import SlotContext, note_parsers
+
+if TYPE_CHECKING:
+    from sqlalchemy import Connection
 
 log = logging.getLogger(__name__)
 

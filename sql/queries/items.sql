@@ -38,3 +38,20 @@ FROM unnest(%(items)s::uuid[]) WITH ORDINALITY AS wanted (id, place) JOIN item i
 -- name: load_texts
 -- What became of the text of these items, where that is known.
 SELECT item, state, characters, pages, metadata FROM item_text WHERE item = ANY(%(items)s::uuid[]);
+
+-- name: item_codes
+-- The item-level exceptions that these items have from the job that found them, not from jobs that took them since.
+SELECT e.item, e.code FROM exception e JOIN item i ON i.id = e.item AND i.job = e.job
+WHERE e.item = ANY(%(items)s::uuid[]) AND e.level = 'item';
+
+-- name: item_locations
+-- Where those of these items that have a row are written (NULL: nowhere).
+SELECT id, location FROM item WHERE id = ANY(%(items)s::uuid[]);
+
+-- name: shard_ids
+-- The shards that a finished task of the job has published to.
+SELECT id FROM shard WHERE job = %(job)s;
+
+-- name: custodian_names
+-- The custodians of a job by number, for people.
+SELECT number, display FROM custodian WHERE job = %(job)s;

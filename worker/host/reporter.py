@@ -33,6 +33,7 @@ from monitoring.worker_metrics import CallMetrics, ObservedMetrics, TallyMetrics
 from sql import ledger
 from sql.held import driver_errors
 from sql.jobs import get_job
+from sql.light import LightDatabase
 from sql.runs import over_among
 from sql.session import SILENT_SECONDS, Database
 from sql.workers import WORKERS, NewWorker, register
@@ -370,7 +371,7 @@ def _serve(plan: ReporterPlan, pipe: Connection) -> None:
 
     def database(address: DatabaseAddress) -> Database:
         name = f"edbench {plan.identity.name}"
-        return Database(address.name, address.url, application=name, silent_seconds=SILENT_SECONDS)
+        return LightDatabase(address.name, address.url, application=name, silent_seconds=SILENT_SECONDS)
 
     threads = {d.name: DatabaseReporter(plan, database(d), effort, pipe, lock) for d in plan.settings.databases}
     frames = FrameWriter(plan, effort)

@@ -5,9 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import TypeVar
-
-from sqlalchemy import Connection
+from typing import TYPE_CHECKING, TypeVar
 
 from core.clock import Clock
 from core.errors import DatabaseFault
@@ -16,6 +14,9 @@ from core.records import ClaimedTask
 from sql import ledger
 from sql.findings import TaskResult
 from sql.session import Database
+
+if TYPE_CHECKING:
+    from sqlalchemy import Connection
 
 _T = TypeVar("_T")
 ROWS = 10_000  # findings that a task gathers before it writes them

@@ -18,7 +18,7 @@ from readers.errors import DocumentError, ExceptionCode
 from readers.records import Limits, TextState
 from readers.registry import handler_for
 from sql.findings import Item, ItemText, TaskResult
-from sql.items import ITEMS, item_codes
+from sql.items import ITEMS
 from worker.items.findings import Findings
 from worker.items.guard import guarded
 from worker.items.sources import confirm
@@ -171,7 +171,7 @@ def run(work: TaskWork) -> TaskResult:
     with work.database.transaction() as conn:
         items = ITEMS.load_items(conn, items=ids)
         texts = {text.item: text for text in ITEMS.load_texts(conn, items=ids)}
-        out = Findings(known=item_codes(conn, ids))
+        out = Findings(known=set(ITEMS.item_codes(conn, items=ids)))
     options, context = work.job.options, work.context
     reader = Reader(
         engine=engine_of(options.ocr.languages, context.worker),

@@ -23,7 +23,7 @@ from core.storage.layer import EntryKind
 from readers.errors import ExceptionCode
 from sql import states
 from sql.findings import TaskResult
-from sql.items import locations, shard_ids
+from sql.items import ITEMS
 from worker.items.findings import Findings
 from worker.phases.task import TaskWork
 from worker.slots.breadcrumb import Activity
@@ -42,11 +42,11 @@ def remove_leftovers(work: TaskWork, result: TaskResult) -> None:
         with work.database.transaction() as conn:
             if states.hold_phase(conn, job) is not Phase.FINALISE:  # held: it is not requeued meanwhile
                 return
-            known = locations(conn, list(written))
+            known = dict(ITEMS.item_locations(conn, items=list(written)))
             for item, location in written.items():
                 if known.get(item) != location:
                     work.storage.remove(os.path.join(work.root, location), missing_ok=True)
-            if result.shard is not None and result.shard.id not in shard_ids(conn, job):
+            if result.shard is not None and result.shard.id not in ITEMS.shard_ids(conn, job=job):
                 work.storage.remove_tree(os.path.join(work.root, index_location(job, result.shard.id)))
     except SystemFault as error:
         log.warning("task %s: unused files were not removed: %s", work.claimed.id, error)
@@ -112,7 +112,7 @@ def _sweep(work: TaskWork, places: Sequence[bytes]) -> None:
     work.context.crumb.doing(Activity.REMOVING, os.path.join(work.root, os.path.dirname(places[0])))
     ids = [_item_of(os.path.basename(place)) for place in places]
     with work.database.transaction() as conn:
-        known = locations(conn, [i for i in ids if i is not None])
+        known = dict(ITEMS.item_locations(conn, items=[i for i in ids if i is not None]))
     for place, ident in zip(places, ids, strict=True):
         if ident is None or known.get(ident) != place:
             # Another claim may have written here: one that was taken over and does not know it yet.
@@ -131,7 +131,7 @@ def _remove_shards_without_row(work: TaskWork, digits: bytes, *, rest: bool) -> 
     """Of the shards whose names begin with one of the digits; `rest`: what is named like no shard too."""
     top = indexes_location(work.job.id)
     with work.database.transaction() as conn:
-        known = {shard.hex.encode() for shard in shard_ids(conn, work.job.id)}
+        known = {shard.hex.encode() for shard in ITEMS.shard_ids(conn, job=work.job.id)}
     for name in _directories(work, top):
         if name[:1] not in digits and not (rest and name[:1] not in _DIGITS):
             continue

@@ -13,7 +13,7 @@ from readers.base import MemorySource, Source
 from readers.errors import DocumentError
 from readers.registry import handler_for
 from sql.findings import Item, TaskResult
-from sql.items import ITEMS, item_codes
+from sql.items import ITEMS
 from worker.items.findings import Findings
 from worker.items.texts import Indexing
 from worker.items.unpack import KEEP_BYTES
@@ -25,7 +25,7 @@ def run(work: TaskWork) -> TaskResult:
     ids = [uuid.UUID(text) for text in work.claimed.payload["items"]]
     with work.database.transaction() as conn:
         items = ITEMS.load_items(conn, items=ids)
-        known = item_codes(conn, ids)
+        known = set(ITEMS.item_codes(conn, items=ids))
     out = Findings(known=known, notes=_notes(work.claimed.payload))
     indexing = Indexing(work, work.context.shards.of(work.job.id, work.job.options.index_engine), out)
     costs = ItemCosts(work, ids)

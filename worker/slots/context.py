@@ -12,8 +12,6 @@ from operator import itemgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
-from sqlalchemy import Connection
-
 from core.clock import Clock, SystemClock
 from core.errors import SourceFileError, StorageFault, UsageError
 from core.names import display_name
@@ -27,7 +25,7 @@ from monitoring.block import boot_id
 from monitoring.tally import CallCounters, own_tally
 from readers.parsers import ParserSet
 from readers.passwords import NO_PASSWORDS, Passwords
-from sql.items import custodian_names
+from sql.items import ITEMS
 from sql.ledger import LEDGER
 from sql.session import Database
 from traces.parts import Row, SpoolHead, SpoolWriter, WorkerParts
@@ -35,6 +33,8 @@ from worker.parsers import own_set
 from worker.slots.breadcrumb import Breadcrumb
 
 if TYPE_CHECKING:
+    from sqlalchemy import Connection
+
     from search.publisher import OpenShards
     from sql.session import Database
 
@@ -77,7 +77,7 @@ class Custodians:
     def of(self, conn: Connection, job: uuid.UUID) -> Mapping[int, str]:
         """The job's, which may be 100,000."""
         if self._read is None or self._read[0] != job:
-            self._read = job, custodian_names(conn, job)
+            self._read = job, dict(ITEMS.custodian_names(conn, job=job))
         return self._read[1]
 
 

@@ -9,8 +9,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from sqlalchemy import Connection
-
 from controller.databases import JobHandle
 from controller.findings import ReviewKind, check_findings, latest
 from controller.jobs.figures import ProductionFigures

@@ -29,7 +29,7 @@ from readers.errors import DocumentError, ExceptionCode
 from readers.records import TextState
 from readers.registry import handler_for
 from sql.findings import Item
-from sql.items import item_codes
+from sql.items import ITEMS
 from worker.items.findings import Findings
 from worker.items.guard import guarded
 from worker.items.sources import FilerSource
@@ -90,7 +90,7 @@ def keep_rendered(
     if not wanted:
         return
     with work.database.transaction() as conn:
-        codes = item_codes(conn, [item.id for item, _ in wanted])
+        codes = set(ITEMS.item_codes(conn, items=[item.id for item, _ in wanted]))
     crumb = work.context.crumb
     crumb.doing(Activity.RENDERING)
     try:

@@ -22,7 +22,7 @@ from readers.errors import ExceptionCode
 from readers.records import Kind
 from sql.face import Query, columns_of, hints_of, parameters
 from sql.findings import IndexOwner, Item, ItemException, TaskResult
-from sql.items import ITEMS, custodian_names, item_codes, locations, shard_ids
+from sql.items import ITEMS
 from sql.light import LightDatabase
 from sql.runs import RUNS
 from sql.session import Database
@@ -61,8 +61,8 @@ def test_an_item_comes_back_as_it_went_in(hands: Any) -> None:
     with hands.database.transaction() as conn:
         assert ITEMS.load_items(conn, items=ids) == [child[0], loose[0]]
         assert ITEMS.load_items(conn, items=[]) == []
-        assert locations(conn, ids) == {loose[0].id: None, child[0].id: b"jobs/x/\xfe"}
-        assert custodian_names(conn, job) == {0: "_root", 1: "m\\xfcller"}
+        assert dict(ITEMS.item_locations(conn, items=ids)) == {loose[0].id: None, child[0].id: b"jobs/x/\xfe"}
+        assert dict(ITEMS.custodian_names(conn, job=job)) == {0: "_root", 1: "m\\xfcller"}
 
 
 def test_item_codes_are_the_item_level_ones(hands: Any) -> None:
@@ -87,7 +87,7 @@ def test_item_codes_are_the_item_level_ones(hands: Any) -> None:
     )
     assert _finished(hands, exceptions=lambda _: (failed(ExceptionCode.TIMEOUT, ExceptionLevel.ITEM),))
     with hands.database.transaction() as conn:
-        assert item_codes(conn, [made[0].id, uuid.uuid4()]) == {(made[0].id, ExceptionCode.CORRUPT)}
+        assert set(ITEMS.item_codes(conn, items=[made[0].id, uuid.uuid4()])) == {(made[0].id, ExceptionCode.CORRUPT)}
 
 
 def test_shards_are_those_of_finished_tasks_of_the_job(hands: Any) -> None:
@@ -103,8 +103,8 @@ def test_shards_are_those_of_finished_tasks_of_the_job(hands: Any) -> None:
 
     job = _finished(hands, items=items, owners=owners, shard=lambda job: shard)
     with hands.database.transaction() as conn:
-        assert shard_ids(conn, job) == {shard.id}
-        assert shard_ids(conn, uuid.uuid4()) == set()
+        assert ITEMS.shard_ids(conn, job=job) == [shard.id]
+        assert ITEMS.shard_ids(conn, job=uuid.uuid4()) == []
 
 
 def test_a_loose_file_needs_room_for_what_was_taken_out_of_it(hands: Any) -> None:

@@ -24,7 +24,7 @@ from core.operations import MemoryRecorder, Op
 from core.records import JobOptions, Layout, Phase
 from readers.errors import ExceptionCode
 from sql.findings import TaskResult
-from sql.items import locations
+from sql.items import ITEMS, ItemLocation
 from worker import run_task
 from worker.phases import finalise
 from worker.phases.task import TaskWork
@@ -89,11 +89,13 @@ def test_folders_with_few_files_are_asked_for_together(task_bench: TaskBench, mo
         (where / uuid.uuid4().hex).write_bytes(b"stray")
     asked: list[int] = []
 
-    def counting(conn: Connection, ids: Sequence[uuid.UUID]) -> dict[uuid.UUID, bytes | None]:
-        asked.append(len(ids))
-        return locations(conn, ids)
+    located = ITEMS.item_locations
 
-    monkeypatch.setattr(finalise, "locations", counting)
+    def counting(conn: Connection, *, items: Sequence[uuid.UUID]) -> list[ItemLocation]:
+        asked.append(len(items))
+        return located(conn, items=items)
+
+    monkeypatch.setattr(ITEMS, "item_locations", counting)
     monkeypatch.setattr(finalise, "_ROWS_AT_ONCE", 7)
     task_bench.drain()
     assert _files(task_bench.storage_root) == kept
