@@ -151,7 +151,7 @@ def follow(
     )
     try:
         with watched_filer(installed.settings) as filer, progress_display(context.err) as display:
-            outcomes = run_all_to_rest(jobs.each, crew, context.clock, display.show, context.say)
+            outcomes = run_all_to_rest(jobs.each, crew, context.clock, display.show, context.say, display.every)
             observed = filer.figures()
         state = group_state([outcome.state for outcome in outcomes])
         interrupted = any(outcome.interrupted for outcome in outcomes)
