@@ -22,10 +22,10 @@ from typing import Any
 import psutil
 from rich.console import Console
 from rich.table import Table
-from sqlalchemy import Connection
 
 from core.records import JobOptions
 from sql import jobs
+from sql.connection import Connection
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -278,8 +278,11 @@ def _job(database: Database, items: int) -> Jobs:
         for statement in (_ITEMS, _MESSAGES, _ATTACHMENTS, _TEXTS):
             conn.exec_driver_sql(statement, sizes)
         conn.exec_driver_sql("UPDATE job SET state = 'completed', finished_at = now() WHERE id = %(job)s", {"job": job})
-    with database.engine().connect().execution_options(isolation_level="AUTOCOMMIT") as conn:
+    with database.transaction() as conn:
+        conn.raw.commit()  # VACUUM runs outside a transaction
+        conn.raw.autocommit = True
         conn.exec_driver_sql("VACUUM ANALYZE")
+        conn.raw.autocommit = False
     with database.transaction() as conn:
         return alone(JobHandle(database, get_job(conn, job)))
 

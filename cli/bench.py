@@ -99,8 +99,7 @@ def scale_up(
     --axis and --mount-options vary other things as well: every combination is measured with each number of workers. Every run starts with new databases and an empty storage root, and has a null baseline (null storage in memory). Use 5 repeats
     or more; a point whose runs take less than 10 minutes is labelled SHORT. The last line is the path of the report.
     """
-    from experiments.kinds import in_stages
-    from experiments.kinds import scale_up as kind
+    from experiments.kinds import in_stages, sweep
     from experiments.workloads.discovery.result import PointSpec
 
     settings = _settings(ctx, study, order)
@@ -109,7 +108,7 @@ def scale_up(
         plan = in_stages(base, "workers", given_stages(ctx, "workers", points.stages, "axis", "mount_options"))
     else:
         counts, seed = opt.numbers(points.workers, "--workers"), opt.given_seed(points.seed)
-        plan = kind(varied(base, points), counts, repeats=study.repeats, seed=seed)
+        plan = sweep(varied(base, points), "workers", counts, repeats=study.repeats, seed=seed, name="scale-up")
     measured(shared(ctx), settings, corpus, plan, study, order)
 
 
@@ -122,7 +121,7 @@ def scale_out(
     With several databases, each has a job over the whole corpus, all at the same time, as in report R1; --shard distributes one
     corpus over them instead. The last line is the path of the report.
     """
-    from experiments.kinds import scale_out as kind
+    from experiments.kinds import sweep
     from experiments.workloads.discovery.result import PointSpec
 
     if order.shard and points.source_copies:
@@ -130,7 +129,7 @@ def scale_out(
     settings = _settings(ctx, study, order)
     counts, seed = opt.numbers(points.databases, "--databases"), opt.given_seed(points.seed)
     bases = varied(PointSpec(1, points.workers, settings.slots), points)
-    plan = kind(bases, counts, repeats=study.repeats, seed=seed)
+    plan = sweep(bases, "databases", counts, repeats=study.repeats, seed=seed, name="scale-out")
     measured(shared(ctx), settings, corpus, plan, study, order, copies=points.source_copies)
 
 
@@ -209,6 +208,8 @@ def _show_r1_tables(console: Console, result: Result) -> None:
 def knee(ctx: typer.Context, corpus: opt.Corpus, points: KneePoints, study: Study, order: DiscoveryOrder) -> None:
     """Find the highest load within bounds on p99 latency.
 
+    --axis and --mount-options vary other things as well: every combination is searched.
+
     The command adds workers until a bound is exceeded and throughput no longer grows. It reports the peak, the knee (the highest
     load within all bounds) and the latency at each load. Latencies are closed-loop. The last line is the path of the report.
     """
@@ -217,8 +218,8 @@ def knee(ctx: typer.Context, corpus: opt.Corpus, points: KneePoints, study: Stud
     from experiments.workloads.discovery.result import PointSpec
 
     settings = _settings(ctx, study, order)
-    bounds, base = parse_bounds(points.max_p99), PointSpec(1, 1, settings.slots)
-    plan = kind(base, "workers", bounds, most=points.max_workers, repeats=study.repeats)
+    bounds, bases = parse_bounds(points.max_p99), varied(PointSpec(1, 1, settings.slots), points)
+    plan = kind(bases, "workers", bounds, most=points.max_workers, repeats=study.repeats)
     measured(shared(ctx), settings, corpus, plan, study, order)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -56,6 +56,7 @@ def day(
     Matters of several clients arrive at random times. Each is a discovery of one custodian's files, a search, tags, and then an
     extraction, page images and an export of the tagged items. The command raises the arrival rate until 95 % of discoveries no
     longer end within the bound. With --from and a result of `bench day --matters 0`, it first prints what the simulator predicts.
+    --axis varies options of the discovery, --mount-options the mount of all jobs: every combination is searched, and has a score.
     The last line is the path of the report.
     """
     context = shared(ctx)
@@ -71,19 +72,21 @@ def day(
     listed = () if schedule is None else read_schedule(schedule, tuple(sources))
     drawn = Schedule(seconds=order.business_hours * 3600 / order.compress, seed=seed, clients=order.matter_clients, sources=tuple(sources),
                      steps=steps, listed=listed)  # fmt: skip
-    at = DayLoad(1, order.workers, settings.slots, 0)
-    plan = searched(at, loads, order.within, repeats=order.repeats, seed=seed)
-    prediction = None
+    bases = varied(DayLoad(1, order.workers, settings.slots, 0), order)
+    plan = searched(bases, loads, order.within, repeats=order.repeats, seed=seed)
+    predictions: list[Prediction] = []
     if from_ is not None:
         from core.filer import load_filer
         from simulate.day import predicted
 
-        prediction = predicted(read_day(from_), load_filer(settings.filer), at, drawn, order.within,
-                               tuple(load for load in loads if load), repeats=order.repeats, source=f"{from_}")  # fmt: skip
-        show_prediction(context.people, prediction)
-    plain = None if prediction is None else dataclasses.asdict(prediction)
+        result, loaded = read_day(from_), tuple(load for load in loads if load)
+        predictions = [
+            predicted(result, load_filer(settings.filer), base, drawn, order.within, loaded, repeats=order.repeats, source=f"{from_}")
+            for base in bases
+        ]  # fmt: skip
+        show_predictions(context.people, predictions)
     _measured(context, settings, corpus, source, order, plan, experiment, schedule=drawn,
-              sources=sources, within=order.within, predicted=plain)  # fmt: skip
+              sources=sources, within=order.within, predicted=list(map(dataclasses.asdict, predictions)))  # fmt: skip
 
 
 @commands.add("job-types", "edbench bench job-types --corpus c --workers 2 --repeats 5")
@@ -103,7 +106,7 @@ def job_types(
     a time, whose later jobs take all items. It reports calls and bytes per second, CPU time per item, and the storage share. --axis
     varies options of the discovery, --mount-options the mount of all jobs. The last line is the path of the report.
     """
-    from experiments.kinds import along, cases
+    from experiments.kinds import along, planned
     from experiments.workloads.day.result import DayLoad
     from experiments.workloads.day.schedule import Schedule
 
@@ -114,7 +117,7 @@ def job_types(
     seed = opt.given_seed(order.seed)
     source, sources, steps = _taken(context, settings, corpus)
     alone = Schedule(seconds=1.0, seed=seed, clients=1, sources=tuple(sources), steps=steps, alone=1.0)
-    plan = cases("workers", points, repeats=order.repeats, seed=seed)
+    plan = planned("profile", "workers", points, repeats=order.repeats, seed=seed)
     _measured(context, settings, corpus, source, order, plan, experiment, schedule=alone,
               sources=sources, within=_NO_BOUND)  # fmt: skip
 
@@ -173,11 +176,13 @@ def read_day(path: Path) -> DayResult:
     return result
 
 
-def show_prediction(console: Console, prediction: Prediction) -> None:
-    """Print the curve and the load that is carried."""
-    print_lines(console, f"SIMULATED from {prediction.source}: {prediction.carried:,} matters/day within the bound")
-    rows = [(f"{load:,}", f"{s_per_gb:,.1f}") for load, s_per_gb in prediction.curve]
-    console.print(table(("matters/day", "s/GB for 95 %"), rows, right=(0, 1)))
+def show_predictions(console: Console, predictions: Iterable[Prediction]) -> None:
+    """Print the curve of each setting and the load that is carried."""
+    for one in predictions:
+        setting = "" if one.setting is None else f", {one.setting}"
+        print_lines(console, f"SIMULATED from {one.source}{setting}: {one.carried:,} matters/day within the bound")
+        rows = [(f"{load:,}", f"{s_per_gb:,.1f}") for load, s_per_gb in one.curve]
+        console.print(table(("matters/day", "s/GB for 95 %"), rows, right=(0, 1)))
 
 
 def _show_tables(console: Console, result: Any) -> None:

@@ -137,21 +137,17 @@ def follow(
     from controller.jobs.create import clean_copies
     from controller.jobs.groups import group_state, refresh
     from controller.jobs.results import figures_of
-    from controller.jobs.run import Crew, judge, run_all_to_rest
+    from controller.jobs.run import judge, processes, run_all_to_rest
     from core.operations import NullRecorder
     from core.storage.layer import Storage
 
     called = str(jobs.id)
-    crew = Crew(
-        settings=installed.settings,
-        ours=installed.embedded,
-        workers=workers,
-        slots=slots,
-        env=context.env,
-    )
+    settings = installed.settings
+    own = processes(settings, workers, slots, context.env) if installed.embedded else None
     try:
         with watched_filer(installed.settings) as filer, progress_display(context.err) as display:
-            outcomes = run_all_to_rest(jobs.each, crew, context.clock, display.show, context.say, display.every)
+            show, every = display.show, display.every
+            outcomes = run_all_to_rest(jobs.each, settings, own, context.clock, show, context.say, every)
             observed = filer.figures()
         state = group_state([outcome.state for outcome in outcomes])
         interrupted = any(outcome.interrupted for outcome in outcomes)

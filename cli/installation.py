@@ -55,17 +55,15 @@ def installation(
     *,
     slots: int = SLOTS_BESIDE,
     databases: int = 1,
-    listen: str = "",
     broker: bool = True,
     work: Sequence[str] = (),
     looks: bool = True,
 ) -> Iterator[Installation]:
     """Attach to the services for as long as the block lasts; embedded ones are started if needed.
 
-    `slots`: used over all workers; `databases`: embedded databases that are needed; `listen`: address at which workers of other
-    hosts reach them; `broker`: False for a command that only reads the databases; `work`: modules that the command needs next,
-    imported while services start; `looks`: whether the command reads the storage root, which has to answer then. Raises
-    UsageError and SystemFaults.
+    `slots`: used over all workers; `databases`: embedded databases that are needed; `broker`: False for a command that only
+    reads the databases; `work`: modules that the command needs next, imported while services start; `looks`: whether the
+    command reads the storage root, which has to answer then. Raises UsageError and SystemFaults.
     """
     if looks:
         await_answer(settings.storage)
@@ -76,12 +74,10 @@ def installation(
         for module in ("controller.databases", "controller.jobs.groups", *work):
             import_module(module)
 
-    with embedded_services(
-        settings, databases=names, slots=room, listen=listen, broker=broker, meanwhile=bring
-    ) as attached:
-        from controller.databases import open_databases, open_to_read
+    with embedded_services(settings, databases=names, slots=room, broker=broker, meanwhile=bring) as attached:
+        from controller.databases import open_databases
 
-        opened = open_databases(attached) if broker else open_to_read(attached)
+        opened = open_databases(attached)
         try:
             yield Installation(attached, settings.embedded, opened)
             sys.stdout.flush()  # it can be read while the services end

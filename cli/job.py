@@ -472,10 +472,7 @@ def _print_custody(context: CommandContext, job: str, actions: bool) -> None:
             names = ("at", "who", "action", "details")
             context.out.print(table(names, (csv_cells(each, names, raw=True) for each in told), whole=(0,)))
     flush()
-    broken, without = sum(each["broken"] for each in told), sum(each["chain"] is None for each in told)
-    if without:
-        context.say(f"{without} actions have no hash: they are older than the hashes, or their hashes were removed")
-    if broken:
+    if broken := sum(each["broken"] for each in told):
         raise RunFailed(f"{broken} operator actions differ from what was recorded, or their predecessors are missing")
 
 
@@ -494,7 +491,7 @@ def _check_custody(context: CommandContext, path: Path, noted: list[str]) -> Non
     print_lines(
         context.people,
         *faults,
-        f"{done.actions:,} actions, {done.without:,} of them without a hash: {done.faults:,} faults",
+        f"{done.actions:,} actions: {done.faults:,} faults",
         *(f"last of {one}: {hashed}" for one, hashed in done.last.items()),
     )
     flush()

@@ -111,7 +111,7 @@ def _rates_here(context: CommandContext, settings: Settings, wish: Wish) -> Rate
     from cli.corpus import reporter, usable_cores
     from controller.jobs.orders import DiscoveryOrder
     from dataset_gen.corpus import generate_corpus
-    from experiments.kinds import scale_up
+    from experiments.kinds import sweep
     from experiments.package.check import finish
     from experiments.sizing import PROFILE, ranges, rates_of
     from experiments.workloads.discovery.result import PointSpec, of_discovery
@@ -125,7 +125,9 @@ def _rates_here(context: CommandContext, settings: Settings, wish: Wish) -> Rate
             generate_corpus(corpus, PROFILE, SCALE, SEED, usable_cores(), report)
     study = Study(repeats=1, filer_cache=f"{wish.filer_cache}B")
     points = sorted({counts[0], counts[-1]})
-    plan = scale_up([PointSpec(1, 1, settings.slots)], points, repeats=study.repeats, seed=SEED)
+    plan = sweep(
+        [PointSpec(1, 1, settings.slots)], "workers", points, repeats=study.repeats, seed=SEED, name="scale-up"
+    )
     context.say("measuring for some minutes; these figures are not a result of the storage:")
     result, directory = carry_out(context, settings, corpus, plan, study, DiscoveryOrder())
     print_lines(context.err, result.verdict)

@@ -119,7 +119,7 @@ def _day(context: CommandContext, order: SimulationOrder) -> None:
     """Predict the curve of a business day. Raises UsageError."""
     import dataclasses
 
-    from cli.day import read_day, show_prediction
+    from cli.day import read_day, show_predictions
     from core.filer import load_filer
     from simulate.day import predicted, schedule_of
     from simulate.documents import DayDocument, SimulationDocument
@@ -128,19 +128,24 @@ def _day(context: CommandContext, order: SimulationOrder) -> None:
         raise UsageError("`simulate day` needs --from with a result of `bench day --matters 0`")
     result = read_day(path)
     schedule, within = schedule_of(result)
-    at = result.points[0].at
+    bases = dict.fromkeys(dataclasses.replace(point.at, matters=0) for point in result.points)
     if order.workers is not None:
-        at = dataclasses.replace(at, workers=opt.numbers(order.workers, "--workers")[0])
+        (workers,) = opt.numbers(order.workers, "--workers")[:1]
+        bases = dict.fromkeys(dataclasses.replace(base, workers=workers) for base in bases)
     model = load_filer(order.filer or str(result.conditions["filer"]))
     repeats = max(len(point.repeats) for point in result.points)
-    found = predicted(result, model, at, schedule, within, (), repeats=repeats, source=str(path))
-    day = DayDocument(within_s_per_gb=within, carried=found.carried, curve=list(found.curve))
+    found = [predicted(result, model, base, schedule, within, (), repeats=repeats, source=str(path)) for base in bases]
+    days = [
+        DayDocument(setting=one.setting, within_s_per_gb=within, carried=one.carried, curve=list(one.curve))
+        for one in found
+    ]
+    carried = ", ".join(f"{one.setting or ''} {one.carried:,}".strip() for one in found)
     document = SimulationDocument(
-        schema="edbench-simulation/1", verdict=f"SIMULATED: {found.carried:,} matters/day", site="day", profile="", scale=1.0,
-        seed=schedule.seed, items=0, items_a_chunk=0.0, calibration=str(path), rows={}, facts=[], gains=[], day=day,
+        schema="edbench-simulation/1", verdict=f"SIMULATED: {carried} matters/day", site="day", profile="", scale=1.0,
+        seed=schedule.seed, items=0, items_a_chunk=0.0, calibration=str(path), rows={}, facts=[], gains=[], days=days,
     )  # fmt: skip
     context.document(document)
-    show_prediction(context.people, found)
+    show_predictions(context.people, found)
 
 
 def show(console: Console, answer: Answer, *, brief: bool) -> None:

@@ -20,7 +20,7 @@ from contextvars import ContextVar
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal, InvalidOperation
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from pydantic import Field
 
@@ -28,12 +28,9 @@ from controller.databases import JobHandle
 from core.document import Document
 from core.records import Phase
 from readers.parsers import parser_of
+from sql.connection import Connection
 from sql.custody import CUSTODY, CustodyRow, TaskRow
 from sql.figures import FIGURES
-
-if TYPE_CHECKING:
-    from sqlalchemy import Connection
-
 
 CREATED, PAUSED, RESUMED, CANCELLED, REQUEUED = "created", "pause", "resume", "cancel", "requeue"
 SUSPENDED = "suspended"
@@ -46,9 +43,7 @@ class Action(Document):
     who: str
     action: str
     details: dict[str, Any]
-    chain: str | None = Field(
-        description="sha256 over this action and the hash of the one before, in hex; null for actions of versions without hashes."
-    )
+    chain: str = Field(description="sha256 over this action and the hash of the one before, in hex.")
     hashed: str = Field(
         description="The text that is hashed after the hash of the action before: seconds since 1970, who, action and details."
     )
@@ -77,7 +72,7 @@ def note_end_of_suspension(conn: Connection, job: uuid.UUID, action: str) -> Non
 def last_chain(conn: Connection, job: uuid.UUID) -> str | None:
     """The hash of the job's last action, in hex; None where it has none. Anyone who kept its list can compare them."""
     rows = CUSTODY.list_actions(conn, job=job)
-    return bytes(rows[-1].chain).hex() if rows and rows[-1].chain is not None else None
+    return bytes(rows[-1].chain).hex() if rows else None
 
 
 def actions_of(handles: Sequence[JobHandle]) -> list[Action]:
@@ -88,13 +83,10 @@ def actions_of(handles: Sequence[JobHandle]) -> list[Action]:
 def _actions(handle: JobHandle) -> list[Action]:
     with handle.database.transaction() as conn:
         rows = CUSTODY.list_actions(conn, job=handle.id)
-    # What has no hash is older than hashes are; then the job's creation was not written down. Before that nothing can have been.
-    sure = any(row.action == CREATED for row in rows)
     return [
         Action(
             at=row.at, who=row.who, action=row.action, details=dict(row.details), hashed=row.hashed,
-            chain=None if row.chain is None else bytes(row.chain).hex(),
-            broken=(row.begun or sure) and (row.chain is None or bytes(row.chain) != bytes(row.told)),
+            chain=bytes(row.chain).hex(), broken=bytes(row.chain) != bytes(row.told),
         )
         for row in rows
     ]  # fmt: skip
@@ -133,7 +125,6 @@ def acting(who: str) -> Iterator[None]:
 _ACTION, _ITEM, _END = "action", "item", "end"  # what lines say that they are
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _TOLD = ("at", "who", "action", "details")  # the hashed text, a line each
-_FIRST = "created"  # the action that every list begins with
 
 
 @dataclass(slots=True)
@@ -141,9 +132,8 @@ class Checked:
     """What a list came to."""
 
     actions: int = 0
-    without: int = 0  # that have no hash: they are older than the list's hashes, and prove nothing
     faults: int = 0
-    last: dict[str, str] = field(default_factory=dict)  # the chain of each job's last action that has one
+    last: dict[str, str] = field(default_factory=dict)  # the chain of each job's last action
 
 
 def check_list(lines: Iterable[str], noted: Iterable[str], fault: Callable[[str], None]) -> Checked:
@@ -158,9 +148,7 @@ def check_list(lines: Iterable[str], noted: Iterable[str], fault: Callable[[str]
                 f"no action has the noted hash {chain}: the end of the list is missing, or this is another list"
             )
     if checking.open:
-        checking.wrong(
-            "there is no line `end` after the last one: the list was cut off, or printed by a version that writes none"
-        )
+        checking.wrong("there is no line `end` after the last one: the list was cut off")
     if not checking.done.actions:
         checking.wrong("it contains no operator action")
     return checking.done
@@ -172,8 +160,6 @@ class _Checking:
         self.open: Counter[str] = Counter()  # records since the last end, by kind
         self._chains: defaultdict[str, list[str]] = defaultdict(list)  # of each job in this list …
         self._before: dict[str, list[str]] = {}  # … and in the longest of those before it
-        self._without: Counter[str] = Counter()  # actions without a hash, by job
-        self._created: set[str] = set()  # jobs whose creation has a hash: nothing of theirs is older than hashes
         self._fault = fault
 
     def wrong(self, what: str) -> None:
@@ -197,21 +183,13 @@ class _Checking:
         job, chain = str(uuid.UUID(told["job"])), told["chain"]
         chains = self._chains[job]
         if chain is None:
-            self.done.without += 1
-            self._without[job] += 1
-            if chains or job in self._created or told["action"] == _FIRST:
-                raise ValueError("its hash was removed")
-            if (other := _differing(told)) is not None:
-                raise ValueError(f"{other} differs from its text")
-            return
+            raise ValueError("its hash was removed")
         start = bytes.fromhex(chains[-1]) if chains else uuid.UUID(job).bytes
         chains.append(chain)
         self.done.last[job] = max(chains, self._before.get(job, []), key=len)[-1]
         self.seen.add(chain)
-        if told["action"] == _FIRST:
-            self._created.add(job)
-            if len(chains) > 1 or self._without[job]:
-                raise ValueError("there are actions before it, but no action can come before the creation of a job")
+        if told["action"] == CREATED and len(chains) > 1:
+            raise ValueError("there are actions before it, but no action can come before the creation of a job")
         if (known := self._before.get(job, [])[len(chains) - 1 : len(chains)]) and known != [chain]:
             raise ValueError("an earlier list of the same job has another action in this position")
         if hashlib.sha256(start + told["hashed"].encode()).hexdigest() != chain:

@@ -12,8 +12,7 @@ from core.records import Job
 from core.settings import Settings
 from sql import jobs as ledger_jobs
 from sql.jobs import GroupRow, JobSummary
-from sql.light import LightDatabase
-from sql.migrate import is_current, migrate
+from sql.migrate import migrate
 from sql.session import Database
 
 LAST = "last"
@@ -74,17 +73,6 @@ def open_databases(settings: Settings, *, application: str = "edbench", connecti
     ]
     for database in databases:
         migrate(database)
-    return databases
-
-
-def open_to_read(settings: Settings) -> list[Database]:
-    """The same for a command that reads, and is to answer at once. Raises UsageError, DatabaseFault."""
-    databases: list[Database] = []
-    for address in settings.databases:
-        light = LightDatabase(address.name, address.url)
-        # Alembic, which changes a schema, works on SQLAlchemy's connection.
-        migrate(light if is_current(light) else Database(address.name, address.url))
-        databases.append(light)
     return databases
 
 

@@ -415,19 +415,18 @@ def embedded_start(settings: Settings, clock: Clock) -> Finding:
 
 def database(address: DatabaseAddress, clock: Clock) -> Iterator[Finding]:
     """Reachable, new enough, and how far its clock is from ours."""
-    from sqlalchemy import text  # slow to come, and findings are shown as they come
-
-    from sql.session import Database
+    from sql.session import Database  # slow to come, and findings are shown as they come
 
     opened = Database(address.name, address.url, application="edbench doctor")
     try:
         with opened.transaction() as connection:
-            connection.execute(text("SELECT 1"))
+            connection.exec_driver_sql("SELECT 1")
             before = clock.now()
-            version, theirs = connection.execute(
-                text("SELECT current_setting('server_version_num')::int, extract(epoch FROM clock_timestamp())::float8")
+            version, theirs = connection.exec_driver_sql(
+                "SELECT current_setting('server_version_num')::int, extract(epoch FROM clock_timestamp())::float8"
             ).one()
-            powers = connection.execute(text("SELECT rolsuper FROM pg_roles WHERE rolname = current_user")).scalar()
+            own = "SELECT rolsuper FROM pg_roles WHERE rolname = current_user"
+            powers = connection.exec_driver_sql(own).scalar_one_or_none()
             offset = theirs - (before + clock.now()) / 2
     except EdbenchError as error:
         yield bad(str(error), "start it, or correct EDBENCH_DATABASES")

@@ -12,11 +12,10 @@ from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-from sqlalchemy import Connection
-
 from controller.databases import JobHandle
 from core.document import Document
 from core.errors import UsageError
+from sql.connection import Connection
 from sql.review import REVIEW
 from sql.session import Database
 

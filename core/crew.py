@@ -20,6 +20,7 @@ import msgspec
 from msgspec import Meta, Struct, field
 
 from core.errors import SystemFault, UsageError
+from core.filer.model import profile_names
 from core.settings import Settings
 
 MEMBERS = "edbench:crew:members"  # ids of those that have been connected
@@ -31,10 +32,7 @@ ORDERS, ANSWERS = "edbench:crew:orders:", "edbench:crew:answers:"
 OF_MEMBER, PROVISIONER = "member:", "provisioner"  # whose orders they are: `member:<id>`, or the provisioner's
 ALIVE_SECONDS = 20.0  # after which a member, or the command that leased it, is lost
 BEAT_SECONDS = 1.0
-MOST_DATABASES, MOST_WORKERS, MOST_SLOTS, MOST_CLIENTS = 64, 1_000, 4_096, 1_000
-REPLAY_MODULE = "replay.local"  # a process of a replay's clients
-CLIENTS_MODULE = "storage_tests.clients"  # a process of a storage test's clients
-OWNER_MODULE = "storage_tests.owner"  # directories that belong to a process
+MOST_DATABASES, MOST_WORKERS, MOST_SLOTS = 64, 1_000, 4_096
 RUN_DATABASE = re.compile(r"edbench_run_([0-9a-f]{16})_[0-9]{1,2}")
 
 Run = Annotated[str, Meta(pattern=r"\A[0-9a-f]{16}\Z")]
@@ -100,54 +98,19 @@ class Drop(_Order, frozen=True, kw_only=True):
     places: Annotated[tuple[Place, ...], Meta(max_length=16)]
 
 
-class Replay(_Order, frozen=True, kw_only=True):
-    """Have clients of a replay prepare their files there for a run, until `Return`; the answer is what the trace comes to."""
+class Prepare(_Order, frozen=True, kw_only=True):
+    """Have a package's clients prepare themselves for a run, until `Return`; the answer is the package's."""
 
     run: Run
-    trace: Place
-    paths: Annotated[tuple[Place, ...], Meta(max_length=64)]  # empty: null storage, in the memory of this host
-    clients: Annotated[int, Meta(ge=1, le=4_096)]  # of all members
-    numbers: Annotated[tuple[int, ...], Meta(min_length=1, max_length=4_096)]  # of those that play here
-    speed: float
-    closed: bool
-    shared: bool
-    seed: int
-    filer: Place | str = "none"  # as of a lease
-
-
-class Play(_Order, frozen=True, kw_only=True):
-    """Have the clients of the replay play; the answer is what each of them found."""
-
-    run: Run
-    start: float  # the member's clock, seconds since the epoch
-
-
-class Clients(_Order, frozen=True, kw_only=True):
-    """Have clients of a storage test there for a run until `Return`; the answer is how many each of their processes has."""
-
-    run: Run
-    first: Annotated[int, Meta(ge=0, le=MOST_CLIENTS)]  # number of the first of them, of all clients, and …
-    step: Annotated[int, Meta(ge=1, le=MOST_CLIENTS)]  # … from each to the next
-    count: Annotated[int, Meta(ge=1, le=MOST_CLIENTS)]
-    places: Annotated[tuple[Place, ...], Meta(min_length=1, max_length=16)]  # that clients take in turn
-    seed: int
-    fsync: Literal["none", "file"]
-    io_bytes: Annotated[int, Meta(ge=1, le=1 << 30)]
+    package: Name  # as it is registered under `worker.member.agent.GROUP`
+    order: msgspec.Raw  # a type of the package's, with nothing that other orders do not hold
 
 
 class Act(_Order, frozen=True, kw_only=True):
-    """Have each client do this with these numbers of files; the answer is what the processes report."""
+    """Have these clients do something; the answer is the package's."""
 
     run: Run
-    deed: Literal["write", "read", "mixed", "remove", "forget"]
-    shares: Annotated[
-        tuple[tuple[int, int], ...], Meta(max_length=MOST_CLIENTS)
-    ]  # of each process: first, one past the last
-    size: Annotated[int, Meta(ge=0)]
-    shared_directory: bool
-    shared_numbers: bool
-    start: float  # the member's clock, seconds since the epoch
-    delays_ns: Annotated[tuple[int, ...], Meta(max_length=MOST_CLIENTS)]  # of each client by its number
+    order: msgspec.Raw
 
 
 class Make(_Order, frozen=True, kw_only=True):
@@ -157,14 +120,11 @@ class Make(_Order, frozen=True, kw_only=True):
     databases: Databases
 
 
-class Remove(_Order, frozen=True, kw_only=True):
-    """To the provisioner: remove the run's database from the first so many servers."""
-
-    run: Run
-    databases: Databases
+class Remove(Make, frozen=True, kw_only=True):
+    """To the provisioner: remove them."""
 
 
-MemberOrder = Lease | Return | Look | Clock | Drop | Replay | Play | Clients | Act
+MemberOrder = Lease | Return | Look | Clock | Drop | Prepare | Act
 ProvisionerOrder = Make | Remove
 
 
@@ -173,6 +133,11 @@ class Envelope(Struct, frozen=True, kw_only=True):
 
     id: Annotated[str, Meta(pattern=r"\A[0-9a-f]{32}\Z")]
     order: msgspec.Raw
+
+
+def raw(order: object) -> msgspec.Raw:
+    """As it is sent in another one."""
+    return msgspec.Raw(msgspec.json.encode(order))
 
 
 class Answer(Struct, frozen=True, kw_only=True):
@@ -202,7 +167,6 @@ class Hello(Struct, frozen=True, kw_only=True):
     workers: int = 1  # that it may have
     run: str = ""  # that it works for
     used: Used = field(default_factory=Used)
-    beat: int = 0
 
 
 class Sight(Struct, frozen=True, kw_only=True):
@@ -253,6 +217,27 @@ def resolved(place: Place, roots: Mapping[str, Path]) -> Path:
     if path.is_absolute() or ".." in path.parts or not _below(real, top):
         raise UsageError(f"{place.path!r} is not below the {place.root} root of this member")
     return root / path
+
+
+def writable(place: Place, roots: Mapping[str, Path]) -> Path:
+    """`resolved`, of a place that is written to. Raises UsageError for evidence too."""
+    if place.root == "evidence":
+        raise UsageError("evidence is not written to")
+    return resolved(place, roots)
+
+
+def filer_at(filer: Place | str, roots: Mapping[str, Path]) -> str:
+    """An emulated filer that an order names: a profile's name, or the path of a file here. Raises UsageError."""
+    if isinstance(filer, Place):
+        return str(resolved(filer, roots))
+    if filer not in profile_names():
+        raise UsageError(f"{filer!r} is not an emulated filer")
+    return filer
+
+
+def monotonic_ns(start: float) -> int:
+    """A moment of this host's wall clock, seconds since the epoch."""
+    return time.monotonic_ns() + round((start - time.time()) * 1e9)
 
 
 def place_at(path: Path, roots: Mapping[str, Path]) -> Place | None:

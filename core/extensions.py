@@ -1,9 +1,10 @@
 """Optional packages that are installed, by their entry points.
 
 A package registers what it adds under a group: `edbench.commands` (the name is a command group, the value a module with
-`commands`), `edbench.web` (a module with the routers `api` and `pages`, and optionally `kinds` of measurements) and
-`edbench.workloads` (the name is a workload, the value a module, or `module:Class`, with `ABOUT`). Nothing of a package is imported
-before it is used.
+`commands`), `edbench.web` (a module with the routers `api` and `pages`, and optionally `kinds` of measurements),
+`edbench.workloads` (the name is a workload, the value a module, or `module:Class`, with `ABOUT`), `edbench.job_types`
+(core.job_types) and `edbench.members` (a module with `Clients`, see worker.member.agent). Nothing of a package is imported before it
+is used.
 
 `importlib.metadata` gives the same and takes 40 ms to import, most of the time of `edbench --help`.
 """

@@ -123,16 +123,12 @@ class Histogram:
             cells[cell] = get(cell, 0) + n
         self._encoded = None
 
-    def percentile(self, percent: float, max_ns: int | None = None) -> int:
-        """Nanoseconds that `percent` % of the calls did not exceed; 0 without calls.
+    def percentiles(self, percents: Sequence[float], max_ns: int | None = None) -> list[int]:
+        """For each of `percents`, in rising order, the nanoseconds that so many % of the calls did not exceed; 0 without calls.
 
-        `max_ns`, the exact largest value, bounds the answer and is the answer for 100. In the last bucket the answer is
+        `max_ns`, the exact largest value, bounds the answers and is the answer for 100. In the last bucket the answer is
         LIMIT_NS, to be shown as "over" it: the largest value is no percentile.
         """
-        return self.percentiles((percent,), max_ns)[0]
-
-    def percentiles(self, percents: Sequence[float], max_ns: int | None = None) -> list[int]:
-        """The same for several, in rising order, at the price of one."""
         total = self.total
         ranks = [max(1, -int(-(percent * total) // 100)) for percent in percents]
         out: list[int] = []

@@ -11,6 +11,8 @@ from typing import Annotated, Any, TypeVar, get_type_hints
 from core.errors import UsageError
 
 _MOST = 1e18  # infinities and `nan` are TOML, too
+_MOST_SAID = 60  # characters of a wrong value
+_MOST_BITS = 1000  # of a whole number; far more of them cannot be written out
 _T = TypeVar("_T")
 
 
@@ -43,15 +45,16 @@ class TomlTable:
 
     def refuse(self, key: str, why: str) -> UsageError:
         """The error about one key."""
-        return UsageError(f"{self._source}: {self._full(key)} {why}")
+        said = f"{self._source}: {self._full(key)} {why}"
+        return UsageError("".join(c if c.isprintable() else "?" for c in said))
 
     def number(self, key: str, default: float | None = None, *, low: float = 0.0, high: float = _MOST) -> float:
         """A number within low … high; required unless there is a default."""
         value = self._take(key, default)
         if isinstance(value, bool) or not isinstance(value, int | float):
-            raise self.refuse(key, f"must be a number, not {value!r}")
+            raise self.refuse(key, f"must be a number, not {_said(value)}")
         if not low <= value <= high:
-            raise self.refuse(key, f"is {value}; it must be between {low:g} and {high:g}")
+            raise self.refuse(key, f"is {_said(value)}; it must be between {low:g} and {high:g}")
         return value
 
     def share(self, key: str, default: float | None = None) -> float:
@@ -62,17 +65,24 @@ class TomlTable:
         """A whole number within low … high."""
         value = self.number(key, default, low=low, high=high)
         if not isinstance(value, int):
-            raise self.refuse(key, f"must be a whole number, not {value!r}")
+            raise self.refuse(key, f"must be a whole number, not {_said(value)}")
         return value
 
     def text(self, key: str, default: str | None = None, *, among: Sequence[str] = ()) -> str:
         """A text; one of `among` where these are given."""
         value = self._take(key, default)
         if not isinstance(value, str):
-            raise self.refuse(key, f"must be a text, not {value!r}")
+            raise self.refuse(key, f"must be a text, not {_said(value)}")
         if among and value not in among:
-            raise self.refuse(key, f"is {value!r}; it must be one of {', '.join(among)}")
+            raise self.refuse(key, f"is {_said(value)}; it must be one of {', '.join(among)}")
         return value
+
+    def texts(self, key: str) -> tuple[str, ...]:
+        """A list of texts; empty where there is none."""
+        value = self._take(key, [])
+        if not isinstance(value, list) or not all(isinstance(v, str) for v in value):
+            raise self.refuse(key, "must be a list of texts")
+        return tuple(value)
 
     def weights(self, key: str, default: tuple[float, ...] = ()) -> tuple[float, ...]:
         """A list of weights, not all of them 0."""
@@ -117,7 +127,7 @@ class TomlTable:
         within = bounds if isinstance(bounds, Within) else Within()
         if getattr(hint, "__origin__", hint) is int:
             return self.whole(one.name, default, low=int(within.low), high=int(within.high))
-        return self.number(one.name, default, low=within.low, high=within.high)
+        return float(self.number(one.name, default, low=within.low, high=within.high))
 
     def table(self, key: str) -> TomlTable:
         """A table within; empty where there is none."""
@@ -159,3 +169,11 @@ class TomlTable:
 
     def _full(self, key: str) -> str:
         return f"{self._name}.{key}" if self._name else key
+
+
+def _said(value: object) -> str:
+    """The value as in the file, or its beginning."""
+    if isinstance(value, int) and value.bit_length() > _MOST_BITS:
+        return "of more than 300 digits"
+    said = repr(value)
+    return said if len(said) <= _MOST_SAID else f"{said[:_MOST_SAID]}…"

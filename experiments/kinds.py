@@ -8,6 +8,7 @@ import re
 import statistics
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, ClassVar, Protocol, TypeVar
 
 from core.errors import UsageError
@@ -31,7 +32,7 @@ class Findings:
     """What was measured: points in the order in which they are shown, runs in order of repeat."""
 
     runs: dict[At, list[Run]]
-    knee: Knee | None = None
+    knees: tuple[Knee, ...] = ()  # of each start of a search
     peak: int | None = None  # what levels of load are parts of
     tuning: Tuning | None = None
 
@@ -41,6 +42,7 @@ class Search:
     """The highest load within a bound (`experiments.kinds`)."""
 
     base: dict[str, Any]  # the load of which one field is raised
+    others: tuple[dict[str, Any], ...] = ()  # more such loads: a search for each setting
     axis: str  # that field
     figure: str  # by its name in `About.figures`
     bound: float  # the most that its median may be
@@ -55,7 +57,7 @@ class Plan:
 
     kind: str
     axis: str
-    points: tuple[dict[str, Any], ...]  # of a search the one that it starts from
+    points: tuple[dict[str, Any], ...]  # of kinds that raise a load those that they start from
     repeats: int
     seed: int | None = None  # of the random order; None: a search has an order of its own
     most: int | None = None  # the highest load of a search
@@ -69,8 +71,8 @@ class Plan:
 def planned(
     kind: str, axis: str, points: Iterable[At], *, repeats: int, seed: int, search: Search | None = None
 ) -> Plan:
-    """Points that are all known, then `search`."""
-    known = tuple(point.values() for point in points)
+    """Points that are all known, each once, then `search`."""
+    known = tuple(point.values() for point in dict.fromkeys(points))
     return Plan(kind=kind, axis=axis, points=known, repeats=repeats, seed=seed, search=search)
 
 
@@ -83,7 +85,7 @@ class Kind:
     order: str  # in words
     needs: ClassVar[tuple[str, ...]] = ("seed",)  # fields of the plan
     has: ClassVar[str] = "points and a seed"  # in words
-    alone: ClassVar[bool] = False  # the plan has the one load that others are made from
+    starts: ClassVar[int] = 0  # the most points that others are made from; 0: points are measured as they are
 
     def __init__(self, plan: Plan, about: About) -> None:
         self.plan, self.about = plan, about
@@ -98,7 +100,7 @@ class Kind:
         raise NotImplementedError
 
     def _at(self, load: int) -> At:
-        return dataclasses.replace(self.given[0], **{self.plan.axis: load})
+        return _with(self.given[0], self.plan.axis, load)
 
     def _repeated(self, at: At, measure: Measure) -> list[Run]:
         return [measure(at, repeat) for repeat in range(self.plan.repeats)]
@@ -128,7 +130,7 @@ def shuffled(points: Sequence[A], repeats: int, seed: int) -> list[tuple[A, int]
 def along(base: A, axis: str, numbers: Sequence[int]) -> list[A]:
     """A load with each of these numbers on one axis, ascending and each once; raises UsageError for an empty list or a
     number under 1."""
-    return [dataclasses.replace(base, **{axis: number}) for number in checked(numbers, f"--{axis}")]
+    return [_with(base, axis, number) for number in checked(numbers, f"--{axis}")]
 
 
 def checked(numbers: Sequence[int], option: str) -> tuple[int, ...]:
@@ -136,19 +138,6 @@ def checked(numbers: Sequence[int], option: str) -> tuple[int, ...]:
     if not numbers or min(numbers) < 1:
         raise UsageError(f"{option} needs whole numbers of at least 1, such as 1,2,4")
     return tuple(sorted(set(numbers)))
-
-
-def scale_up(bases: Sequence[At], workers: Sequence[int], *, repeats: int, seed: int) -> Plan:
-    """More and more workers, everything else of a base stays (report R1, its first table). Raises UsageError."""
-    return sweep(bases, "workers", workers, repeats=repeats, seed=seed, name="scale-up")
-
-
-def scale_out(bases: Sequence[At], databases: Sequence[int], *, repeats: int, seed: int) -> Plan:
-    """More and more database servers under the same workers (report R1, its second table).
-
-    R1's way is one job over the same data set on each database, all at once; `--shard` spreads one data set instead. Raises UsageError.
-    """
-    return sweep(bases, "databases", databases, repeats=repeats, seed=seed, name="scale-out")
 
 
 def sweep(
@@ -160,11 +149,6 @@ def sweep(
 
 
 _MOST_LOAD = 1_000_000
-
-
-def cases(axis: str, points: Iterable[At], *, repeats: int, seed: int, search: Search | None = None) -> Plan:
-    """Points of a storage test or a day, each once; then `search`."""
-    return planned("profile", axis, dict.fromkeys(points), repeats=repeats, seed=seed, search=search)
 
 
 class Grid(Kind):
@@ -181,36 +165,47 @@ class Grid(Kind):
             raise UsageError("a search has a figure of its workload and an axis of its load")
 
     def points(self) -> Sequence[At]:
-        """All that are known beforehand, and both ends of the search."""
+        """All that are known beforehand, and both ends of each search."""
         search = self.plan.search
         if search is None:
             return self.given
         if not 1 <= search.least <= search.most <= _MOST_LOAD:
             raise UsageError(f"a search requires loads from 1 to {_MOST_LOAD:,}, the highest of at least its first")
-        return [*self.given, self._raised(search, search.least), self._raised(search, search.most)]
+        ends = (search.least, search.most)
+        return [*self.given, *(at(load) for at in self._raised(search) for load in ends)]
 
     def run(self, measure: Measure) -> Findings:
-        """Round by round, then the search."""
+        """Round by round, then each search."""
         runs = self._in_rounds(self.given, measure)
-        if self.plan.search is not None:
-            runs |= self._searched(self.plan.search, measure)
+        if (search := self.plan.search) is not None:
+            for at in self._raised(search):
+                runs |= self._searched(search, at, measure)
         return Findings(runs=runs)
 
-    def _raised(self, search: Search, load: int) -> At:
-        base: At = decode(self.about.load_type, search.base, "search.base")
-        return dataclasses.replace(base, **{search.axis: load})
+    def _raised(self, search: Search) -> list[Callable[[int], At]]:
+        bases = (decode(self.about.load_type, base, "search.base") for base in (search.base, *search.others))
+        return _raised(bases, search.axis)
 
-    def _searched(self, search: Search, measure: Measure) -> dict[At, list[Run]]:
+    def _searched(self, search: Search, at: Callable[[int], At], measure: Measure) -> dict[At, list[Run]]:
         tried: dict[int, list[Run]] = {}
         figure = next(one for one in self.about.figures if one.name == search.figure)
 
         def kept(load: int) -> bool:
-            tried[load] = self._repeated(self._raised(search, load), measure)
+            tried[load] = self._repeated(at(load), measure)
             values = figure.values(tried[load])
             return bool(values) and statistics.median(values) <= search.bound
 
         highest(kept, search.least, search.most, within=search.within)
-        return {self._raised(search, load): tried[load] for load in sorted(tried)}
+        return {at(load): tried[load] for load in sorted(tried)}
+
+
+def _with(base: A, axis: str, load: int) -> A:
+    return dataclasses.replace(base, **{axis: load})
+
+
+def _raised(bases: Iterable[At], axis: str) -> list[Callable[[int], At]]:
+    """Of each base that differs in more than the axis the point with a load."""
+    return [partial(_with, base, axis) for base in dict.fromkeys(_with(base, axis, 1) for base in bases)]
 
 
 def highest(
@@ -264,34 +259,47 @@ def parse_bounds(text: str) -> dict[str, float]:
     return out
 
 
-def knee(base: At, axis: str, bounds_us: dict[str, float], *, most: int, repeats: int) -> Plan:
-    """The highest number on one axis within bounds on the p99 of ops."""
-    return Plan(kind="knee", axis=axis, points=(base.values(),), repeats=repeats, most=most, bounds_us=bounds_us)
+def knee(bases: Sequence[At], axis: str, bounds_us: dict[str, float], *, most: int, repeats: int) -> Plan:
+    """Of each base the highest number on one axis within bounds on the p99 of ops."""
+    points = tuple(base.values() for base in bases)
+    return Plan(kind="knee", axis=axis, points=points, repeats=repeats, most=most, bounds_us=bounds_us)
+
+
+_MOST = 10_000  # repeats, or points: a plan from elsewhere is not gone through for ever
 
 
 class KneeSearch(Kind):
-    """Load is the number on one axis; everything else of the base stays."""
+    """Load is the number on one axis; everything else of a start stays."""
 
     order = "that of the search: doubling, then halving the gap at the knee; the repeats of a point follow each other"
     needs = ("most", "bounds_us")
     has = "a start, bounds and a highest load"
-    alone = True
+    starts = _MOST
 
     def points(self) -> Sequence[At]:
-        """The least load and the most."""
+        """Of each start the least load and the most."""
         most = self.plan.most or 0
         if most < 1:
             raise UsageError(f"--max-{self.plan.axis} must be at least 1")
-        return [self._at(load) for load in sorted({1, most})]
+        return [at(load) for at in _raised(self.given, self.plan.axis) for load in sorted({1, most})]
 
     def run(self, measure: Measure) -> Findings:
-        """Each load is tried once, with all its repeats."""
+        """Start by start; each load is tried once, with all its repeats."""
+        runs, knees = dict[At, list[Run]](), list[Knee]()
+        for at in _raised(self.given, self.plan.axis):
+            own, found = self._searched(at, len(runs), measure)
+            runs |= own
+            knees.append(found)
+        return Findings(runs=runs, knees=tuple(knees))
+
+    def _searched(self, at: Callable[[int], At], first: int, measure: Measure) -> tuple[dict[At, list[Run]], Knee]:
+        """Its points, and the knee among them; the first one is at place `first` of all."""
         axis, bounds = self.plan.axis, self.plan.bounds_us or {}
         runs: dict[int, list[Run]] = {}
         broken: dict[int, str | None] = {}
 
         def kept(load: int) -> bool:
-            runs[load] = self._repeated(self._at(load), measure)
+            runs[load] = self._repeated(at(load), measure)
             broken[load] = broken_bound(runs[load], bounds, f"{load} {axis if load > 1 else axis.removesuffix('s')}")
             return broken[load] is None
 
@@ -305,11 +313,11 @@ class KneeSearch(Kind):
         loads = sorted(runs)
         found = Knee(
             bounds_us=bounds,
-            peak=loads.index(max(loads, key=rate)),
-            knee=loads.index(good) if good else None,
+            peak=first + loads.index(max(loads, key=rate)),
+            knee=first + loads.index(good) if good else None,
             broken=None if bad is None else broken[bad],
         )
-        return Findings(runs={self._at(load): runs[load] for load in loads}, knee=found)
+        return {at(load): runs[load] for load in loads}, found
 
 
 def broken_bound(runs: Sequence[Run], bounds_us: Mapping[str, float], where: str) -> str | None:
@@ -329,7 +337,7 @@ class LoadLevels(Kind):
 
     needs = ("levels", "seed")
     has = "a start, levels and a seed"
-    alone = True
+    starts = 1
 
     def __init__(self, plan: Plan, about: About) -> None:
         super().__init__(plan, about)
@@ -407,7 +415,7 @@ class Stages(Kind):
     order = "that of the stages; a stage repeats its run until its time is over"
     needs = ("stages",)
     has = "a start and stages"
-    alone = True
+    starts = 1
 
     def points(self) -> Sequence[At]:
         """One for each stage."""
@@ -463,7 +471,6 @@ class Halving(Kind):
 
 
 _KINDS: Mapping[str, type[Kind]] = {"knee": KneeSearch, "load": LoadLevels, "stages": Stages, "tune": Halving}
-_MOST = 10_000  # repeats, or points: a plan from elsewhere is not gone through for ever
 
 
 def kind_of(plan: Plan, about: About) -> Kind:
@@ -473,8 +480,10 @@ def kind_of(plan: Plan, about: About) -> Kind:
             f"the plan has {len(plan.points):,} points and {plan.repeats:,} repeats; at most {_MOST:,} are allowed"
         )
     kind = _KINDS.get(plan.kind, Grid)
-    if kind.alone:
-        enough = len(plan.points) == 1 and plan.axis in {one.name for one in dataclasses.fields(about.load_type)}
+    if kind.starts:
+        enough = 1 <= len(plan.points) <= kind.starts and plan.axis in {
+            one.name for one in dataclasses.fields(about.load_type)
+        }
     else:
         enough = bool(plan.points or plan.search)
     if not enough or any(getattr(plan, name) is None for name in kind.needs):

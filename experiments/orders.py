@@ -143,14 +143,14 @@ class ScaleOutPoints(Axes):
     seed: Seed = None
 
 
-class KneePoints(Order):
+class KneePoints(Axes):
     """More workers until a bound is broken."""
 
     max_p99: Annotated[str, MAX_P99, Metavar("OP=TIME,…")]
     max_workers: Annotated[int, Field(ge=1, le=512, description="Try at most this many workers.")] = 32
 
 
-class _Days(Order):
+class _Days(Axes):
     """Matters, each with all types of jobs."""
 
     slots: Slots = None
@@ -163,7 +163,7 @@ class _Days(Order):
     fail_if: FailIf = None
 
 
-class JobTypesOrder(Axes, _Days):
+class JobTypesOrder(_Days):
     """The four types of jobs side by side, with each number of workers."""
 
     workers: WorkerPoints = "2"

@@ -77,7 +77,7 @@ def _result(about: About, study: Study, order: str, findings: Findings, telling:
     levels = _levels(about, study, findings, points)
     tuning = _gained(about, findings, points)
     said = sentence(about, kind, axis, points, where=telling.where(), pace=telling.pace(),
-                    found=findings.knee or levels or tuning)  # fmt: skip
+                    found=findings.knees or levels or tuning)  # fmt: skip
     if told := telling.sentence(points):
         said = f"{about.titled(kind)} on {telling.where()}: {told}"
     fields: dict[str, Any] = {
@@ -96,7 +96,8 @@ def _result(about: About, study: Study, order: str, findings: Findings, telling:
         "conditions": telling.conditions(points)
         | {"order": order, "statistics": METHOD, "steady_state": {"min_seconds": least, "rule": RULE}},
         "points": points,
-        "knee": findings.knee,
+        "knee": findings.knees[0] if len(findings.knees) == 1 else None,
+        "knees": findings.knees if len(findings.knees) > 1 else (),
         "levels": levels,
         "tuning": tuning,
         "bounds": _outcomes(about, study.fail_if, points),

@@ -8,15 +8,13 @@ from __future__ import annotations
 import uuid
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from core.histogram import Histogram
 from core.operations import Op
 from monitoring.frames import CounterDelta
+from sql.connection import Connection
 from sql.timeline import CALLS, OpCalls, StepSums
-
-if TYPE_CHECKING:
-    from sqlalchemy import Connection
 
 
 def columns(names: Iterable[str], rows: Sequence[tuple[Any, ...]]) -> dict[str, str]:
@@ -59,27 +57,6 @@ class CallTotals:
     p99_us: float
     max_us: float  # exact
     sizes: dict[str, SizeTotals] = field(default_factory=dict)  # by class; empty where none moved bytes
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SecondPoint:
-    """One second of one op, all workers together, each by its own clock."""
-
-    second: int
-    op: str
-    calls: int
-    bytes: int
-    errors: int
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RateNow:
-    """Calls a second just now."""
-
-    calls_per_second: float
-    read_bytes_per_second: float
-    write_bytes_per_second: float
-    by_op: dict[str, float] = field(default_factory=dict)
 
 
 @dataclass(slots=True)
@@ -138,25 +115,10 @@ def calls_by_op_of_jobs(jobs: Iterable[tuple[Connection, uuid.UUID]]) -> dict[st
     return totals_by_op(row for conn, job in jobs for row in CALLS.call_rows(conn, job=job))
 
 
-def calls_per_second(conn: Connection, job: uuid.UUID) -> list[SecondPoint]:
-    """The job's calls over time, in order of second and op; seconds without calls are left out."""
-    rows = CALLS.calls_per_second(conn, job=job)
-    return [
-        SecondPoint(second=r.second, op=Op(r.op).label, calls=r.calls, bytes=r.bytes, errors=r.errors) for r in rows
-    ]
-
-
-def rate_now(conn: Connection, job: uuid.UUID, seconds: int = 5) -> RateNow:
-    """Calls and bytes a second over each live worker's latest `seconds` (fewer when it has just begun)."""
-    rows = CALLS.calls_now(conn, job=job, seconds=seconds)
-    span = max(1, min(seconds, max((r.age for r in rows), default=1)))
-    moved = {Op(r.op): r.bytes / span for r in rows}
-    return RateNow(
-        calls_per_second=sum(r.calls for r in rows) / span,
-        read_bytes_per_second=moved.get(Op.READ, 0.0),
-        write_bytes_per_second=moved.get(Op.WRITE, 0.0),
-        by_op={Op(r.op).label: r.calls / span for r in sorted(rows, key=lambda r: r.op)},
-    )
+def rate_now(conn: Connection, job: uuid.UUID, seconds: int = 5) -> float:
+    """Calls a second over each live worker's latest `seconds` (fewer when it has just begun)."""
+    now = CALLS.calls_now(conn, job=job, seconds=seconds)
+    return now.calls / max(1, min(seconds, now.age))
 
 
 def sums_of(rows: Iterable[OpCalls]) -> dict[int, CallSum]:

@@ -15,14 +15,14 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import psycopg2
 import redis
-from sqlalchemy import Connection
-from sqlalchemy.exc import IntegrityError, SQLAlchemyError
 
 from core.errors import DatabaseFault
 from monitoring.aggregate import add_to_steps, columns
 from monitoring.broker import FIELD, connect, stream_of
 from monitoring.frames import CounterDelta, Frame, decode_frame
+from sql.connection import Connection
 from sql.session import Database
 from sql.timeline import CALLS, OBSERVING, AddedCalls
 
@@ -131,11 +131,11 @@ class Collector:
                 problem = f"the broker cannot be reached ({e})"
             except DatabaseFault as e:
                 problem = str(e)
-            except IntegrityError:
+            except psycopg2.IntegrityError:
                 # A job was deleted between two statements; the next try will not find it.
                 self._home.clear()
                 continue
-            except SQLAlchemyError as e:
+            except psycopg2.Error as e:
                 problem = f"a database refused a statement ({' '.join(str(e).split())[:300]})"
             else:
                 self.problem, delay = None, _BACKOFF_FIRST
@@ -151,7 +151,7 @@ class Collector:
     def step(self, *, block: bool = True) -> int:
         """Store one batch; returns how many entries it took from the stream, waiting a little for the first.
 
-        Raises redis.RedisError, DatabaseFault, SQLAlchemyError; the batch is still in the stream then.
+        Raises redis.RedisError, DatabaseFault, psycopg2.Error; the batch is still in the stream then.
         """
         reply = self._client.xread({self._stream: "0"}, count=_BATCH, block=self._block_ms if block else None)
         entries = _entries(reply)

@@ -12,7 +12,6 @@ from typing import Any, Protocol, TypeVar
 
 import redis
 from kombu.exceptions import KombuError
-from sqlalchemy import Connection
 
 from core.celery_app import TASK_NAME, make_app, queue_name
 from core.errors import BrokerFault, UsageError
@@ -22,6 +21,7 @@ from monitoring.broker import connect
 from queue_manager.metrics import DatabaseNumbers
 from queue_manager.window import MOST_FACTOR, Window, shares, widened
 from sql import ledger, states
+from sql.connection import Connection
 from sql.held import HeldConnection
 from sql.ledger import LEDGER
 from sql.states import STATES, Demand

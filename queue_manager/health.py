@@ -12,7 +12,7 @@ from collections.abc import Mapping
 
 from core.errors import EdbenchError
 from core.settings import read_settings
-from sql.light import LightDatabase
+from sql.session import Database
 from sql.workers import WORKERS
 
 APPLICATION = "edbench queue_manager"  # how its connections call themselves
@@ -24,8 +24,7 @@ def ailing(env: Mapping[str, str]) -> str | None:
     if not settings.databases:
         return "EDBENCH_DATABASES is not set"
     for address in settings.databases:
-        # Without SQLAlchemy, which takes longer to import than the question to answer.
-        database = LightDatabase(address.name, address.url, application="edbench health")
+        database = Database(address.name, address.url, application="edbench health")
         try:
             with database.transaction() as conn:
                 if not WORKERS.connections_of(conn, application=APPLICATION):

@@ -16,8 +16,8 @@ from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import nullcontext
 from functools import partial
 
+import psycopg2
 import redis
-from sqlalchemy.exc import IntegrityError
 
 from core.errors import DatabaseFault, EdbenchError, UsageError
 from core.program import Stop, without_logins
@@ -106,7 +106,7 @@ def _drain(collector: Collector) -> None:
     try:
         while time.monotonic() < until and collector.step(block=False):
             pass
-    except (redis.RedisError, OSError, DatabaseFault, IntegrityError) as error:
+    except (redis.RedisError, OSError, DatabaseFault, psycopg2.IntegrityError) as error:
         log.warning("the last storage calls were not collected from the broker: %s", error)
 
 
@@ -118,7 +118,6 @@ def main(env: Mapping[str, str]) -> int:
     try:
         settings = read_settings(env)
         logging.basicConfig(level=settings.log_level, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
-        logging.getLogger("alembic").setLevel(max(logging.WARNING, logging.root.level))
         manage_all(settings, stop, read_endpoint(env))
     except EdbenchError as error:
         sys.stderr.write(f"queue_manager: {without_logins(str(error))}\n")

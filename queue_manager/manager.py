@@ -9,8 +9,8 @@ import uuid
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 
+import psycopg2
 import redis
-from sqlalchemy import Connection
 
 from core.celery_app import queues_of
 from core.errors import DatabaseFault, EdbenchError
@@ -20,7 +20,8 @@ from core.settings import Settings
 from monitoring.broker import connect, stream_of
 from queue_manager.dispatcher import Commons, Dispatcher, Look, Outage, Sender
 from queue_manager.metrics import DatabaseNumbers, QueueSample
-from sql.held import HeldConnection, driver_errors
+from sql.connection import Connection
+from sql.held import HeldConnection
 from sql.ledger import CHANNEL
 from sql.migrate import migrate
 from sql.runs import RunMark, marked_runs, run_settings
@@ -143,10 +144,6 @@ _SIZE_SECONDS = 30.0  # how often the database is asked for its size
 _TIMEOUT_MS = 20_000
 
 
-def _faults() -> tuple[type[Exception], ...]:
-    return DatabaseFault, *driver_errors()
-
-
 class Paced:
     """Something that is done once a second, or less often when it has much to count.
 
@@ -194,7 +191,7 @@ class Observer:
             with self._database.transaction() as conn:
                 conn.exec_driver_sql(f"SET LOCAL statement_timeout = {_TIMEOUT_MS}")
                 self._observe(conn)
-        except _faults() as error:
+        except (DatabaseFault, psycopg2.Error) as error:
             fault = " ".join(str(error).split())[:300]
             if fault != self._fault:
                 log.warning("database %s cannot be observed: %s", self._database.name, fault)

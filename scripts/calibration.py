@@ -17,6 +17,7 @@ import sys
 import time
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Self
 
 ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT))
@@ -159,10 +160,14 @@ def _generate(corpus: Path, profile: str, scale: float) -> None:
 
 
 class _Settling(Sampler):
-    """Waits at the barrier into phase index until the rows of phase expand are counted."""
+    """Waits until rows are counted: before the job those that made its tables, at the barrier into phase index those of phase expand."""
 
     def __init__(self, handles: Sequence[JobHandle], meter: Meter, *, at_index: object) -> None:
         super().__init__(handles, meter, at_index=self._settle)
+
+    def __enter__(self) -> Self:
+        time.sleep(_SETTLE_SECONDS)
+        return super().__enter__()
 
     def _settle(self) -> None:
         self._look()

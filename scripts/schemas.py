@@ -142,7 +142,6 @@ class CheckedList(Document):
     """A custody list compared with its own hashes."""
 
     actions: int
-    without: int
     faults: list[str]
     last: dict[str, str]
 

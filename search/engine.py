@@ -11,6 +11,7 @@ import hashlib
 import importlib
 import uuid
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
@@ -45,6 +46,19 @@ class IndexDocument:
 # SEGMENTS of several writers of one engine may be joined in one: then it names the files of all of them.
 META = "meta.json"
 SEGMENTS = "segments"
+
+
+@contextmanager
+def on_scratch(directory: Path, error: type[Exception]) -> Iterator[None]:
+    """Raise StorageFault for faults of the scratch disk, which an engine reports by errors of its own, too."""
+    try:
+        yield
+    except (OSError, error) as e:
+        why = " ".join(str(e).split())
+        raise StorageFault(
+            f"the index in {directory} cannot be written: {why}; check that scratch has space, then resume"
+        ) from e
+
 
 # Fields a query may name, and what they search.
 QUERY_FIELDS = [

@@ -13,7 +13,6 @@ import json
 import os
 import uuid
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
@@ -31,6 +30,7 @@ from search.engine import (
     Hit,
     IndexDocument,
     in_order,
+    on_scratch,
     owner_mark,
 )
 from search.language import MOST_APART, parse
@@ -128,7 +128,7 @@ class TantivyWriter:
 
     def __init__(self, directory: Path) -> None:
         self._directory = directory
-        with self._on_scratch():
+        with on_scratch(self._directory, ValueError):
             directory.mkdir(parents=True)
             self._writer = tantivy.Index(schema(), path=str(directory), reuse=False).writer(HEAP_BYTES, 1)
         self._documents = 0
@@ -144,29 +144,18 @@ class TantivyWriter:
             built = tantivy.Document(**fields, **known)
         except ValueError:  # lone surrogates; looking for them beforehand would cost every document
             built = tantivy.Document(**{k: list(map(_without_surrogates, v)) for k, v in fields.items()}, **known)
-        with self._on_scratch():
+        with on_scratch(self._directory, ValueError):
             self._writer.add_document(built)
         self._documents += 1
 
     def finish(self) -> Built:
-        with self._on_scratch():
+        with on_scratch(self._directory, ValueError):
             self._writer.commit()
             self._writer.wait_merging_threads()
             segments = json.loads((self._directory / META).read_bytes())[SEGMENTS]
         stems = [segment["segment_id"].replace("-", "") for segment in segments]
         files = tuple(stem + suffix for stem in stems for suffix in _SEGMENT_SUFFIXES)
         return Built(files=files, documents=self._documents)
-
-    @contextmanager
-    def _on_scratch(self) -> Iterator[None]:
-        """Raise StorageFault for faults of the scratch disk, which the engine reports by ValueError."""
-        try:
-            yield
-        except (OSError, ValueError) as e:
-            why = " ".join(str(e).split())
-            raise StorageFault(
-                f"the index in {self._directory} cannot be written: {why}; check that scratch has space, then resume"
-            ) from e
 
     def close(self) -> None:
         del self._writer  # ends its threads

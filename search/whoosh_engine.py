@@ -33,7 +33,7 @@ from whoosh.searching import Searcher
 from whoosh.writing import IndexingError, SegmentWriter
 
 from core.errors import StorageFault, UsageError
-from search.engine import META, QUERY_FIELDS, SEGMENTS, Best, Built, Hit, IndexDocument, in_order
+from search.engine import META, QUERY_FIELDS, SEGMENTS, Best, Built, Hit, IndexDocument, in_order, on_scratch
 from search.language import parse
 from search.query import All, Between, Either, Fuzzy, Near, Node, Pattern, Row, Wild, Word, asks_ledger, sought
 from search.snippets import snippet
@@ -244,7 +244,7 @@ class WhooshWriter:
 
     def __init__(self, directory: Path) -> None:
         self._directory = directory
-        with self._on_scratch():
+        with on_scratch(self._directory, IndexingError):
             directory.mkdir(parents=True)
             self._index = index.create_in(str(directory), schema())
         self._writer: SegmentWriter | None = None  # while something is added and not finished
@@ -255,13 +255,13 @@ class WhooshWriter:
             value = getattr(document, name)
             if value:
                 values[name] = value
-        with self._on_scratch():
+        with on_scratch(self._directory, IndexingError):
             if self._writer is None:
                 self._writer = SegmentWriter(self._index, limitmb=POOL_MB)
             self._writer.add_document(**{k: v.encode("utf-8", "replace").decode() for k, v in values.items()})
 
     def finish(self) -> Built:
-        with self._on_scratch():
+        with on_scratch(self._directory, IndexingError):
             if self._writer is not None:
                 self._writer.commit()
                 self._writer = None
@@ -271,19 +271,9 @@ class WhooshWriter:
         files = tuple(segment.make_filename(segment.COMPOUND_EXT) for segment in segments)
         return Built(files=files, documents=sum(s.doc_count_all() for s in segments))
 
-    @contextmanager
-    def _on_scratch(self) -> Iterator[None]:
-        try:
-            yield
-        except (OSError, IndexingError) as e:
-            why = " ".join(str(e).split())
-            raise StorageFault(
-                f"the index in {self._directory} cannot be written: {why}; check that scratch has space, then resume"
-            ) from e
-
     def close(self) -> None:
         if self._writer is not None:
-            with self._on_scratch():
+            with on_scratch(self._directory, IndexingError):
                 self._writer.cancel()
             self._writer = None
         self._index.close()

@@ -16,14 +16,15 @@ import numpy as np
 from core.errors import UsageError
 from core.filer import FilerModel
 from core.job_types import JobType
-from core.records import Phase
+from core.records import JobOptions, Phase
 from experiments.kinds import Plan, kind_of
 from experiments.report.views import middle
 from experiments.result.schema import At, Run
 from experiments.result.verdict import points_of
 from experiments.workloads.day import ABOUT, searched
-from experiments.workloads.day.result import P95, DayJob, DayLoad, DayPoint, DayResult, DayRun, Prediction, score_of
+from experiments.workloads.day.result import P95, DayJob, DayLoad, DayPoint, DayResult, DayRun, Prediction, scores_of
 from experiments.workloads.day.schedule import Listed, Matter, Schedule
+from experiments.workloads.discovery.setting import parse_setting
 from simulate.demands import CPU, QUANTITIES, READ_BYTES, WRITTEN_BYTES, Demands, cores_of, others_of
 from simulate.engine import Engine
 from simulate.site import Site, emulated_site
@@ -45,12 +46,12 @@ class _Alone:
 
 def predicted(result: DayResult, filer: FilerModel | None, at: DayLoad, schedule: Schedule, within: float, loads: Sequence[int],
               *, repeats: int, source: str) -> Prediction:  # fmt: skip
-    """`at`: workers and slots; `loads`: as given, empty: searched for. Raises UsageError without an emulated filer, or where no
-    matter was alone in the result."""
+    """`at`: workers, slots and setting; `loads`: as given, empty: searched for. Raises UsageError without an emulated filer, or where no
+    matter was alone with this setting in the result."""
     day = _Day(result, filer, at, schedule, within)
-    plan = searched(at, loads, within, repeats=repeats, seed=schedule.seed)
+    plan = searched([at], loads, within, repeats=repeats, seed=schedule.seed)
     score, curve = day.measured(plan)
-    return Prediction(source=source, carried=score, curve=curve)
+    return Prediction(setting=at.setting, source=source, carried=score, curve=curve)
 
 
 def schedule_of(result: DayResult) -> tuple[Schedule, float]:
@@ -71,13 +72,19 @@ class _Day:
         if filer is None:
             raise UsageError("a day is predicted for an emulated filer only: the queues of real storage are not known")
         self._at, self._schedule, self._within = at, schedule, within
-        alone = next((point for point in result.points if not point.at.matters), None)
+        alone = next(
+            (point for point in result.points if not point.at.matters and point.at.setting == at.setting), None
+        )
         if alone is None:
-            raise UsageError("the result has no run in which every matter was alone; measure it with --matters 0")
+            setting = "" if at.setting is None else f" with {at.setting}"
+            raise UsageError(
+                f"the result has no run in which every matter was alone{setting}; measure it with --matters 0"
+            )
         jobs = middle(alone.repeats).jobs
         others = others_of([(job.cpu_s or 0.0, job.response_s, job.others_cpu_s or 0.0) for job in jobs])
         alike = dict.fromkeys(map(str, Phase), 1.0)
         site = emulated_site(filer, cores=cores_of(result.conditions), slots=at.slots, others=others)
+        self._discovered = parse_setting(at.setting or "").applied(JobOptions())
         self._site = replace(site, ghz_seconds=alike, database_ghz_seconds=alike, ops_per_call=alike)
         self._alone = {(job.source, job.type): self._demands(job) for job in jobs if job.type in _JOBS}
         actions = [job.response_s for job in jobs if job.type not in _JOBS]
@@ -85,7 +92,8 @@ class _Day:
         self._review_s = sum(actions) / matters
 
     def _demands(self, job: DayJob) -> _Alone:
-        load = _load(job, self._site)
+        options = self._discovered if job.type == JobType.DISCOVERY else JobOptions()
+        load = replace(_load(job, self._site), options=options)
         took = Engine(self._site, [load], workers=self._at.workers, databases=1, chunk=1.0).run().elapsed_s
         return _Alone(load=load, lag_s=max(0.0, job.response_s - took), share=job.share, job=job)
 
@@ -93,7 +101,7 @@ class _Day:
         """Matters a day that are carried, and the curve."""
         points = cast("tuple[DayPoint, ...]", points_of(ABOUT, kind_of(plan, ABOUT).run(self).runs))
         curve = sorted((point.at.matters, round(point.figures[P95].median, 3)) for point in points if point.at.matters)
-        return score_of(points, self._within).carried, tuple(curve)
+        return scores_of(points, self._within)[0].carried, tuple(curve)
 
     def __call__(self, at: At, repeat: int) -> Run:
         """One day in virtual time."""
@@ -103,7 +111,7 @@ class _Day:
         what: list[tuple[int, Matter, str]] = []
         for number, matter in enumerate(matters):
             for kind, load in self._chain(matter, len(loads)):
-                loads.append(load)
+                loads.append(replace(load, client=matter.client))
                 what.append((number, matter, kind))
         trace = Engine(self._site, loads, workers=at.workers, databases=1, chunk=1.0).run()
         ends = [spans.phases[-1][2] for spans in trace.jobs]

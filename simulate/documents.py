@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Literal
 
 from pydantic import Field
 
-from core.document import Document, NotNone
+from core.document import Document
 
 
 class SeriesDocument(Document):
@@ -65,8 +65,9 @@ class GainDocument(Document):
 
 
 class DayDocument(Document):
-    """A business day, as `edbench bench day` measures it."""
+    """A business day with one setting, as `edbench bench day` measures it."""
 
+    setting: str | None = None
     within_s_per_gb: float
     carried: int  # matters a day
     curve: list[tuple[int, float]]  # matters a day, and seconds a GB that 95 % of discoveries end within
@@ -87,4 +88,4 @@ class SimulationDocument(Document):
     rows: dict[str, RowDocument]
     facts: list[FactDocument]
     gains: list[GainDocument]
-    day: Annotated[DayDocument | None, NotNone] = None
+    days: list[DayDocument] = Field(default_factory=list)

@@ -8,19 +8,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from core.errors import RunFailed
-from experiments.report import FIGURES, FILE
+from experiments.report import FIGURES, FILE, plots
 from experiments.report.page import SERIES
 from experiments.report.parts import Html, Plot, Section, Series, Tabled, join, note, paragraph, tag
-from experiments.report.plots import (
-    draw_line,
-    drawing,
-    figure_svg,
-    legend_beside,
-    new_figure,
-    over_time,
-    time_unit,
-    write_png,
-)
 from experiments.report.style import document
 from experiments.workloads.discovery.sections.r1 import SCALE_OUT, SCALE_UP, ReferenceRun
 from simulate.facts import Fact, Row, reason
@@ -121,7 +111,7 @@ def sections(
         ("figure-5-units", "Figure 5: utilisation of the filer's units", {"fsa": "FSA", "fsb": "FSB"}, _of(rows, "B")),
         ("disks", "Latency and queue of the disks", {"read_ms": "read, ms", "write_ms": "write, ms", "queued": "queued a disk"}, _of(rows, "B")),
     )  # fmt: skip
-    with drawing():
+    with plots.drawing():
         for name, title, series, some in figures:
             out.append(Section(anchor=name, title=title, parts=(_figure(name, title, series, some),)))
     out.append(
@@ -156,14 +146,14 @@ def _tabled(name: str, header: tuple[str, ...], rows: Sequence[tuple[str, ...]])
 
 
 def _figure(name: str, title: str, series: Mapping[str, str], rows: Mapping[str, Row]) -> Plot:
-    figure, (axes,) = new_figure()
-    length, unit = time_unit(max(row.elapsed_s for row in rows.values()))
+    figure, (axes,) = plots.new_figure()
+    length, unit = plots.time_unit(max(row.elapsed_s for row in rows.values()))
     number = 0
     columns: dict[str, Sequence[float]] = {}
     for label, row in rows.items():
         for key, what in series.items():
             values = row.series[key]
-            draw_line(
+            plots.draw_line(
                 axes,
                 [((n + 0.5) * _MINUTE, value) for n, value in enumerate(values)],
                 number,
@@ -172,8 +162,8 @@ def _figure(name: str, title: str, series: Mapping[str, str], rows: Mapping[str,
             )
             columns[f"{label} {key}"] = values
             number += 1
-    over_time(axes, unit, next(iter(series.values())) if len(series) == 1 else "")
-    legend_beside(axes)
+    plots.over_time(axes, unit, next(iter(series.values())) if len(series) == 1 else "")
+    plots.legend_beside(axes)
     most = max(map(len, columns.values()))
     table = tuple((n, *(values[n] if n < len(values) else None for values in columns.values())) for n in range(most))
     return Plot(name=name, figure=figure, sentence=f"{title}, simulated, by minute.", series=Series(name=name, header=("minute", *columns), rows=table))  # fmt: skip
@@ -191,7 +181,7 @@ def write(directory: Path, verdict: str, doubt: bool, page: Sequence[Section]) -
                     _csv(part.series), encoding="utf-8", newline=""
                 )
             if isinstance(part, Plot):
-                write_png(part.figure, directory / FIGURES / f"{part.name}.png")
+                plots.write_png(part.figure, directory / FIGURES / f"{part.name}.png")
         (directory / FILE).write_text(_html(verdict, doubt, page), encoding="utf-8")
     except OSError as error:
         raise RunFailed(f"cannot write the report to {directory}: {error.strerror}") from error
@@ -215,7 +205,7 @@ def _html(verdict: str, doubt: bool, page: Sequence[Section]) -> str:
 
 def _part(part: object) -> Html:
     if isinstance(part, Plot):
-        return tag("figure", figure_svg(part.figure, part.name, part.sentence), tag("figcaption", part.sentence))
+        return tag("figure", plots.figure_svg(part.figure, part.name, part.sentence), tag("figcaption", part.sentence))
     if isinstance(part, Tabled):
         return join([part.table])
     return part if isinstance(part, Html) else paragraph(part)

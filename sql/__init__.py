@@ -1,1 +1,1 @@
-"""The database: tables, migrations, the task ledger and bulk loading."""
+"""The database: tables, grants, the task ledger and bulk loading."""

@@ -6,13 +6,11 @@ import uuid
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
+from sql.connection import Connection
 from sql.face import face
 from sql.figures import ItemCount
-
-if TYPE_CHECKING:
-    from sqlalchemy import Connection
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,12 +112,12 @@ class ShardRow(NamedTuple):
     documents: int
 
 
-class TrueOwner(NamedTuple):
-    """Who owns the only valid document of an item, with what a hit shows."""
+class FoundRow(NamedTuple):
+    """An item with what a hit shows, and where its document is; None: it has none."""
 
     id: uuid.UUID
-    shard: uuid.UUID
-    owner: str
+    shard: uuid.UUID | None
+    owner: str | None
     container_path: list[str]
     family_id: uuid.UUID | None
     kind: str
@@ -166,7 +164,7 @@ class _Browse(Protocol):
         custodian: str | None,
     ) -> list[Failure]: ...  # fmt: skip
     def shards(self, conn: Connection, *, job: uuid.UUID) -> list[ShardRow]: ...
-    def true_owners(self, conn: Connection, *, job: uuid.UUID, items: Sequence[uuid.UUID]) -> list[TrueOwner]: ...
+    def true_owners(self, conn: Connection, *, job: uuid.UUID, items: Sequence[uuid.UUID]) -> list[FoundRow]: ...
 
 
 BROWSE: _Browse = face(_Browse)
@@ -209,19 +207,6 @@ class CustodianName(NamedTuple):
 
     number: int
     display: str
-
-
-class FoundRow(NamedTuple):
-    """An item with what a hit shows, and where its document is; None: it has none."""
-
-    id: uuid.UUID
-    shard: uuid.UUID | None
-    owner: str | None
-    container_path: list[str]
-    family_id: uuid.UUID | None
-    kind: str
-    media_type: str
-    custodian: str
 
 
 class FacetCount(NamedTuple):

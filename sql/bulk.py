@@ -6,17 +6,15 @@ import json
 import math
 import uuid
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import msgspec
 
 from core.names import display_name
 from core.records import ClaimedTask, Custodian, NewTask, Shard, TaskState
+from sql.connection import Connection
 from sql.face import QUERIES, Query
 from sql.findings import ContainerCount, IndexOwner, Item, ItemException, ItemText
-
-if TYPE_CHECKING:
-    from sqlalchemy import Connection
 
 ROWS_AT_ONCE = 5_000  # bounds the memory of one statement, on both sides
 

@@ -6,12 +6,10 @@ import uuid
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
+from sql.connection import Connection
 from sql.face import QUERIES, face
-
-if TYPE_CHECKING:
-    from sqlalchemy import Connection
 
 COMPLETED, CANCELLED = "completed", "cancelled"  # actions that the product itself writes into a job's list
 
@@ -88,10 +86,9 @@ class ActionRow(NamedTuple):
     who: str
     action: str
     details: Mapping[str, Any]
-    chain: memoryview | None
+    chain: memoryview
     hashed: str
     told: memoryview
-    begun: bool
 
 
 class Suspension(NamedTuple):

@@ -7,19 +7,17 @@ interrupted continues where it stopped.
 from __future__ import annotations
 
 import uuid
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from core.errors import UsageError
 from core.job_types import registered
 from core.records import JobState
 from sql import models
+from sql.connection import Connection
 from sql.custody import CANCELLED, COMPLETED, CUSTODY
 from sql.face import QUERIES
 from sql.models import production_file, production_item
 from sql.session import Database
-
-if TYPE_CHECKING:
-    from sqlalchemy import Connection
 
 ROWS_AT_ONCE = 10_000
 _LOOSE = (production_item.name, production_file.name)  # without a foreign key
@@ -74,7 +72,7 @@ def _items(database: Database, job: uuid.UUID) -> None:
     after: uuid.UUID | None = uuid.UUID(int=0)
     while after is not None:
         with database.transaction() as conn:
-            after = QUERIES["delete_items"].run(conn, job=job, after=after, limit=ROWS_AT_ONCE).scalar()
+            after = QUERIES["delete_items"].run(conn, job=job, after=after, limit=ROWS_AT_ONCE).scalar_one_or_none()
 
 
 def ended(conn: Connection, job: uuid.UUID) -> dict[str, Any]:

@@ -18,11 +18,9 @@ from enum import Enum
 from functools import cache
 from importlib.resources import files
 from types import NoneType, SimpleNamespace, UnionType
-from typing import TYPE_CHECKING, Any, get_args, get_origin, get_type_hints
+from typing import Any, get_args, get_origin, get_type_hints
 
-if TYPE_CHECKING:
-    from sqlalchemy import Connection, CursorResult
-
+from sql.connection import Connection, Rows
 
 _NAME = re.compile(r"^-- name: (\w+)\n", re.MULTILINE)
 _COMMENT = re.compile(r"^--.*\n", re.MULTILINE)
@@ -39,7 +37,7 @@ class Query:
     description: str
     sql: str
 
-    def run(self, conn: Connection, **parameters: Any) -> CursorResult[Any]:
+    def run(self, conn: Connection, **parameters: Any) -> Rows:
         """Execute it on a connection whose transaction the caller owns."""
         return conn.exec_driver_sql(self.sql, parameters)
 
@@ -69,8 +67,9 @@ def load_queries(package: str = "sql") -> dict[str, Query]:
     folder = files(package) / "queries"
     parts = {
         path.name.removesuffix(".sql"): _COMMENT.sub("", path.read_text(encoding="utf-8")).strip()
-        for folder_of in {"sql", package}
-        for path in (files(folder_of) / "queries" / "parts").iterdir()
+        for shared in (files("sql") / "queries" / "parts", folder / "parts")
+        if shared.is_dir()
+        for path in shared.iterdir()
     }
     for path in sorted((p for p in folder.iterdir() if p.name.endswith(".sql")), key=lambda p: p.name):
         for query in parse_queries(path.read_text(encoding="utf-8"), path.name, parts):
@@ -89,11 +88,6 @@ def face(kind: type[Any], queries: Mapping[str, Query] = QUERIES) -> Any:
     return SimpleNamespace(**{name: _runner(queries[name], function) for name, function in declared.items()})
 
 
-def hints_of(function: Callable[..., Any]) -> dict[str, Any]:
-    """The type hints of a method. SQLAlchemy's connection is Any, because few processes need to import it."""
-    return get_type_hints(function, localns={"Connection": Any})
-
-
 def parameters(kind: type[Any]) -> dict[str, set[str]]:
     """What each declared statement is given, by name."""
     return {name: _parameters(function) for name, function in vars(kind).items() if _declares(name, function)}
@@ -107,7 +101,7 @@ def _parameters(function: Callable[..., Any]) -> set[str]:
 
 def _records(function: Callable[..., Any]) -> dict[str, tuple[str, ...]]:
     """Its parameters that hold several of the statement, each with the names of these."""
-    hints = hints_of(function).items()
+    hints = get_type_hints(function).items()
     return {
         name: tuple(f.name for f in fields(hint)) for name, hint in hints if name != "return" and is_dataclass(hint)
     }
@@ -118,7 +112,7 @@ def _declares(name: str, value: object) -> bool:
 
 
 def _runner(query: Query, function: Callable[..., Any]) -> Callable[..., Any]:
-    wanted, records = hints_of(function)["return"], _records(function)
+    wanted, records = get_type_hints(function)["return"], _records(function)
     usual = {p.name: p.default for p in inspect.signature(function).parameters.values() if p.default is not p.empty}
     origin = get_origin(wanted)
     kind = wanted if origin is None else get_args(wanted)[0]

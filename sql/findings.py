@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import msgspec
 
@@ -12,9 +12,7 @@ from core.job_types import FileKind
 from core.records import ClaimedTask, ExceptionLevel, NewTask, Shard
 from readers.errors import ExceptionCode
 from readers.records import Kind, TextState
-
-if TYPE_CHECKING:
-    from sqlalchemy import Connection
+from sql.connection import Connection
 
 
 class Item(msgspec.Struct, frozen=True, kw_only=True):

@@ -5,23 +5,16 @@ from __future__ import annotations
 import contextlib
 import re
 import select
-import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import psycopg2
 
 from core.errors import DatabaseFault
 from core.moments import reached
-
-
-def driver_errors() -> tuple[type[Exception], ...]:
-    """What the driver raises, and SQLAlchemy where it is used: to import it, for nothing, would take a command's start."""
-    wrapping = sys.modules.get("sqlalchemy.exc")
-    return (psycopg2.Error,) if wrapping is None else (wrapping.SQLAlchemyError, psycopg2.Error)
-
+from sql.connection import Connection
 
 # SQLSTATE → the message, whether a retry may help. https://www.postgresql.org/docs/current/errcodes-appendix.html
 _BY_STATE: dict[str, tuple[str, bool]] = {
@@ -61,16 +54,6 @@ _CONNECT_TEXTS: tuple[tuple[str, str, bool], ...] = (
 )
 
 
-def _driver_error(error: BaseException) -> psycopg2.Error | None:
-    below = getattr(error, "orig", error)  # what SQLAlchemy wraps
-    return below if isinstance(below, psycopg2.Error) else None
-
-
-def _no_connection_free(error: BaseException) -> bool:
-    wrapping = sys.modules.get("sqlalchemy.exc")
-    return wrapping is not None and isinstance(error, wrapping.TimeoutError)
-
-
 def _one_line(error: BaseException) -> str:
     return " ".join(str(error).split())[:300]
 
@@ -88,22 +71,34 @@ def _meaning(error: psycopg2.Error, closed: bool) -> tuple[str, bool] | None:
     return None
 
 
-def fault_of(database: str, error: BaseException, *, closed: bool = False) -> DatabaseFault | None:
+def fault_of(database: str, error: psycopg2.Error, *, closed: bool = False) -> DatabaseFault | None:
     """The fault that `error` amounts to, or None when it is the statement's own (a bug, a constraint).
 
     `closed`: the driver's connection is known to be gone, whatever the error is.
     """
-    if _no_connection_free(error):
-        return DatabaseFault(f"database {database}: no free connection in this process", transient=True)
-    driver = _driver_error(error)
-    meaning = _meaning(driver, closed) if driver is not None else None
-    if driver is None or meaning is None:
+    meaning = _meaning(error, closed)
+    if meaning is None:
         return None
-    return DatabaseFault(f"database {database}: {meaning[0]} ({_one_line(driver)})", transient=meaning[1])
+    return DatabaseFault(f"database {database}: {meaning[0]} ({_one_line(error)})", transient=meaning[1])
 
 
-if TYPE_CHECKING:
-    from sqlalchemy import Connection
+@contextmanager
+def in_transaction(raw: Any, *, durable: bool) -> Iterator[Connection]:
+    """A transaction on one of the driver's connections; see `Database.transaction`. Raises psycopg2.Error."""
+    conn = Connection(raw)
+    try:
+        if durable:
+            conn.exec_driver_sql("SET LOCAL synchronous_commit = on")
+        yield conn
+        reached("commit")
+        raw.commit()
+    except BaseException:
+        if not raw.closed:
+            with contextlib.suppress(psycopg2.Error):  # the other error shows what is wrong
+                raw.rollback()
+        raise
+    reached("committed")
+
 
 _CHANNEL = re.compile(r"[a-z_]{1,63}")
 
@@ -111,24 +106,19 @@ _CHANNEL = re.compile(r"[a-z_]{1,63}")
 class HeldConnection:
     """Made by `Database.listen`. Every method raises DatabaseFault; after that it is of no use any more."""
 
-    def __init__(self, database: str, conn: Connection, timer: Callable[[int], None] | None = None) -> None:
-        """`timer` gets the nanoseconds of each transaction."""
+    def __init__(self, database: str, raw: Any, timer: Callable[[int], None] | None = None) -> None:
+        """`raw`: a connection of the driver's; `timer` gets the nanoseconds of each transaction."""
         self._database = database
         self._timer = timer
-        self._conn = conn
-        self._raw: Any = conn.connection.dbapi_connection
+        self._raw = raw
 
     @contextmanager
     def transaction(self, *, durable: bool = False) -> Iterator[Connection]:
         """A transaction on this very connection; see `Database.transaction`."""
         began = time.perf_counter_ns()
         try:
-            with self._translated(), self._conn.begin():
-                if durable:
-                    self._conn.exec_driver_sql("SET LOCAL synchronous_commit = on")
-                yield self._conn
-                reached("commit")
-            reached("committed")
+            with self._translated(), in_transaction(self._raw, durable=durable) as conn:
+                yield conn
         finally:
             if self._timer is not None:
                 self._timer(time.perf_counter_ns() - began)
@@ -158,17 +148,15 @@ class HeldConnection:
 
     def close(self) -> None:
         """Give up the connection and with it the locks; quiet when it is dead already."""
-        with contextlib.suppress(*driver_errors()):
-            if self._raw.closed:  # `wait` found it dead behind the pool's back, which would log that it cannot be reset
-                self._conn.invalidate()
-            self._conn.close()
+        with contextlib.suppress(psycopg2.Error):
+            self._raw.close()
 
     @contextmanager
     def _translated(self) -> Iterator[None]:
         try:
             yield
-        except driver_errors() as error:
-            fault: DatabaseFault | None = fault_of(self._database, error, closed=bool(self._raw.closed))
+        except psycopg2.Error as error:
+            fault = fault_of(self._database, error, closed=bool(self._raw.closed))
             if fault is None:
                 raise
             raise fault from error

@@ -11,17 +11,15 @@ import json
 import uuid
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any, Protocol
 
 from core.errors import UsageError
 from core.records import Custodian, GroupKind, Job, JobOptions, JobState, NewTask, Phase
 from sql import bulk
+from sql.connection import Connection
 from sql.face import QUERIES, face
 from sql.states import request_cancel, request_pause, request_resume
 from sql.workers import WORKERS
-
-if TYPE_CHECKING:
-    from sqlalchemy import Connection
 
 __all__ = [
     "JobProgress",

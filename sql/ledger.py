@@ -13,18 +13,16 @@ import json
 import uuid
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from core.errors import TaskLost
 from core.records import ClaimedTask, Phase, TaskState
 from readers.errors import ExceptionCode
 from sql import bulk
+from sql.connection import Connection
 from sql.face import QUERIES, face
 from sql.findings import TaskResult
 from sql.states import suspend
-
-if TYPE_CHECKING:
-    from sqlalchemy import Connection
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -3,19 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import Any
 
 from core.errors import DatabaseFault, UsageError
 from core.roles import QUEUE_MANAGER, WORKER, login_name
+from sql.connection import Connection
 from sql.session import Database
 
-if TYPE_CHECKING:
-    from alembic.config import Config
-    from sqlalchemy import Connection
-
-
-VERSION_TABLE = "alembic_version"
+VERSION_TABLE = "alembic_version"  # where Alembic looks
 _SUSPEND = "UPDATE (state, reason, first_claim_at, stopped_at)"  # and the first claim
 _COURSE = "UPDATE (state, phase, reason, first_claim_at, finished_at, stopped_at, stopped_seconds)"
 
@@ -107,25 +102,16 @@ def _lines() -> Iterator[tuple[str, str]]:
                     yield f"{table} {login_name(role)} {kind}" + (f" {column}" if column else ""), login_name(role)
 
 
-MIGRATIONS = Path(__file__).parent / "migrations"
+# Of the tables that `sql.models` describes. No version has been released, so there is nothing to migrate: a database has these
+# tables or is made anew. The first release gets migrations (Alembic), which begin at this revision.
+REVISION = "0001"
 LOCK_KEY = 0x65646265_6E636801  # "edbench" 1: held while a schema is changed
 
 
-def revisions() -> list[str]:
-    """Every revision that this code knows, oldest first: a migration's file name begins with its own."""
-    return sorted(path.name.partition("_")[0] for path in (MIGRATIONS / "versions").glob("[0-9]*_*.py"))
-
-
-def is_current(database: Database) -> bool:
-    """Whether it has the schema of this code. Raises DatabaseFault."""
-    with database.transaction() as conn:
-        return _current(conn) == revisions()[-1]
-
-
 def migrate(database: Database) -> None:
-    """Apply whatever is missing, in one durable transaction.
+    """Make the tables where there are none, and set the rights of the roles, in one durable transaction.
 
-    Raises UsageError when the schema is newer than this code or the encoding is not UTF8, DatabaseFault when the
+    Raises UsageError when the schema is another than this code's or the encoding is not UTF8, DatabaseFault when the
     database cannot be reached, or something is missing and this login may not make it.
     """
     with database.transaction(durable=True) as conn:
@@ -143,20 +129,18 @@ def migrate(database: Database) -> None:
             raise refused
         if not makes:
             return  # a role that works with the tables and makes none
-        if _current(conn) is None:
-            _make(conn, revisions()[-1])
-        elif refused is not None:
-            upgrade(conn)
+        if refused is not None:
+            _make(conn)
         renew_grants(conn)
 
 
 def schema_refusal(conn: Connection, database: str) -> UsageError | DatabaseFault | None:
-    """Why a process that makes no tables cannot use the database of this name: its schema is newer than this code (UsageError),
-    older or not made yet; None where it can."""
+    """Why a process that makes no tables cannot use the database of this name: its schema is not this code's (UsageError), or
+    not made yet; None where it can."""
     current = _current(conn)
-    if current == revisions()[-1]:
+    if current == REVISION:
         return None
-    if current is not None and current not in revisions():
+    if current is not None:
         return UsageError(
             f"database {database} has schema {current}, which this version of edbench does not know;"
             " use the newer version that created it, or another database"
@@ -167,16 +151,22 @@ def schema_refusal(conn: Connection, database: str) -> UsageError | DatabaseFaul
     )
 
 
-def _make(conn: Connection, revision: str) -> None:
-    """The tables of a fresh database, and its revision, as all migrations in turn make them: Alembic takes 0.15 s of CPU time."""
+def _make(conn: Connection) -> None:
+    """The tables of a fresh database, and their revision."""
+    from sqlalchemy import create_mock_engine  # few processes make tables
+
     from sql.models import metadata
 
-    metadata.create_all(conn)
+    def run(statement: Any, *_: object, **__: object) -> None:
+        conn.exec_driver_sql(str(statement.compile(dialect=engine.dialect)))
+
+    engine = create_mock_engine("postgresql+psycopg2://", run)
+    metadata.create_all(engine, checkfirst=False)
     conn.exec_driver_sql(
         f"CREATE TABLE IF NOT EXISTS {VERSION_TABLE}"
         f" (version_num VARCHAR(32) NOT NULL, CONSTRAINT {VERSION_TABLE}_pkc PRIMARY KEY (version_num))"
     )
-    conn.exec_driver_sql(f"INSERT INTO {VERSION_TABLE} VALUES (%(revision)s)", {"revision": revision})
+    conn.exec_driver_sql(f"INSERT INTO {VERSION_TABLE} VALUES (%(revision)s)", {"revision": REVISION})
 
 
 def _current(conn: Connection) -> str | None:
@@ -185,20 +175,3 @@ def _current(conn: Connection) -> str | None:
         return None
     revision: str | None = conn.exec_driver_sql("SELECT version_num FROM alembic_version").scalar_one_or_none()
     return revision
-
-
-def alembic_config(conn: Connection | None = None) -> Config:
-    """Alembic's configuration without any alembic.ini; paths may hold spaces and percent signs."""
-    from alembic.config import Config
-
-    config = Config()
-    config.set_main_option("script_location", str(MIGRATIONS).replace("%", "%%"))
-    config.attributes["connection"] = conn
-    return config
-
-
-def upgrade(conn: Connection) -> None:
-    """Bring the schema to the newest revision, in the caller's transaction."""
-    from alembic import command  # imported late: it takes long, and nearly every start finds nothing to do
-
-    command.upgrade(alembic_config(conn), "head")

@@ -1,4 +1,4 @@
-"""The tables, as SQLAlchemy Core; `sql/migrations` creates exactly these (a test compares).
+"""The tables, as SQLAlchemy Core; `sql.migrate` makes them.
 
 A job lives wholly in one database. Times are the database's clock (`timestamptz`).
 """
@@ -101,8 +101,8 @@ operator_action = Table(
     Column("who", Text, nullable=False),
     Column("action", Text, nullable=False),
     Column("details", JSONB, nullable=False),
-    # sha256 over the row and the chain of the job's action before, of the first over the job's id; NULL: of before it was kept
-    Column("chain", LargeBinary),
+    # sha256 over the row and the chain of the job's action before, of the first over the job's id
+    Column("chain", LargeBinary, nullable=False),
     Index("ix_operator_action_job", "job"),
 )
 

@@ -6,16 +6,14 @@ import base64
 import uuid
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from core.errors import UsageError
 from core.records import JobOptions, JobState, JobType, NewTask, Phase
 from sql import bulk
+from sql.connection import Connection
 from sql.deletion import refuse_taken
 from sql.face import QUERIES
-
-if TYPE_CHECKING:
-    from sqlalchemy import Connection
 
 _DIRECTORY = "inode/directory"  # media type of the item that stands for a directory that could not be listed
 ROOTS_AT_ONCE = 5_000  # loose files
@@ -44,7 +42,7 @@ def requeue(conn: Connection, job: uuid.UUID, options: JobOptions, code: str | N
     first = Phase.EXPAND
     for roots in _roots(conn):
         found = QUERIES["requeue_remove"].run(conn, job=job, roots=[root.id for root in roots])
-        removed: Any = found.mappings().one()
+        removed: Any = found.one()._asdict()
         gone.update(removed, roots=len(roots))
         tasks = [_walk(root) for root in roots if root.media_type == _DIRECTORY]
         first = Phase.WALK if tasks else first

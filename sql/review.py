@@ -1,35 +1,13 @@
-"""What is found out of a job's items once it is over: statements over temporary tables, and reading what was stored."""
+"""What reviews found, as jobs and single items have it; package `review` finds it."""
 
 from __future__ import annotations
 
 import uuid
-from collections.abc import Iterator, Mapping, Sequence
-from datetime import datetime
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple, Protocol
 
+from sql.connection import Connection
 from sql.face import face
-
-if TYPE_CHECKING:
-    from sqlalchemy import Connection
-
-
-class DedupeCounts(NamedTuple):
-    """Of the items of one database."""
-
-    items: int
-    containers: int
-    duplicates: int
-    duplicate_bytes: int
-
-
-class GroupCounts(NamedTuple):
-    """Of everything that was compared."""
-
-    compared: int
-    groups: int
-    copies: int
-    several_ids: int
-    several_hashes: int
 
 
 class ReviewRow(NamedTuple):
@@ -40,26 +18,6 @@ class ReviewRow(NamedTuple):
     figures: Mapping[str, Any]
     created_at: float
     stale: bool
-
-
-class DuplicateRow(NamedTuple):
-    """A member of a group of equals."""
-
-    item: uuid.UUID
-    original: uuid.UUID
-    original_job: uuid.UUID
-    duplicate: bool
-    custodian: str
-    container_path: list[str]
-    kind: str
-    media_type: str
-    bytes: int
-    sha256: memoryview | None
-    message_hash: memoryview | None
-    message_id_hash: memoryview | None
-    original_path: list[str] | None
-    custodians: list[str] | None
-    duplicates: int | None
 
 
 class EqualRow(NamedTuple):
@@ -85,30 +43,6 @@ class ThreadMember(NamedTuple):
     container_path: list[str]
 
 
-class NearItem(NamedTuple):
-    """An item that may be compared by its text; its id as bytes."""
-
-    item: memoryview
-    custodian: int
-
-
-class NearRow(NamedTuple):
-    """A member of a group of texts that are nearly the same."""
-
-    item: uuid.UUID
-    principal: uuid.UUID
-    principal_job: uuid.UUID
-    near: bool
-    similarity: float
-    custodian: str
-    container_path: list[str]
-    kind: str
-    media_type: str
-    bytes: int
-    principal_path: list[str] | None
-    members: int | None
-
-
 class NearOne(NamedTuple):
     """A text of a group of those that are nearly the same."""
 
@@ -120,98 +54,8 @@ class NearOne(NamedTuple):
     container_path: list[str]
 
 
-class HashedCount(NamedTuple):
-    """Items, and those without a hash."""
-
-    items: int
-    unknown: int
-
-
-class FlaggedCount(NamedTuple):
-    """Items that a list flagged, by its number."""
-
-    number: int
-    items: int
-    bytes: int
-
-
-class SystemFile(NamedTuple):
-    """An item that is flagged as a system file, with the name of the list that flags it."""
-
-    item: uuid.UUID
-    custodian: str
-    container_path: Sequence[str]
-    media_type: str
-    bytes: int
-    sha256: memoryview | None
-    list: str
-
-
-class MailRow(NamedTuple):
-    """Fields of a message that place it in a thread."""
-
-    id: uuid.UUID
-    custodian: int
-    content: str
-    message_id: str | None
-    in_reply_to: str | None
-    conversation: str | None
-    subject: str | None
-    sent: str | None
-    reference_ids: list[str]
-
-
-class ThreadRow(NamedTuple):
-    """A message in its thread; times in UTC."""
-
-    thread: uuid.UUID
-    item: uuid.UUID
-    parent: uuid.UUID | None
-    depth: int
-    by: str
-    sent_at: str | None
-    date_original: str | None
-    custodian: str
-    container_path: list[str]
-    subject: str | None
-    message_id: str | None
-
-
-class Undigested(NamedTuple):
-    """An item whose MD5 and SHA-1 are not known; where its bytes are."""
-
-    id: uuid.UUID
-    path: memoryview | None
-    location: memoryview | None
-    bytes: int
-    sha256: memoryview
-
-
 class _Review(Protocol):
-    def dedupe_memory(self, conn: Connection) -> None: ...
-    def dedupe_tables(self, conn: Connection) -> None: ...
-    def dedupe_jobs(
-        self, conn: Connection, *, jobs: Sequence[uuid.UUID], units: Sequence[int], places: Sequence[int]
-    ) -> None: ...
-    def dedupe_unsure(self, conn: Connection) -> None: ...
-    def dedupe_keys(self, conn: Connection, *, scope: str, empty: bytes) -> None: ...
-    def dedupe_items(self, conn: Connection) -> None: ...
-    def dedupe_families(self, conn: Connection) -> None: ...
-    def dedupe_groups(self, conn: Connection) -> None: ...
-    def dedupe_places(self, conn: Connection) -> None: ...
-    def dedupe_outcome(self, conn: Connection) -> None: ...
-    def dedupe_digest(self, conn: Connection) -> memoryview: ...
-    def dedupe_clear(self, conn: Connection) -> None: ...
-    def dedupe_store_items(self, conn: Connection) -> None: ...
-    def dedupe_store_families(self, conn: Connection) -> None: ...
-    def dedupe_counts(self, conn: Connection) -> DedupeCounts: ...
-    def dedupe_group_counts(self, conn: Connection) -> GroupCounts: ...
-    def lock_reviewed(self, conn: Connection, *, jobs: Sequence[uuid.UUID]) -> list[uuid.UUID]: ...
-    def put_review(
-        self, conn: Connection, *, jobs: Sequence[uuid.UUID], kind: str, token: uuid.UUID, options: str, figures: str
-    ) -> None: ...
     def get_review(self, conn: Connection, *, job: uuid.UUID, kind: str) -> ReviewRow | None: ...
-    def duplicates(self, conn: Connection, *, job: uuid.UUID, families: bool) -> Iterator[DuplicateRow]: ...
     def original_of(self, conn: Connection, *, job: uuid.UUID, item: uuid.UUID) -> list[uuid.UUID]: ...
     def equals_of(
         self, conn: Connection, *, jobs: Sequence[uuid.UUID], original: uuid.UUID, families: bool, limit: int
@@ -220,38 +64,10 @@ class _Review(Protocol):
     def thread_of(
         self, conn: Connection, *, jobs: Sequence[uuid.UUID], thread: uuid.UUID, limit: int
     ) -> list[ThreadMember]: ...
-    def near_items(self, conn: Connection, *, job: uuid.UUID) -> Iterator[NearItem]: ...
-    def clear_near(self, conn: Connection, *, job: uuid.UUID) -> None: ...
-    def put_near(
-        self, conn: Connection, *, job: uuid.UUID, items: Sequence[uuid.UUID], principals: Sequence[uuid.UUID],
-        principal_jobs: Sequence[uuid.UUID], similarities: Sequence[float], members: Sequence[int | None],
-    ) -> None: ...  # fmt: skip
-    def near_bytes(self, conn: Connection, *, job: uuid.UUID) -> int: ...
-    def near_duplicates(self, conn: Connection, *, job: uuid.UUID) -> Iterator[NearRow]: ...
     def principal_of(self, conn: Connection, *, job: uuid.UUID, item: uuid.UUID) -> list[uuid.UUID]: ...
     def near_of(
         self, conn: Connection, *, jobs: Sequence[uuid.UUID], principal: uuid.UUID, limit: int
     ) -> list[NearOne]: ...
-    def put_languages(
-        self, conn: Connection, *, job: uuid.UUID, items: Sequence[uuid.UUID], languages: Sequence[str]
-    ) -> None: ...
-    def clear_system_files(self, conn: Connection, *, job: uuid.UUID) -> None: ...
-    def count_system_files(self, conn: Connection, *, job: uuid.UUID) -> list[FlaggedCount]: ...
-    def count_hashed(self, conn: Connection, *, job: uuid.UUID, digests: bool) -> HashedCount: ...
-    def system_files(self, conn: Connection, *, job: uuid.UUID, names: Sequence[str]) -> Iterator[SystemFile]: ...
-    def thread_messages(self, conn: Connection, *, job: uuid.UUID, empty: bytes) -> Iterator[MailRow]: ...
-    def clear_threads(self, conn: Connection, *, job: uuid.UUID) -> None: ...
-    def put_threads(
-        self, conn: Connection, *, job: uuid.UUID, items: Sequence[uuid.UUID], threads: Sequence[uuid.UUID],
-        parents: Sequence[uuid.UUID | None], depths: Sequence[int], by: Sequence[str],
-        sent: Sequence[datetime | None],
-    ) -> None: ...  # fmt: skip
-    def threads(self, conn: Connection, *, job: uuid.UUID) -> Iterator[ThreadRow]: ...
-    def without_digest(self, conn: Connection, *, job: uuid.UUID, after: uuid.UUID, limit: int) -> list[Undigested]: ...
-    def put_digests(
-        self, conn: Connection, *, job: uuid.UUID, items: Sequence[uuid.UUID], sha256: Sequence[bytes],
-        md5: Sequence[bytes], sha1: Sequence[bytes],
-    ) -> None: ...  # fmt: skip
 
 
 REVIEW: _Review = face(_Review)

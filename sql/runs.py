@@ -11,19 +11,16 @@ import re
 import uuid
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import NamedTuple, Protocol
 from urllib.parse import urlsplit, urlunsplit
 
 from core.crew import RUN_DATABASE, database_name
 from core.records import JobState
 from core.settings import DatabaseAddress, Settings
+from sql.connection import Connection
 from sql.face import QUERIES, face
 from sql.timeline import OpCalls
 from sql.workers import LIVE_SECONDS
-
-if TYPE_CHECKING:
-    from sqlalchemy import Connection
-
 
 _MARK = re.compile(r"run on ([0-9]{1,3}) databases(?:, hosts ([A-Za-z0-9._,-]+))?")
 

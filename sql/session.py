@@ -6,15 +6,16 @@ import os
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager
-from typing import TYPE_CHECKING, Any
+from contextlib import contextmanager
+from typing import Any
+from urllib.parse import parse_qs, unquote, urlsplit
 
-from core.errors import UsageError
-from core.moments import reached
-from sql.held import HeldConnection, driver_errors, fault_of
+import psycopg2
+from psycopg2.extras import NamedTupleCursor, register_uuid
 
-if TYPE_CHECKING:
-    from sqlalchemy import Connection, Engine
+from core.errors import DatabaseFault, UsageError
+from sql.connection import Connection
+from sql.held import HeldConnection, fault_of, in_transaction
 
 CONNECT_SECONDS = 5
 _LOCAL_SECONDS = 30  # by a socket file: a server that is gone refuses at once, one that is slow has a busy machine
@@ -31,11 +32,50 @@ _SERVER_OPTIONS = (
 SILENT_SECONDS = 15.0  # inside a transaction; a lease is 30 s
 
 
+class _Pool:
+    """The connections of this process to one database: at most twice `size` at a time, of which `size` stay open."""
+
+    def __init__(self, database: str, size: int) -> None:
+        self.pid = os.getpid()
+        self._database = database
+        self._size = size
+        self._idle: list[Any] = []
+        self._room = threading.BoundedSemaphore(2 * size)
+        self._closed = False
+
+    @contextmanager
+    def connection(self, connect: Callable[[], Any]) -> Iterator[Any]:
+        """One of them for the block, made by `connect` where none is idle. Raises DatabaseFault where none becomes free."""
+        if not self._room.acquire(timeout=CONNECT_SECONDS):
+            raise DatabaseFault(f"database {self._database}: no free connection in this process", transient=True)
+        try:
+            try:
+                raw = self._idle.pop()  # taking and returning are one step each, so that threads may share it
+            except IndexError:
+                raw = connect()
+            try:
+                yield raw
+            finally:
+                if self._closed or len(self._idle) >= self._size:
+                    raw.close()
+                elif not raw.closed:
+                    self._idle.append(raw)
+        finally:
+            self._room.release()
+
+    def close(self) -> None:
+        """Close those that are idle now, and the others when they are returned."""
+        self._closed = True
+        while self._idle:
+            self._idle.pop().close()
+
+
 class Database:
     """One database of this installation, by name.
 
-    The engine is created on first use and again in a forked child, so one object may be created before a fork.
-    Driver errors leave here as `DatabaseFault` when the system is at fault; others propagate as they are.
+    Nothing connects before the first transaction, and a forked child makes connections of its own, so one object may be
+    created before a fork. Driver errors leave here as `DatabaseFault` when the system is at fault; others propagate as
+    they are.
     """
 
     def __init__(
@@ -60,8 +100,7 @@ class Database:
         self._pool_size = pool_size
         self._timer = timer
         self._silent_seconds = silent_seconds
-        self._engine: Engine | None = None
-        self._pid = 0
+        self._pool: _Pool | None = None
         self._lock = threading.Lock()
 
     def __repr__(self) -> str:
@@ -77,14 +116,9 @@ class Database:
         raw = None
         began = time.perf_counter_ns()
         try:
-            with self._begun() as conn:
-                raw = conn.connection.dbapi_connection
-                if durable:
-                    conn.exec_driver_sql("SET LOCAL synchronous_commit = on")
+            with self._own_pool().connection(self._connected) as raw, in_transaction(raw, durable=durable) as conn:
                 yield conn
-                reached("commit")
-            reached("committed")
-        except driver_errors() as error:
+        except psycopg2.Error as error:
             fault = fault_of(self.name, error, closed=bool(getattr(raw, "closed", 0)))
             if fault is None:
                 raise
@@ -95,10 +129,6 @@ class Database:
             if self._timer is not None:
                 self._timer(time.perf_counter_ns() - began)
 
-    def _begun(self) -> AbstractContextManager[Connection]:
-        """A connection in a transaction."""
-        return self.engine().begin()
-
     @contextmanager
     def listen(self) -> Iterator[HeldConnection]:
         """A connection of its own, for an advisory lock, LISTEN and transactions that need the lock.
@@ -106,14 +136,13 @@ class Database:
         Raises DatabaseFault; after one, the connection and its lock are gone: leave the block and begin again.
         """
         try:
-            conn = self.engine().connect()
-            conn.detach()
-        except driver_errors() as error:
+            raw = self._connected()
+        except psycopg2.Error as error:
             fault = fault_of(self.name, error)
             if fault is None:
                 raise
             raise fault from error
-        held = HeldConnection(self.name, conn, self._timer)
+        held = HeldConnection(self.name, raw, self._timer)
         try:
             yield held
         finally:
@@ -122,47 +151,41 @@ class Database:
     def dispose(self) -> None:
         """Close the pooled connections; the next transaction opens new ones."""
         with self._lock:
-            engine, self._engine = self._engine, None
-            if engine is not None:
-                engine.dispose(close=self._pid == os.getpid())
+            pool, self._pool = self._pool, None
+        if pool is not None and pool.pid == os.getpid():
+            pool.close()
 
-    def engine(self) -> Engine:
-        """The engine of this process."""
+    def _own_pool(self) -> _Pool:
+        """The pool of this process; that of a parent is forgotten, whose sockets are the parent's."""
         with self._lock:
-            pid = os.getpid()
-            if self._engine is not None and self._pid != pid:
-                self._engine.dispose(close=False)  # its sockets belong to the parent
-                self._engine = None
-            if self._engine is None:
-                self._engine = self._make_engine()
-                self._pid = pid
-            return self._engine
+            if self._pool is None or self._pool.pid != os.getpid():
+                self._pool = _Pool(self.name, self._pool_size)
+            return self._pool
 
-    def _make_engine(self) -> Engine:
-        from sqlalchemy import create_engine
-        from sqlalchemy.engine import make_url
-
-        url = make_url(self.url)
-        if url.drivername != "postgresql+psycopg2":
+    def _connected(self) -> Any:
+        """A new connection of the driver's. Raises UsageError for a URL that is none, psycopg2.Error."""
+        parts = urlsplit(self.url)
+        if parts.scheme != "postgresql+psycopg2":
             raise UsageError(f"database {self.name}: its URL must start with postgresql+psycopg2://")
-        own = url.query.get("options", ())
-        return create_engine(
-            url.difference_update_query(["options"]),
-            pool_size=self._pool_size,
-            max_overflow=self._pool_size,
-            pool_timeout=CONNECT_SECONDS,
-            connect_args=self._arguments(own if isinstance(own, str) else " ".join(own))
-            | ({"connect_timeout": _LOCAL_SECONDS} if str(url.query.get("host")).startswith("/") else {}),
-        )
-
-    def _arguments(self, own: str) -> dict[str, Any]:
-        """The driver's arguments for a connection; `own`: options for the server in the URL."""
+        named = {
+            "user": parts.username,
+            "password": parts.password,
+            "host": parts.hostname,
+            "port": parts.port,
+            "dbname": parts.path[1:],
+        }
+        given: dict[str, Any] = {name: unquote(str(value)) for name, value in named.items() if value}
+        given |= {name: ",".join(values) for name, values in parse_qs(parts.query).items()}
+        by_file = given.get("host", "").startswith("/")
         silent = int(1000 * (self._silent_seconds or 0))
         bound = f"-c idle_in_transaction_session_timeout={silent}" if silent else ""
-        return {
-            "connect_timeout": CONNECT_SECONDS,
+        own = {
+            "connect_timeout": _LOCAL_SECONDS if by_file else CONNECT_SECONDS,
             "application_name": self._application,
-            "options": f"{_SERVER_OPTIONS} {bound} {own}",
+            "options": f"{_SERVER_OPTIONS} {bound} {given.get('options', '')}",
             "tcp_user_timeout": 10_000,  # milliseconds that sent bytes may stay unacknowledged
             **_KEEPALIVES,
         }
+        raw = psycopg2.connect(**given | own, cursor_factory=NamedTupleCursor)
+        register_uuid(None, raw)  # type: ignore[no-untyped-call]
+        return raw

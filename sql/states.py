@@ -19,7 +19,7 @@ import uuid
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any, Protocol
 
 from core.errors import PackageMissing, UsageError
 from core.job_types import types_of
@@ -33,12 +33,9 @@ from core.records import (
     Priority,
 )
 from sql import bulk
+from sql.connection import Connection
 from sql.face import QUERIES, face
 from sql.workers import WORKERS
-
-if TYPE_CHECKING:
-    from sqlalchemy import Connection
-
 
 TASKS_A_SLOT = 3  # a phase that begins with fewer is cut finer
 ITEMS, FILES = "items", "files"

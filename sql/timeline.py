@@ -9,12 +9,10 @@ from __future__ import annotations
 import uuid
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
+from sql.connection import Connection
 from sql.face import face
-
-if TYPE_CHECKING:
-    from sqlalchemy import Connection
 
 
 class JobToObserve(NamedTuple):
@@ -75,22 +73,10 @@ class StepCalls(StepHistogram):
     step: int
 
 
-class OpSecond(NamedTuple):
-    """Calls of one op in a second, all workers together."""
-
-    second: int
-    op: int
-    calls: int
-    bytes: int
-    errors: int
-
-
 class CallsNow(NamedTuple):
-    """Calls of one op in the latest seconds, and how many there are of these."""
+    """Calls in the latest seconds, and how many there are of these."""
 
-    op: int
     calls: int
-    bytes: int
     age: int
 
 
@@ -138,8 +124,7 @@ class _Calls(Protocol):
     def put_call_steps(self, conn: Connection, *, rows: StepSums) -> None: ...
     def frames_stored(self, conn: Connection, *, incarnation: str, sequence: str, through: str) -> None: ...
     def call_rows(self, conn: Connection, *, job: uuid.UUID) -> Iterator[OpCalls]: ...
-    def calls_per_second(self, conn: Connection, *, job: uuid.UUID) -> list[OpSecond]: ...
-    def calls_now(self, conn: Connection, *, job: uuid.UUID, seconds: int) -> list[CallsNow]: ...
+    def calls_now(self, conn: Connection, *, job: uuid.UUID, seconds: int) -> CallsNow: ...
 
 
 CALLS: _Calls = face(_Calls)

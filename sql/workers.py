@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import datetime
 import uuid
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import NamedTuple, Protocol
 
 from core.services.shared_storage import Identity
+from sql.connection import Connection
 from sql.face import QUERIES, face
-
-if TYPE_CHECKING:
-    from sqlalchemy import Connection
 
 LIVE_SECONDS = 10.0  # workers say that they live every second or two
 

@@ -20,17 +20,7 @@ from typing import BinaryIO, NamedTuple
 
 from core.operations import Op
 from core.places import trace_parts_location
-from traces.blocks import (
-    BLOCK_HEAD,
-    MOST_RAW_BYTES,
-    Damaged,
-    calls_of,
-    columns_block,
-    pack_column,
-    packed,
-    unpack_columns,
-    unpacked,
-)
+from traces import blocks
 from traces.model import NO_NODE, Call
 
 MAGIC = b"edbench-calls/1\n"
@@ -72,7 +62,7 @@ class SpoolWriter:
         self._fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND | os.O_CLOEXEC, 0o600)
         self._size = 0
         data = dataclasses.asdict(head) | {"job": head.job.hex}
-        self._append(MAGIC + packed(_HEAD, json.dumps(data).encode(), _LEVEL))
+        self._append(MAGIC + blocks.packed(_HEAD, json.dumps(data).encode(), _LEVEL))
 
     @property
     def gone(self) -> bool:
@@ -87,10 +77,12 @@ class SpoolWriter:
         second = [numbers.setdefault(path, len(numbers)) if path else NO_NODE for path in others]
         phases = bytes((phase,)) * len(ops)
         names = list(numbers)
-        table = packed(_PATHS, pack_column(map(len, names)) + b"".join(names), _LEVEL)
+        table = blocks.packed(_PATHS, blocks.pack_column(map(len, names)) + b"".join(names), _LEVEL)
         self._append(
             table
-            + columns_block((ops, starts, durations, nbytes, arguments, nodes, second, errors, tuple(phases)), _LEVEL)
+            + blocks.columns_block(
+                (ops, starts, durations, nbytes, arguments, nodes, second, errors, tuple(phases)), _LEVEL
+            )
         )
 
     def close(self) -> None:
@@ -114,8 +106,8 @@ def read_spool(path: Path) -> tuple[SpoolHead, Iterator[SpoolBlock]]:
     """
     with path.open("rb") as file:
         if file.read(len(MAGIC)) != MAGIC:
-            raise Damaged("this is not a file of calls")
-        head = _head_of(unpacked(_next_block(file), _HEAD))
+            raise blocks.Damaged("this is not a file of calls")
+        head = _head_of(blocks.unpacked(_next_block(file), _HEAD))
         return head, _blocks(path, file.tell(), len(head.phases))
 
 
@@ -124,20 +116,20 @@ def _blocks(path: Path, at: int, phases: int) -> Iterator[SpoolBlock]:
         file.seek(at)
         while True:
             try:
-                paths = _names(unpacked(_next_block(file), _PATHS))
-                calls = list(calls_of(_next_block(file), len(paths), phases))
-            except Damaged:
+                paths = _names(blocks.unpacked(_next_block(file), _PATHS))
+                calls = list(blocks.calls_of(_next_block(file), len(paths), phases))
+            except blocks.Damaged:
                 return
             yield SpoolBlock(calls[0].phase, paths, calls)
 
 
 def _next_block(file: BinaryIO) -> bytes:
-    head = file.read(BLOCK_HEAD.size)
-    if len(head) < BLOCK_HEAD.size:
-        raise Damaged("the file ends")
-    length = BLOCK_HEAD.unpack(head)[1]
-    if length > MOST_RAW_BYTES:
-        raise Damaged("a block is damaged")
+    head = file.read(blocks.BLOCK_HEAD.size)
+    if len(head) < blocks.BLOCK_HEAD.size:
+        raise blocks.Damaged("the file ends")
+    length = blocks.BLOCK_HEAD.unpack(head)[1]
+    if length > blocks.MOST_RAW_BYTES:
+        raise blocks.Damaged("a block is damaged")
     return head + file.read(length)
 
 
@@ -146,14 +138,14 @@ def _head_of(raw: bytes) -> SpoolHead:
         data = json.loads(raw)
         return SpoolHead(**data | {"job": uuid.UUID(data["job"]), "phases": tuple(data["phases"])})
     except (ValueError, KeyError, TypeError) as e:
-        raise Damaged("its head is damaged") from e
+        raise blocks.Damaged("its head is damaged") from e
 
 
 def _names(raw: bytes) -> list[bytes]:
-    (lengths,), at = unpack_columns(raw, 1)
+    (lengths,), at = blocks.unpack_columns(raw, 1)
     ends = list(accumulate(lengths, initial=at))
     if min(lengths) < 0 or ends[-1] != len(raw):
-        raise Damaged("a table of names is damaged")
+        raise blocks.Damaged("a table of names is damaged")
     return [raw[start:end] for start, end in pairwise(ends)]
 
 

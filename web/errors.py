@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import logging
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 
 from fastapi import FastAPI, Request, Response
 from fastapi.exceptions import RequestValidationError
@@ -29,6 +30,15 @@ class FieldErrors(EdbenchError):
     def __init__(self, errors: Mapping[str, str]) -> None:
         super().__init__("; ".join(errors.values()))
         self.errors = dict(errors)
+
+
+@contextmanager
+def at_field(usual: str) -> Iterator[None]:
+    """Report an error of an option at its field, and an error without one at the usual field."""
+    try:
+        yield
+    except UsageError as error:
+        raise FieldErrors({error.field or usual: str(error)}) from error
 
 
 def one_line(text: object) -> str:

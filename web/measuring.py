@@ -122,48 +122,26 @@ def check_sizes(order: Any) -> None:
             at(name, partial(parse_bytes, text, f"--{name.replace('_', '-')}"))
 
 
-def _numbers(*fields: str) -> Callable[[Any], None]:
+def _checks(**parsed: Callable[[Any], object]) -> Callable[[Any], None]:
+    """Each field that is given is parsed as the command parses it; axes and sizes of every order."""
+
     def check(order: Any) -> None:
-        for field in fields:
-            at(field, partial(_points, getattr(order, field), f"--{field}"))
-        _axes(order)
+        for field, parse in parsed.items():
+            if (value := getattr(order, field)) is not None:
+                at(field, partial(parse, value))
+        if getattr(order, "axis", None) or getattr(order, "mount_options", None):
+            _crossed(order)
+        check_sizes(order)
 
     return check
 
 
-def _axes(order: Any) -> None:
-    if getattr(order, "axis", None) or getattr(order, "mount_options", None):
-        _crossed(order)
-    check_sizes(order)
-
-
-def _r1(order: Any) -> None:
-    if order.workers is not None:
-        at("workers", partial(r1_rows, order.workers))
-    _axes(order)
-
-
-def _day(order: Any) -> None:
-    at("matters", partial(day_loads, order.matters))
-    check_sizes(order)
-
-
-def _points(text: str, option: str) -> None:
-    checked(numbers(text, option), option)
-
-
-def _bounds(order: Any) -> None:
-    at("max_p99", partial(parse_bounds, order.max_p99))
-    check_sizes(order)
+def _numbers(field: str) -> Callable[[Any], None]:
+    return _checks(**{field: lambda text: checked(numbers(text, f"--{field}"), f"--{field}")})
 
 
 def _crossed(order: Any) -> None:
     at("axis", partial(crossed, order.axis or (), order.mount_options))
-    check_sizes(order)
-
-
-def _tuned(order: Any) -> None:
-    at("setting", partial(named, order.setting or ()))
     check_sizes(order)
 
 
@@ -207,7 +185,7 @@ _KINDS = (
         does="add workers until a latency bound is exceeded",
         model=model("Knee", _ALIKE, StudyOrder, KneePoints, _WHERE),
         words=("bench", "knee"),
-        check=_bounds,
+        check=_checks(max_p99=parse_bounds),
         arguments=_of_corpus,
     ),
     Kind(
@@ -215,7 +193,7 @@ _KINDS = (
         does="find a better distribution of tasks for a number of workers",
         model=model("Tune", some(DiscoveryOrder, TUNED_ALIKE), StudyOrder, TunePoints, _WHERE),
         words=("bench", "tune"),
-        check=_tuned,
+        check=_checks(setting=named),
         arguments=_of_corpus,
     ),
     Kind(
@@ -239,7 +217,7 @@ _KINDS = (
         does="let matters arrive at rising rates, each with all types of jobs",
         model=model("Day", DayOrder, _WHERE),
         words=("bench", "day"),
-        check=_day,
+        check=_checks(matters=day_loads),
         arguments=_of_corpus,
     ),
     Kind(
@@ -247,7 +225,7 @@ _KINDS = (
         does="run the three rows of report R1",
         model=model("R1", _ALIKE, StudyOrder, R1Points, _WHERE),
         words=("bench", "r1"),
-        check=_r1,
+        check=_checks(workers=r1_rows),
         arguments=_of_corpus,
     ),
     Kind(

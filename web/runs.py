@@ -7,7 +7,7 @@ import logging
 import threading
 import uuid
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field
 from functools import partial
 
@@ -18,7 +18,7 @@ from controller.jobs.create import clean_copies
 from controller.jobs.groups import refresh
 from controller.jobs.progress import Snapshot
 from controller.jobs.results import job_result
-from controller.jobs.run import Crew, run_all_to_rest, wait_all
+from controller.jobs.run import run_all_to_rest, wait_all
 from controller.observe.trace_collection import collect_trace
 from core.clock import Clock
 from core.errors import EdbenchError, UsageError
@@ -190,16 +190,10 @@ class EmbeddedRunner(Runner):
 
     def _work(self, run: _Run) -> None:
         settings = dataclasses.replace(self._settings, filer=self._filer)
-        crew = Crew(
-            settings=settings,
-            ours=True,
-            workers=run.workers,
-            slots=self._slots,
-            env=self._env,
-            cluster=SharedWorkers(lambda: self._brought(settings), run.stop),
-        )
+        workers = nullcontext(SharedWorkers(lambda: self._brought(settings), run.stop))
+        note = partial(self._note, run.jobs.id)
         with watched_filer(settings):
-            run_all_to_rest(run.jobs.each, crew, self._clock, _unseen, partial(self._note, run.jobs.id))
+            run_all_to_rest(run.jobs.each, settings, workers, self._clock, _unseen, note)
         clean_copies(run.jobs, Storage(NullRecorder()), settings.storage)
         self._collect(run.jobs, settings)
 
@@ -221,13 +215,7 @@ class EmbeddedRunner(Runner):
         """The workers, as many as all runs need. Raises SystemFault when they cannot be started."""
         with self._lock:
             if self._cluster is None:
-                cluster = EmbeddedCluster(settings, self._workers(), self._slots, env=self._env)
-                try:
-                    cluster.start()
-                except BaseException:
-                    cluster.stop(0.0)
-                    raise
-                self._cluster = cluster
+                self._cluster = EmbeddedCluster(settings, self._workers(), self._slots, env=self._env).start()
             else:
                 self._cluster.scale(self._workers())
             return self._cluster

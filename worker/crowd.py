@@ -118,11 +118,8 @@ class Crowd:
         self._pipe, theirs = Pipe()
 
         def be(parent: int) -> int:
-            die_with_parent(parent)
-            for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGCHLD):
-                signal.signal(number, signal.SIG_DFL)
+            _as_usual(parent)
             signal.signal(signal.SIGINT, signal.SIG_IGN)  # the terminal's business is with the crowd
-            signal.pthread_sigmask(signal.SIG_SETMASK, ())
             return agent(theirs, crowd)
 
         self._agent_pid = fork_into(be, self._let_go)
@@ -177,10 +174,7 @@ class Crowd:
 
     def _be(self, plan: WorkerPlan, parent: int) -> int:
         """In the forked child."""
-        die_with_parent(parent)
-        for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGCHLD):
-            signal.signal(number, signal.SIG_DFL)
-        signal.pthread_sigmask(signal.SIG_SETMASK, ())
+        _as_usual(parent)
         for handler in logging.getLogger().handlers:
             handler.setFormatter(logging.Formatter(f"%(asctime)s {plan.name} %(levelname)s %(message)s"))
         return self._become(dataclasses.replace(plan, nursery=self._nursery))
@@ -214,3 +208,11 @@ class Crowd:
             if plan is not None and not self._stops and not self._changing:
                 log.error("worker %s ended with %s; starting another", plan.name, describe(status))
                 self._due.append((self._now() + AGAIN_SECONDS, plan))
+
+
+def _as_usual(parent: int) -> None:
+    """In a forked child: it ends with its parent, and takes signals as any process."""
+    die_with_parent(parent)
+    for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGCHLD):
+        signal.signal(number, signal.SIG_DFL)
+    signal.pthread_sigmask(signal.SIG_SETMASK, ())

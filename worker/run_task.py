@@ -13,7 +13,7 @@ import logging
 import os
 import uuid
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import msgspec
 
@@ -24,6 +24,7 @@ from core.places import job_location
 from core.records import ClaimedTask, Phase
 from monitoring.tally import Outcome
 from sql import jobs, ledger, states
+from sql.connection import Connection
 from sql.findings import TaskResult
 from sql.ledger import LEDGER
 from sql.session import Database
@@ -34,9 +35,6 @@ from worker.phases.finalise import remove_leftovers
 from worker.phases.task import TaskWork
 from worker.slots.breadcrumb import Activity
 from worker.slots.context import SlotContext, note_parsers
-
-if TYPE_CHECKING:
-    from sqlalchemy import Connection
 
 log = logging.getLogger(__name__)
 

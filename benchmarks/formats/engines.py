@@ -293,22 +293,11 @@ def identify_us(source: Path, files: Sequence[str]) -> float:
     return best / len(sources) * 1e6
 
 
-@dataclass(frozen=True, slots=True)
-class MailRates:
+def messages_per_second() -> tuple[float, float]:
     """Messages of the reference corpus without attachments: how many a second one core reads (type, hashes, children, text,
-    header fields)."""
-
-    all: float
-    with_page: float  # of those that say the same as a web page too, both of which are read and compared
-    size: float  # bytes of a message, on average
-
-
-def messages_per_second() -> MailRates:
-    """The best of a few rounds, in processor time."""
+    header fields), the best of a few rounds in CPU time; and their mean size in bytes."""
     messages = _messages()
-    pages = [message for message in messages if b"multipart/alternative" in message.data]
-    size = sum(message.size for message in messages) / len(messages)
-    return MailRates(_read_a_second(messages), _read_a_second(pages), size)
+    return _read_a_second(messages), sum(message.size for message in messages) / len(messages)
 
 
 def _read_a_second(messages: Sequence[MemorySource]) -> float:

@@ -2,23 +2,19 @@
 
 Each directory is read once by either side, without a clock. A file's format is its name's ending, whatever it holds: that
 is how a collection is sorted by those who made it. A file in which we find less **says so** where any item of it has an
-exception; else it is `ok`, and a search misses words silently. What rules cannot tell is sorted by hand (`judged`).
+exception; else it is `ok`, and a search misses words silently.
 """
 
 from __future__ import annotations
 
-import csv
-import enum
-import hashlib
 import itertools
 import json
 import re
 import tempfile
-from collections import Counter, defaultdict
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path, PurePath
-from typing import Any, TypeVar
+from typing import Any
 
 from rich.console import Console
 from rich.table import Table
@@ -80,72 +76,10 @@ def _across(text: str, longest: int) -> Iterator[str]:
                 yield made
 
 
-TABLES = Path(__file__).parent / "judged"
-DIGITS = 16
-
-
-class Verdict(enum.StrEnum):
-    """Who is wrong."""
-
-    OURS = "ours"
-    THEIRS = "theirs"
-    TASTE = "taste"
-    LIMIT = "limit"  # cut at a limit of ours, which the text's state tells
-
-
-@dataclass(frozen=True, slots=True)
-class Judgement:
-    """One row."""
-
-    name: str
-    verdict: Verdict
-    terms: int
-    reason: str
-
-
-def judgements(folder: Path = TABLES) -> dict[str, list[Judgement]]:
-    """All tables, by the file's digits. ValueError for a row that says anything else than the above."""
-    out: defaultdict[str, list[Judgement]] = defaultdict(list)
-    for table in sorted(folder.glob("*.csv")):
-        with table.open(encoding="utf-8", newline="") as file:
-            for row in csv.DictReader(file):
-                one = Judgement(row["name"], Verdict(row["verdict"]), int(row["terms"]), row["reason"])
-                out[row["sha256"]].append(one)
-    return dict(out)
-
-
-def digits_of(path: Path) -> str:
-    """What a file is called by in the tables."""
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()[:DIGITS]
-
-
-@dataclass(slots=True)
-class Sorting:
-    """Terms of some files by verdict, and those that nobody judged."""
-
-    terms: Counter[Verdict] = field(default_factory=Counter)
-    unjudged: dict[str, int] = field(default_factory=dict)  # by file
-
-    def add(self, name: str, lost: int, rows: Iterable[Judgement]) -> int:
-        """So many lost terms of a file; returns how many of them are not our fault, or cut at a limit."""
-        left = lost
-        aside = 0
-        for row in rows:
-            taken = min(left, row.terms)
-            self.terms[row.verdict] += taken
-            aside += taken if row.verdict is not Verdict.OURS else 0
-            left -= taken
-        if left:
-            self.unjudged[name] = left
-        return aside
-
-
 FORMATS = ("doc", "docx", "xls", "xlsx", "ppt", "pptx", "msg", "pst", "rtf", "odt", "html", "pdf", "eml")
 OTHER = "other"
 _ALSO = {"htm": "html", "xhtml": "html"}
 GOAL = 0.99  # of the terms of each format
-T = TypeVar("T")
 
 
 @dataclass(slots=True)
@@ -163,12 +97,9 @@ class Row:
     peer_items: int = 0
     less: list[str] = field(default_factory=list)  # names of files in which we found less
     silent: list[str] = field(default_factory=list)  # of these, those without an exception
-    ours_silent: int = 0  # of those, in which something is missing that the tables do not set aside
-    judged_aside: int = 0  # lost terms that are not our fault, or cut at a limit, by the tables
-    sorting: Sorting = field(default_factory=Sorting)
 
-    def add(self, name: str, mine: Extract, peer: Extract, judged: Iterable[Judgement] = ()) -> None:
-        """One file, and what the tables say of it."""
+    def add(self, name: str, mine: Extract, peer: Extract) -> None:
+        """One file."""
         missing = peer.terms - mine.terms
         self.files += 1
         self.terms += len(peer.terms)
@@ -176,7 +107,6 @@ class Row:
         self.items += 1 + mine.children
         children = peer_children(mine, peer)
         self.peer_items += 1 + children
-        aside = 0
         if missing and misread(mine, peer):
             self.aside.append(name)
             lost: set[str] = set()
@@ -184,13 +114,10 @@ class Row:
             lost = losses(missing, mine, peer)
             self.compared += len(peer.terms) - len(missing) + len(lost)
             self.lost += len(lost)
-            aside = self.sorting.add(name, len(lost), judged)
-            self.judged_aside += aside
         if lost or mine.children < children:
             self.less.append(name)
             if not mine.codes:
                 self.silent.append(name)
-                self.ours_silent += len(lost) > aside or mine.children < children
 
     @property
     def share(self) -> float:
@@ -203,18 +130,12 @@ class Row:
         return 1 - self.lost / self.compared if self.compared else 1.0
 
     @property
-    def share_judged(self) -> float:
-        """The same without what the tables set aside."""
-        left = self.compared - self.judged_aside
-        return 1 - (self.lost - self.judged_aside) / left if left else 1.0
-
-    @property
     def met(self) -> str:
-        """By which of the three shares the goal is met, the first that is; "NOT met" also for items that are missing."""
+        """By which of the two shares the goal is met, the first that is; "NOT met" also for items that are missing."""
         if self.items < self.peer_items:
             return "NOT met (items)"
-        shares = {"met": self.share, "met as compared": self.share_compared, "met as judged": self.share_judged}
-        return next((told for told, share in shares.items() if share >= GOAL), "NOT met")
+        shares = {"met": self.share, "met as compared": self.share_compared}
+        return next((name for name, share in shares.items() if share >= GOAL), "NOT met")
 
 
 def peer_children(mine: Extract, peer: Extract) -> int:
@@ -229,16 +150,11 @@ def format_of(name: str) -> str:
     return ending if ending in FORMATS else OTHER
 
 
-def rows(
-    ours: Mapping[str, Extract],
-    peers: Mapping[str, Extract],
-    judged: Callable[[str], Iterable[Judgement]] = lambda _name: (),
-) -> dict[str, Row]:
-    """By format, in the order of FORMATS; formats without files are left out. `judged` gives what the tables say of a file."""
+def rows(ours: Mapping[str, Extract], peers: Mapping[str, Extract]) -> dict[str, Row]:
+    """By format, in the order of FORMATS; formats without files are left out."""
     out = {name: Row() for name in (*FORMATS, OTHER)}
     for name in sorted(peers):
-        mine, peer = ours.get(name, Extract()), peers[name]
-        out[format_of(name)].add(name, mine, peer, judged(name) if peer.terms - mine.terms else ())
+        out[format_of(name)].add(name, ours.get(name, Extract()), peers[name])
     return {name: row for name, row in out.items() if row.files}
 
 
@@ -246,23 +162,14 @@ def show_recall(sources: Iterable[Path], tika: engines.Tika, output: Path) -> No
     """Read the files below these directories with both, print the table, and write what is missing of each file."""
     mine: dict[str, Extract] = {}
     peers: dict[str, Extract] = {}
-    digits: dict[str, str] = {}
     for source in sources:
-        ours, theirs, called = _read(source, tika)
+        ours, theirs = _read(source, tika)
         mine |= ours
         peers |= theirs
-        digits |= called
-    known = judgements()
-    found = rows(mine, peers, lambda name: known.get(digits[name], ()))
+    found = rows(mine, peers)
     Console(highlight=False, width=140).print(_table(found))
-    _show_sorting(found)
     less = {
-        name: {
-            **_told(mine.get(name, Extract()), peers[name]),
-            "sha256": digits.get(name, ""),
-            "unjudged": row.sorting.unjudged.get(name, 0),
-            "misread": name in row.aside,
-        }
+        name: {**_told(mine.get(name, Extract()), peers[name]), "misread": name in row.aside}
         for row in found.values()
         for name in dict.fromkeys([*row.less, *row.aside])
     }
@@ -284,46 +191,32 @@ def _told(mine: Extract, peer: Extract) -> dict[str, Any]:
     }
 
 
-def _read(source: Path, tika: engines.Tika) -> tuple[dict[str, Extract], dict[str, Extract], dict[str, str]]:
-    """What either side found in the files below a directory, and what the tables call them."""
+def _read(source: Path, tika: engines.Tika) -> tuple[dict[str, Extract], dict[str, Extract]]:
+    """What either side found in the files below a directory."""
     files = [name for name in engines.loose_files(source) if engines.can_be_named(name)]
     ours = our_extracts(engines.lines_of(source))
     with tempfile.TemporaryDirectory(prefix="edbench-tika-") as scratch:
         run = engines.run_tika(tika, source, files, 0, Path(scratch))
     theirs = {shown(file): peer_extract(documents) for file, documents in run.documents.items() if documents}
-    digits = {shown(file): digits_of(source / file) for file in files}
-    return _below(source, ours), _below(source, theirs), _below(source, digits)
+    return _below(source, ours), _below(source, theirs)
 
 
-def _below(source: Path, found: Mapping[str, T]) -> dict[str, T]:
+def _below(source: Path, found: Mapping[str, Extract]) -> dict[str, Extract]:
     return {f"{source.resolve().name}/{name}": extract for name, extract in found.items()}
 
 
 def _table(found: Mapping[str, Row]) -> Table:
     headings = (
-        *("format", "files", "Tika's terms", "found", "misread", "compared", "judged", "items", "Tika's"),
-        *("with less", "that say so", "ours, silent", "goal"),
+        *("format", "files", "Tika's terms", "found", "misread", "compared", "items", "Tika's"),
+        *("with less", "that say so", "goal"),
     )
     table = Table(*headings, box=None, header_style="bold", pad_edge=False)
     for column in table.columns[1:]:
         column.justify = "right"
     for name, row in found.items():
         less, silent = len(row.less), len(row.silent)
-        shares = (f"{row.share:.2%}", len(row.aside), f"{row.share_compared:.2%}", f"{row.share_judged:.2%}")
-        figures = (row.files, row.terms, *shares, row.items, row.peer_items, less, less - silent, row.ours_silent)
+        shares = (f"{row.share:.2%}", len(row.aside), f"{row.share_compared:.2%}")
+        figures = (row.files, row.terms, *shares, row.items, row.peer_items, less, less - silent)
         told = (f"{figure:,}" if isinstance(figure, int) else figure for figure in figures)
         table.add_row(name, *told, "" if name == OTHER else row.met)
     return table
-
-
-def _show_sorting(found: Mapping[str, Row]) -> None:
-    """Of the terms that the rules leave as lost, who is wrong, by format."""
-    table = Table("lost terms", *Verdict, "not judged", "in files", box=None, header_style="bold", pad_edge=False)
-    for column in table.columns[1:]:
-        column.justify = "right"
-    for name, row in found.items():
-        if row.lost:
-            unjudged = row.sorting.unjudged
-            figures = (*(row.sorting.terms[verdict] for verdict in Verdict), sum(unjudged.values()), len(unjudged))
-            table.add_row(name, *(f"{figure:,}" for figure in figures))
-    Console(highlight=False, width=140).print(table)

@@ -4,33 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from controller.databases import JobHandle
 from sql import figures
 from sql import jobs as ledger_jobs
-from sql.browse import BROWSE
+from sql.browse import BROWSE, Failure
 from sql.figures import FIGURES, ItemCount
 from sql.jobs import JobProgress, JobSummary
 
-if TYPE_CHECKING:
-    pass
-
-
 _EXCEPTIONS_AT_ONCE = 2_000
-EXCEPTION_FIELDS = (
-    "item",
-    "custodian",
-    "container_path",
-    "kind",
-    "media_type",
-    "bytes",
-    "code",
-    "level",
-    "phase",
-    "detail",
-    "missing",
-)
+EXCEPTION_FIELDS = tuple(name for name in Failure._fields if name != "number")
 
 
 def exceptions_by(handles: Sequence[JobHandle], by: str, code: str | None = None) -> list[dict[str, Any]]:

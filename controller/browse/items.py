@@ -41,7 +41,7 @@ def stream_items(handle: JobHandle, wanted: ItemFilter = ALL_ITEMS) -> Generator
     end: it holds a transaction. Raises DatabaseFault.
     """
     with handle.database.transaction() as conn:
-        streaming = conn.execution_options(stream_results=True, yield_per=_ROWS_AT_ONCE)
+        streaming = conn.streaming(_ROWS_AT_ONCE)
         for row in BROWSE.items(streaming, job=handle.id, wanted=wanted.parameters()):
             yield item_json(row)
 

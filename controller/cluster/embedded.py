@@ -139,8 +139,8 @@ class EmbeddedCluster:
     Each runs in a session of its own with its output in scratch/logs/<name>.log. A tending thread starts all of
     them, because the kernel ends a child when the thread that started it ends, and starts again what dies.
     With `together` the workers are forked from one process, w1-w30 say: they share its memory and are up in seconds, however many
-    they are, and have one log. Their number stays then, and none answers Prometheus; the queue manager is started by `manage`,
-    as it is without `managed`.
+    they are, and have one log. Their number stays then, and none answers Prometheus. Without `managed` the queue manager is started
+    by `manage`.
     `env` is the environment to take a child's from; `commands` gives the command line for a name. Where it has
     EDBENCH_METRICS_PORT, the queue manager answers Prometheus one port further on, w1 at the one after that, …
     """
@@ -159,7 +159,7 @@ class EmbeddedCluster:
         self._settings = settings
         self._wanted = workers
         self._together = together
-        self._managed = managed and not together
+        self._managed = managed
         self._slots = slots
         self._env = {key: value for key, value in env.items() if _KEPT.fullmatch(key)}
         self._endpoint = read_endpoint(env)
@@ -174,12 +174,17 @@ class EmbeddedCluster:
         self._stop_grace: float | None = None
         self._thread: threading.Thread | None = None
 
-    def start(self) -> None:
-        """Start everything; returns once the processes exist. Raises SystemFault when one cannot be started."""
+    def start(self) -> Self:
+        """Start everything; returns once the processes exist. Raises SystemFault when one cannot be started; then none is left."""
         self._thread = threading.Thread(target=self._tend, name="cluster", daemon=True)
         self._thread.start()
-        self._started.wait()
-        self.check()
+        try:
+            self._started.wait()
+            self.check()
+        except BaseException:
+            self.stop(0.0)
+            raise
+        return self
 
     def stop(self, grace_seconds: float = 30.0) -> None:
         """Workers first, so that the queue manager sees them leave; returns when nothing is left."""
@@ -217,12 +222,7 @@ class EmbeddedCluster:
             return {n: m.process.pid for n, m in self._members.items() if m.process is not None and m.running}
 
     def __enter__(self) -> Self:
-        try:
-            self.start()
-        except BaseException:
-            self.stop(0.0)
-            raise
-        return self
+        return self.start()
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None

@@ -9,8 +9,6 @@ import uuid
 from collections.abc import Callable
 from pathlib import Path
 
-from sqlalchemy import Connection
-
 from controller.custody import CANCELLED, CREATED, PAUSED, REQUEUED, RESUMED, last_chain, note, note_end_of_suspension
 from controller.databases import JobHandle, Jobs, refuse_experiment
 from controller.jobs.directories import hand_over, remove_bank, store_bank, stored_bank
@@ -35,6 +33,7 @@ from core.settings import Settings
 from core.storage.layer import Storage
 from sql import deletion, states
 from sql import jobs as ledger_jobs
+from sql.connection import Connection
 from sql.deletion import ended, kin_of, refuse_taken
 from sql.figures import FIGURES
 from sql.jobs import NewJob, get_job, set_options

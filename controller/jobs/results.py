@@ -8,8 +8,6 @@ import uuid
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from sqlalchemy import Connection
-
 from controller.browse.counts import JobCounts, count_job
 from controller.databases import JobHandle, Jobs
 from controller.jobs.bounds import judged
@@ -26,7 +24,7 @@ from controller.jobs.figures import (
 )
 from controller.labels.jobs import disturbances, elapsed_note, group_labels, job_labels, surroundings_of_job
 from controller.labels.rules import storage_text
-from controller.observe.call_time import CallTime, CallTimeFigures, call_time
+from controller.observe.call_time import CallTimeFigures, call_time
 from controller.observe.io_kinds import io_of
 from controller.observe.wire import wire_shares
 from core.bounds import COLUMNS, Outcome
@@ -37,6 +35,7 @@ from core.names import display_name
 from core.records import FilerChoice
 from core.settings import Settings
 from monitoring.aggregate import CallTotals, calls_by_op, calls_by_op_of_jobs
+from sql.connection import Connection
 from sql.figures import FIGURES, Worker
 from sql.jobs import phase_elapsed
 from sql.workers import LIVE_SECONDS
@@ -105,7 +104,7 @@ def job_result(
         held_s=None if held.started is None or held.finished is None else (held.started, held.finished),
         disturbances=disturbed,
         calls=calls_figures(calls, times),
-        call_time=None if times is None else times.figures(),
+        call_time=times,
         io=io_of([handle], calls, raw_bytes=counts.progress.raw_bytes, copies=copies),
         frames_lost=lost,
         calls_complete=calls_complete is not False and not lost and around.observe,
@@ -155,7 +154,7 @@ def _counted(counts: JobCounts) -> dict[str, Any]:
     }
 
 
-def calls_figures(calls: Mapping[str, CallTotals], times: CallTime | CallTimeFigures | None) -> dict[str, Calls]:
+def calls_figures(calls: Mapping[str, CallTotals], times: CallTimeFigures | None) -> dict[str, Calls]:
     """By op."""
     dominated = {} if times is None else times.dominated
     return {op: Calls(count=c.calls, bytes=c.bytes, errors=c.errors, p50_us=c.p50_us, p99_us=c.p99_us, max_us=c.max_us,
@@ -169,7 +168,7 @@ def _sized(totals: CallTotals) -> dict[str, SizedCalls]:
 
 def _versions(engine: str, server: str) -> dict[str, str]:
     out = {"edbench": installed_version(), "python": platform.python_version(), "postgresql": server}
-    for package in (engine, "celery", "sqlalchemy"):
+    for package in (engine, "celery", "psycopg2-binary"):
         out[package] = installed_version(package)
     return out | {"kernel": platform.release()}
 
@@ -225,7 +224,7 @@ def _figures(selected: Jobs, settings: Settings, calls_complete: bool | None) ->
         name=group.name,
         source=display_name(group.source),
         calls=calls_figures(calls, times),
-        call_time=None if times is None else times.figures(),
+        call_time=times,
         io=io_of(selected.each, calls, raw_bytes=sum(job.raw_bytes for job in jobs), copies=group.source_copies),
         wire=wire_shares(selected.each),
         labels=group_labels(selected, settings).lines,

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager
-from dataclasses import dataclass, replace
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from dataclasses import dataclass
 from typing import Protocol
 
 from controller.cluster.embedded import EmbeddedCluster
@@ -61,28 +61,17 @@ class Outcome:
     calls_complete: bool  # its call records were all stored in time
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Crew:
-    """Who does the work."""
-
-    settings: Settings  # with services attached
-    ours: bool  # start workers here; False: others run them
-    workers: int
-    slots: int  # of each
-    env: Mapping[str, str]
-    cluster: Tended | None = None  # that is up already and stays up
-    bring: Callable[[], AbstractContextManager[Tended]] | None = None  # how ours come; None: as processes of this one
-
-
 def run_all_to_rest(
     handles: Sequence[JobHandle],
-    crew: Crew,
+    settings: Settings,
+    workers: AbstractContextManager[Tended] | None,
     clock: Clock,
     show: Callable[[Snapshot, float], None],
     say: Callable[[str], None],
     every: float = 0.0,
 ) -> list[Outcome]:
-    """Follow jobs that run at the same time, with workers at them, until each is over, paused or suspended.
+    """Follow jobs that run at the same time, with workers at them, until each is over, paused or suspended. `settings`: with services
+    attached; `workers`: entered for as long as they are wanted, such as `processes`; None: others run them.
 
     The outcome of each. `show` gets one snapshot for all of them, at least `every` seconds after the one before. The
     first interruption pauses them. Raises SystemFault (the jobs are left suspended or paused) when workers will not stay
@@ -91,10 +80,11 @@ def run_all_to_rest(
     snapshots: list[Snapshot] = []
     interrupted = False
     complete = True
+    own: AbstractContextManager[Tended | None] = nullcontext() if workers is None else workers
     try:
-        with _cluster(crew) as check:
+        with own as tended:
             try:
-                checks = _checks(handles, crew, check, clock, say)
+                checks = _checks(handles, settings, tended, clock, say)
                 for snapshots in wait_all(handles, clock, check=checks, say=say, every=every):
                     show(combined(snapshots), clock.monotonic_ns() / 1e9)
                 over = [h for h, snapshot in zip(handles, snapshots, strict=True) if snapshot.state.over]
@@ -137,45 +127,26 @@ def crew_of(database: Database) -> tuple[int, int]:
 
 
 @contextmanager
-def kept_up(crew: Crew) -> Iterator[Crew]:
-    """The crew with its workers up for as long as the block lasts, for several jobs one after another. Raises SystemFault."""
-    with crew.bring() if crew.bring is not None else _processes(crew) as tended:
-        yield replace(crew, cluster=tended)
-
-
-@contextmanager
-def _cluster(crew: Crew) -> Iterator[Callable[[], None]]:
-    """The cluster's check, or one that finds nothing where the workers are not ours."""
-    if crew.cluster is not None:
-        yield crew.cluster.check
-        return
-    if not crew.ours:
-        yield lambda: None
-        return
-    with crew.bring() if crew.bring is not None else _processes(crew) as cluster:
-        yield cluster.check
-
-
-@contextmanager
-def _processes(crew: Crew) -> Iterator[Tended]:
-    """Of many workers nothing is dispatched before all are there: the first would have begun alone. Raises UsageError."""
-    together = best_together(crew.workers, crew.env)
-    with EmbeddedCluster(crew.settings, crew.workers, crew.slots, env=crew.env, together=together) as cluster:
+def processes(settings: Settings, workers: int, slots: int, env: Mapping[str, str]) -> Iterator[Tended]:
+    """So many workers, as children of this process. Of many, nothing is dispatched before all are there: the first would have begun
+    alone. Raises UsageError."""
+    together = best_together(workers, env)
+    with EmbeddedCluster(settings, workers, slots, env=env, together=together, managed=not together) as cluster:
         if together:
-            if crew.workers >= _MANY:
-                _wait_for_all(crew, cluster)
+            if workers >= _MANY:
+                _wait_for_all(settings, workers * slots, cluster)
             cluster.manage()
         yield cluster
 
 
-def _wait_for_all(crew: Crew, cluster: EmbeddedCluster) -> None:
+def _wait_for_all(settings: Settings, slots: int, cluster: EmbeddedCluster) -> None:
     """Until every slot's worker has registered with every database, or the time is over. Raises SystemFault."""
     until = time.monotonic() + _ALL_UP_SECONDS
-    databases = open_databases(crew.settings)
+    databases = open_databases(settings)
     try:
         while time.monotonic() < until:
             cluster.check()
-            if all(slots_of(database) >= crew.workers * crew.slots for database in databases):
+            if all(slots_of(database) >= slots for database in databases):
                 return
             time.sleep(_LOOK_SECONDS)
     finally:
@@ -190,14 +161,14 @@ def slots_of(database: Database) -> int:
 
 
 def _checks(
-    handles: Sequence[JobHandle], crew: Crew, check: Callable[[], None], clock: Clock, say: Callable[[str], None]
+    handles: Sequence[JobHandle], settings: Settings, tended: Tended | None, clock: Clock, say: Callable[[str], None]
 ) -> Callable[[], None]:
-    """Those of the cluster and of embedded services; where others run the workers, one remark when there are none."""
-    if crew.ours or crew.cluster is not None:
+    """Those of the workers and of embedded services; where others run the workers, one remark when there are none."""
+    if tended is not None:
 
         def ours() -> None:
-            check_kept(crew.settings)
-            check()
+            check_kept(settings)
+            tended.check()
 
         return ours
     ask_at = clock.monotonic_ns() + int(LONELY_SECONDS * 1e9)
@@ -329,7 +300,7 @@ def look(handle: JobHandle, pace: Pace, at: float) -> Snapshot:
     """One snapshot, of one moment. Raises DatabaseFault, UsageError when the job is gone."""
     with handle.database.transaction() as conn:
         progress = ledger_jobs.progress(conn, handle.id)
-        return pace.snapshot(progress, rate_now(conn, handle.id).calls_per_second, at)
+        return pace.snapshot(progress, rate_now(conn, handle.id), at)
 
 
 def pause_all(handles: Sequence[JobHandle], clock: Clock, seconds: float = PAUSE_SECONDS) -> list[JobState]:

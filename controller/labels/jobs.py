@@ -12,8 +12,6 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
-from sqlalchemy import Connection
-
 from controller.databases import JobHandle, Jobs
 from controller.jobs.progress import duration
 from controller.labels.rules import (
@@ -35,6 +33,7 @@ from core.records import GroupKind, JobState
 from core.settings import Settings
 from monitoring.machine import capacities
 from sql import jobs as ledger_jobs
+from sql.connection import Connection
 from sql.figures import FIGURES, Stop
 from sql.jobs import JOBS, JobProgress
 from sql.requeue import requeued_files
@@ -42,8 +41,6 @@ from sql.timeline import TIMELINE, Values
 from sql.workers import LIVE_SECONDS
 
 if TYPE_CHECKING:
-    from sqlalchemy import Connection
-
     from sql.jobs import GroupRow
 
 BEGIN_SECONDS = 4  # after the first claim: a worker that has reported nothing by then came later, its counters with it

@@ -11,7 +11,6 @@ from __future__ import annotations
 import contextlib
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 
 from controller.databases import JobHandle
 from controller.timeline.readings import Counter, JobAt, Readings, counter, number
@@ -34,41 +33,18 @@ Steps = Mapping[int, Mapping[int, CallSum]]  # first second of a step → op →
 
 
 class CallTimeFigures(Document):
-    """Of a job or a group's jobs, as CallTime has it; `service_s` is the rest."""
+    """Of a job or a group's jobs; seconds summed over slots."""
 
-    call_s: Milli
-    service_s: Milli
-    queue_s: Milli | None
-    processor_s: Milli
-    exact: bool
+    call_s: Milli  # inside calls
+    service_s: Milli  # the rest of it
+    queue_s: Milli | None  # of it in the emulated filer's queues; None on real storage, whose queues are not visible
+    processor_s: Milli  # of it waiting for a CPU
+    exact: bool  # `processor_s` was measured at each call; else it is estimated
+    # Op label, or ALL → its percentiles of which more than half is waiting for a CPU; none unless `exact`.
     dominated: dict[str, list[str]]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CallTime:
-    """Of a job or a group's jobs; seconds summed over slots."""
-
-    call_s: float  # inside calls
-    processor_s: float  # of it waiting for a CPU
-    queue_s: float | None  # of it in the emulated filer's queues; None on real storage, whose queues are not visible
-    exact: bool  # `processor_s` was measured at each call; else it is estimated
-    dominated: Mapping[
-        str, Sequence[str]
-    ]  # op label, or ALL → its percentiles of which more than half is waiting for a CPU; none unless `exact`
-
-    def figures(self) -> CallTimeFigures:
-        """What a result keeps of it."""
-        return CallTimeFigures(
-            call_s=self.call_s,
-            service_s=max(0.0, self.call_s - self.processor_s - (self.queue_s or 0.0)),
-            queue_s=self.queue_s,
-            processor_s=self.processor_s,
-            exact=self.exact,
-            dominated={op: list(percentiles) for op, percentiles in self.dominated.items()},
-        )
-
-
-def call_time(handles: Sequence[JobHandle]) -> CallTime | None:
+def call_time(handles: Sequence[JobHandle]) -> CallTimeFigures | None:
     """The time of the jobs' calls; None where no call was recorded, or no worker reported readings. Raises
     DatabaseFault."""
     with contextlib.ExitStack() as stack:
@@ -85,7 +61,7 @@ def call_time(handles: Sequence[JobHandle]) -> CallTime | None:
         return split(_steps(jobs, step, low), workers, step) if workers else None
 
 
-def split(steps: Steps, workers: Mapping[str, Readings], step: int) -> CallTime | None:
+def split(steps: Steps, workers: Mapping[str, Readings], step: int) -> CallTimeFigures | None:
     """The same of what was read: calls by step of so many seconds, and readings of workers."""
     counters = {key: [_counter(readings, key) for readings in workers.values()] for key in ("wait", "over", "queued")}
     counters["busy"] = [counter(readings, number("busy_s"), by_second=True) for readings in workers.values()]
@@ -109,7 +85,14 @@ def split(steps: Steps, workers: Mapping[str, Readings], step: int) -> CallTime 
     queue_s = grown("queued", low, high)
     queued = min(queue_s, call_s - processor_s) if exact else None
     dominated = _dominated(steps, _mostly_over(workers)) if exact else {}
-    return CallTime(call_s=call_s, processor_s=processor_s, queue_s=queued, exact=exact, dominated=dominated)
+    return CallTimeFigures(
+        call_s=call_s,
+        service_s=max(0.0, call_s - processor_s - (queued or 0.0)),
+        queue_s=queued,
+        processor_s=processor_s,
+        exact=exact,
+        dominated=dominated,
+    )
 
 
 def _within_calls(wait: float, inside: float, busy: float) -> float:

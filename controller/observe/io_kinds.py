@@ -12,7 +12,6 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 
 from pydantic import AliasChoices, Field
-from sqlalchemy import Connection
 
 from controller.databases import JobHandle
 from controller.timeline.readings import counter, number
@@ -21,6 +20,7 @@ from core.job_types import JobType
 from core.operations import Op
 from monitoring.aggregate import CallTotals, step_for
 from monitoring.observations import BLOCK, DATABASE, WIRE
+from sql.connection import Connection
 from sql.timeline import TIMELINE, Values
 
 _POINTS = 600

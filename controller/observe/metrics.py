@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
+import psycopg2
 import redis
-from sqlalchemy.exc import SQLAlchemyError
 
 from core.errors import DatabaseFault
 from core.job_types import JobType
@@ -68,7 +68,7 @@ class _Watch(threading.Thread):
         while not self._halt.is_set():
             try:
                 self.seen = self._look()
-            except (DatabaseFault, SQLAlchemyError, redis.RedisError, OSError) as error:
+            except (DatabaseFault, psycopg2.Error, redis.RedisError, OSError) as error:
                 self.seen = None
                 log.debug("%s: %s", self.name, error)
             self._halt.wait(self._every)

@@ -11,8 +11,6 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from sqlalchemy import Connection
-
 from controller.databases import JobHandle
 from controller.jobs.figures import TraceFigures
 from core.clock import Clock
@@ -25,6 +23,7 @@ from core.settings import Settings
 from core.storage.layer import Storage
 from monitoring.aggregate import calls_by_op
 from sql import jobs
+from sql.connection import Connection
 from sql.runs import RUNS, recorders
 from traces.gather import Gathered, Gathering, gather_trace
 from traces.parts import SUFFIX, deliver_left_behind, done_until, parts_directory

@@ -8,17 +8,15 @@ import uuid
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from controller.databases import JobHandle
 from controller.search.opened import Opened, OpenIndex
 from search.engine import Best, Hit, IndexReader, in_order
 from search.language import parse
 from search.query import Node
-from sql.browse import BROWSE, FoundRow, TrueOwner
-
-if TYPE_CHECKING:
-    from sqlalchemy import Connection
+from sql.browse import BROWSE, FoundRow
+from sql.connection import Connection
 
 HIGHLIGHT_START, HIGHLIGHT_STOP = "\x02", "\x03"
 
@@ -131,20 +129,20 @@ def search_shard(
         asked *= 2
 
 
-def true_owners(conn: Connection, job: uuid.UUID, items: Sequence[uuid.UUID]) -> dict[uuid.UUID, TrueOwner]:
+def true_owners(conn: Connection, job: uuid.UUID, items: Sequence[uuid.UUID]) -> dict[uuid.UUID, FoundRow]:
     """For each item that has one, the row with the shard and owner of its valid document."""
     if not items:
         return {}
     return {row.id: row for row in BROWSE.true_owners(conn, job=job, items=list(items))}
 
 
-def is_true(hit: Hit, shard: uuid.UUID, owners: Mapping[uuid.UUID, TrueOwner]) -> bool:
+def is_true(hit: Hit, shard: uuid.UUID, owners: Mapping[uuid.UUID, FoundRow]) -> bool:
     """Whether the database names exactly this document."""
     row = owners.get(hit.item)
     return row is not None and row.shard == shard and row.owner == hit.owner
 
 
-def found_item(row: TrueOwner | FoundRow, snippet: str, *, score: float = 0.0, hit: bool | None = None) -> FoundItem:
+def found_item(row: FoundRow, snippet: str, *, score: float = 0.0, hit: bool | None = None) -> FoundItem:
     """The item of a row."""
     return FoundItem(
         item=row.id,

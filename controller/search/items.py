@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
@@ -11,9 +10,7 @@ import numpy.typing as npt
 from controller.databases import JobHandle
 from search.found import Ids, item_ids
 from sql.browse import SEARCH
-
-if TYPE_CHECKING:
-    from sqlalchemy import Connection
+from sql.connection import Connection
 
 Mask = npt.NDArray[np.bool_]  # by position: whether the item is in a set
 Positions = npt.NDArray[np.int64]
@@ -87,4 +84,4 @@ def load_items(handle: JobHandle) -> JobItems:
 
 def streaming(conn: Connection) -> Connection:
     """The same, its rows read as they are asked for."""
-    return conn.execution_options(stream_results=True, yield_per=_ROWS_AT_ONCE)
+    return conn.streaming(_ROWS_AT_ONCE)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import uuid
 from collections.abc import Sequence
 from datetime import datetime
-from typing import TYPE_CHECKING
 
 from pydantic import Field
 
@@ -19,9 +18,7 @@ from core.job_types import registered
 from search.language import checked_name, parse
 from search.query import Node
 from sql.browse import SEARCH
-
-if TYPE_CHECKING:
-    from sqlalchemy import Connection
+from sql.connection import Connection
 
 _AT_ONCE = 10_000
 SAVED, FORGOTTEN, TAGGED, UNTAGGED = "search saved", "search forgotten", "tagged", "untagged"

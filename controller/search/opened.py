@@ -20,9 +20,7 @@ from core.records import JobState, Shard
 from core.settings import Settings
 from search.engine import SHAREABLE, IndexReader, open_reader
 from sql.browse import BROWSE, SEARCH, IndexState
-
-if TYPE_CHECKING:
-    from sqlalchemy import Connection
+from sql.connection import Connection
 
 _REMOVALS = 20  # a watcher makes one lock file for a reader; one more removal is nearly always enough
 

@@ -6,12 +6,11 @@ import uuid
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from sqlalchemy import Connection
-
 from controller.timeline.model import PhaseSpan
 from core.records import Job, JobState, Phase
 from monitoring.aggregate import STEPS
 from sql import jobs as ledger_jobs
+from sql.connection import Connection
 from sql.figures import FIGURES
 from sql.jobs import JobProgress, PhaseProgress
 from sql.timeline import TIMELINE, Pause, PhaseClock, Values

@@ -9,10 +9,9 @@ import uuid
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from sqlalchemy import Connection
-
 from monitoring.aggregate import CallSum, step_for
 from monitoring.observations import ARRAY, BLOCK, DATABASE, EMULATED, SPACE, WIRE, WORKER
+from sql.connection import Connection
 from sql.timeline import TIMELINE, StepHistogram, StepPercentiles, Tasks, Values
 
 SETTLED_SECONDS = 1.5  # frames and observations of a second are in the database by then

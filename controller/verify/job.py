@@ -13,7 +13,6 @@ from typing import Annotated, Any
 
 from pyarrow import Table
 from pydantic import Field, computed_field
-from sqlalchemy import Connection
 
 from controller.databases import JobHandle
 from controller.jobs.source import find_manifest
@@ -29,6 +28,7 @@ from dataset_gen.truth import manifest as m
 from dataset_gen.truth.manifest import read_manifest
 from readers.records import Kind
 from search.engine import IndexReader
+from sql.connection import Connection
 from sql.custody import VERIFY, Count, Example, run_check
 from sql.figures import FIGURES
 
@@ -293,7 +293,7 @@ _ESCAPES = str.maketrans({"\\": "\\\\", "\t": "\\t", "\n": "\\n", "\r": "\\r"})
 def copy_rows(conn: Connection, table: str, columns: Iterable[str], rows: Iterable[Iterable[Any]]) -> int:
     """COPY rows into a temporary table; how many there were. Values as `cell` takes them."""
     statement = f"COPY {table} ({', '.join(columns)}) FROM STDIN"
-    driver: Any = conn.connection.driver_connection
+    driver = conn.raw
     lines = ("\t".join(map(cell, row)) + "\n" for row in rows)
     count = 0
     with driver.cursor() as cursor:

@@ -3,23 +3,28 @@
 from __future__ import annotations
 
 import hashlib
-import math
 import shutil
 import tomllib
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 from core.errors import StorageFault, UsageError, read_problem
 from core.operations import Op
 from core.records import FilerChoice
+from core.toml_table import Share, TomlTable, Within
 
+PROFILES = Path(__file__).parent / "profiles"
 PROTOCOLS = Path(__file__).parent / "protocols"
+MAX_FILE_BYTES = 65_536
+MAX_NAME = 40
 MAX_OPS = 10_000.0  # of one kind, for one call, entry or transfer
 MAX_TRANSFER_BYTES = 1 << 30
 _MAX_TEXT = 400
 _PER = ("entry", "transfer")
+_DEFAULT = "default"  # in service times: of every op that is not named
+_LABELS = [op.label for op in Op]
 
 Ops = Mapping[str, float]  # filer ops by name; means, so broken numbers
 
@@ -87,33 +92,33 @@ def load_protocol(name_or_path: str, beside: Path | None = None) -> Protocol:
 
 def protocol_of(table: Mapping[str, Any], what: str, source: str) -> Protocol:
     """Out of plain data; raises UsageError that begins with `what`."""
-    tables = Tables(what)
-    tables.known(table, ("name", "origin", "transfer_bytes", "data", "call", "index_call", "server"), "")
-    origin = tables.text(table, "origin")
+    top = TomlTable(what, "", dict(table))
+    origin = top.text("origin", "")
     if not origin.startswith(("measured", "assumed")) or len(origin) > _MAX_TEXT:
-        raise tables.wrong(f"origin must say how it is known, `measured …` or `assumed …`, in {_MAX_TEXT} characters")
-    calls, index_calls, server = (tables.table(table, key) for key in ("call", "index_call", "server"))
-    for found, at in ((calls, "call."), (index_calls, "index_call."), (server, "server.")):
-        tables.known(found, [op.label for op in Op], at)
+        raise top.refuse("origin", f"must say how it is known, `measured …` or `assumed …`, in {_MAX_TEXT} characters")
+    server = top.table("server")
     protocol = Protocol(
-        name=tables.name(table, 40),
+        name=_name(top),
         origin=origin,
-        transfer_bytes=tables.whole(table, "transfer_bytes", "", 1 << 20, MAX_TRANSFER_BYTES),
-        data=_names(tables, table.get("data", [])),
-        calls=_expansions(tables, calls, "call.", Op),
-        index_calls=_expansions(tables, index_calls, "index_call.", (op for op in Op if op.label in index_calls)),
-        server=_expansions(tables, server, "server.", Op) if server else {},
+        transfer_bytes=top.whole("transfer_bytes", 1 << 20, low=1, high=MAX_TRANSFER_BYTES),
+        data=frozenset(top.texts("data")),
+        calls=_expansions(top.table("call"), every=True),
+        index_calls=_expansions(top.table("index_call"), every=False),
+        server=_expansions(server, every=bool([*server])),
         source=source,
     )
+    top.done()
     if unknown := protocol.data - protocol.ops:
-        raise tables.wrong(f"data names {sorted(unknown)[0]}, which no call needs")
+        raise top.refuse("data", f"names {sorted(unknown)[0]}, which no call needs")
     return protocol
 
 
-def _names(tables: Tables, found: object) -> frozenset[str]:
-    if not isinstance(found, list) or not all(isinstance(name, str) for name in found):
-        raise tables.wrong("data must be a list of names of filer ops")
-    return frozenset(found)
+def _name(table: TomlTable) -> str:
+    """A printable text for labels."""
+    name = table.text("name", "")
+    if not name or len(name) > MAX_NAME or not name.isprintable() or name != name.strip():
+        raise table.refuse("name", f"must be a printable text of at most {MAX_NAME} characters")
+    return name
 
 
 def _plain(calls: Mapping[Op, Expansion]) -> dict[str, Any]:
@@ -124,29 +129,37 @@ def _plain(calls: Mapping[Op, Expansion]) -> dict[str, Any]:
     }
 
 
-def _expansions(tables: Tables, calls: Mapping[str, Any], at: str, named: Iterable[Op]) -> dict[Op, Expansion]:
-    return {op: _expansion(tables, tables.table(calls, op.label, at), f"{at}{op.label}.") for op in named}
+def _expansions(table: TomlTable, *, every: bool) -> dict[Op, Expansion]:
+    """Of every op, or of those that are named."""
+    named = table.names(_LABELS)
+    return {op: _expansion(table.table(op.label)) for op in Op if every or op.label in named}
 
 
-def _expansion(tables: Tables, table: Mapping[str, Any], at: str) -> Expansion:
-    each = {key: value for key, value in table.items() if key not in _PER}
-    entry, transfer = (tables.table(table, per, at) for per in _PER)
-    return Expansion(
-        each=_ops(tables, each, at), entry=_ops(tables, entry, f"{at}entry."),
-        transfer=_ops(tables, transfer, f"{at}transfer."),
-    )  # fmt: skip
+def _expansion(table: TomlTable) -> Expansion:
+    entry, transfer = (table.table(per) for per in _PER)
+    each = [name for name in table if name not in _PER]
+    return Expansion(each=_ops(table, each), entry=_ops(entry, [*entry]), transfer=_ops(transfer, [*transfer]))
 
 
-def _ops(tables: Tables, table: Mapping[str, Any], at: str) -> Ops:
-    for name in table:
-        if not name.isidentifier() or name == "default":
-            raise tables.wrong(f"{at}{name}: a filer op has a name of letters, digits and _")
-    return {name: tables.number(table, name, at, 0.0, MAX_OPS) for name in table}
+def _ops(table: TomlTable, names: Sequence[str]) -> Ops:
+    for name in names:
+        if not name.isidentifier() or name == _DEFAULT:
+            raise table.refuse(name, "is not allowed: a filer op has a name of letters, digits and _")
+    return {name: float(table.number(name, high=MAX_OPS)) for name in names}
 
 
 STATIONS = ("metadata", "data", "link")
 DATA_OPS = frozenset({Op.READ, Op.WRITE, Op.FSYNC})  # every other call is the metadata unit's, without a protocol
+_METADATA_OPS = frozenset(Op) - DATA_OPS
+_MIX_TOLERANCE = 0.001
 MAX_SERVERS = 64
+MAX_SERVICE_US = 60e6
+MAX_LINK_BYTES_PER_S = 1e12
+MAX_ENTRY_US = 1e4
+MAX_DISK_MS = 60_000.0
+MAX_SCALE = 1e6
+MAX_CACHE_BYTES = 1 << 50
+MAX_CALL_BYTES = 1e9
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -161,37 +174,38 @@ class Processor:
 class Disk:
     """What a miss of the filer's cache adds to a call; a delay, not a queue. Not divided by the scale factor."""
 
-    read_ms: float = 0.0
-    read_miss: float = 0.0  # share of read calls
-    write_ms: float = 0.0
-    write_miss: float = 0.0
+    read_ms: Annotated[float, Within(high=MAX_DISK_MS)] = 0.0
+    read_miss: Share = 0.0  # share of read calls
+    write_ms: Annotated[float, Within(high=MAX_DISK_MS)] = 0.0
+    write_miss: Share = 0.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Directory:
     """What the size of a directory costs."""
 
-    entry_us: float = 0.0  # of the metadata unit, unscaled, to make a name: for each that its directory has
+    # Of the metadata unit, unscaled, to make a name: for each that its directory has.
+    entry_us: Annotated[float, Within(high=MAX_ENTRY_US)] = 0.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Client:
     """The client's cache and round trips, between a call and the wire. The scale factor divides neither."""
 
-    cache_bytes: int = 0  # of what was read or written last, kept by each client; 0: every read reaches the filer
-    reread_us: float = 0.0  # what a read that the cache answers costs
-    round_trip_us: float = (
-        0.0  # that each metadata op adds to its call, and all its data ops together; a delay, not a queue
-    )
+    # Of what was read or written last, kept by each client; 0: every read reaches the filer.
+    cache_bytes: Annotated[int, Within(high=MAX_CACHE_BYTES)] = 0
+    reread_us: Annotated[float, Within(high=MAX_SERVICE_US)] = 0.0  # what a read that the cache answers costs
+    # That each metadata op adds to its call, and all its data ops together; a delay, not a queue.
+    round_trip_us: Annotated[float, Within(high=MAX_SERVICE_US)] = 0.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sizes:
     """Of a call of the mix that a ceiling is stated for."""
 
-    entries: float = 10.0  # of a listing
-    read_bytes: float = 65_536.0
-    write_bytes: float = 65_536.0
+    entries: Annotated[float, Within(high=MAX_CALL_BYTES)] = 10.0  # of a listing
+    read_bytes: Annotated[float, Within(high=MAX_CALL_BYTES)] = 65_536.0
+    write_bytes: Annotated[float, Within(high=MAX_CALL_BYTES)] = 65_536.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -355,11 +369,6 @@ _UNITS = ("metadata_ns", "data_ns")
 _PARTS = ("each", "entry", "transfer")
 
 
-MAX_FILE_BYTES = 65_536
-_MOST_SAID = 60  # characters of a wrong value
-_MOST_BITS = 1000  # of a whole number; far more of them cannot be written out
-
-
 def read_table(path: Path, what: str, known: Collection[str]) -> dict[str, Any]:
     """The whole file; `what` names it in errors, `known` what else there is. Raises UsageError."""
     try:
@@ -372,87 +381,6 @@ def read_table(path: Path, what: str, known: Collection[str]) -> dict[str, Any]:
         raise UsageError(f"{read_problem(what, e)}; give {', '.join(known)}, or a TOML file") from e
     except (ValueError, RecursionError) as e:  # not TOML, no text, no path, a number of thousands of digits, depth
         raise UsageError(f"{read_problem(what, e)}; it must be TOML") from e
-
-
-class Tables:
-    """Takes values out of tables; every method raises UsageError that begins with `where`."""
-
-    def __init__(self, where: str) -> None:
-        self._where = where
-
-    def wrong(self, what: str) -> UsageError:
-        return UsageError("".join(c if c.isprintable() else "?" for c in f"{self._where}: {what}"))
-
-    def text(self, table: Mapping[str, Any], key: str) -> str:
-        value = table.get(key, "")
-        if not isinstance(value, str):
-            raise self.wrong(f"{key} must be a text")
-        return value
-
-    def name(self, table: Mapping[str, Any], longest: int) -> str:
-        """A printable text for labels, under `name`."""
-        name = self.text(table, "name")
-        if not name or len(name) > longest or not name.isprintable() or name != name.strip():
-            raise self.wrong(f"name must be a printable text of at most {longest} characters")
-        return name
-
-    def table(self, table: Mapping[str, Any], key: str, at: str = "") -> Mapping[str, Any]:
-        value = table.get(key, {})
-        if not isinstance(value, dict):
-            raise self.wrong(f"{at}{key} must be a table")
-        return value
-
-    def known(self, table: Mapping[str, Any], keys: Collection[str], at: str) -> None:
-        """Raises UsageError for a key that is not one of these."""
-        for key in table:
-            if key not in keys:
-                raise self.wrong(f"there is no {at}{key}; there is {', '.join(sorted(keys))}")
-
-    def number(
-        self, table: Mapping[str, Any], key: str, at: str, default: float, high: float, *, low: float = 0.0
-    ) -> float:
-        value = table.get(key, default)
-        if not _a_number(value):
-            raise self.wrong(f"{at}{key} is {_said(value)}; it must be a number")
-        if not low <= value <= high:
-            raise self.wrong(f"{at}{key} is {_said(value)}; it must be from {low:g} to {high:g}")
-        return float(value)
-
-    def whole(self, table: Mapping[str, Any], key: str, at: str, default: int, high: int, *, low: int = 1) -> int:
-        value = table.get(key, default)
-        if isinstance(value, bool) or not isinstance(value, int) or not low <= value <= high:
-            raise self.wrong(f"{at}{key} is {_said(value)}; it must be a whole number from {low} to {high:,}")
-        return value
-
-
-def _a_number(value: object) -> bool:
-    """A finite one; whole ones may be of any size."""
-    return not isinstance(value, bool) and (
-        isinstance(value, int) or (isinstance(value, float) and math.isfinite(value))
-    )
-
-
-def _said(value: object) -> str:
-    """The value as in the file, or its beginning."""
-    if isinstance(value, int) and value.bit_length() > _MOST_BITS:
-        return "of more than 300 digits"
-    said = f"{value:g}" if isinstance(value, float) else repr(value)
-    return said if len(said) <= _MOST_SAID else f"{said[:_MOST_SAID]}…"
-
-
-PROFILES = Path(__file__).parent / "profiles"
-MAX_SERVICE_US = 60e6
-MAX_LINK_BYTES_PER_S = 1e12
-MAX_ENTRY_US = 1e4
-MAX_DISK_MS = 60_000.0
-MAX_SCALE = 1e6
-MAX_NAME = 40
-MAX_CACHE_BYTES = 1 << 50
-MAX_CALL_BYTES = 1e9
-_METADATA_OPS = frozenset(Op) - DATA_OPS
-_MIX_TOLERANCE = 0.001
-_DEFAULT = "default"  # in service times: of every op that is not named
-_TABLES = ("metadata", "data", "link", "disk", "directory", "client", "mix", "sizes")
 
 
 def profile_names() -> list[str]:
@@ -477,7 +405,7 @@ def load_filer(name_or_path: str) -> FilerModel | None:
         path = Path(name_or_path).absolute()
         source = str(path)
     table = read_table(path, f"filer {name_or_path!r}", profile_names())
-    return _Reader(f"filer {name_or_path}", ours=path.parent == PROFILES).model(table, source, path.parent)
+    return _model(TomlTable(f"filer {name_or_path}", "", table), source, path.parent)
 
 
 def copied_filer(file: Path, directory: Path) -> Path:
@@ -498,82 +426,60 @@ def copied_filer(file: Path, directory: Path) -> Path:
     return directory / file.name
 
 
-class _Reader(Tables):
-    def __init__(self, where: str, *, ours: bool) -> None:
-        super().__init__(where)
-        self._ours = ours
-
-    def model(self, table: Mapping[str, Any], source: str, beside: Path) -> FilerModel:
-        self.known(table, ("name", "description", "scale", "protocol", *_TABLES), "")
-        link, disk, client, sizes = (self.table(table, key) for key in ("link", "disk", "client", "sizes"))
-        directory = self.table(table, "directory")
-        self.known(directory, ("entry_us",), "directory.")
-        self.known(link, ("bytes_per_s",), "link.")
-        self.known(disk, ("read_ms", "read_miss", "write_ms", "write_miss"), "disk.")
-        limit = {"ms": MAX_DISK_MS, "miss": 1.0}
-        said = self.text(table, "protocol")
-        protocol = load_protocol(said, beside) if said else None
-        return FilerModel(
-            name=self._filer_name(table),
-            description=self.text(table, "description"),
-            scale=self.number(table, "scale", "", 1.0, MAX_SCALE, low=1e-3),
-            metadata=self._processor(table, "metadata", self._served(protocol, _METADATA_OPS, data=False)),
-            data=self._processor(table, "data", self._served(protocol, DATA_OPS, data=True)),
-            link_bytes_per_s=self.number(link, "bytes_per_s", "link.", 0.0, MAX_LINK_BYTES_PER_S, low=1000.0)
-            if "bytes_per_s" in link
-            else 0.0,
-            disk=Disk(**{k: self.number(disk, k, "disk.", 0.0, limit[k.partition("_")[2]]) for k in disk}),
-            mix=self._mix(table),
-            source=source,
-            protocol=protocol,
-            client=self._client(client),
-            sizes=self._sizes(sizes),
-            directory=Directory(entry_us=self.number(directory, "entry_us", "directory.", 0.0, MAX_ENTRY_US)),
+def _model(top: TomlTable, source: str, directory: Path) -> FilerModel:
+    said = top.text("protocol", "")
+    protocol = load_protocol(said, directory) if said else None
+    name = _name(top)
+    if name in profile_names() and directory != PROFILES:
+        raise top.refuse(
+            "name",
+            f"is {name!r}, which is a built-in profile; give another name, so that results show which one was used",
         )
+    link = top.table("link")
+    link.names(["bytes_per_s"])
+    speed = float(link.number("bytes_per_s", low=1000.0, high=MAX_LINK_BYTES_PER_S)) if [*link] else 0.0
+    model = FilerModel(
+        name=name,
+        description=top.text("description", ""),
+        scale=float(top.number("scale", 1.0, low=1e-3, high=MAX_SCALE)),
+        metadata=_processor(top.table("metadata"), _served(protocol, _METADATA_OPS, data=False)),
+        data=_processor(top.table("data"), _served(protocol, DATA_OPS, data=True)),
+        link_bytes_per_s=speed,
+        disk=top.table("disk").record(Disk),
+        mix=_mix(top),
+        source=source,
+        protocol=protocol,
+        client=top.table("client").record(Client),
+        sizes=top.table("sizes").record(Sizes),
+        directory=top.table("directory").record(Directory),
+    )
+    top.done()
+    return model
 
-    def _filer_name(self, table: Mapping[str, Any]) -> str:
-        name = self.name(table, MAX_NAME)
-        if name in profile_names() and not self._ours:
-            raise self.wrong(
-                f"name is {name!r}, which is a built-in profile; give another name, so that results show which one was used"
-            )
-        return name
 
-    def _served(self, protocol: Protocol | None, calls: Collection[Op], *, data: bool) -> Collection[str]:
-        """What one unit serves, by name."""
-        if protocol is None:
-            return [op.label for op in calls]
-        return [name for name in protocol.ops if (name in protocol.data) == data]
+def _served(protocol: Protocol | None, calls: Collection[Op], *, data: bool) -> list[str]:
+    """What one unit serves, by name."""
+    if protocol is None:
+        return sorted(op.label for op in calls)
+    return sorted(name for name in protocol.ops if (name in protocol.data) == data)
 
-    def _processor(self, table: Mapping[str, Any], name: str, served: Collection[str]) -> Processor:
-        section = self.table(table, name)
-        self.known(section, ("servers", "service_us"), f"{name}.")
-        servers = self.whole(section, "servers", f"{name}.", 1, MAX_SERVERS)
-        times = self.table(section, "service_us", f"{name}.")
-        at = f"{name}.service_us."
-        self.known(times, (_DEFAULT, *served), at)
-        usual = self.number(times, _DEFAULT, at, 0.0, MAX_SERVICE_US)
-        service = {op: self.number(times, op, at, usual, MAX_SERVICE_US) for op in sorted(served)}
-        return Processor(servers=servers, service_us=service)
 
-    def _client(self, table: Mapping[str, Any]) -> Client:
-        self.known(table, ("cache_bytes", "reread_us", "round_trip_us"), "client.")
-        return Client(
-            cache_bytes=self.whole(table, "cache_bytes", "client.", 0, MAX_CACHE_BYTES, low=0),
-            reread_us=self.number(table, "reread_us", "client.", 0.0, MAX_SERVICE_US),
-            round_trip_us=self.number(table, "round_trip_us", "client.", 0.0, MAX_SERVICE_US),
-        )
+def _processor(table: TomlTable, served: Sequence[str]) -> Processor:
+    times = table.table("service_us")
+    times.names([_DEFAULT, *served])
+    usual = times.number(_DEFAULT, 0.0, high=MAX_SERVICE_US)
+    service = {op: float(times.number(op, usual, high=MAX_SERVICE_US)) for op in served}
+    made = Processor(servers=table.whole("servers", 1, low=1, high=MAX_SERVERS), service_us=service)
+    table.done()
+    return made
 
-    def _sizes(self, table: Mapping[str, Any]) -> Sizes:
-        self.known(table, ("entries", "read_bytes", "write_bytes"), "sizes.")
-        return Sizes(**{key: self.number(table, key, "sizes.", 0.0, MAX_CALL_BYTES) for key in table})
 
-    def _mix(self, table: Mapping[str, Any]) -> dict[Op, float]:
-        shares = self.table(table, "mix")
-        self.known(shares, [op.label for op in Op], "mix.")
-        mix = {op: self.number(shares, op.label, "mix.", 0.0, 1.0) for op in Op if op.label in shares}
-        if not mix:
-            return {op: 1 / len(Op) for op in Op}
-        if abs(sum(mix.values()) - 1) > _MIX_TOLERANCE:
-            raise self.wrong(f"the shares in mix sum to {sum(mix.values()):g}; they must sum to 1")
-        return mix
+def _mix(top: TomlTable) -> dict[Op, float]:
+    shares = top.table("mix")
+    named = shares.names(_LABELS)
+    mix = {op: float(shares.share(op.label)) for op in Op if op.label in named}
+    if not mix:
+        return {op: 1 / len(Op) for op in Op}
+    if abs(sum(mix.values()) - 1) > _MIX_TOLERANCE:
+        raise top.refuse("mix", f"has shares that sum to {sum(mix.values()):g}; they must sum to 1")
+    return mix

@@ -16,7 +16,7 @@ import json
 import os
 import secrets
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -63,16 +63,6 @@ class FileLock:
         os.close(self._descriptor)
 
 
-@contextlib.contextmanager
-def open_lock(path: Path) -> Iterator[FileLock]:
-    """A lock file, closed at the end; raises OSError when it cannot be opened."""
-    lock = FileLock(path)
-    try:
-        yield lock
-    finally:
-        lock.close()
-
-
 def _until(attempt: Callable[[], bool], seconds: float) -> bool:
     deadline = time.monotonic() + seconds
     while not attempt():
@@ -84,7 +74,7 @@ def _until(attempt: Callable[[], bool], seconds: float) -> bool:
 
 def is_held(path: Path) -> bool:
     """Whether some other process holds the lock alone."""
-    with open_lock(path) as lock:
+    with contextlib.closing(FileLock(path)) as lock:
         return not lock.try_shared()
 
 

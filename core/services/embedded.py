@@ -17,7 +17,7 @@ import core
 from core import errors
 from core.errors import BrokerFault, DatabaseFault, EdbenchError, SystemFault, UsageError
 from core.roles import WORKER
-from core.services.address import SUPERUSER, Addresses, FileLock, ServerAddress, is_held, open_lock, read_addresses
+from core.services.address import SUPERUSER, Addresses, FileLock, ServerAddress, is_held, read_addresses
 from core.services.place import Home, natural, postgres_place, scratch_error
 from core.services.postgres import connections_for
 from core.services.process import last_line, open_log, rotate
@@ -121,7 +121,7 @@ def _attached(home: Home, wanted: _Wanted) -> Iterator[Addresses]:
     try:
         if not users.wait_shared(ATTACH_SECONDS):
             raise SystemFault(f"the services in {home.scratch} do not stop; see {home.keeper_log}")
-        with open_lock(home.lock("start")) as start:
+        with contextlib.closing(FileLock(home.lock("start"))) as start:
             if not start.wait_alone(ATTACH_SECONDS):
                 raise SystemFault(f"another command has been starting the services in {home.scratch} for too long")
             addresses = _join(home, wanted, keepers)

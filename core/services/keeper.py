@@ -42,12 +42,9 @@ _STOP = ((signal.SIGTERM, 5.0),)
 class BrokerServer:
     """Belongs to the keeper. The port and the passwords stay the same when it is started again."""
 
-    def __init__(
-        self, home: Home, max_clients: int, logins: Sequence[Login], listen: str = "", port: int | None = None
-    ) -> None:
-        """`listen`: an address of this host at which it answers, as well as loopback; `port`: None takes a free one."""
+    def __init__(self, home: Home, max_clients: int, logins: Sequence[Login], listen: str) -> None:
+        """`listen`: an address of this host at which it answers, as well as loopback; empty: at loopback alone."""
         self._listen = listen or LOOPBACK
-        self._fixed = port
         self._directory = home.directory / "broker"
         self._log = home.logs / "broker.log"
         self._max_clients = max_clients
@@ -69,7 +66,7 @@ class BrokerServer:
     def begin(self) -> None:
         """Start it on a port that is free. Raises StorageFault or BrokerFault."""
         rotate(self._log)
-        self._port = self._fixed or free_port(self._listen)
+        self._port = free_port(self._listen)
         try:
             self._directory.mkdir(mode=0o700, exist_ok=True)
             self._write_config()
@@ -233,7 +230,7 @@ class Keeper:
             return
         from core.services.provisioner import client_of, provision  # few need it, and it brings the broker's client
 
-        servers = [server.superuser() for server in self._servers]
+        servers = [{"dbname": "postgres", **server.superuser()} for server in self._servers]
         client = client_of(self._provisioner.into(self._broker.address().url))
         how = (servers, client, self._provisions)
         self._provisioning = threading.Thread(target=provision, args=how, name="provisioner", daemon=True)

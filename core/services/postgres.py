@@ -97,19 +97,6 @@ def free_port(listen: str = LOOPBACK) -> int:
     raise SystemFault(f"no port is free on {LOOPBACK}; is the loopback interface up?")
 
 
-def refuse_taken(address: str, port: int) -> None:
-    """Raises UsageError where no server can listen at that port, here and on loopback: it is taken, or reserved for
-    root, or the address is another host's."""
-    try:
-        free = all(_is_free(one, port) for one in dict.fromkeys((LOOPBACK, address)))
-    except PermissionError as error:
-        raise UsageError(f"this user may not listen on port {port}; give a port above 1023") from error
-    if not free:
-        raise UsageError(
-            f"port {port} of {address} is in use; wait until the other command has ended, or give another port"
-        )
-
-
 def _is_free(address: str, port: int) -> bool:
     with socket.socket(socket.AF_INET6 if ":" in address else socket.AF_INET) as probe:
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)

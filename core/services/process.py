@@ -174,11 +174,9 @@ class LineProcess:
 
     def __init__(self, module: str, what: str, env: Mapping[str, str] | None = None) -> None:
         self._what = what
-        command = [sys.executable, "-I", "-S", launch.__file__, str(os.getpid()), str(int(signal.SIGKILL)), "-1", "-1",
-                   "", sys.executable, "-m", module]  # fmt: skip
         self.process = subprocess.Popen(
-            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, cwd=Path(core.__file__).parents[1],
-            start_new_session=True, env=None if env is None else os.environ | env,
+            tied([sys.executable, "-m", module]), stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+            cwd=Path(core.__file__).parents[1], start_new_session=True, env=None if env is None else os.environ | env,
         )  # fmt: skip
         self._unread = b""
 

@@ -1,8 +1,9 @@
-"""`python -m core.services.provisioner DIRECTORY`: makes and removes the databases of runs, on order of the controller.
+"""`python -m core.services.provisioner [DIRECTORY]`: makes and removes the databases of runs, on order of the controller.
 
-It alone of the system has the superuser's password after the start, it listens at no port, and of what it is ordered it does two
-things: make a database `edbench_run_<16 hexadecimal digits>_<number of the server>` from `template0`, to which no session can connect, and remove one
-of such a name. The roles stay without the right to make databases. DIRECTORY is that of `core.services.keyring`.
+It alone of the system has the superuser's password after the start, it listens at no port, and it accepts two orders: make a
+database `edbench_run_<16 hexadecimal digits>_<number of the server>` from `template0`, to which no session can connect, and
+remove one of such a name. The other roles stay without the right to make databases. DIRECTORY is that of
+`core.services.keyring`; without it the login of EDBENCH_LOGIN_FILE is used, on servers whose superuser is not ours.
 """
 
 from __future__ import annotations
@@ -16,7 +17,6 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit
 
 import psycopg2
 import redis
@@ -26,15 +26,14 @@ from core.crew import PROVISIONER, Make, ProvisionerOrder, Remove, database_name
 from core.errors import EdbenchError, UsageError, read_problem
 from core.orders import WAIT_SECONDS, OrderTaker
 from core.program import Stop, without_logins
-from core.roles import has_login
 from core.services.address import SUPERUSER
 from core.services.database_logins import give_database
 from core.services.keyring import DATABASE, PASSWORD
-from core.settings import database_urls, read_settings
+from core.settings import parse_databases, read_settings
 
 log = logging.getLogger("provisioner")
 
-Server = Mapping[str, Any]  # keyword arguments for psycopg2.connect, without the database, for the superuser
+Server = Mapping[str, Any]  # keyword arguments for psycopg2.connect, to any database, with a login that may make some
 
 
 def provision(servers: Sequence[Server], client: Any, stop: Stop) -> None:
@@ -43,23 +42,22 @@ def provision(servers: Sequence[Server], client: Any, stop: Stop) -> None:
     OrderTaker(client, PROVISIONER, ProvisionerOrder, partial(_carry_out, servers), log, psycopg2.Error).run(stop)
 
 
-def _carry_out(servers: Sequence[Server], order: Make | Remove) -> None:
+def _carry_out(servers: Sequence[Server], order: Make) -> None:
     if order.databases > len(servers):
         raise UsageError(f"the run needs {order.databases} database servers, and the system has {len(servers)}")
+    act = remove if isinstance(order, Remove) else make
     for number, server in enumerate(servers[: order.databases], start=1):
-        name = database_name(order.run, number)
-        if isinstance(order, Make):
-            make(server, name)
-        else:
-            remove(server, name)
+        act(server, database_name(order.run, number))
 
 
 def make(server: Server, name: str) -> None:
     """A run's database on one server: the controller's, and the roles may connect. Raises psycopg2.Error."""
-    with contextlib.closing(psycopg2.connect(dbname="postgres", **server)) as connection:
+    with contextlib.closing(psycopg2.connect(**server)) as connection:
         connection.autocommit = True
         with connection.cursor() as cursor:
-            cursor.execute(sql.SQL("CREATE DATABASE {} TEMPLATE template0").format(sql.Identifier(name)))
+            cursor.execute(
+                sql.SQL("CREATE DATABASE {} ENCODING 'UTF8' TEMPLATE template0").format(sql.Identifier(name))
+            )
         connection.autocommit = False
         with connection:
             give_database(connection, name)
@@ -67,29 +65,27 @@ def make(server: Server, name: str) -> None:
 
 def remove(server: Server, name: str) -> None:
     """Its sessions are ended; one that is not there is removed already. Raises psycopg2.Error."""
-    with contextlib.closing(psycopg2.connect(dbname="postgres", **server)) as connection:
+    with contextlib.closing(psycopg2.connect(**server)) as connection:
         connection.autocommit = True
         with connection.cursor() as cursor:
             cursor.execute(sql.SQL("DROP DATABASE IF EXISTS {} WITH (FORCE)").format(sql.Identifier(name)))
 
 
-def servers_of(directory: Path, databases: str) -> list[Server]:
-    """Those of EDBENCH_DATABASES, in order, each with the superuser's login, or with the login in its URL: on a server of the
-    user's own that login has to be one that may make databases (docs/containers.md). Raises UsageError."""
-    path = directory / DATABASE / PASSWORD
-    try:
-        password = path.read_text(encoding="ascii").strip()
-    except (OSError, ValueError) as error:
-        raise UsageError(read_problem(path, error)) from error
-    found: list[Server] = []
-    for _, url in database_urls(databases):
-        parts = urlsplit(url)
-        login = (parts.username, parts.password) if has_login(url) else (SUPERUSER, password)
-        found.append({"host": parts.hostname, "port": parts.port or 5432, "user": login[0], "password": login[1],
-                      "connect_timeout": 5})  # fmt: skip
-    if not found:
+def servers_of(env: Mapping[str, str], directory: Path | None) -> list[Server]:
+    """Those of EDBENCH_DATABASES, in order. A URL without a login gets that of the superuser, whose password is in `directory`, or
+    else that of EDBENCH_LOGIN_FILE, which has to be one that may make databases (docs/logins.md). Raises UsageError."""
+    if directory is None:
+        databases = read_settings(env).databases
+    else:
+        path = directory / DATABASE / PASSWORD
+        try:
+            password = path.read_text(encoding="ascii").strip()
+        except (OSError, ValueError) as error:
+            raise UsageError(read_problem(path, error)) from error
+        databases = parse_databases(env.get("EDBENCH_DATABASES", ""), f"{SUPERUSER}:{password}")
+    if not databases:
         raise UsageError("EDBENCH_DATABASES is not set; write db1=postgresql+psycopg2://host/db")
-    return found
+    return [{"dsn": each.url.replace("+psycopg2", "", 1), "connect_timeout": 5} for each in databases]
 
 
 def main(arguments: list[str], env: Mapping[str, str]) -> int:
@@ -99,8 +95,8 @@ def main(arguments: list[str], env: Mapping[str, str]) -> int:
         signal.signal(number, lambda *_: stop.set())
     logging.basicConfig(level=env.get("EDBENCH_LOG_LEVEL") or "WARNING", format="%(asctime)s %(levelname)s %(message)s")
     try:
-        servers = servers_of(Path(arguments[0]), env.get("EDBENCH_DATABASES", ""))
-        broker = read_settings({key: value for key, value in env.items() if key != "EDBENCH_DATABASES"}).broker
+        servers = servers_of(env, Path(arguments[0]) if arguments else None)
+        broker = read_settings(env).broker
         if broker is None:
             raise UsageError("EDBENCH_BROKER is not set; write redis://host:6379/0")
         provision(servers, client_of(broker), stop)

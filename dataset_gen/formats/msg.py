@@ -13,37 +13,8 @@ import struct
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 
+from dataset_gen.formats import mapi_mail as mapi
 from dataset_gen.formats.eml import Formed, Letter, formed, mail_date, single
-from dataset_gen.formats.mapi_mail import (
-    BINARY,
-    BOOLEAN,
-    GUID,
-    INTEGER64,
-    LONG,
-    MANY_LONG,
-    MANY_STRING,
-    NOTE,
-    PS_PUBLIC_STRINGS,
-    PSETID_APPOINTMENT,
-    PSETID_COMMON,
-    PSETID_MEETING,
-    RTF_COMPRESSED,
-    RTF_IN_SYNC,
-    STRING,
-    TIME,
-    Attachment,
-    Details,
-    Message,
-    Named,
-    Properties,
-    Value,
-    compress,
-    filetime,
-    from_plain,
-    guid,
-    message_of,
-    name_map,
-)
 from dataset_gen.made import Made, Order, branch
 from dataset_gen.rng import Dice
 from readers import cfb
@@ -51,14 +22,14 @@ from readers.cfb import Storage
 from readers.mail_form import MailForm
 
 MEDIA_TYPE = "application/vnd.ms-outlook"
-_CLASS = guid("00020D0B-0000-0000-C000-000000000046")
+_CLASS = mapi.guid("00020D0B-0000-0000-C000-000000000046")
 _PROPERTIES = "__properties_version1.0"
 _READ_WRITE = 6  # flags of a property: it may be read and changed (2.4.2.1)
 _FIXED = {
-    LONG: struct.Struct("<IIi4x"),
-    BOOLEAN: struct.Struct("<II?7x"),
-    TIME: struct.Struct("<IIQ"),
-    INTEGER64: struct.Struct("<IIq"),
+    mapi.LONG: struct.Struct("<IIi4x"),
+    mapi.BOOLEAN: struct.Struct("<II?7x"),
+    mapi.TIME: struct.Struct("<IIQ"),
+    mapi.INTEGER64: struct.Struct("<IIq"),
 }
 _SIZED = struct.Struct("<IIII")
 _ATTACH_DATA_OBJECT = 0x3701000D
@@ -66,7 +37,7 @@ _FIRST_NAMED = 0x8000
 _NAME_STREAMS = 0x1F
 
 
-def write_item(message: Message) -> bytes:
+def write_item(message: mapi.Message) -> bytes:
     """The file. Raises ValueError for a property type that is not known here."""
     names = _Names()
     root = Storage(clsid=_CLASS)
@@ -81,20 +52,20 @@ class _Names:
 
     indexes: dict[tuple[bytes, int | str], int] = field(default_factory=dict)
 
-    def tag(self, named: Named) -> int:
+    def tag(self, named: mapi.Named) -> int:
         """The tag under which the property's value is stored."""
         index = self.indexes.setdefault((named.set, named.name), len(self.indexes))
         return _FIRST_NAMED + index << 16 | named.type
 
     def storage(self) -> Storage:
         """The named property mapping storage: property sets, entries, strings, and entries by hash."""
-        sets, entries, strings, hashed = name_map(self.indexes, _NAME_STREAMS)
+        sets, entries, strings, hashed = mapi.name_map(self.indexes, _NAME_STREAMS)
         streams = {"00020102": sets, "00030102": entries, "00040102": strings}
         streams |= {f"{0x1000 + bucket:04X}0102": data for bucket, data in hashed.items()}
         return Storage("__nameid_version1.0", streams={f"__substg1.0_{n}": data for n, data in streams.items()})
 
 
-def _fill(storage: Storage, message: Message, names: _Names, *, top: bool) -> None:
+def _fill(storage: Storage, message: mapi.Message, names: _Names, *, top: bool) -> None:
     """A message's properties, recipients and attachments (2.2, 2.4.1.1, 2.4.1.2)."""
     recipients, attachments = len(message.recipients), len(message.attachments)
     head = struct.pack("<8xIIII", recipients, attachments, recipients, attachments) + (bytes(8) if top else b"")
@@ -110,7 +81,7 @@ def _fill(storage: Storage, message: Message, names: _Names, *, top: bool) -> No
         storage.storages.append(inner)
 
 
-def _attach(storage: Storage, attachment: Attachment, names: _Names) -> None:
+def _attach(storage: Storage, attachment: mapi.Attachment, names: _Names) -> None:
     if attachment.message is None:
         _put(storage, bytes(8), attachment.properties)
         return
@@ -121,7 +92,7 @@ def _attach(storage: Storage, attachment: Attachment, names: _Names) -> None:
     storage.storages.append(inner)
 
 
-def _put(storage: Storage, head: bytes, properties: Properties) -> None:
+def _put(storage: Storage, head: bytes, properties: mapi.Properties) -> None:
     """The property stream, and a stream for each value that has not its place in it (2.4.2)."""
     out = [head]
     streams = storage.streams
@@ -136,21 +107,21 @@ def _put(storage: Storage, head: bytes, properties: Properties) -> None:
     streams[_PROPERTIES] = b"".join(out)
 
 
-def _variable(tag: int, value: Value, streams: dict[str, bytes]) -> tuple[bytes, int]:
+def _variable(tag: int, value: mapi.Value, streams: dict[str, bytes]) -> tuple[bytes, int]:
     """A value's stream and the size stated of it: a string's has its terminator counted, which is not stored. The
     strings of a multiple one go into streams of their own (2.1.4.2)."""
     kind = tag & 0xFFFF
-    if kind == STRING and isinstance(value, str):
+    if kind == mapi.STRING and isinstance(value, str):
         data = value.encode("utf-16-le", "replace")
         return data, len(data) + 2
-    if kind in (BINARY, GUID) and isinstance(value, bytes):
+    if kind in (mapi.BINARY, mapi.GUID) and isinstance(value, bytes):
         return value, len(value)
-    if kind == MANY_STRING and isinstance(value, Sequence):
+    if kind == mapi.MANY_STRING and isinstance(value, Sequence):
         texts = [f"{text}\0".encode("utf-16-le", "replace") for text in value]
         streams |= {f"__substg1.0_{tag:08X}-{number:08X}": text for number, text in enumerate(texts)}
         lengths = struct.pack(f"<{len(texts)}I", *map(len, texts))
         return lengths, len(lengths)
-    if kind == MANY_LONG and isinstance(value, Sequence):
+    if kind == mapi.MANY_LONG and isinstance(value, Sequence):
         data = struct.pack(f"<{len(value)}i", *value)
         return data, len(data)
     raise ValueError(f"a property {tag:#010x} cannot have {type(value).__name__} as its value")
@@ -160,7 +131,7 @@ RECEIPT = "REPORT.IPM.Note.IPNRN"
 FIXED_BYTES = 17_000  # of a note without text and attachments: streams are small and many
 _RICH = 24  # of 256 letters in plain text, so many have their text as RTF too
 _LONGEST_RICH = 6000  # characters
-_CATEGORIES = Named(PS_PUBLIC_STRINGS, "Keywords", MANY_STRING)
+_CATEGORIES = mapi.Named(mapi.PS_PUBLIC_STRINGS, "Keywords", mapi.MANY_STRING)
 _ROOMS = ("Room 1.12", "Room 2.07", "Board room", "Canteen", "Conference call", "")
 _LABELS = ("Follow up", "Client matter", "Internal", "Budget")
 
@@ -168,11 +139,13 @@ _LABELS = ("Follow up", "Client matter", "Internal", "Budget")
 def write(letter: Letter) -> Made:
     """A letter as a file of its own; the forwarded message is an item in the item."""
     mail = formed(letter)
-    return _made(mail, Details(message_class=RECEIPT, properties=_report(mail.form)) if letter.receipt else NOTE)
+    return _made(
+        mail, mapi.Details(message_class=RECEIPT, properties=_report(mail.form)) if letter.receipt else mapi.NOTE
+    )
 
 
-def _made(mail: Formed, details: Details = NOTE) -> Made:
-    data = write_item(message_of(mail.form, _with_rich_text(mail.form, details)))
+def _made(mail: Formed, details: mapi.Details = mapi.NOTE) -> Made:
+    data = write_item(mapi.message_of(mail.form, _with_rich_text(mail.form, details)))
     return branch(
         data,
         MEDIA_TYPE,
@@ -183,13 +156,16 @@ def _made(mail: Formed, details: Details = NOTE) -> Made:
     )
 
 
-def _with_rich_text(form: MailForm, details: Details) -> Details:
+def _with_rich_text(form: MailForm, details: mapi.Details) -> mapi.Details:
     """Some letters in plain text also have an RTF rendition, as Outlook writes it."""
     if form.html is not None or form.plain is None or len(form.plain) > _LONGEST_RICH:
         return details
     if hashlib.sha256(form.message_id.encode()).digest()[1] >= _RICH:
         return details
-    rich: dict[int, Value] = {RTF_COMPRESSED: compress(from_plain(form.plain)), RTF_IN_SYNC: True}
+    rich: dict[int, mapi.Value] = {
+        mapi.RTF_COMPRESSED: mapi.compress(mapi.from_plain(form.plain)),
+        mapi.RTF_IN_SYNC: True,
+    }
     return replace(details, properties={**details.properties, **rich})
 
 
@@ -206,11 +182,11 @@ def build(order: Order) -> Made:
         letter = replace(single(replace(order, size=wanted // 2)), forwarded=inner, references=(inner.message_id,))
     else:
         letter = single(replace(order, size=wanted))
-    named: dict[Named, Value] = {_CATEGORIES: (dice.pick(_LABELS),)} if dice.chance(0.3) else {}
-    return _made(formed(letter), Details(named=named))
+    named: dict[mapi.Named, mapi.Value] = {_CATEGORIES: (dice.pick(_LABELS),)} if dice.chance(0.3) else {}
+    return _made(formed(letter), mapi.Details(named=named))
 
 
-def _other(order: Order, kind: Callable[[Formed, Dice], tuple[MailForm, Details]]) -> Made:
+def _other(order: Order, kind: Callable[[Formed, Dice], tuple[MailForm, mapi.Details]]) -> Made:
     """A small item of another class than a note, in plain text."""
     letter = replace(single(replace(order, size=1200)), html=False)
     mail = formed(letter)
@@ -218,59 +194,65 @@ def _other(order: Order, kind: Callable[[Formed, Dice], tuple[MailForm, Details]
     return _made(replace(mail, form=form, characters=len(form.plain or "")), details)
 
 
-def _receipt(mail: Formed, dice: Dice) -> tuple[MailForm, Details]:
+def _receipt(mail: Formed, dice: Dice) -> tuple[MailForm, mapi.Details]:
     """A read receipt ([MS-OXOMSG] 2.2.2): what was read, and when."""
     form = mail.form
     sent = (form.sent or 0) - 600 - dice.below(90_000)
     head = f"Your message\n\nSubject: {form.subject}\nSent: {mail_date(sent)}\n\nwas read on {mail_date(form.sent or 0)}.\n\n"
-    report = {**_report(form), 0x0049001F: form.subject, 0x004E0040: filetime(sent)}  # OriginalSubject, …SubmitTime
+    report = {
+        **_report(form),
+        0x0049001F: form.subject,
+        0x004E0040: mapi.filetime(sent),
+    }  # OriginalSubject, …SubmitTime
     read = replace(form, subject=f"Read: {form.subject}", plain=head + (form.plain or ""))
-    return read, Details(message_class=RECEIPT, properties=report)
+    return read, mapi.Details(message_class=RECEIPT, properties=report)
 
 
-def _report(form: MailForm) -> dict[int, Value]:
+def _report(form: MailForm) -> dict[int, mapi.Value]:
     """What every receipt states ([MS-OXOMSG] 2.2.2)."""
-    when = filetime(form.sent or 0)
+    when = mapi.filetime(form.sent or 0)
     tag = hashlib.sha256(form.message_id.encode()).digest()
     return {0x00320040: when, 0x002A0040: when, 0x00310102: tag}  # ReportTime, ReceiptTime, ReportTag
 
 
-def _appointment(mail: Formed, dice: Dice) -> tuple[MailForm, Details]:
+def _appointment(mail: Formed, dice: Dice) -> tuple[MailForm, mapi.Details]:
     """An entry of a calendar ([MS-OXOCAL] 2.2.1)."""
-    return mail.form, Details(message_class="IPM.Appointment", named=_calendar(mail.form, dice))
+    return mail.form, mapi.Details(message_class="IPM.Appointment", named=_calendar(mail.form, dice))
 
 
-def _meeting(mail: Formed, dice: Dice) -> tuple[MailForm, Details]:
+def _meeting(mail: Formed, dice: Dice) -> tuple[MailForm, mapi.Details]:
     """An invitation ([MS-OXOCAL] 2.2.6)."""
     named = _calendar(mail.form, dice)
     key = hashlib.sha256(mail.form.message_id.encode()).digest()
     # GlobalObjectId ([MS-OXOCAL] 2.2.1.27): no exception of a series, created when the item was sent
     identifier = bytes.fromhex("040000008200e00074c5b7101a82e008") + bytes(4)
-    identifier += filetime(mail.form.sent or 0).to_bytes(8, "little") + bytes(8) + (16).to_bytes(4, "little") + key[:16]
+    identifier += (
+        mapi.filetime(mail.form.sent or 0).to_bytes(8, "little") + bytes(8) + (16).to_bytes(4, "little") + key[:16]
+    )
     named |= {
-        Named(PSETID_MEETING, 0x0003, BINARY): identifier,
-        Named(PSETID_MEETING, 0x0023, BINARY): identifier,  # CleanGlobalObjectId
-        Named(PSETID_APPOINTMENT, 0x8217, LONG): 3,  # AppointmentStateFlags: a meeting, received
-        Named(PSETID_MEETING, 0x0026, LONG): 1,  # MeetingType: a new one
+        mapi.Named(mapi.PSETID_MEETING, 0x0003, mapi.BINARY): identifier,
+        mapi.Named(mapi.PSETID_MEETING, 0x0023, mapi.BINARY): identifier,  # CleanGlobalObjectId
+        mapi.Named(mapi.PSETID_APPOINTMENT, 0x8217, mapi.LONG): 3,  # AppointmentStateFlags: a meeting, received
+        mapi.Named(mapi.PSETID_MEETING, 0x0026, mapi.LONG): 1,  # MeetingType: a new one
     }
-    details = Details(message_class="IPM.Schedule.Meeting.Request", named=named, properties={0x0063000B: True})
+    details = mapi.Details(message_class="IPM.Schedule.Meeting.Request", named=named, properties={0x0063000B: True})
     return mail.form, details
 
 
-def _calendar(form: MailForm, dice: Dice) -> dict[Named, Value]:
+def _calendar(form: MailForm, dice: Dice) -> dict[mapi.Named, mapi.Value]:
     """When, how long, where ([MS-OXOCAL] 2.2.1)."""
     starts = (form.sent or 0) // 1800 * 1800 + 86_400 * dice.between(1, 20)
     minutes = 30 * dice.between(1, 6)
     return {
-        Named(PSETID_APPOINTMENT, 0x820D, TIME): filetime(starts),
-        Named(PSETID_APPOINTMENT, 0x820E, TIME): filetime(starts + 60 * minutes),
-        Named(PSETID_APPOINTMENT, 0x8213, LONG): minutes,
-        Named(PSETID_APPOINTMENT, 0x8208, STRING): dice.pick(_ROOMS),
-        Named(PSETID_APPOINTMENT, 0x8205, LONG): 2,  # BusyStatus: busy
-        Named(PSETID_APPOINTMENT, 0x8215, BOOLEAN): False,  # all day
-        Named(PSETID_APPOINTMENT, 0x8223, BOOLEAN): False,  # recurring
-        Named(PSETID_COMMON, 0x8516, TIME): filetime(starts),  # CommonStart, CommonEnd
-        Named(PSETID_COMMON, 0x8517, TIME): filetime(starts + 60 * minutes),
-        Named(PSETID_COMMON, 0x8503, BOOLEAN): True,  # ReminderSet
-        Named(PSETID_COMMON, 0x8501, LONG): 15,
+        mapi.Named(mapi.PSETID_APPOINTMENT, 0x820D, mapi.TIME): mapi.filetime(starts),
+        mapi.Named(mapi.PSETID_APPOINTMENT, 0x820E, mapi.TIME): mapi.filetime(starts + 60 * minutes),
+        mapi.Named(mapi.PSETID_APPOINTMENT, 0x8213, mapi.LONG): minutes,
+        mapi.Named(mapi.PSETID_APPOINTMENT, 0x8208, mapi.STRING): dice.pick(_ROOMS),
+        mapi.Named(mapi.PSETID_APPOINTMENT, 0x8205, mapi.LONG): 2,  # BusyStatus: busy
+        mapi.Named(mapi.PSETID_APPOINTMENT, 0x8215, mapi.BOOLEAN): False,  # all day
+        mapi.Named(mapi.PSETID_APPOINTMENT, 0x8223, mapi.BOOLEAN): False,  # recurring
+        mapi.Named(mapi.PSETID_COMMON, 0x8516, mapi.TIME): mapi.filetime(starts),  # CommonStart, CommonEnd
+        mapi.Named(mapi.PSETID_COMMON, 0x8517, mapi.TIME): mapi.filetime(starts + 60 * minutes),
+        mapi.Named(mapi.PSETID_COMMON, 0x8503, mapi.BOOLEAN): True,  # ReminderSet
+        mapi.Named(mapi.PSETID_COMMON, 0x8501, mapi.LONG): 15,
     }

@@ -13,37 +13,8 @@ import zlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 
+from dataset_gen.formats import mapi_mail as mapi
 from dataset_gen.formats.eml import EPOCH, YEARS, formed, single
-from dataset_gen.formats.mapi_mail import (
-    ATTACH_DATA,
-    ATTACH_LONG_NAME,
-    BINARY,
-    BOOLEAN,
-    DISPLAY_NAME,
-    GUID,
-    IID_MESSAGE,
-    INTEGER64,
-    LONG,
-    MANY_LONG,
-    MANY_STRING,
-    MESSAGE_CLASS,
-    RTF_COMPRESSED,
-    RTF_IN_SYNC,
-    STRING,
-    SUBJECT,
-    SUBMITTED,
-    TIME,
-    Attachment,
-    Details,
-    Message,
-    Named,
-    Properties,
-    Value,
-    compress,
-    from_filetime,
-    from_plain,
-    message_of,
-)
 from dataset_gen.made import Made, Order, Placed, branch, placed
 from dataset_gen.material.people import everyone, file_stem
 from dataset_gen.material.text import prose
@@ -67,19 +38,19 @@ _SUBJECT, _DATE_SENT, _RECIPIENTS, _MESSAGE_PROPERTIES = 0x00018004, 0x00038005,
 _RENDERING, _MODIFIED, _TITLE, _DATA, _PROPERTIES = 0x00069002, 0x00038013, 0x00018010, 0x0006800F, 0x00069005
 
 
-def write(message: Message) -> bytes:
+def write(message: mapi.Message) -> bytes:
     """The stream. Raises ValueError for a property type that is not known here."""
     own = message.properties
     listed = _listed(own, message.named)
     out = [struct.pack("<IH", _SIGNATURE, zlib.crc32(listed) & 0xFFFF or 1)]  # the key may not be 0 (2.1.3.1)
     _add(out, _MESSAGE, _TNEF_VERSION, struct.pack("<I", 0x00010000))
     _add(out, _MESSAGE, _OEM_CODE_PAGE, struct.pack("<II", _CODE_PAGE, 0))
-    named = str(own.get(MESSAGE_CLASS, "IPM.Note"))
+    named = str(own.get(mapi.MESSAGE_CLASS, "IPM.Note"))
     _add(out, _MESSAGE, _CLASS, _old(_CLASSES.get(named, named)))
-    if SUBJECT in own:
-        _add(out, _MESSAGE, _SUBJECT, _old(str(own[SUBJECT])))
-    if SUBMITTED in own:
-        _add(out, _MESSAGE, _DATE_SENT, _date(own[SUBMITTED]))
+    if mapi.SUBJECT in own:
+        _add(out, _MESSAGE, _SUBJECT, _old(str(own[mapi.SUBJECT])))
+    if mapi.SUBMITTED in own:
+        _add(out, _MESSAGE, _DATE_SENT, _date(own[mapi.SUBMITTED]))
     if message.recipients:
         rows = [_listed(properties) for properties in message.recipients]
         _add(out, _MESSAGE, _RECIPIENTS, struct.pack("<I", len(rows)) + b"".join(rows))
@@ -89,19 +60,19 @@ def write(message: Message) -> bytes:
     return b"".join(out)
 
 
-def _attach(out: list[bytes], attachment: Attachment, message: Properties) -> None:
+def _attach(out: list[bytes], attachment: mapi.Attachment, message: mapi.Properties) -> None:
     """The attributes of one attachment, first the one with its place in the text (2.1.3.3.15 to 2.1.3.3.23)."""
     own = attachment.properties
     _add(out, _ATTACHMENT, _RENDERING, struct.pack("<HIHHI", 1, 0xFFFFFFFF, 32, 32, 0))
-    if SUBMITTED in message:
-        _add(out, _ATTACHMENT, _MODIFIED, _date(message[SUBMITTED]))
-    _add(out, _ATTACHMENT, _TITLE, _old(str(own.get(ATTACH_LONG_NAME, own.get(DISPLAY_NAME, "")))))
-    data = own.get(ATTACH_DATA)
+    if mapi.SUBMITTED in message:
+        _add(out, _ATTACHMENT, _MODIFIED, _date(message[mapi.SUBMITTED]))
+    _add(out, _ATTACHMENT, _TITLE, _old(str(own.get(mapi.ATTACH_LONG_NAME, own.get(mapi.DISPLAY_NAME, "")))))
+    data = own.get(mapi.ATTACH_DATA)
     if isinstance(data, bytes):
         _add(out, _ATTACHMENT, _DATA, data)
-    rest = {tag: value for tag, value in own.items() if tag != ATTACH_DATA}
+    rest = {tag: value for tag, value in own.items() if tag != mapi.ATTACH_DATA}
     if attachment.message is not None:
-        rest[_ATTACH_DATA_OBJECT] = IID_MESSAGE + write(attachment.message)
+        rest[_ATTACH_DATA_OBJECT] = mapi.IID_MESSAGE + write(attachment.message)
     _add(out, _ATTACHMENT, _PROPERTIES, _listed(rest))
 
 
@@ -122,15 +93,15 @@ def _old(text: str) -> bytes:
     return text.encode("cp1252", "replace") + b"\0"
 
 
-def _date(value: Value) -> bytes:
+def _date(value: mapi.Value) -> bytes:
     """A date and its weekday, Sunday 0 (2.1.3.3: DTR)."""
     if not isinstance(value, int):
         raise ValueError(f"{value!r} is no time")
-    t = datetime.fromtimestamp(from_filetime(value), UTC)
+    t = datetime.fromtimestamp(mapi.from_filetime(value), UTC)
     return struct.pack("<7H", t.year, t.month, t.day, t.hour, t.minute, t.second, t.isoweekday() % 7)
 
 
-def _listed(properties: Properties, named: Mapping[Named, Value] | None = None) -> bytes:
+def _listed(properties: mapi.Properties, named: Mapping[mapi.Named, mapi.Value] | None = None) -> bytes:
     """A property list (2.1.3.4): number of properties, then each with its tag, its name if it has one, and its value."""
     out = [struct.pack("<I", len(properties) + len(named or ()))]
     for tag, value in properties.items():
@@ -143,7 +114,7 @@ def _listed(properties: Properties, named: Mapping[Named, Value] | None = None) 
     return b"".join(out)
 
 
-def _name(named: Named) -> bytes:
+def _name(named: mapi.Named) -> bytes:
     if isinstance(named.name, int):
         return named.set + struct.pack("<II", 0, named.name)
     return named.set + struct.pack("<I", 1) + _sized(f"{named.name}\0".encode("utf-16-le"))
@@ -155,27 +126,27 @@ def _sized(data: bytes) -> bytes:
 
 
 _FIXED: dict[int, Callable[..., bytes]] = {
-    LONG: struct.Struct("<i").pack,
-    BOOLEAN: struct.Struct("<?3x").pack,
-    TIME: struct.Struct("<Q").pack,
-    INTEGER64: struct.Struct("<q").pack,
+    mapi.LONG: struct.Struct("<i").pack,
+    mapi.BOOLEAN: struct.Struct("<?3x").pack,
+    mapi.TIME: struct.Struct("<Q").pack,
+    mapi.INTEGER64: struct.Struct("<q").pack,
 }
 
 
-def _value(kind: int, value: Value) -> bytes:
+def _value(kind: int, value: mapi.Value) -> bytes:
     """A value as its type has it; those of variable size have their number in front."""
     fixed = _FIXED.get(kind)
     if fixed is not None:
         return fixed(value)
-    if kind == STRING and isinstance(value, str):
+    if kind == mapi.STRING and isinstance(value, str):
         return _values([f"{value}\0".encode("utf-16-le", "replace")])
-    if kind in (BINARY, _ATTACH_DATA_OBJECT & 0xFFFF) and isinstance(value, bytes):
+    if kind in (mapi.BINARY, _ATTACH_DATA_OBJECT & 0xFFFF) and isinstance(value, bytes):
         return _values([value])
-    if kind == GUID and isinstance(value, bytes):
+    if kind == mapi.GUID and isinstance(value, bytes):
         return value
-    if kind == MANY_STRING and isinstance(value, Sequence):
+    if kind == mapi.MANY_STRING and isinstance(value, Sequence):
         return _values(f"{text}\0".encode("utf-16-le", "replace") for text in value)
-    if kind == MANY_LONG and isinstance(value, Sequence):
+    if kind == mapi.MANY_LONG and isinstance(value, Sequence):
         return struct.pack(f"<I{len(value)}i", len(value), *value)
     raise ValueError(f"a property of type {kind:#06x} cannot have {type(value).__name__} as its value")
 
@@ -240,7 +211,7 @@ def _attached(order: Order) -> tuple[list[MailAttachment], tuple[Placed, ...]]:
 
 def _written(form: MailForm, rich: str | None) -> bytes:
     """The stream, with the text as RTF too where it is given."""
-    properties: dict[int, Value] = {}
+    properties: dict[int, mapi.Value] = {}
     if rich is not None:
-        properties = {RTF_COMPRESSED: compress(from_plain(rich)), RTF_IN_SYNC: True}
-    return write(message_of(form, Details(properties=properties)))
+        properties = {mapi.RTF_COMPRESSED: mapi.compress(mapi.from_plain(rich)), mapi.RTF_IN_SYNC: True}
+    return write(mapi.message_of(form, mapi.Details(properties=properties)))

@@ -40,7 +40,7 @@ class Admission:
     """Members that were looked at. `roots`: of this process; `source`: a directory that every member has to see."""
 
     def __init__(self, crew: Crew, roots: Mapping[str, Path], source: Path, say: Callable[[str], None]) -> None:
-        self.crew, self._roots, self._source, self._say = crew, roots, source, say
+        self.crew, self.roots, self._source, self._say = crew, roots, source, say
         self._admitted: dict[str, Hello] = {}  # by id, in the order in which they were looked at
 
     @property
@@ -80,7 +80,7 @@ class Admission:
                 f"the clock of member {member.name} is {abs(offset):,.1f} s {'ahead of' if offset > 0 else 'behind'} this"
                 " one's, so that its calls would have wrong times: synchronise it"
             )
-        storage = self._roots["storage"]
+        storage = self.roots["storage"]
         self._say(
             f"member {member.name}: {member.host['processors']:g} cores, {mounted(member.storage)} at"
             f" {member.roots['storage']}, clock {offset * 1e3:+.3f} ms from this one's (within {error * 1e3:.3f} ms)"
@@ -90,10 +90,10 @@ class Admission:
         self._admitted[member.id] = member
 
     def _look_at(self, member: Hello) -> None:
-        storage = self._roots["storage"]
+        storage = self.roots["storage"]
         with token_in(storage) as (token, text):
             at = Place(root="storage", path=token.name)
-            look = Look(token=at, source=place_at(self._source, self._roots))
+            look = Look(token=at, source=place_at(self._source, self.roots))
             try:
                 sight = msgspec.convert(self.crew.ask(member, look), Sight)
             except SystemFault as fault:
@@ -104,7 +104,7 @@ class Admission:
         """Why a directory of this host's memory is no null storage for the members: one of them sees another one at that place, or
         none. None: all have it in common. Raises HostLost, SystemFault."""
         with token_in(memory) as (token, text):
-            look = Look(token=place_at(token, self._roots))  # type: ignore[arg-type]  # it is below the root of null storage
+            look = Look(token=place_at(token, self.roots))  # type: ignore[arg-type]  # it is below the root of null storage
             while True:
                 members = self.here()
                 try:
@@ -132,7 +132,7 @@ class Admission:
 
     def drop(self, directories: Sequence[Path], when: str) -> list[Drop]:
         """Have every member that is admitted and here drop its caches, at the same time."""
-        places = tuple(filter(None, (place_at(path, self._roots) for path in directories)))
+        places = tuple(filter(None, (place_at(path, self.roots) for path in directories)))
         asked = [(member, DropOrder(places=places)) for member in self.here()]
         answers = self.crew.ask_all(asked, LONG_SECONDS)
         return [

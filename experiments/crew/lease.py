@@ -5,16 +5,15 @@ from __future__ import annotations
 import contextlib
 import logging
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from types import TracebackType
 from typing import Any, Self
 
-import msgspec
-
 from controller.jobs.run import slots_of
-from core.crew import BEAT_SECONDS, Hello, Lease, Meters, Place, Return
+from core.crew import BEAT_SECONDS, Hello, Lease, Place, Return
 from core.errors import DatabaseFault, SystemFault
 from experiments.crew.admission import Admission, Seat
+from experiments.crew.orders import ASK_SECONDS
 from experiments.workload import HostLost
 from sql import runs
 from sql.runs import RunMark
@@ -28,24 +27,93 @@ _DETACH_SECONDS = 20.0  # for the queue manager to store what workers sent last
 log = logging.getLogger(__name__)
 
 
-class Leased:
+class Working:
+    """Members that work for a run, from entering to leaving; then `left` has what each counted. One that is at work when the block
+    fails stops when it notices that its lease is over. Raises HostLost, SystemFault."""
+
+    def __init__(self, admission: Admission, members: Sequence[Hello], run: str) -> None:
+        self._admission, self._crew = admission, admission.crew
+        self._members, self._run = list(members), run
+        self._held, self._over = contextlib.ExitStack(), False
+        self.offsets: Mapping[str, tuple[float, float]] = {}  # of their clocks by id, as `Crew.offset` has them
+        self.facts: Sequence[Mapping[str, Any]] = [{} for _ in members]  # of each, for `left`
+        self.left: list[dict[str, Any]] = []
+
+    def order(self, orders: Iterable[Any], seconds: float = ASK_SECONDS) -> list[Mapping[str, Any]]:
+        """Have each member carry out its own at the same time; what came of them. Raises HostLost, SystemFault."""
+        return self._crew.ask_all(list(zip(self._members, orders, strict=True)), seconds)
+
+    def __enter__(self) -> Self:
+        self._held.enter_context(self._crew.held(self._run))
+        try:
+            self.offsets = self._admission.offsets(self._members)
+            self._begin()
+        except BaseException:
+            self._end()
+            raise
+        return self
+
+    def _begin(self) -> None:
+        """What else entering does."""
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if kind is not None:
+            self._end()
+            return
+        try:
+            self._leave()
+        except BaseException:
+            self._end()
+            raise
+
+    def _leave(self) -> None:
+        after = self._admission.offsets(self._members)
+        counted = self.order(Return(run=self._run) for _ in self._members)
+        for member, meters in zip(self._members, counted, strict=True):
+            if not meters:
+                raise HostLost(f"member {member.name} was lost: it left the run before its end")
+        self._detach()
+        self.left = [
+            {
+                "name": member.name,
+                **facts,
+                "clock_offset_s": clock_between(self.offsets[member.id], after[member.id]),
+                **meters,
+            }
+            for member, facts, meters in zip(self._members, self.facts, counted, strict=True)
+        ]
+
+    def _end(self) -> None:
+        """After a failure: members that are here return; what a lost one held ends when it notices."""
+        for member in self._members:
+            try:
+                self._crew.ask(member, Return(run=self._run))
+            except (HostLost, SystemFault):
+                continue  # it notices by itself that the lease is over, and what failed first is what is reported
+        self._detach()
+
+    def _detach(self) -> None:
+        """The run is not wanted any more."""
+        self._over = True
+        self._held.close()
+
+
+class Leased(Working):
     """Entering it has the members start their workers, waits until all have registered, and only then has the queue manager
-    dispatch. Leaving it ends the workers; then `left` has what each member counted. Raises HostLost, SystemFault."""
+    dispatch. Leaving it ends the workers."""
 
     def __init__(
         self, admission: Admission, seats: Sequence[Seat], run: str, databases: Sequence[Database], place: Place,
-        slots: int, filer: Place | str,
+        slots: int, filer: Place | str, mount: str | None = None,
     ) -> None:  # fmt: skip
-        self._admission, self._crew = admission, admission.crew
-        self.seats, self._run, self._databases = list(seats), run, databases
-        self._place, self._slots, self._filer = place, slots, filer
-        self._members = [seat.member for seat in seats]
-        self.mount: str | None = None  # of the members' own configuration; None: as the storage is mounted
-        self._mounts: list[Any] = []  # what each reports of its mount after that
+        """`mount`: of the members' own configuration; None: as the storage is mounted."""
+        super().__init__(admission, [seat.member for seat in seats], run)
+        self.seats, self._databases = list(seats), databases
+        self._place, self._slots, self._filer, self._mount = place, slots, filer, mount
         self._next_check = 0.0
-        self._held, self._over = contextlib.ExitStack(), False
         self._latest: dict[str, Hello] = {}
-        self.left: list[dict[str, Any]] = []
 
     @property
     def hosts(self) -> list[str]:
@@ -81,49 +149,15 @@ class Leased:
             self._next_check = now + _CHECK_SECONDS
             self._crew.check(self._members)
 
-    def __enter__(self) -> Self:
-        self._held.enter_context(self._crew.held(self._run))
-        try:
-            self._before = self._admission.offsets(self._members)
-            answers = self._crew.ask_all([(seat.member, self._lease(seat)) for seat in self.seats], _LEASE_SECONDS)
-            self._mounts = [answer.get("mount") for answer in answers]
-            self._wait_for_slots(sum(seat.workers for seat in self.seats) * self._slots)
-            self._mark(RunMark(run=self._run, databases=len(self._databases), hosts=tuple(self.hosts)))
-        except BaseException:
-            self._end()
-            raise
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        if kind is not None:
-            self._end()
-            return
-        try:
-            self.leave()
-        except BaseException:
-            self._end()
-            raise
-
-    def leave(self) -> None:
-        """The members' workers end, and `left` has what each counted; does nothing the second time."""
-        if self._over:
-            return
-        after = self._admission.offsets(self._members)
-        counted = self._crew.ask_all([(member, Return(run=self._run)) for member in self._members])
-        self._detach()
-        self.left = [
-            {
-                "name": seat.member.name,
-                "workers": seat.workers,
-                "slots": self._slots,
-                **({"mount": mounted} if mounted else {}),
-                "clock_offset_s": clock_between(self._before[seat.member.id], after[seat.member.id]),
-                **msgspec.to_builtins(msgspec.convert(meters, Meters)),
-            }
-            for seat, meters, mounted in zip(self.seats, counted, self._mounts, strict=True)
+    def _begin(self) -> None:
+        answers = self.order(map(self._lease, self.seats), _LEASE_SECONDS)
+        mounts = ({"mount": answer["mount"]} if answer.get("mount") else {} for answer in answers)
+        self.facts = [
+            {"workers": seat.workers, "slots": self._slots, **mount}
+            for seat, mount in zip(self.seats, mounts, strict=True)
         ]
+        self._wait_for_slots(sum(seat.workers for seat in self.seats) * self._slots)
+        self._mark(RunMark(run=self._run, databases=len(self._databases), hosts=tuple(self.hosts)))
 
     def _lease(self, seat: Seat) -> Lease:
         others = [host for host in self.hosts if host != seat.host]
@@ -136,24 +170,14 @@ class Leased:
             place=self._place,
             filer=self._filer,
             hosts=(seat.host, *others) if others else (),
-            mount=self.mount,
+            mount=self._mount,
         )
-
-    def _end(self) -> None:
-        """After a failure: members that are here return; what a lost one held ends when it notices."""
-        for member in self._members:
-            try:
-                self._crew.ask(member, Return(run=self._run))
-            except (HostLost, SystemFault):
-                continue  # it notices by itself that the lease is over, and what failed first is what is reported
-        self._detach()
 
     def _detach(self) -> None:
         """The queue manager lets go of the databases, so that they can be removed."""
         if self._over:
             return
-        self._over = True
-        self._held.close()
+        super()._detach()
         try:
             self._mark(None)
             deadline = time.monotonic() + _DETACH_SECONDS

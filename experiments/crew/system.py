@@ -80,34 +80,30 @@ class System:
     """A system that an experiment has for itself."""
 
     settings: Settings
-    crew: Crew
     admission: Admission
-    roots: Mapping[str, Path]
     ours: bool  # it was started for the experiment
 
     @contextmanager
     def run(
-        self, settings: Settings, databases: int
-    ) -> Iterator[tuple[Settings, list[Database], Callable[[Sequence[Seat]], Leased]]]:
-        """Fresh databases for a run, and what leases workers for it, which begins when it is entered; one lease after another may
-        work for the run. `settings`: the system's, with the run's storage root, slots and filer. Raises UsageError for what
-        members do not see, SystemFault."""
-        there = place_at(settings.storage, self.roots)
+        self, settings: Settings, databases: int, seats: Sequence[Seat], mount: str | None
+    ) -> Iterator[tuple[Settings, list[Database], Leased]]:
+        """Fresh databases for a run, and the workers of these seats, which begin when the lease is entered. `settings`: the system's,
+        with the run's storage root, slots and filer; `mount`: as of `Leased`. Raises UsageError for what members do not see,
+        SystemFault."""
+        there = place_at(settings.storage, self.admission.roots)
         if there is None:
             raise UsageError(f"the members do not see {settings.storage}; it has to be below {self.settings.storage}")
         filer = self.named_filer(settings.filer, settings.storage)
-        with run_databases(self.crew, settings, databases) as (run, attached, opened):
-            yield (
-                attached,
-                opened,
-                lambda seats: Leased(self.admission, seats, run, opened, there, settings.slots, filer),
-            )
+        with run_databases(self.admission.crew, settings, databases) as (run, attached, opened):
+            leased = Leased(self.admission, seats, run, opened, there, settings.slots, filer, mount)
+            yield attached, opened, leased
 
     def named_filer(self, filer: str, storage: Path) -> Place | str:
         """The emulated filer as an order names it; a file that the members do not see is copied into the run's storage root."""
         if filer in profile_names():
             return filer
-        copied = place_at(Path(filer), self.roots) or place_at(copied_filer(Path(filer), storage), self.roots)
+        roots = self.admission.roots
+        copied = place_at(Path(filer), roots) or place_at(copied_filer(Path(filer), storage), roots)
         assert copied is not None  # the members see the storage root
         return copied
 
@@ -149,7 +145,7 @@ def taken_system(
             )
         admission = Admission(crew, roots, source, say)
         seats = admission.await_workers(wanted.workers, ways.seconds(own=given.embedded))
-        system = System(settings=settings, crew=crew, admission=admission, roots=roots, ours=given.embedded)
+        system = System(settings=settings, admission=admission, ours=given.embedded)
         system.refuse_filer(given.filer, seats)
         yield system, seats
 
@@ -172,10 +168,7 @@ def _started(
         if ways.listen is not None:
             say(_awaited(wanted.workers, settings, given.scratch / JOIN))
         workers = wanted.workers if ways.listen is None else 0
-        with EmbeddedCluster(
-            settings, workers, settings.slots, env=env, commands=_commands, together=workers > 0, managed=not workers
-        ) as cluster:
-            cluster.manage()
+        with EmbeddedCluster(settings, workers, settings.slots, env=env, commands=_commands, together=workers > 0):
             yield settings
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import statistics
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from functools import partial
 from typing import Any
@@ -25,9 +25,9 @@ from experiments.report.parts import (
     tabled,
     tag,
 )
-from experiments.report.plots import drawing, new_figure, plain
+from experiments.report.plots import drawing, legend_beside, new_figure, plain
 from experiments.report.style import FAINT, WARN, line_style, marker, series_colour
-from experiments.report.views import LIMITED, held, load, load_columns, middle, named
+from experiments.report.views import LIMITED, apart, held, load, load_columns, middle, named
 from experiments.result.schema import ArrayUse, Knee, Point, Result, Run, Steady
 from experiments.result.steady import RULE
 from experiments.workload import About, Figure
@@ -174,36 +174,48 @@ def _length(result: Result) -> str:
 
 @section("knee", "Peak and knee under the latency bounds")
 def knee(result: Result) -> Parts:
-    """p99 of each bounded op against the rate."""
-    if result.knee is None:
+    """p99 of each bounded op against the rate, a line for each setting."""
+    if not result.knees_found:
         return "no latency bound was set (--max-p99 read=20ms sets one)."
-    return (_plot(result, result.knee),)
+    return (_plot(result, result.knees_found),)
 
 
-def _plot(result: Result, knee: Knee) -> Plot:
+def _plot(result: Result, knees: Sequence[Knee]) -> Plot:
     rows: list[tuple[Cell, ...]] = []
-    rate = about(result.workload).headlines[0]
+    rate, axis = about(result.workload).headlines[0], result.axis
+    groups = {", ".join(apart(peak, result)): peak.at.beside(axis) for peak in (result.points[k.peak] for k in knees)}
+    names = list(groups) if len(groups) > 1 else []
     with drawing():
-        figure, panels = new_figure(len(knee.bounds_us), height=3.2)
-        for number, (axes, (op, bound)) in enumerate(zip(panels, knee.bounds_us.items(), strict=True)):
-            line = [
-                (point.figures[rate.name].median, middle(point.repeats).latency[op].p99_us / 1000, point)
-                for point in result.points if op in middle(point.repeats).latency
-            ]  # fmt: skip
-            axes.plot([x for x, _, _ in line], [p99 for _, p99, _ in line], color=series_colour(number),
-                      linestyle=line_style(number), marker=marker(number), markersize=5)  # fmt: skip
-            for x, p99, point in line:
-                axes.annotate(str(point.at.values()[result.axis]), (x, p99), xytext=(4, 4), textcoords="offset points",
-                              fontsize=8, color=FAINT.light)  # fmt: skip
+        figure, panels = new_figure(len(knees[0].bounds_us), height=3.2)
+        for number, (axes, (op, bound)) in enumerate(zip(panels, knees[0].bounds_us.items(), strict=True)):
+            drawn = [(0.0, bound / 1000)]
+            for place, (name, group) in enumerate(groups.items(), number):
+                line = [
+                    (point.figures[rate.name].median, middle(point.repeats).latency[op].p99_us / 1000, point.at.values()[axis])
+                    for point in result.points if point.at.beside(axis) == group and op in middle(point.repeats).latency
+                ]  # fmt: skip
+                axes.plot([x for x, _, _ in line], [p99 for _, p99, _ in line], color=series_colour(place),
+                          linestyle=line_style(place), marker=marker(place), markersize=5, label=name)  # fmt: skip
+                for x, p99, at in line:
+                    axes.annotate(
+                        str(at), (x, p99), xytext=(4, 4), textcoords="offset points", fontsize=8, color=FAINT.light
+                    )
+                    rows.append((*([name] if names else []), op, bound, at, x, p99 * 1000))
+                drawn += [(x, p99) for x, p99, _ in line]
             axes.axhline(bound / 1000, color=WARN.light, linewidth=1, linestyle="--")
             axes.set_title(f"{op}, bound {plain(bound / 1000)} ms")
             axes.set_xlabel(rate.title)
             axes.set_ylabel("p99 (ms)" if number == 0 else "")
-            axes.set_xlim(0, 1.1 * max((x for x, _, _ in line), default=1.0))
-            axes.set_ylim(0, 1.1 * max(bound / 1000, *(p99 for _, p99, _ in line)))
-            rows += [(op, bound, point.at.values()[result.axis], x, p99 * 1000) for x, p99, point in line]
-    series = Series(name="knee", header=("op", "bound_us", result.axis, rate.name, "p99_us"), rows=tuple(rows))
-    return Plot(name="knee", figure=figure, sentence=_sentence(result, knee), series=series)
+            axes.set_xlim(0, 1.1 * (max(x for x, _ in drawn) or 1.0))
+            axes.set_ylim(0, 1.1 * max(p99 for _, p99 in drawn))
+        if names:
+            legend_beside(panels[-1])
+    header = (*(["load"] if names else []), "op", "bound_us", axis, rate.name, "p99_us")
+    said = [_sentence(result, knee) for knee in knees]
+    said = [f"{name}: {one}" for name, one in zip(names, said, strict=True)] if names else said
+    sentence = f"{' '.join(said)} Numbers at the markers are {axis}."
+    series = Series(name="knee", header=header, rows=tuple(rows))
+    return Plot(name="knee", figure=figure, sentence=sentence, series=series)
 
 
 def _sentence(result: Result, knee: Knee) -> str:
@@ -217,7 +229,7 @@ def _sentence(result: Result, knee: Knee) -> str:
         knee_point = result.points[knee.knee]
         kept = words.figure(knee_point.figures[rate.name].median)
         text += f"the last point within every bound is {named(knee_point, result)} with {kept}"
-    return f"{text} ({knee.broken or 'no bound was exceeded'}). Numbers at the markers are {result.axis}."
+    return f"{text} ({knee.broken or 'no bound was exceeded'})."
 
 
 _ArrayRow = tuple[Point, str, str, list[ArrayUse]]  # the point, the counter, its unit, and every run's

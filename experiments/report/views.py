@@ -27,11 +27,16 @@ def middle(repeats: Sequence[_R]) -> _R:
 
 def named(point: Point, result: Result) -> str:
     """A point by its load, and by whatever else differs (0: it has none): "4 clients, local storage (ext4)"."""
-    parts = [load(point, result.axis)]
-    for name, value in point.at.values().items():
-        if name != result.axis and len({other.at.values()[name] for other in result.points} - {0}) > 1:
-            parts.append(point.at.on(name) if isinstance(value, int) else str(value))
-    return ", ".join(parts)
+    return ", ".join([load(point, result.axis), *apart(point, result)])
+
+
+def apart(point: Point, result: Result) -> list[str]:
+    """What of its load besides the axis differs among the points (0: it has none)."""
+    return [
+        point.at.on(name) if isinstance(value, int) else str(value)
+        for name, value in point.at.beside(result.axis).items()
+        if len({other.at.values()[name] for other in result.points} - {0}) > 1
+    ]
 
 
 def load(point: Point, axis: str) -> str:

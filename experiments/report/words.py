@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import statistics
 from collections.abc import Iterable
 
 from core.histogram import LIMIT_NS
@@ -78,12 +77,6 @@ def listed(words: Iterable[str]) -> str:
     """a; a and b; a, b and c."""
     every = list(words)
     return " and ".join([", ".join(every[:-1]), every[-1]] if len(every) > 1 else every)
-
-
-def median(values: Iterable[float]) -> float:
-    """The middle value; NaN of nothing."""
-    every = list(values)
-    return statistics.median(every) if every else math.nan
 
 
 def gathered(lines: Iterable[str]) -> list[str]:

@@ -106,6 +106,10 @@ class At:
         value = self.values()[axis]
         return f"{value:,} {axis if value != 1 else axis.removesuffix('s')}"
 
+    def beside(self, axis: str) -> dict[str, Any]:
+        """Its values without that of the axis."""
+        return {name: value for name, value in self.values().items() if name != axis}
+
     def __str__(self) -> str:
         said = ((name.removesuffix("s") if value == 1 else name, value) for name, value in self.values().items())
         return ", ".join(f"{value} {name}" if isinstance(value, int) else str(value) for name, value in said)
@@ -161,7 +165,7 @@ class PointOf(Point, Generic[_At, _Run]):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Knee:
-    """Of kind `knee`: indexes into `Result.points`, which are then in order of load."""
+    """Of kind `knee`: indexes into `Result.points`, which are then in order of load, of each setting."""
 
     bounds_us: dict[str, float]  # op label → bound on its p99
     peak: int  # the point of the highest rate; the load is raised past a broken bound until no more is gained
@@ -233,10 +237,16 @@ class Result:
     warnings: tuple[str, ...]
     conditions: dict[str, Any]
     points: tuple[Point, ...]
-    knee: Knee | None = None
+    knee: Knee | None = None  # None where several settings have one each
+    knees: tuple[Knee, ...] = ()  # of each setting, in the order of the points, where there are several
     levels: Levels | None = None
     tuning: Tuning | None = None
     bounds: tuple[Outcome, ...] = ()  # those of --fail-if
+
+    @property
+    def knees_found(self) -> tuple[Knee, ...]:
+        """Of all settings; empty of other kinds."""
+        return self.knees if self.knee is None else (self.knee,)
 
 
 _Point = TypeVar("_Point", bound=Point)

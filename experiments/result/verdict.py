@@ -181,32 +181,32 @@ def labels_of(
 
 def sentence(
     about: About, kind: str, axis: str, points: Sequence[Point], *, where: str, pace: str,
-    found: Knee | Levels | Tuning | None = None,
+    found: Sequence[Knee] | Levels | Tuning | None = None,
 ) -> str:  # fmt: skip
     """State what was found. Points that differ in more than the axis are reported group by group."""
     what = f"{about.titled(kind)}{pace and ' '}{pace}"
     match found:
-        case Knee():
-            return f"{what} on {where}: {_knee(about, axis, points, found)}"
         case Levels():
             return f"{what} on {where}: {told_levels(found)}"
         case Tuning():
             return f"{what} on {where}: {_tuned(about, points, found)}"
     groups: dict[tuple[Any, ...], list[Point]] = {}
     for point in points:
-        key = tuple(point.at.on(name) if isinstance(value, int) else value for name, value in _beside(point, axis))
+        beside = point.at.beside(axis).items()
+        key = tuple(point.at.on(name) if isinstance(value, int) else value for name, value in beside)
         groups.setdefault(key, []).append(point)
-    among = judged([_ratio(about, group) for group in groups.values()])
-    said = [_extremes(about, axis, group, one) for group, one in zip(groups.values(), among, strict=True)]
+    if found:
+        said = [_knee(about, axis, points, knee) for knee in found]
+    else:
+        among = judged([_ratio(about, group) for group in groups.values()])
+        said = [_extremes(about, axis, group, one) for group, one in zip(groups.values(), among, strict=True)]
     if len(groups) == 1:
         return f"{what} on {where}: {said[0]}"
-    named = (f"on {', '.join(map(str, key))}: {clause}" for key, clause in zip(groups, said, strict=True))
-    return f"{what} {'; '.join(named)}"
-
-
-def _beside(point: Point, axis: str) -> list[tuple[str, Any]]:
-    """Its load without the axis."""
-    return [(name, value) for name, value in point.at.values().items() if name != axis]
+    alike = set.intersection(*map(set, groups))
+    keys = (", ".join(str(part) for part in key if part not in alike) for key in groups)
+    placed = "storage" in points[0].at.values()  # each group names its own
+    named = "; ".join(f"{'on ' * placed}{key}: {clause}" for key, clause in zip(keys, said, strict=True))
+    return f"{what} {named}" if placed else f"{what} on {where}: {named}"
 
 
 def _ratio(about: About, points: Sequence[Point]) -> Ratio | None:

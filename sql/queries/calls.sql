@@ -44,11 +44,6 @@ WHERE worker.incarnation = g.incarnation;
 -- Every stored second of a job, for merging its histograms.
 SELECT phase, op, calls, bytes, errors, total_ns, max_ns, histogram FROM call_second WHERE job = %(job)s;
 
--- name: calls_per_second
--- A job's calls over time, all workers together.
-SELECT second, op, sum(calls)::bigint AS calls, sum(bytes)::bigint AS bytes, sum(errors)::bigint AS errors
-FROM call_second WHERE job = %(job)s GROUP BY second, op ORDER BY second, op;
-
 -- name: calls_now
 -- Calls in each live worker's latest seconds by its own clock, so that hosts' clocks need not agree.
 WITH live AS (
@@ -57,8 +52,6 @@ WITH live AS (
     FROM worker w
     WHERE w.stopped_at IS NULL AND w.seen_at > clock_timestamp() - make_interval(secs => 15)
 )
-SELECT c.op, sum(c.calls)::bigint AS calls, sum(c.bytes)::bigint AS bytes,
-    (SELECT max(latest - earliest) + 1 FROM live) AS age
+SELECT coalesce(sum(c.calls), 0)::bigint AS calls, coalesce((SELECT max(latest - earliest) + 1 FROM live), 0) AS age
 FROM live
-JOIN call_second c ON c.job = %(job)s AND c.incarnation = live.incarnation AND c.second > live.latest - %(seconds)s
-GROUP BY c.op;
+JOIN call_second c ON c.job = %(job)s AND c.incarnation = live.incarnation AND c.second > live.latest - %(seconds)s;

@@ -18,13 +18,12 @@ WHERE id = %(job)s AND reason IS NOT NULL AND stopped_at IS NOT NULL AND state =
 -- Who did what, in the order that it was written down, with the hash that each has, the one that it should have, and the
 -- text that this is over.
 SELECT at, who, action, details, chain, hashed,
-    sha256(coalesce(lag(chain) OVER w, uuid_send(job)) || convert_to(hashed, 'UTF8')) AS told,
-    coalesce(bool_or(chain IS NOT NULL) OVER (w ROWS UNBOUNDED PRECEDING), false) AS begun
+    sha256(coalesce(lag(chain) OVER (ORDER BY id), uuid_send(job)) || convert_to(hashed, 'UTF8')) AS told
 FROM (
     SELECT *, concat_ws(E'\n', extract(epoch FROM at)::text, who, action, details::text) AS hashed
     FROM operator_action WHERE job = %(job)s
 ) AS a
-WINDOW w AS (ORDER BY id) ORDER BY id;
+ORDER BY id;
 
 -- name: custody_items
 -- Items in the order of their ids, at most so many after one, with the task that read their text, the one that made that

@@ -45,13 +45,9 @@ SELECT e.item, e.code FROM exception e JOIN item i ON i.id = e.item AND i.job = 
 WHERE e.item = ANY(%(items)s::uuid[]) AND e.level = 'item';
 
 -- name: item_locations
--- Where those of these items that have a row are written (NULL: nowhere).
+-- Where the items that have a row are written.
 SELECT id, location FROM item WHERE id = ANY(%(items)s::uuid[]);
 
 -- name: shard_ids
 -- The shards that a finished task of the job has published to.
 SELECT id FROM shard WHERE job = %(job)s;
-
--- name: custodian_names
--- The custodians of a job by number, for people.
-SELECT number, display FROM custodian WHERE job = %(job)s;

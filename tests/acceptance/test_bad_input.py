@@ -11,7 +11,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from bad_files import HOSTILE, NESTED, UNSAFE, Expected, reopen, write_closed, write_documents, write_specials, zipped
+from archive_files import zipped
+from bad_files import HOSTILE, NESTED, UNSAFE, Expected, reopen, write_closed, write_documents, write_specials
 from installation import Bench
 
 NOBODY = 65534

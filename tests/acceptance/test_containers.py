@@ -23,7 +23,7 @@ from typing import Any
 
 import pytest
 from browsing import TIMEOUT_MS, Complaints, launched
-from container_system import BUILD_SECONDS, WORKERS, System
+from container_system import BUILD_SECONDS, REPOSITORY, WORKERS, System
 from dashboards import DASHBOARDS
 from installation import COMMAND_SECONDS, EDBENCH, PATIENCE, until
 from playwright.sync_api import Page, expect
@@ -44,7 +44,7 @@ def system(tmp_path_factory: pytest.TempPathFactory) -> Iterator[System]:
     for directory in (home, *home.parents):  # the containers' user passes through, pytest's own are closed
         if directory.name.startswith("pytest"):
             directory.chmod(0o755)
-    with own_ports(2) as port:
+    with own_ports(5) as port:
         made = System(home, f"edbench-test-{uuid.uuid4().hex[:8]}", port)
         try:
             made.compose("build", "controller", seconds=BUILD_SECONDS)
@@ -258,6 +258,23 @@ def test_a_scale_out_by_the_command_leaves_the_system_as_it_was(system: System, 
     assert system.standing() == before
 
 
+def test_a_worker_that_is_killed_in_an_experiment_is_named_and_the_run_repeated(system: System, sample: None) -> None:
+    """The engine starts the container again, and it is a member again."""
+    words = ("--corpus", "/storage/corpora/sample", "--workers", str(WORKERS), "--slots", "1", "--filer", "cloud-nas")
+    line = ("exec", "-T", "controller", "edbench", "bench", "scale-up", *words, "--repeats", "1", "--no-baseline")
+    process = system.begun(*line, "-o", "json")
+    storage = system.volume("storage")
+    until(lambda: any(storage.glob("experiments/*/jobs/*/items/*")), "items are written")
+    system.kill("worker")
+    out, err = process.communicate(timeout=COMMAND_SECONDS)
+    assert process.returncode == 0, f"{out}\n{err}"
+    assert re.search(
+        r"not counted and run again: member \S+ was lost: it does not answer any more", " ".join(err.split())
+    )
+    (used,) = json.loads(out)["conditions"]["hosts_by_run"]
+    assert len(used["hosts"]) == WORKERS
+
+
 def test_prometheus_finds_every_process_and_every_query_finds_something(system: System, sample: None) -> None:
     url = f"http://{system.address('prometheus', 'metrics')}:9090"
     wanted = {
@@ -430,6 +447,36 @@ def test_the_storage_is_switched_to_a_filer(system: System, sample: None) -> Non
         assert {job: after[job] for job in before} == before
         assert system.edbench("storage", "clean") == []
         assert len(list((filer / "jobs").iterdir())) == 1
+        _joined_from_another_host(system, filer)
     finally:
         system.down()
         system.run("umount", str(filer))
+
+
+def _joined_from_another_host(system: System, filer: Path) -> None:
+    """By what docs/hosts.md says to write and to type, with the addresses and paths of this machine: an experiment uses both workers."""
+    docs = (REPOSITORY / "docs/hosts.md").read_text()
+    login, override = system.home / "login", system.home / "override.yml"
+    here = {
+        "10.0.0.1:5432": f"127.0.0.1:{system.port + 2}", "10.0.0.1:5433": f"127.0.0.1:{system.port + 3}",
+        "10.0.0.1:6379": f"127.0.0.1:{system.port + 4}", "/etc/edbench/login": str(login), "/mnt/filer": str(filer),
+        "edbench-scratch": f"{system.name}-scratch", "docker run -d": f"docker run -d --name {system.name}-far",
+    }  # fmt: skip
+    written = re.findall(r"```(?:yaml)?\n((?:services:|docker run -d).*?)```", docs, re.DOTALL)
+    for there, ours in here.items():
+        written = [text.replace(there, ours) for text in written]
+    override.write_text(written[0])
+    login.write_text(system.inside("cat", "/secrets/login", service="worker"))
+    login.chmod(0o400)
+    os.chown(login, 1000, 1000)
+    system.env |= {"COMPOSE_FILE": f"{REPOSITORY / 'docker-compose.yml'}:{override}", "IMAGE": system.image}
+    system.up(1)
+    try:
+        system.run("sh", "-c", written[1])
+        system.inside("edbench", "corpus", "generate", f"{filer}/corpora/tiny", "--scale", "0.0001")
+        words = ("--corpus", f"{filer}/corpora/tiny", "--workers", "2", "--repeats", "1", "--wait", "120")
+        result = system.edbench("bench", "scale-up", *words, "--no-baseline")
+        assert len(result["conditions"]["hosts"]) == 2
+    finally:
+        system.run("docker", "rm", "--force", f"{system.name}-far", check=False)
+        system.run("docker", "volume", "rm", f"{system.name}-scratch", check=False)

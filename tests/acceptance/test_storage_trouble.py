@@ -12,7 +12,8 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from bad_files import noise, zipped
+from archive_files import zipped
+from bad_files import noise
 from gate_plugin import WORD
 from installation import Bench, until
 from small_disk import small_tmpfs

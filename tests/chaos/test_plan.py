@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -64,15 +63,6 @@ def test_every_fault_has_its_turn(seed: int) -> None:
     for turn in range(2):
         numbers = range(turn * len(ALL), (turn + 1) * len(ALL))
         assert {_plan(seed, number).strikes[0].fault for number in numbers} == set(BY_NAME)
-
-
-@pytest.mark.parametrize("seed", [1, 2, 3])
-def test_a_campaign_of_five_hundred_runs_has_enough_of_each(seed: int) -> None:
-    plans = [_plan(seed, number) for number in range(500)]
-    of_kind = Counter(plan.kind for plan in plans)
-    of_fault = Counter(fault for plan in plans for fault in {strike.fault for strike in plan.strikes})
-    assert {kind.name: of_kind[kind.name] for kind in kinds.ALL if of_kind[kind.name] < FEWEST_OF_A_KIND} == {}
-    assert {fault.name: of_fault[fault.name] for fault in ALL if of_fault[fault.name] < FEWEST_OF_A_FAULT} == {}
 
 
 def test_what_spoils_the_source_comes_alone() -> None:

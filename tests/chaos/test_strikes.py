@@ -38,7 +38,7 @@ def test_what_lasts_for_ever_is_taken_back_once() -> None:
 
 
 def test_mending_waits_for_what_is_being_taken_back() -> None:
-    """Else a job is resumed while the servers of its mount are still on their way."""
+    """Else a job is resumed while its file system is still read-only."""
     begun, go_on, ended = threading.Event(), threading.Event(), threading.Event()
 
     def undo() -> None:

@@ -12,13 +12,13 @@ from sql.face import QUERIES, Query
 
 _MODULES = [
     *(f"sql.{module.name}" for module in iter_modules(sql.__path__)),
-    *(["production.statements"] if find_spec("production") else []),  # an optional package
+    *(f"{package}.statements" for package in ("production", "review") if find_spec(package)),  # optional packages
 ]
 FACES: dict[str, Any] = {
-    name: declared
+    f"{module} {name}": declared
     for module in _MODULES
     for name, declared in vars(import_module(module)).items()
-    if name.startswith("_") and isinstance(declared, type)
+    if name.startswith("_") and getattr(declared, "_is_protocol", False)
 }
 STATEMENTS: dict[str, Query] = dict(QUERIES)
 for _module in _MODULES:

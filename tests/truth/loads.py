@@ -5,8 +5,10 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import re
 import shutil
 import subprocess
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Protocol
@@ -197,12 +199,17 @@ def _forget(place: Place) -> None:
         Path("/proc/sys/vm/drop_caches").write_text("3\n")
 
 
+_COPIED = re.compile(r"^(\d+) bytes .* copied, ([0-9.]+) s", re.MULTILINE)
+
+
 @dataclass(frozen=True, slots=True)
 class Profile:
-    """`edbench bench storage` of one point. A run at an endpoint that counts what it refuses has that too (`refused_there`)."""
+    """`edbench bench storage` of one profile. The last point's first run gets what belongs to the whole: `refused_there`, what an endpoint
+    that counts it refused; `found`, the point of case 6 that answers a search; `dd_mb_per_s`, dd's rate for a file of the same size there."""
 
     name: str
     settings: tuple[str, ...]
+    dd_bytes: int = 0  # 0: without dd
 
     def hear(self, place: Place, work: Path) -> Heard:
         """In a directory of its own there, or at the endpoint."""
@@ -212,11 +219,45 @@ class Profile:
             (place.directory / "profile").mkdir()
             where = ["--path", str(place.directory / "profile")]
         chosen = [part for one in self.settings for part in ("--set", one)]
-        command = ["bench", "storage", "--repeats", "1", self.name, *where, *chosen, *place.arguments]
-        heard = _hear(place, work, command, said, work / "storage")
-        if place.refused is not None and heard.document:
-            heard.document["points"][-1]["repeats"][0]["refused_there"] = place.refused()
+        command = ["bench", "storage", "--repeats", "1", self.name, *where, "--seed", "1", *chosen, *place.arguments]
+        heard = _hear(place, work, command, said)
+        if not heard.document:
+            return heard
+        run = heard.document["points"][-1]["repeats"][0]
+        run["found"] = found(heard.document)
+        if place.refused is not None:
+            run["refused_there"] = place.refused()
+        if self.dd_bytes:
+            run["dd_mb_per_s"] = _dd(place.directory / "dd", self.dd_bytes)
         return heard
+
+
+def found(document: Mapping[str, Any]) -> dict[str, float]:
+    """A search's answer: figures and load of the highest point of case 6 up to which all kept the bound."""
+    best: dict[str, float] = {}
+    bound = document["conditions"]["configuration"].get("settings", {}).get("most_ms", 0.0) * 1000
+    searched = [point for point in document["points"] if point["at"].get("case") == 6]
+    for point in sorted(searched, key=lambda point: point["at"]["outstanding"]):
+        figures = {name: estimate["median"] for name, estimate in point["figures"].items()}
+        if figures["mean_us"] > bound:
+            break
+        best = figures | {"outstanding": point["at"]["outstanding"] * point["at"]["volumes"]}
+    return best
+
+
+def _dd(file: Path, size: int) -> float:
+    """MB/s by dd's own totals, of a file that is on the storage and nowhere else."""
+    write = ["dd", "if=/dev/urandom", f"of={file}", "bs=1M", f"count={size >> 20}", "conv=fsync"]
+    forget = ["dd", f"of={file}", "oflag=nocache", "conv=notrunc,fdatasync", "count=0"]
+    read = ["dd", f"if={file}", "of=/dev/null", "bs=1M"]
+    for command in (write, forget, read):
+        done = subprocess.run(
+            command, env={"PATH": "/usr/bin:/bin", "LC_ALL": "C"}, capture_output=True, text=True, check=True
+        )
+    copied = _COPIED.search(done.stderr)
+    if copied is None:
+        raise RuntimeError(f"dd said {done.stderr!r}")
+    return int(copied[1]) / float(copied[2]) / 1e6
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from endpoint import Takes
-from fio_profiles import FioProfile
 from loads import Calls, Deduplicated, Discovery, JobReplay, Load, Profile, Replay, ScaleUp
 from testbeds import Emulated, Local, Loop, Memory, Mounted, Moved, SmallMemory, Testbed
 
@@ -96,22 +95,23 @@ _SEARCH = ("cases=6", "path_size=64MiB", "seconds=4", "ramp_seconds=1", "most_ms
 _CELLS = ("threads=1,2", "records=256KiB", "files=4MiB,8MiB")
 _READS = 8e6 / 8192  # a second that a device of 8 MB/s makes of 8 KiB each
 
-# Storage tests through fio. The device's reads are the limit: 60 % of all, so that they make 1 ÷ 0.6 of their rate.
+# Storage tests through fio. The device's reads are the limit: 60 % of all, so that they make 1 ÷ 0.6 of their rate. The emulated
+# filer delays nothing that fio does, so the limit is the block layer's: a loop device under blkio.
 PROFILES = (
     Situation(name="profile-search", truth="a block device of 8 MB/s (loop, blkio): 976 reads/s, and so 1,628 I/Os of 60 % reads",
-              testbed=Loop(256, mb_per_s=8), load=FioProfile("block-8k", _SEARCH), limit=None,
+              testbed=Loop(256, mb_per_s=8), load=Profile("block-8k", _SEARCH), limit=None,
               ceiling=Ceiling(figure="IOPS found", value=_READS / 0.6)),
     Situation(name="profile-search-load", truth="the same: 60 ms of it are 98 I/Os outstanding (Little)",
-              testbed=Loop(256, mb_per_s=8), load=FioProfile("block-8k", _SEARCH), limit=None,
+              testbed=Loop(256, mb_per_s=8), load=Profile("block-8k", _SEARCH), limit=None,
               ceiling=Ceiling(figure="outstanding found", value=_READS / 0.6 * 0.060)),
     Situation(name="profile-matrix-dropped", truth="8 MB/s, this host's cache dropped before each reading: no cache",
-              testbed=Loop(256, mb_per_s=8), load=FioProfile("matrix", _CELLS), limit=None, says=(CACHED,),
+              testbed=Loop(256, mb_per_s=8), load=Profile("matrix", _CELLS), limit=None, says=(CACHED,),
               finds=("no cache answered",), ceiling=Ceiling(figure="reread ÷ read", value=1.0)),
     Situation(name="profile-matrix-cached", truth="8 MB/s, dropped before the first reading only: the second is this host's cache's",
-              testbed=Loop(256, mb_per_s=8), load=FioProfile("matrix", (*_CELLS, "drop=before-read")), limit=None,
+              testbed=Loop(256, mb_per_s=8), load=Profile("matrix", (*_CELLS, "drop=before-read")), limit=None,
               says=(CACHED,), never=(), finds=("A CACHE ANSWERED at 4 of 4 cells",)),
     Situation(name="profile-stream", truth="8 MB/s: one stream reads as fast as dd does", testbed=Loop(256, mb_per_s=8),
-              load=FioProfile("stream", ("streams=1", "file_size=48MiB"), dd_bytes=48 << 20), limit=None, says=(CACHED,),
+              load=Profile("stream", ("streams=1", "file_size=48MiB"), dd_bytes=48 << 20), limit=None, says=(CACHED,),
               ceiling=Ceiling(figure="x dd's MB/s", value=1.0, within=0.03)),
 )  # fmt: skip
 

@@ -116,7 +116,7 @@ _OF_THEIR_OWN = {
     "search/engine.py": "the meta file of a shard that is opened to be searched: no job's work",
     "search/tantivy_engine.py": "the index on scratch; on the filer with --index-io direct, reported as unrecorded",
     "search/whoosh_engine.py": "the index on scratch; on the filer with --index-io direct, reported as unrecorded",
-    "worker/member/agent.py": "the token by which a member shows that it has the controller's storage, the kernel's accounts, and what clients of a storage test wrote in memory",
+    "worker/member/agent.py": "the token by which a member shows that it has the controller's storage, and the kernel's accounts",
     "worker/inspect/tree.py": "its spools on scratch",
     "worker/inspect/file.py": "its spool on scratch; its traces on scratch",
     "worker/office/converting.py": "documents and PDFs on scratch; what LibreOffice says of itself; the names of sockets in /tmp",

@@ -158,7 +158,7 @@ SURFACES: dict[str, tuple[Reader, tuple[str, ...]]] = {
 }
 # Content of generated corpora; texts that other programs print; SQL; examples.
 _NOT_SHOWN = re.compile(
-    r"^(docs/(dev|decisions)/|dataset_gen/(formats|material|languages|faults)/|sql/(migrations|queries)/|web/static/vendor/|packages/[^/]+/tests/)"
+    r"^(docs/(dev|decisions)/|dataset_gen/(formats|material|languages|faults)/|sql/queries/|web/static/vendor/|packages/[^/]+/tests/)"
 )
 
 

@@ -24,7 +24,7 @@ from controller.jobs.jobs import (
 )
 from controller.jobs.run import crew_of
 from core.clock import Clock
-from core.errors import EdbenchError, UsageError
+from core.errors import EdbenchError
 from core.filer.model import profile_names
 from core.operations import NullRecorder
 from core.passwords import bank_of
@@ -38,7 +38,7 @@ from web.api.models.jobs import Deleted, JobId, NewJob, Requeue, Requeued, State
 from web.api.needs import Context, Discovered, Found
 from web.api.system import DEFAULT_WORKERS
 from web.context import WebContext
-from web.errors import FieldErrors
+from web.errors import FieldErrors, at_field
 from web.results import chosen_source
 from worker.ocr.tesseract import refuse_no_ocr
 
@@ -96,15 +96,6 @@ def server_settings(context: WebContext, filer: str | None, index_engine: str | 
         raise FieldErrors(wrong)
     source = context.settings.filer if filer is None else filer_source(filer)
     return dataclasses.replace(context.settings, index_engine=engine, filer=source)
-
-
-@contextmanager
-def at_field(usual: str) -> Iterator[None]:
-    """Report an error of an option at its field, and an error without one at the usual field."""
-    try:
-        yield
-    except UsageError as error:
-        raise FieldErrors({error.field or usual: str(error)}) from error
 
 
 @router.post("/jobs/{job}/pause", responses=responses(404, 409))

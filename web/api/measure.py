@@ -14,12 +14,11 @@ from core.document import Document
 from core.errors import UsageError
 from core.filer.model import profile_names
 from core.records import JobState
-from web.api.actions import at_field
 from web.api.models.common import responses
 from web.api.needs import Context
 from web.api.system import MeasurementList
 from web.context import WebContext
-from web.errors import FieldErrors
+from web.errors import FieldErrors, at_field
 from web.measuring import Kind, Measurement, Measurements, command, kinds
 
 _MOST_JOBS = 10_000  # as in the list of jobs

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Annotated
 
 from fastapi import APIRouter, Path, Response
@@ -27,7 +25,7 @@ from web.api.models.common import responses
 from web.api.models.items import Actions, Searches, SearchOrder, TagOrder, Tags, TermsOrder
 from web.api.needs import ActedOn, Context, Discovered
 from web.context import WebContext
-from web.errors import FieldErrors, NotFound
+from web.errors import FieldErrors, NotFound, at_field
 
 router = APIRouter(tags=["search"])
 
@@ -35,7 +33,7 @@ router = APIRouter(tags=["search"])
 @router.post("/jobs/{job}/terms", responses=responses(404, 409, 422))
 def terms(context: Context, jobs: Discovered, order: TermsOrder) -> HitReport:
     """Count the hits of each term: items, items with families, families, unique hits, by custodian."""
-    with _at_field("terms"):
+    with at_field("terms"):
         return hit_report(jobs.each, context.indexes.of, listed(order.terms, "the list"), custodian=order.custodian)
 
 
@@ -67,9 +65,9 @@ def tag(context: Context, jobs: Discovered, order: TagOrder) -> TagChange:
 
 def _tag(context: WebContext, jobs: Jobs, order: TagOrder) -> TagChange:
     if order.items is not None:
-        with _at_field("tag"):
+        with at_field("tag"):
             return tag_items(jobs.each, order.tag, order.items, families=order.families, remove=order.remove)
-    with _at_field("query"):
+    with at_field("query"):
         return tag_found(
             jobs.each,
             context.indexes.of,
@@ -89,7 +87,7 @@ def searches(jobs: Discovered) -> Searches:
 @router.put("/jobs/{job}/searches", responses=responses(404, 409, 422))
 def save(jobs: Discovered, order: SearchOrder) -> Searches:
     """Save a search; replaces one of the same name."""
-    with _at_field("query"):
+    with at_field("query"):
         save_search(jobs.each, order.name, order.query)
     return Searches(searches=searches_of(jobs.each))
 
@@ -107,11 +105,3 @@ def forget(jobs: Discovered, name: Annotated[str, Path(max_length=100, pattern=T
 def actions(jobs: ActedOn) -> Actions:
     """Operator actions on the job and its items, oldest first."""
     return Actions(actions=actions_of(jobs.each))
-
-
-@contextmanager
-def _at_field(field: str) -> Iterator[None]:
-    try:
-        yield
-    except UsageError as error:
-        raise FieldErrors({error.field or field: str(error)}) from error

@@ -5,6 +5,7 @@ The inputs of the source (`corpus`, `source`) are in the template.
 
 from __future__ import annotations
 
+import dataclasses
 import enum
 import uuid
 from collections.abc import Collection, Mapping, Sequence
@@ -137,16 +138,34 @@ def measure(
     if kind not in known:
         raise NotFound(f"measurement {kind!r} does not exist; the kinds are {', '.join(known)}")
     listed = api.list_measurements(context)
+    choices = system.choices(context)
+    form = inputs(known[kind].model, _any(choices)) if not listed.refused else []
     return page(
         request,
         known[kind].template,
         listed=listed,
         kinds=list(known.values()),
         kind=known[kind],
-        form=inputs(known[kind].model, _any(system.choices(context))) if not listed.refused else [],
+        form=form if choices.embedded else connected(form, choices.workers),
         corpora=system.corpora(context),
         **known[kind].shown(context, rows, request.query_params),
     )
+
+
+def connected(fields: Sequence[Input], workers: int) -> list[Input]:
+    """Of numbers of workers that are increased, by default those that are connected, all of them last."""
+
+    def points(text: str) -> str:
+        given = text.split(",")
+        fewer = [point for point in given if int(point) < workers]
+        return ",".join([*fewer, str(workers)]) if fewer and len(fewer) < len(given) else text
+
+    return [
+        dataclasses.replace(each, value=points(each.value))
+        if each.name == "workers" and isinstance(each.value, str)
+        else each
+        for each in fields
+    ]
 
 
 def _any(choices: Choices) -> Choices:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Mapping
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 from urllib.parse import urlencode
 
-from fastapi import APIRouter, Depends, Query, Request, Response
+from fastapi import APIRouter, Depends, Request, Response
+from fastapi.exceptions import RequestValidationError
+from pydantic import ValidationError, validate_call
 
 from controller.browse.item_filter import EXAMPLE, ItemFilter
 from controller.browse.pages import texts_of_jobs
@@ -19,61 +21,39 @@ from web.api import exceptions as exceptions_api
 from web.api import items as api
 from web.api import jobs as jobs_api
 from web.api.exceptions import By
-from web.api.models.common import Filter
 from web.api.models.items import ItemPage
 from web.api.needs import Context, Discovered, Found, Rows
 from web.errors import FieldErrors
 from web.pages.render import page
 
-_WORDS = {"yes": True, "no": False}
+FILTERS = ("custodian", "type", "exception", "kind", "text", "where", "language", "duplicate", "near", "system")
+_checked = validate_call(api.item_filter)  # of the texts of a form: "yes" is true
 
 
-def _chosen(
-    custodian: Filter = None,
-    type: Filter = None,
-    exception: Annotated[str, Query(max_length=50)] = "",
-    kind: Kind | Literal[""] = "",
-    text: TextState | Literal[""] = "",
-    where: Annotated[str, Query(max_length=2_000)] = "",
-    language: Annotated[str, Query(max_length=20)] = "",
-    duplicate: Literal["", "yes", "no"] = "",
-    near: Literal["", "yes", "no"] = "",
-    system: Literal["", "yes", "no"] = "",
-) -> dict[str, str]:
-    return {
-        "custodian": custodian or "",
-        "type": type or "",
-        "exception": exception,
-        "kind": str(kind),
-        "text": str(text),
-        "where": where.strip(),
-        "language": language,
-        "duplicate": duplicate,
-        "near": near,
-        "system": system,
-    }
+def _chosen(request: Request) -> dict[str, str]:
+    """All filters; empty where there is none, as forms send them."""
+    return {name: request.query_params.get(name, "").replace("\0", " ") for name in FILTERS}
 
 
 Chosen = Annotated[dict[str, str], Depends(_chosen)]
 
 
-def filter_of(given: Mapping[str, str]) -> ItemFilter:
-    """The filter of those that are given. Raises FieldErrors."""
-    kind, text = given.get("kind"), given.get("text")
-    wanted: dict[str, Any] = {
-        name: given.get(name) for name in ("custodian", "type", "exception", "language") if given.get(name)
-    }
-    wanted |= {name: _WORDS[given[name]] for name in ("duplicate", "near", "system") if given.get(name)}
-    return api.item_filter(
-        kind=Kind(kind) if kind else None,
-        text=TextState(text) if text else None,
-        where=given.get("where", "").replace("\0", " "),
-        **wanted,
-    )
+def given_of(chosen: Mapping[str, str]) -> dict[str, str]:
+    """Those that are not empty."""
+    return {name: value for name, value in chosen.items() if value.strip()}
+
+
+def filter_of(given: Mapping[str, Any]) -> ItemFilter:
+    """The filter of those that are given. Raises FieldErrors, RequestValidationError."""
+    try:
+        return _checked(**given)
+    except ValidationError as error:
+        wrong = [each | {"loc": ("query", *each["loc"])} for each in error.errors()]
+        raise RequestValidationError(wrong) from error
 
 
 PAGE_ROWS = 100
-_FILTERS = ("custodian", "type", "where")  # filters with a field that can show an error
+_WITH_ERRORS = ("custodian", "type", "where")  # filters with a field that can show an error
 
 router = APIRouter()
 
@@ -83,7 +63,7 @@ def items(
     request: Request, context: Context, rows: Rows, jobs: Discovered, chosen: Chosen, after: uuid.UUID | None = None
 ) -> Response:
     """Items in path order that pass the filters; an empty filter is none."""
-    given = {name: value for name, value in chosen.items() if value}
+    given = given_of(chosen)
     listed, wrong = _listed(context, jobs, given, after)
     job = jobs_api.one_job(context, rows, jobs)
     here = f"/jobs/{job.id}/items"
@@ -93,7 +73,7 @@ def items(
         status=422 if wrong else 200,
         job=job,
         rows=listed.items,
-        wrong=dict.fromkeys((*_FILTERS, "found"), "") | wrong,
+        wrong=dict.fromkeys((*_WITH_ERRORS, "found"), "") | wrong,
         chosen=chosen,
         narrowed=bool(given),
         carried=f"?{urlencode(given)}" if given else "",
@@ -123,7 +103,7 @@ def _listed(
     try:
         return api.items(context, jobs, filter_of(given), limit=PAGE_ROWS, after=after), {}
     except FieldErrors as error:
-        if not set(_FILTERS).issuperset(error.errors):
+        if not set(_WITH_ERRORS).issuperset(error.errors):
             raise
         wrong = dict(error.errors)
     except UsageError as error:  # nothing is known of (near-)duplicates, languages, or system files

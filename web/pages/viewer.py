@@ -21,7 +21,7 @@ from web.api.models.items import Equals, Family, FamilyMember, ItemText, NearOne
 from web.api.needs import Context, Discovered, Found, Rows, cut
 from web.context import WebContext
 from web.errors import FieldErrors
-from web.pages.items import Chosen, filter_of
+from web.pages.items import Chosen, filter_of, given_of
 from web.pages.render import page, pairs_of
 
 HITS = 50  # on a page
@@ -135,7 +135,7 @@ def one_item(
     q = q.replace("\0", " ").strip()
     text, no_text = _text(context, jobs, item, offset, q)
     job = jobs_api.one_job(context, rows, jobs)
-    given = {name: value for name, value in chosen.items() if value}
+    given = given_of(chosen)
     carried_on = {"q": q} | ({"families": "true"} if families else {}) if q else given
     way = _in_search(context, jobs, item, carried_on, at) if q else _in_list(context, jobs, item, given)
     return page(

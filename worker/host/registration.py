@@ -20,8 +20,8 @@ from monitoring.machine import client_memory, machine_memory, processors, usable
 from monitoring.metrics import WORDS
 from monitoring.observations import WORKER, Observation
 from monitoring.tally import BUSY, SERVED, added, transactions_at
-from sql.light import LightDatabase
 from sql.migrate import schema_refusal
+from sql.session import Database
 from sql.workers import WORKERS
 from worker.processes import RunQueueMeter, children_of, cpu_time, process_use
 from worker.slots.table import SlotTable
@@ -39,7 +39,7 @@ def refuse_strange_host(settings: Settings) -> None:
     """
     own = (socket.gethostname(), boot_id())
     for address in settings.databases:
-        database = LightDatabase(address.name, address.url)
+        database = Database(address.name, address.url)
         try:
             with database.transaction() as conn:
                 if (refused := schema_refusal(conn, address.name)) is None:

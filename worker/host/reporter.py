@@ -20,6 +20,8 @@ from dataclasses import dataclass
 from multiprocessing.connection import Connection
 from typing import Any
 
+import psycopg2
+
 from core.errors import DatabaseFault, UsageError
 from core.records import JobOptions
 from core.settings import DatabaseAddress, Settings
@@ -31,9 +33,7 @@ from monitoring.metrics import Endpoint, Readings
 from monitoring.observations import Observation
 from monitoring.worker_metrics import CallMetrics, ObservedMetrics, TallyMetrics
 from sql import ledger
-from sql.held import driver_errors
 from sql.jobs import get_job
-from sql.light import LightDatabase
 from sql.runs import over_among
 from sql.session import SILENT_SECONDS, Database
 from sql.workers import WORKERS, NewWorker, register
@@ -254,7 +254,7 @@ class DatabaseReporter(threading.Thread):
             except DatabaseFault as fault:
                 self._tell(str(fault))
                 time.sleep(_RETRY_SECONDS)
-            except driver_errors() as error:
+            except psycopg2.Error as error:
                 self._tell(f"database {self._database.name} refused a statement: {' '.join(str(error).split())[:300]}")
                 time.sleep(_RETRY_SECONDS)
             else:
@@ -304,7 +304,7 @@ class DatabaseReporter(threading.Thread):
             # Durable, because it is forgotten here then, and because it may suspend the job.
             with self._database.transaction(durable=True) as conn:
                 report.write(conn, self._plan.identity.name)
-        except driver_errors() as error:
+        except psycopg2.Error as error:
             # The statement's own fault: its job was deleted, most likely. Trying again would not help.
             log.warning("task %s: the death of its slot cannot be recorded: %s", report.at.task, error)
         with self._lock:
@@ -371,7 +371,7 @@ def _serve(plan: ReporterPlan, pipe: Connection) -> None:
 
     def database(address: DatabaseAddress) -> Database:
         name = f"edbench {plan.identity.name}"
-        return LightDatabase(address.name, address.url, application=name, silent_seconds=SILENT_SECONDS)
+        return Database(address.name, address.url, application=name, silent_seconds=SILENT_SECONDS)
 
     threads = {d.name: DatabaseReporter(plan, database(d), effort, pipe, lock) for d in plan.settings.databases}
     frames = FrameWriter(plan, effort)

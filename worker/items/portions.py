@@ -5,18 +5,16 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, TypeVar
+from typing import TypeVar
 
 from core.clock import Clock
 from core.errors import DatabaseFault
 from core.moments import reached
 from core.records import ClaimedTask
 from sql import ledger
+from sql.connection import Connection
 from sql.findings import TaskResult
 from sql.session import Database
-
-if TYPE_CHECKING:
-    from sqlalchemy import Connection
 
 _T = TypeVar("_T")
 ROWS = 10_000  # findings that a task gathers before it writes them

@@ -16,10 +16,9 @@ import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
-from importlib.util import find_spec
 from multiprocessing.connection import Connection
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, Protocol
 
 import msgspec
 import psutil
@@ -28,13 +27,10 @@ import redis
 from core.crew import (
     ALIVE_SECONDS,
     BEAT_SECONDS,
-    CLIENTS_MODULE,
     LEASED,
     MEMBER,
     MEMBERS,
     OF_MEMBER,
-    OWNER_MODULE,
-    REPLAY_MODULE,
     Act,
     Clock,
     Drop,
@@ -43,28 +39,25 @@ from core.crew import (
     Look,
     MemberOrder,
     Meters,
-    Place,
-    Play,
+    Prepare,
     Return,
     Sight,
     Used,
+    filer_at,
     resolved,
     roots_of,
     wait_for,
+    writable,
 )
-from core.crew import Clients as ClientsOrder
-from core.crew import Replay as ReplayOrder
-from core.errors import EdbenchError, StorageFault, SystemFault, UsageError
-from core.extensions import installed_version
-from core.filer.model import profile_names
+from core.errors import StorageFault, SystemFault, UsageError
+from core.extensions import extensions, installed_version
 from core.orders import OrderTaker
 from core.program import Stop
 from core.residency import drop_pages, regular_files
-from core.services.process import LineProcess, answers
 from core.settings import Settings
 from monitoring.broker import connect
 from monitoring.control_groups import ControlGroups
-from monitoring.machine import WorkerMeter, below, host, host_seconds, place, processors, usable_processors
+from monitoring.machine import WorkerMeter, below, host, host_seconds, place, usable_processors
 from monitoring.metrics import NOWHERE
 from monitoring.observations import BlockIo, of_group, of_processes
 from monitoring.wire import WireSampler
@@ -153,8 +146,30 @@ def _network() -> tuple[int, int]:
 
 
 _CHANGE_SECONDS = 60.0  # for workers to end and others to begin
+GROUP = "edbench.members"  # of entry points: a package's name, and the module that has its `Clients`
 
 log = logging.getLogger("member")
+
+
+class Clients(Protocol):
+    """A package's clients at a member, for a run; made of the package's order, a `Host` and the run's id."""
+
+    def ready(self) -> object:
+        """Returns when they are prepared, which may take its time."""
+
+    def act(self, order: msgspec.Raw) -> object:
+        """Returns when they have done it."""
+
+    def end(self) -> None:
+        """None is left when this returns; another thread may wait for them meanwhile."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Host:
+    """What this member is configured with."""
+
+    settings: Settings
+    roots: Mapping[str, Path]
 
 
 class Agent:
@@ -172,7 +187,7 @@ class Agent:
         self._lock = threading.Lock()  # of the lease
         self._run, self._heard = "", time.monotonic()
         self._meter: MemberMeter | None = None
-        self._clients: Clients | Replay | None = None
+        self._clients: Clients | None = None
         self._hello = Hello(
             id=secrets.token_hex(8),
             name=plan.name,
@@ -188,10 +203,8 @@ class Agent:
             Look: self._look,
             Clock: lambda _order: {"now": time.time()},
             Drop: self._drop,
-            ReplayOrder: self._have_replay,
-            Play: lambda order: self._of(order.run, Replay).play(order),
-            ClientsOrder: self._have_clients,
-            Act: lambda order: self._of(order.run, Clients).act(order),
+            Prepare: self._prepare,
+            Act: self._act,
         }
 
     def run(self) -> int:
@@ -230,15 +243,21 @@ class Agent:
                 raise UsageError(f"this member has at most {self._hello.workers} workers")
             if order.databases > len(self._settings.databases):
                 raise UsageError(f"EDBENCH_DATABASES names {len(self._settings.databases)} databases here")
-            if order.place.root == "evidence":
-                raise UsageError("evidence is not written to")
-            if order.mount is not None:
-                self._mount(order.mount)
-            there = resolved(order.place, self._roots)
-            wait_for(there)
+            there = writable(order.place, self._roots)
+            filer = filer_at(order.filer, self._roots)
+            try:
+                if order.mount is not None:
+                    self._change([])  # no worker has a file open there
+                    self._remounts.mount(order.mount)
+                    self._remounted = True
+                wait_for(there)
+            except (UsageError, SystemFault):
+                if order.mount is not None:
+                    self._go_back()
+                raise
             mark = RunMark(run=order.run, databases=order.databases, hosts=order.hosts)
             settings = dataclasses.replace(
-                run_settings(self._settings, mark), storage=there, slots=order.slots, filer=self._filer(order.filer)
+                run_settings(self._settings, mark), storage=there, slots=order.slots, filer=filer
             )
             self._run, self._heard = order.run, time.monotonic()
             self._meter = MemberMeter(there, self._crowd)
@@ -249,43 +268,28 @@ class Agent:
                 os._exit(1)  # the crowd goes back to the system's own jobs, with another agent
             return {} if order.mount is None else {"mount": place(there)["mount"]}
 
-    def _mount(self, name: str) -> None:
-        """While no worker has a file open there. Raises UsageError, SystemFault; then the system's own workers are back."""
-        self._change([])
-        try:
-            self._remounts.mount(name)
-        except (UsageError, SystemFault):
-            self._change(None)
-            raise
-        self._remounted = True
-
     def _refuse_leased(self) -> None:
         if self._run:
             raise UsageError(f"this member works for run {self._run}")
 
-    def _have_clients(self, order: ClientsOrder) -> object:
+    def _prepare(self, order: Prepare) -> object:
         """The workers stay as they are: the system has no jobs meanwhile."""
+        modules = extensions(GROUP).get(order.package)
+        if modules is None:
+            raise UsageError(f"this host has no {order.package}; install edbench-{order.package} on it")
         with self._lock:
             self._refuse_leased()
-            self._clients = Clients(order, self._roots)
+            made = import_module(modules[0]).Clients(order.order, Host(self._settings, self._roots), order.run)
+            self._clients = clients = made
             self._run, self._heard = order.run, time.monotonic()
-            return {"clients": self._clients.of_each}
+            self._meter = MemberMeter(self._settings.storage, self._crowd)
+        return clients.ready()
 
-    def _have_replay(self, order: ReplayOrder) -> object:
-        """The same; what its clients prepare takes its time."""
-        with self._lock:
-            self._refuse_leased()
-            settings = dataclasses.replace(self._settings, filer=self._filer(order.filer))
-            self._clients = replay = Replay(order, self._roots, settings)
-            self._run, self._heard = order.run, time.monotonic()
-            self._meter = MemberMeter(settings.storage, self._crowd)
-        return replay.prepared()
-
-    def _of(self, run: str, kind: type[_Clients]) -> _Clients:
-        """Clients of a run. They work without the lock, for as long as it takes: those whose lease is lost are killed meanwhile."""
-        if self._run != run or not isinstance(self._clients, kind):
-            raise UsageError(f"this member has no clients of run {run}")
-        return self._clients
+    def _act(self, order: Act) -> object:
+        """Without the lock, for as long as it takes: clients whose lease is lost are killed meanwhile."""
+        if self._run != order.run or self._clients is None:
+            raise UsageError(f"this member has no clients of run {order.run}")
+        return self._clients.act(order.order)
 
     def _plans(self, settings: Settings, order: Lease) -> list[WorkerPlan]:
         before = f"{order.hosts[0]}-" if order.hosts else ""
@@ -296,13 +300,6 @@ class Agent:
             )
             for number in range(order.workers)
         ]
-
-    def _filer(self, filer: Place | str) -> str:
-        if isinstance(filer, Place):
-            return str(resolved(filer, self._roots))
-        if filer not in profile_names():
-            raise UsageError(f"{filer!r} is not an emulated filer")
-        return filer
 
     def _return(self, order: Return) -> object:
         """A run that it does not work for is over already."""
@@ -377,7 +374,7 @@ class Agent:
     def _report(self) -> None:
         meter = self._meter
         used = Used() if meter is None else meter.used
-        self._hello = msgspec.structs.replace(self._hello, beat=self._hello.beat + 1, run=self._run, used=used)
+        self._hello = msgspec.structs.replace(self._hello, run=self._run, used=used)
         self._beats.set(f"{MEMBER}{self._hello.id}", msgspec.json.encode(self._hello), px=int(ALIVE_SECONDS * 1_000))
         self._beats.sadd(MEMBERS, self._hello.id)
 
@@ -404,123 +401,3 @@ def _seen(storage: Path) -> dict[str, Any]:
         raise StorageFault(
             f"the storage root {storage} is not here: {error.strerror}", errno=error.errno or 0
         ) from error
-
-
-def _module(name: str, what: str) -> str:
-    """Raises UsageError where its package is not installed."""
-    package = name.partition(".")[0]
-    if find_spec(package) is None:
-        raise UsageError(f"this host has no {what}; install edbench-{package.replace('_', '-')} on it")
-    return name
-
-
-def _written_to(place: Place, roots: Mapping[str, Path]) -> Path:
-    """Raises UsageError for evidence."""
-    path = resolved(place, roots)
-    if place.root == "evidence":
-        raise UsageError("evidence is not written to")
-    return path
-
-
-def _heard(processes: Sequence[LineProcess]) -> list[Any]:
-    """An answer of each. Raises SystemFault."""
-    try:
-        return answers(processes)
-    except EdbenchError as error:
-        raise SystemFault(str(error)) from error
-
-
-def _monotonic_ns(start: float) -> int:
-    """A moment of this host's wall clock."""
-    return time.monotonic_ns() + round((start - time.time()) * 1e9)
-
-
-class Replay:
-    """A process whose children are clients of a replay. Raises UsageError for a place that is not theirs, SystemFault."""
-
-    _END_SECONDS = 10.0  # for clients to end, and for what they have in memory to be removed
-
-    def __init__(self, order: ReplayOrder, roots: Mapping[str, Path], settings: Settings) -> None:
-        trace = resolved(order.trace, roots)
-        paths = [_written_to(path, roots) for path in order.paths]
-        for path in (trace, *paths):
-            wait_for(path)
-        choice = {name: getattr(order, name) for name in ("clients", "speed", "closed", "shared", "seed")}
-        emulated = bool(paths) and settings.filer != "none"
-        self._process = LineProcess(_module(REPLAY_MODULE, "replays"), "the replay", settings.environment())
-        self._process.tell(
-            {
-                "trace": str(trace), "scratch": str(settings.scratch), "replay_id": order.run if paths else "",
-                "choice": choice | {"paths": [str(path) for path in paths]}, "numbers": order.numbers,
-                "null": not paths, "cold": bool(paths) and not emulated, "emulated": emulated,
-            }
-        )  # fmt: skip
-
-    def prepared(self) -> Any:
-        """Returns when all are ready. Raises SystemFault."""
-        return _heard([self._process])[0]
-
-    def play(self, order: Play) -> Any:
-        """Returns when all are through. Raises SystemFault."""
-        self._process.tell(_monotonic_ns(order.start))
-        return _heard([self._process])[0]
-
-    def end(self) -> None:
-        """Their files below the order's paths stay."""
-        self._process.end(self._END_SECONDS)
-
-
-class Clients:
-    """As many processes as cores. Raises UsageError for a place that is not theirs, SystemFault."""
-
-    def __init__(self, order: ClientsOrder, roots: Mapping[str, Path]) -> None:
-        module = _module(CLIENTS_MODULE, "storage tests")
-        self._own = contextlib.ExitStack()  # in the memory of this host
-        self._processes: list[LineProcess] = []
-        numbers = range(order.first, order.first + order.step * order.count, order.step)
-        parts = min(order.count, processors())
-        try:
-            spec = {
-                "roots": [str(self._place(each, roots)) for each in order.places], "s3": None, "seed": order.seed,
-                "fsync": order.fsync, "io_bytes": order.io_bytes, "emulated": False,
-            }  # fmt: skip
-            for part in range(parts):
-                self._processes.append(LineProcess(module, "clients"))
-                self._processes[-1].tell(spec | {"clients": tuple(numbers[part::parts])})
-            _heard(self._processes)
-        except BaseException:
-            self.end()
-            raise
-        self.of_each = [len(numbers[part::parts]) for part in range(parts)]
-
-    def _place(self, each: Place, roots: Mapping[str, Path]) -> Path:
-        path = _written_to(each, roots)
-        if each.root == "null":  # clients read only what they wrote: each member has null storage of its own
-            owner = import_module(OWNER_MODULE)
-            path = self._own.enter_context(owner.place_of_own(roots["null"], "edbench-clients"))
-        wait_for(path)
-        return path
-
-    def act(self, order: Act) -> dict[str, Any]:
-        """Returns when all have done it. Raises UsageError, SystemFault."""
-        if len(order.shares) != len(self._processes):
-            raise UsageError(f"this member has {len(self._processes)} processes of clients")
-        start_ns = _monotonic_ns(order.start)
-        for process, (first, last) in zip(self._processes, order.shares, strict=True):
-            process.tell(
-                {
-                    "deed": order.deed, "first": first, "last": last, "size": order.size,
-                    "shared_directory": order.shared_directory, "shared_numbers": order.shared_numbers,
-                    "start_ns": start_ns, "delays_ns": order.delays_ns,
-                }
-            )  # fmt: skip
-        return {"done": _heard(self._processes)}
-
-    def end(self) -> None:
-        """By force; what they wrote in the memory of this host goes."""
-        for process in self._processes:
-            process.end()
-        self._own.close()
-
-
-_Clients = TypeVar("_Clients", Clients, Replay)

@@ -25,8 +25,8 @@ def run(work: TaskWork) -> TaskResult:
     ids = [uuid.UUID(text) for text in work.claimed.payload["items"]]
     with work.database.transaction() as conn:
         items = ITEMS.load_items(conn, items=ids)
-        known = set(ITEMS.item_codes(conn, items=ids))
-    out = Findings(known=known, notes=_notes(work.claimed.payload))
+        known = ITEMS.item_codes(conn, items=ids)
+    out = Findings(known=set(known), notes=_notes(work.claimed.payload))
     indexing = Indexing(work, work.context.shards.of(work.job.id, work.job.options.index_engine), out)
     costs = ItemCosts(work, ids)
     for item in items:

@@ -25,7 +25,8 @@ from monitoring.block import boot_id
 from monitoring.tally import CallCounters, own_tally
 from readers.parsers import ParserSet
 from readers.passwords import NO_PASSWORDS, Passwords
-from sql.items import ITEMS
+from sql.browse import SEARCH
+from sql.connection import Connection
 from sql.ledger import LEDGER
 from sql.session import Database
 from traces.parts import Row, SpoolHead, SpoolWriter, WorkerParts
@@ -33,8 +34,6 @@ from worker.parsers import own_set
 from worker.slots.breadcrumb import Breadcrumb
 
 if TYPE_CHECKING:
-    from sqlalchemy import Connection
-
     from search.publisher import OpenShards
     from sql.session import Database
 
@@ -77,7 +76,7 @@ class Custodians:
     def of(self, conn: Connection, job: uuid.UUID) -> Mapping[int, str]:
         """The job's, which may be 100,000."""
         if self._read is None or self._read[0] != job:
-            self._read = job, dict(ITEMS.custodian_names(conn, job=job))
+            self._read = job, {row.number: row.display for row in SEARCH.job_custodians(conn, job=job)}
         return self._read[1]
 
 

@@ -27,8 +27,7 @@ from readers.parsers import ParserSet
 from search.engine import load_engine
 from search.publisher import OpenShards
 from sql import ledger
-from sql.light import LightDatabase
-from sql.session import SILENT_SECONDS
+from sql.session import SILENT_SECONDS, Database
 from traces.parts import WorkerParts
 from worker import app
 from worker.box.box import install
@@ -88,7 +87,7 @@ def make_context(plan: SlotPlan, parsers: ParserSet | None = None) -> SlotContex
         slot=plan.slot,
         incarnation=plan.incarnation,
         databases={
-            d.name: LightDatabase(
+            d.name: Database(
                 d.name,
                 d.url,
                 application=f"edbench {plan.worker}/{plan.slot}",

@@ -12,18 +12,15 @@ import uuid
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from core.errors import StorageFault
 from readers.errors import ExceptionCode
 from sql import ledger, states
+from sql.connection import Connection
 from sql.ledger import Death
 from worker.slots.breadcrumb import TELL_SECONDS, words
 from worker.slots.slot import EXIT_MEMORY
 from worker.slots.table import NOWHERE, SlotRow, TaskAt, Whereabouts
-
-if TYPE_CHECKING:
-    from sqlalchemy import Connection
 
 log = logging.getLogger(__name__)
 

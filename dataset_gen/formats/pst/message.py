@@ -8,33 +8,8 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from dataset_gen.formats.mapi_mail import (
-    BODY,
-    DISPLAY_NAME,
-    HEADERS,
-    HTML,
-    IN_REPLY_TO,
-    MESSAGE_CLASS,
-    MESSAGE_ID,
-    NATIVE_BODY,
-    RECIPIENT_TYPE,
-    REFERENCES,
-    SUBJECT,
-    crlf,
-    filetime,
-    one_off,
-)
-from dataset_gen.formats.pst.heap import (
-    ATTACHMENTS,
-    RECIPIENTS,
-    Blocks,
-    Nested,
-    Properties,
-    SubNode,
-    TableContext,
-    Value,
-    write_properties,
-)
+from dataset_gen.formats import mapi_mail as mapi
+from dataset_gen.formats.pst import heap
 from readers.mail_form import Address, MailAttachment, MailForm
 
 # The store
@@ -123,10 +98,10 @@ _NOT_IN_TEXT = -1
 _SHOWN_IN_HTML = 4  # PidTagAttachFlags
 
 
-def attach(blocks: Blocks, attachments: Iterable[MailAttachment], modified: int) -> tuple[list[SubNode], int]:
+def attach(blocks: heap.Blocks, attachments: Iterable[MailAttachment], modified: int) -> tuple[list[heap.SubNode], int]:
     """Write the attachments of a message. Returns their nodes, the table first, none if there are none, and their size."""
-    table = TableContext(blocks, ATTACHMENTS)
-    nodes: list[SubNode] = []
+    table = heap.TableContext(blocks, heap.ATTACHMENTS)
+    nodes: list[heap.SubNode] = []
     total = 0
     for number, one in enumerate(attachments):
         nid = _FIRST + number * _STEP
@@ -142,31 +117,31 @@ def attach(blocks: Blocks, attachments: Iterable[MailAttachment], modified: int)
         }
         if one.content_id:
             values[CONTENT_ID] = one.content_id
-        nodes.append(SubNode(nid, *write_properties(blocks, values, inside)))
+        nodes.append(heap.SubNode(nid, *heap.write_properties(blocks, values, inside)))
         table.row(nid, values)
         total += size
     if nodes:
-        nodes.insert(0, SubNode(ATTACHMENT_TABLE, *table.finish()))
+        nodes.insert(0, heap.SubNode(ATTACHMENT_TABLE, *table.finish()))
     return nodes, total
 
 
-def _content(blocks: Blocks, one: MailAttachment) -> tuple[dict[int, Value], list[SubNode], int]:
+def _content(blocks: heap.Blocks, one: MailAttachment) -> tuple[dict[int, heap.Value], list[heap.SubNode], int]:
     """Properties, subnodes and size of what is attached."""
     if one.message is not None:
         inner = write_message(blocks, one.message)
         subject = one.message.subject
-        values: dict[int, Value] = {
+        values: dict[int, heap.Value] = {
             ATTACH_METHOD: _EMBEDDED,
-            ATTACH_OBJECT: Nested(_MESSAGE, min(inner.size, 0x7FFF_FFFF)),
-            DISPLAY_NAME: subject,
+            ATTACH_OBJECT: heap.Nested(_MESSAGE, min(inner.size, 0x7FFF_FFFF)),
+            mapi.DISPLAY_NAME: subject,
             ATTACH_SHORT: subject,
         }
-        return values, [SubNode(_MESSAGE, inner.data, inner.sub)], inner.size
+        return values, [heap.SubNode(_MESSAGE, inner.data, inner.sub)], inner.size
     stored = one.data or b""
     stem, dot, extension = one.name.rpartition(".")
     values = {ATTACH_METHOD: _BY_VALUE, ATTACH_DATA: stored, ATTACH_MIME: one.media_type}
     if one.name:
-        values |= {ATTACH_LONG: one.name, DISPLAY_NAME: one.name, ATTACH_SHORT: _short(one.name)}
+        values |= {ATTACH_LONG: one.name, mapi.DISPLAY_NAME: one.name, ATTACH_SHORT: _short(one.name)}
     if dot and stem:
         values[ATTACH_EXTENSION] = dot + extension
     return values, [], len(stored)
@@ -194,7 +169,7 @@ def shown_name(person: Address) -> str:
 @functools.lru_cache(maxsize=4096)
 def entry_id(person: Address) -> bytes:
     """The entry id of a person in no address book: it contains the name and address."""
-    return one_off(shown_name(person), person[1])
+    return mapi.one_off(shown_name(person), person[1])
 
 
 @functools.lru_cache(maxsize=4096)
@@ -203,10 +178,10 @@ def search_key(person: Address) -> bytes:
     return f"SMTP:{person[1]}\0".upper().encode("utf-8", "replace")
 
 
-def sender(person: Address) -> dict[int, Value]:
+def sender(person: Address) -> dict[int, heap.Value]:
     """Who sent it and on whose behalf: the same."""
     name = shown_name(person)
-    out: dict[int, Value] = {SENDER_NAME: name, SENT_NAME: name}
+    out: dict[int, heap.Value] = {SENDER_NAME: name, SENT_NAME: name}
     if person[1]:
         entry, key = entry_id(person), search_key(person)
         out |= {
@@ -224,16 +199,16 @@ def sender(person: Address) -> dict[int, Value]:
     return out
 
 
-def write_recipients(blocks: Blocks, people: Iterable[tuple[int, Address]]) -> tuple[int, int]:
+def write_recipients(blocks: heap.Blocks, people: Iterable[tuple[int, Address]]) -> tuple[int, int]:
     """The table of recipients, each with `TO`, `CC` or `BCC`."""
-    table = TableContext(blocks, RECIPIENTS)
+    table = heap.TableContext(blocks, heap.RECIPIENTS)
     for number, (kind, person) in enumerate(people):
         name = shown_name(person)
-        row: dict[int, Value] = {
-            RECIPIENT_TYPE: kind,
+        row: dict[int, heap.Value] = {
+            mapi.RECIPIENT_TYPE: kind,
             RESPONSIBLE: True,
             OBJECT_TYPE: _MAIL_USER,
-            DISPLAY_NAME: name,
+            mapi.DISPLAY_NAME: name,
             PLAIN_NAME: name,
             DISPLAY_TYPE: 0,
             RICH: False,
@@ -265,7 +240,7 @@ class Extras:
 
     message_class: str = "IPM.Note"
     headers: str | None = None  # as they came over the wire
-    properties: Properties = field(default_factory=dict)  # more of them, named ones included; they win
+    properties: heap.Properties = field(default_factory=dict)  # more of them, named ones included; they win
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -275,15 +250,15 @@ class Written:
     data: int  # block ids
     sub: int
     size: int  # bytes, about, as in PidTagMessageSize
-    shown: Properties  # the values of its row in a table of contents
+    shown: heap.Properties  # the values of its row in a table of contents
 
 
-def write_message(blocks: Blocks, form: MailForm, extras: Extras | None = None) -> Written:
+def write_message(blocks: heap.Blocks, form: MailForm, extras: Extras | None = None) -> Written:
     """Write a message and all that is in it. Raises ValueError for one that was sent before 1601."""
     extras = extras or Extras()
     recipients = [(kind, person) for kind, group in ((TO, form.to), (CC, form.cc), (BCC, form.bcc)) for person in group]
-    nodes = [SubNode(RECIPIENT_TABLE, *write_recipients(blocks, recipients))]
-    modified = UNDATED if form.sent is None else filetime(form.sent)
+    nodes = [heap.SubNode(RECIPIENT_TABLE, *write_recipients(blocks, recipients))]
+    modified = UNDATED if form.sent is None else mapi.filetime(form.sent)
     if modified < 0:
         raise ValueError(f"{form.sent} s is before 1601: a store cannot say so")
     attached, size = attach(blocks, form.attachments, modified)
@@ -293,20 +268,20 @@ def write_message(blocks: Blocks, form: MailForm, extras: Extras | None = None) 
     size += sum([len(v) for v in values.values() if isinstance(v, str | bytes)])
     shown[MESSAGE_SIZE] = values[MESSAGE_SIZE] = min(size, 0x7FFF_FFFF)
     values |= extras.properties
-    data, sub = write_properties(blocks, values, nodes)
+    data, sub = heap.write_properties(blocks, values, nodes)
     return Written(
         data=data, sub=sub, size=size, shown=shown | {t: v for t, v in extras.properties.items() if t in shown}
     )
 
 
-def _shown(form: MailForm, extras: Extras, modified: int, *, has_attachments: bool) -> dict[int, Value]:
+def _shown(form: MailForm, extras: Extras, modified: int, *, has_attachments: bool) -> dict[int, heap.Value]:
     """The properties that a table of contents has too."""
     subject, topic = _subject(form.subject)
-    out: dict[int, Value] = {
+    out: dict[int, heap.Value] = {
         IMPORTANCE: 1,  # normal
-        MESSAGE_CLASS: extras.message_class,
+        mapi.MESSAGE_CLASS: extras.message_class,
         SENSITIVITY: 0,
-        SUBJECT: subject,
+        mapi.SUBJECT: subject,
         TOPIC: topic,
         CONVERSATION: _conversation(form, modified),
         DISPLAY_TO: "; ".join(map(shown_name, form.to)),
@@ -322,10 +297,10 @@ def _shown(form: MailForm, extras: Extras, modified: int, *, has_attachments: bo
     return out
 
 
-def _more(form: MailForm, extras: Extras, modified: int) -> dict[int, Value]:
+def _more(form: MailForm, extras: Extras, modified: int) -> dict[int, heap.Value]:
     """The properties that only the message has."""
     key = f"{form.message_id}\0{form.subject}\0{form.sent}".encode("utf-8", "replace")
-    out: dict[int, Value] = {
+    out: dict[int, heap.Value] = {
         PRIORITY: 0,
         DISPLAY_BCC: "; ".join(map(shown_name, form.bcc)),
         CREATED: modified,
@@ -336,19 +311,19 @@ def _more(form: MailForm, extras: Extras, modified: int) -> dict[int, Value]:
     if form.sender is not None:
         out |= sender(form.sender)
     if form.message_id:
-        out[MESSAGE_ID] = f"<{form.message_id}>"
+        out[mapi.MESSAGE_ID] = f"<{form.message_id}>"
     if form.in_reply_to:
-        out[IN_REPLY_TO] = f"<{form.in_reply_to}>"
+        out[mapi.IN_REPLY_TO] = f"<{form.in_reply_to}>"
     if form.references:
-        out[REFERENCES] = " ".join(f"<{reference}>" for reference in form.references)
+        out[mapi.REFERENCES] = " ".join(f"<{reference}>" for reference in form.references)
     if extras.headers is not None:
-        out[HEADERS] = crlf(extras.headers)
+        out[mapi.HEADERS] = mapi.crlf(extras.headers)
     if form.plain is not None:
-        out[BODY] = crlf(form.plain)
-        out[NATIVE_BODY] = _PLAIN
+        out[mapi.BODY] = mapi.crlf(form.plain)
+        out[mapi.NATIVE_BODY] = _PLAIN
     if form.html is not None:
-        out[HTML] = crlf(form.html).encode("utf-8", "replace")
-        out[NATIVE_BODY] = _HTML
+        out[mapi.HTML] = mapi.crlf(form.html).encode("utf-8", "replace")
+        out[mapi.NATIVE_BODY] = _HTML
     return out
 
 

@@ -7,37 +7,21 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import IO
 
 from dataset_gen.formats.mapi_mail import DISPLAY_NAME, PS_PUBLIC_STRINGS, PSETID_COMMON, crc, name_map
-from dataset_gen.formats.pst import message
-from dataset_gen.formats.pst.heap import (
-    ASSOCIATED,
-    ATTACHMENTS,
-    CONTENTS,
-    HIERARCHY,
-    RECIPIENTS,
-    SEARCH,
-    Blocks,
-    Columns,
-    Crypt,
-    Properties,
-    SubNode,
-    TableContext,
-    Value,
-    write_properties,
-)
+from dataset_gen.formats.pst import heap, message
 from dataset_gen.formats.pst.message import ATTACHMENT_TABLE, RECIPIENT_TABLE, Extras, write_message
 from dataset_gen.formats.pst.space import BBT, DLIST, NBT, Space, page, write_tree
 from readers.mail_form import MailForm
 
 FOLDER, SEARCH_FOLDER, MESSAGE = 0x02, 0x03, 0x04  # types of nodes: the lower five bits of their numbers
 _HIERARCHY, _CONTENTS, _ASSOCIATED = 0x0D, 0x0E, 0x0F
-TEMPLATES = {0x60D: HIERARCHY, 0x60E: CONTENTS, 0x60F: ASSOCIATED}
+TEMPLATES = {0x60D: heap.HIERARCHY, 0x60E: heap.CONTENTS, 0x60F: heap.ASSOCIATED}
 _TEMPLATE_OF = {_HIERARCHY: 0x60D, _CONTENTS: 0x60E, _ASSOCIATED: 0x60F}
 
 
 class Nodes:
     """The nodes of a store, for its node B-tree."""
 
-    def __init__(self, blocks: Blocks) -> None:
+    def __init__(self, blocks: heap.Blocks) -> None:
         self.blocks = blocks
         self.entries: list[bytes] = []
         self.templates: dict[int, tuple[int, int]] = {}
@@ -47,16 +31,18 @@ class Nodes:
         entry = b"".join(n.to_bytes(8, "little") for n in (nid, data, sub, parent))
         self.entries.append(nid.to_bytes(4, "big") + entry)
 
-    def properties(self, nid: int, values: Properties, parent: int = 0, inside: Iterable[SubNode] = ()) -> None:
+    def properties(
+        self, nid: int, values: heap.Properties, parent: int = 0, inside: Iterable[heap.SubNode] = ()
+    ) -> None:
         """A node that is a property context."""
-        self.add(nid, *write_properties(self.blocks, values, inside), parent)
+        self.add(nid, *heap.write_properties(self.blocks, values, inside), parent)
 
-    def template(self, nid: int, columns: Columns) -> None:
+    def template(self, nid: int, columns: heap.Columns) -> None:
         """A table without rows; folders' own empty tables are this one again."""
-        self.templates[nid] = TableContext(self.blocks, columns).finish()
+        self.templates[nid] = heap.TableContext(self.blocks, columns).finish()
         self.add(nid, *self.templates[nid])
 
-    def table(self, nid: int, template: int, table: TableContext | None) -> None:
+    def table(self, nid: int, template: int, table: heap.TableContext | None) -> None:
         """A node that is a table."""
         if table is None or table.count == 0:
             data, sub = self.templates[template]
@@ -79,20 +65,20 @@ class Folder:
         self.parent = parent
         self.container_class = container_class
         self.folders: dict[str, Folder] = {}
-        self.contents: TableContext | None = None
+        self.contents: heap.TableContext | None = None
 
-    def add(self, blocks: Blocks, nid: int, shown: Properties) -> None:
+    def add(self, blocks: heap.Blocks, nid: int, shown: heap.Properties) -> None:
         """A message's row."""
         if self.contents is None:
-            self.contents = TableContext(blocks, CONTENTS)
+            self.contents = heap.TableContext(blocks, heap.CONTENTS)
         self.contents.row(nid, shown)
 
-    def finish(self, nodes: Nodes) -> dict[int, Value]:
+    def finish(self, nodes: Nodes) -> dict[int, heap.Value]:
         """Write the folder and all beneath it; returns the values of its row in the folder above."""
-        below = TableContext(nodes.blocks, HIERARCHY)
+        below = heap.TableContext(nodes.blocks, heap.HIERARCHY)
         for folder in sorted(self.folders.values(), key=lambda f: f.nid):
             below.row(folder.nid, folder.finish(nodes))
-        values: dict[int, Value] = {
+        values: dict[int, heap.Value] = {
             DISPLAY_NAME: self.name,
             message.CONTENT_COUNT: self.contents.count if self.contents else 0,
             message.UNREAD_COUNT: 0,
@@ -110,9 +96,9 @@ class Folder:
 class SearchFolder(Folder):
     """The empty search folder for spam that every store has (2.7.1)."""
 
-    def finish(self, nodes: Nodes) -> dict[int, Value]:
+    def finish(self, nodes: Nodes) -> dict[int, heap.Value]:
         """Write it with the nodes that belong to it."""
-        values: dict[int, Value] = {
+        values: dict[int, heap.Value] = {
             DISPLAY_NAME: self.name,
             message.CONTENT_COUNT: 0,
             message.UNREAD_COUNT: 0,
@@ -144,10 +130,10 @@ class Names:
         number = self._ids.setdefault((group, name), len(self._ids))
         return (_FIRST_ID + number) << 16 | kind
 
-    def properties(self) -> dict[int, Value]:
+    def properties(self) -> dict[int, heap.Value]:
         """The map: streams of entries, sets and names, and a hash table over the entries."""
         sets, entries, strings, hashed = name_map(self._ids, _BUCKETS)
-        out: dict[int, Value] = {0x00010003: _BUCKETS, 0x00020102: sets, 0x00030102: entries, 0x00040102: strings}
+        out: dict[int, heap.Value] = {0x00010003: _BUCKETS, 0x00020102: sets, 0x00030102: entries, 0x00040102: strings}
         return out | {(0x1000 + bucket) << 16 | 0x102: data for bucket, data in hashed.items()}
 
 
@@ -167,7 +153,7 @@ def density_list(page_id: int) -> bytes:
 def header(
     *,
     space: Space,
-    crypt: Crypt,
+    crypt: heap.Crypt,
     next_page: int,
     next_block: int,
     highest: dict[int, int],
@@ -218,12 +204,12 @@ class PstWriter:
         *,
         display_name: str = "Outlook Data File",
         key: bytes = b"\x01" * 16,
-        crypt: Crypt = Crypt.PERMUTE,
+        crypt: heap.Crypt = heap.Crypt.PERMUTE,
         password: str | None = None,
     ) -> None:
         self._file = file
         self._space = Space(file)
-        self._blocks = Blocks(self._space, crypt)
+        self._blocks = heap.Blocks(self._space, crypt)
         self._nodes = Nodes(self._blocks)
         self._display_name = display_name
         self._key = key
@@ -241,9 +227,9 @@ class PstWriter:
         self.messages = 0
         for nid, columns in TEMPLATES.items():
             self._nodes.template(nid, columns)
-        self._nodes.template(0x610, SEARCH)
-        self._nodes.template(ATTACHMENT_TABLE, ATTACHMENTS)
-        self._nodes.template(RECIPIENT_TABLE, RECIPIENTS)
+        self._nodes.template(0x610, heap.SEARCH)
+        self._nodes.template(ATTACHMENT_TABLE, heap.ATTACHMENTS)
+        self._nodes.template(RECIPIENT_TABLE, heap.RECIPIENTS)
 
     def folder(self, path: Sequence[str]) -> Folder:
         """Make sure that a folder and those above it exist. The empty path is the top folder."""
@@ -310,9 +296,9 @@ class PstWriter:
         self._file.write(density_list(next_page))
         return self._space.end
 
-    def _store(self) -> dict[int, Value]:
+    def _store(self) -> dict[int, heap.Value]:
         """The properties of the store (2.4.3)."""
-        out: dict[int, Value] = {
+        out: dict[int, heap.Value] = {
             message.RECORD_KEY: self._key,
             message.REPLICA_VERSIONS: b"\1\0\0\0" + self._key + b"\1\0\0\0",
             message.REPLICA_FLAGS: 0,

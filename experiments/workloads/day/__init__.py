@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any
 from controller.jobs.progress import duration
 from controller.labels.rules import is_cached
 from core.job_types import JobType
-from experiments.kinds import Plan, Search, cases
+from experiments.kinds import Plan, Search, planned
 from experiments.report import words
+from experiments.result.codec import decode
 from experiments.result.statistics import interval_text
 from experiments.workload import About, Figure, Same, Telling, one_decimal
 from experiments.workloads.day.result import (
@@ -21,10 +22,11 @@ from experiments.workloads.day.result import (
     DayResult,
     DayRun,
     Prediction,
+    Score,
     fairness,
     mean_response_s,
     p95_s_per_gb,
-    score_of,
+    scores_of,
 )
 from experiments.workloads.day.schedule import MOST_MATTERS
 from experiments.workloads.discovery import near_null
@@ -52,32 +54,31 @@ class DayTelling(Telling):
         once = {job.source: job.bytes for point in points for run in point.repeats for job in run.discoveries}
         return is_cached(sum(once.values()), self.surroundings["cache"]["client_memory_bytes"] + self.filer_cache.bytes)
 
-    def _predicted(self) -> Prediction | None:
-        found = self.surroundings["predicted"]
-        return None if found is None else Prediction(**{**found, "curve": tuple(map(tuple, found["curve"]))})
-
     def beside(self, points: Sequence[DayPoint]) -> Mapping[str, Any]:
-        """The score, and what was predicted."""
-        return {
-            "score": score_of(points, self.surroundings["schedule"]["within_s_per_gb"]),
-            "predicted": self._predicted(),
-        }
+        """The scores, and what was predicted."""
+        predicted = decode(tuple[Prediction, ...], self.surroundings["predicted"] or [], "surroundings.predicted")
+        return {"scores": scores_of(points, self.surroundings["schedule"]["within_s_per_gb"]), "predicted": predicted}
 
     def sentence(self, points: Sequence[DayPoint]) -> str:
-        """Matters carried, where it broke, and the overall response time."""
+        """Of each setting the matters carried, where it broke, and the overall response time."""
         if not any(point.at.matters for point in points):
             return "every matter ran alone"
-        score = score_of(points, self.surroundings["schedule"]["within_s_per_gb"])
+        found = self.beside(points)
+        predicted = {one.setting: one for one in found["predicted"]}
+        said = [self._said(score, predicted.get(score.setting), points) for score in found["scores"]]
+        return "; ".join(said)
+
+    def _said(self, score: Score, predicted: Prediction | None, points: Sequence[DayPoint]) -> str:
         bound = f"95 % of discoveries within {duration(score.within_s_per_gb)} a GB"
         said = [f"{score.carried:,} matters/day with {bound}" if score.carried else f"no load measured has {bound}"]
         if score.broken is not None:
-            point = next(point for point in points if point.at.matters == score.broken)
+            point = next(one for one in points if (one.at.setting, one.at.matters) == (score.setting, score.broken))
             said.append(f"{score.broken:,} matters/day take {duration(point.figures[P95].median)} a GB")
         if score.overall_response is not None:
             said.append(f"overall response time {interval_text(score.overall_response, one_decimal)} s a discovery")
-        if (predicted := self._predicted()) is not None:
+        if predicted is not None:
             said.append(f"the simulator predicted {predicted.carried:,} matters/day before the run")
-        return "; ".join(said)
+        return ("" if score.setting is None else f"{score.setting}: ") + "; ".join(said)
 
 
 def _gb_per_hour(run: DayRun) -> float:
@@ -128,14 +129,14 @@ ABOUT = About(
 )
 
 
-def searched(at: DayLoad, loads: Sequence[int], within: float, *, repeats: int, seed: int) -> Plan:
-    """The points of an experiment: these loads; with none the matters alone, and then the highest load within the bound."""
+def searched(bases: Sequence[DayLoad], loads: Sequence[int], within: float, *, repeats: int, seed: int) -> Plan:
+    """The points of an experiment: these loads of each base; with none the matters alone, and then the highest load within the
+    bound."""
+    points = [dataclasses.replace(base, matters=load) for base in bases for load in sorted(set(loads)) or (0,)]
     if loads:
-        points = [dataclasses.replace(at, matters=load) for load in sorted(set(loads))]
-        return cases("matters", points, repeats=repeats, seed=seed)
-    base = dataclasses.replace(at, matters=FIRST)
+        return planned("profile", "matters", points, repeats=repeats, seed=seed)
+    first, *others = (base.values() for base in bases)
     search = Search(
-        base=base.values(), axis="matters", figure=P95, bound=within, most=MOST_MATTERS, least=FIRST, within=CLOSE
-    )
-    alone = dataclasses.replace(at, matters=0)
-    return cases("matters", [alone], repeats=repeats, seed=seed, search=search)
+        base=first, others=tuple(others), axis="matters", figure=P95, bound=within, most=MOST_MATTERS, least=FIRST, within=CLOSE
+    )  # fmt: skip
+    return planned("profile", "matters", points, repeats=repeats, seed=seed, search=search)

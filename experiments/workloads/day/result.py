@@ -114,8 +114,9 @@ class DayPoint(schema.PointOf[DayLoad, DayRun]):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Prediction:
-    """What the simulator predicted before the first run."""
+    """What the simulator predicted of a setting before the first run."""
 
+    setting: str | None = None  # as a point has it
     source: str  # the result that it was calibrated by
     carried: int
     curve: tuple[tuple[int, float], ...]  # matters a day, and seconds a GB that 95 % of discoveries end within
@@ -123,8 +124,9 @@ class Prediction:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Score:
-    """What the curve comes to."""
+    """What the curve of a setting comes to."""
 
+    setting: str | None = None  # as a point has it
     within_s_per_gb: float
     carried: int  # matters a day: the highest load up to which every load kept the bound; 0: none did
     broken: int | None  # matters a day: the lowest load that did not; None: all did
@@ -137,8 +139,8 @@ class Score:
 class DayResult(schema.ResultOf[DayPoint]):
     """A whole experiment."""
 
-    score: Score
-    predicted: Prediction | None = None
+    scores: tuple[Score, ...]  # of each setting, in the order of the points
+    predicted: tuple[Prediction, ...] = ()  # the same
 
 
 def percentile(values: Sequence[float], share: float = IN_TIME) -> float:
@@ -183,12 +185,18 @@ def carried_of(p95: Mapping[int, float], bound: float) -> tuple[int, int | None]
     return kept, broken
 
 
-def score_of(points: Sequence[DayPoint], bound: float) -> Score:
-    """Of the points of an experiment; the overall response time is that of each repeat's own curve."""
+def scores_of(points: Sequence[DayPoint], bound: float) -> tuple[Score, ...]:
+    """Of each setting; the overall response time is that of each repeat's own curve."""
+    settings = dict.fromkeys(point.at.setting for point in points)
+    return tuple(_score([point for point in points if point.at.setting == one], bound) for one in settings)
+
+
+def _score(points: Sequence[DayPoint], bound: float) -> Score:
     carried, broken = carried_of({point.at.matters: point.figures[P95].median for point in points}, bound)
     curve = sorted((point for point in points if 0 < point.at.matters <= carried), key=lambda point: point.at.matters)
     repeats = [[(point.at.matters, mean_response_s(run) or 0.0) for run in point.repeats] for point in curve]
     overall = [overall_response_us(one) for one in zip(*repeats, strict=True)]
     return Score(
-        within_s_per_gb=bound, carried=carried, broken=broken, overall_response=estimate(overall) if overall else None
-    )
+        setting=points[0].at.setting, within_s_per_gb=bound, carried=carried, broken=broken,
+        overall_response=estimate(overall) if overall else None,
+    )  # fmt: skip

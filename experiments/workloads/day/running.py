@@ -17,7 +17,7 @@ from controller.jobs.create import create_discovery
 from controller.jobs.groups import refresh
 from controller.jobs.orders import DiscoveryPlan
 from controller.jobs.results import wait_for_frames
-from controller.jobs.run import Crew, Outcome, judge
+from controller.jobs.run import Outcome, judge
 from controller.jobs.source import PreparedSource
 from controller.labels.jobs import disturbances
 from controller.search.found import search_all
@@ -52,10 +52,10 @@ class Running:
     """One run. `sources`: the directory of each custodian by the name that the schedule has."""
 
     def __init__(
-        self, at: DayLoad, deployment: Deployment, crew: Crew, source: PreparedSource,
+        self, at: DayLoad, deployment: Deployment, source: PreparedSource,
         sources: Mapping[str, tuple[bytes, int]], load: Load,
     ) -> None:  # fmt: skip
-        self._at, self._deployment, self._crew, self._load = at, deployment, crew, load
+        self._at, self._deployment, self._load = at, deployment, load
         self._source, self._sources = source, sources
         (self._database,) = deployment.databases
         self._filer = Storage(NullRecorder())
@@ -96,9 +96,8 @@ class Running:
 
     def _look(self) -> None:
         """Look at the workers, and at every job that is awaited."""
-        assert self._crew.cluster is not None
-        check_kept(self._crew.settings)
-        self._crew.cluster.check()
+        check_kept(self._deployment.settings)
+        self._deployment.leased.check()
         with self._database.transaction() as conn:
             for job in self._states:
                 self._states[job] = get_job(conn, job).state
@@ -140,7 +139,7 @@ class Running:
 
     def _cpu_s(self) -> tuple[float, float]:
         """CPU seconds so far of the workers, and of the processes that serve them."""
-        return self._deployment.leased.cpu_s(), sum(self._deployment.meter.serving().values())
+        return self._deployment.leased.cpu_s(), sum(self._deployment.serving().values())
 
     def _action(self, record: DayJob, kind: str, share: float, act: Callable[[], int]) -> Generator[Awaited, None, int]:
         due = self._now()
@@ -158,10 +157,9 @@ class Running:
         name = f"matter {number + 1}"
         plan = DiscoveryPlan(options=options, name=name, client=matter.client, project=name)
         source = dataclasses.replace(self._source, directories=(self._sources[matter.source][0],), others=0)
-        crew = self._crew
         return _only(
             create_discovery(
-                [self._database], self._filer, settings, source, plan, workers=crew.workers, slots=crew.slots
+                [self._database], self._filer, settings, source, plan, workers=self._at.workers, slots=self._at.slots
             )
         )
 
@@ -178,11 +176,11 @@ class Running:
         return tag_items([found], _tag_of(step), chosen).changed if chosen else 0
 
     def _produce(self, kind: JobType, found: JobHandle, prefix: str) -> JobHandle:
-        settings, crew = self._deployment.settings, self._crew
+        settings = self._deployment.settings
         found = _only(refresh(alone(found)))  # as it is now that it has ended
         out = settings.storage / "out" / uuid.uuid4().hex
         return _only(types_with(kind).create(
-            kind, [found], str(out), self._filer, settings, name=found.job.name, workers=crew.workers, slots=crew.slots,
+            kind, [found], str(out), self._filer, settings, name=found.job.name, workers=self._at.workers, slots=self._at.slots,
             filer=filer_choice(settings), tag=_tag_of(kind), prefix=prefix,
         ))  # fmt: skip
 

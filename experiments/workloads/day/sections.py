@@ -14,7 +14,9 @@ from experiments.report.plots import counts_on_x, drawing, from_zero, legend_bes
 from experiments.report.sections import disclosure, points, steadiness
 from experiments.report.style import WARN, line_style, marker, series_colour
 from experiments.report.views import middle, named
-from experiments.workloads.day.result import P95, DayJob, DayResult, percentile
+from experiments.result.schema import Latency
+from experiments.workloads.day.result import P95, DayJob, DayResult, Score, percentile
+from experiments.workloads.discovery.sections.latency import latency_columns
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,27 +93,42 @@ _CLIENTS: tuple[Column[Row], ...] = (
 @section("curve", "Response time against load")
 def curve(result: DayResult) -> Parts:
     """What 95 % of discoveries end within, for each GB, against matters a day; the bound; the prediction."""
-    measured = [(point.at.matters, point.figures[P95].median) for point in result.points if point.at.matters]
-    if not measured:
+    lines: dict[str, list[tuple[int, float]]] = {}
+    for point in result.points:
+        if point.at.matters:
+            line = lines.setdefault(_line("measured", point.at.setting), [])
+            line.append((point.at.matters, point.figures[P95].median))
+    if not lines:
         return "every matter ran alone."
-    predicted = () if result.predicted is None else result.predicted.curve
-    bound, score = result.score.within_s_per_gb, result.score
+    lines |= {_line("predicted", one.setting): list(one.curve) for one in result.predicted}
+    rows = [(label, *one) for label, line in lines.items() for one in sorted(line)]
+    bound = result.scores[0].within_s_per_gb
     with drawing():
         figure, (axes,) = new_figure()
-        for number, (label, line) in enumerate((("measured", sorted(measured)), ("predicted", sorted(predicted)))):
+        for number, (label, line) in enumerate(lines.items()):
             if line:
+                line.sort()
                 axes.plot([x for x, _ in line], [y for _, y in line], color=series_colour(number), label=label,
                           linestyle=line_style(number), marker=marker(number), markersize=5)  # fmt: skip
         axes.axhline(bound, color=WARN.light, linewidth=1, linestyle="--", label="bound")
-        counts_on_x(axes, [load for load, _ in (*measured, *predicted)], "matters a day")
+        counts_on_x(axes, [load for _, load, _ in rows], "matters a day")
         axes.set_ylabel("s/GB, 95 % of discoveries")
         from_zero(axes)
         legend_beside(axes)
-    series = Series(name="curve", header=("line", "matters", P95),
-                    rows=(*(("measured", *one) for one in measured), *(("predicted", *one) for one in predicted)))  # fmt: skip
-    said = f"{score.carried:,} matters a day keep the bound of {words.figure(bound)} s a GB"
+    series = Series(name="curve", header=("line", "matters", P95), rows=tuple(rows))
+    said = " ".join(f"{_kept(score)}." for score in result.scores)
+    return (Plot(name="curve", figure=figure, sentence=said, series=series),)
+
+
+def _line(what: str, setting: str | None) -> str:
+    return what if setting is None else f"{what}, {setting}"
+
+
+def _kept(score: Score) -> str:
+    setting = "" if score.setting is None else f"{score.setting}: "
+    kept = f"{score.carried:,} matters a day keep the bound of {words.figure(score.within_s_per_gb)} s a GB"
     broken = "no load measured broke it" if score.broken is None else f"{score.broken:,} a day do not"
-    return (Plot(name="curve", figure=figure, sentence=f"{said}; {broken}.", series=series),)
+    return f"{setting}{kept}; {broken}"
 
 
 @section("job-types", "Jobs and review actions by type")
@@ -135,9 +152,23 @@ def clients(result: DayResult) -> Parts:
     return (tabled("clients", _CLIENTS, rows),)
 
 
+_LATENCIES: tuple[Column[tuple[str, str, Latency]], ...] = (
+    Column("point", "point", lambda row: row[0], text=True),
+    *latency_columns(1),
+)
+
+
+@section("latency", "Latency of storage calls by op")
+def latencies(result: DayResult) -> Parts:
+    """Of each point's middle repeat, all job types together."""
+    runs = ((named(point, result), middle(point.repeats)) for point in result.points)
+    rows = [(name, op, one) for name, run in runs for op, one in run.latency.items()]
+    return (tabled("latency", _LATENCIES, rows),)
+
+
 def sections(result: DayResult) -> list[Section]:
     """All of them, in reading order."""
-    return [make(result) for make in (points, curve, types, clients, steadiness, disclosure)]
+    return [make(result) for make in (points, curve, types, clients, latencies, steadiness, disclosure)]
 
 
 def printed(result: DayResult) -> Iterable[tuple[list[str], list[list[str]]]]:

@@ -5,12 +5,11 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, cast
 
 from controller.filer import watched_filer
-from controller.jobs.run import kept_up
 from controller.jobs.source import PreparedSource
 from core.errors import StorageFault, UsageError
 from core.job_types import types_with
@@ -63,10 +62,10 @@ class Day(Discovery):
 
     def __init__(
         self, *given: Any, schedule: Schedule, sources: Mapping[str, tuple[bytes, int]], within: float,
-        predicted: Mapping[str, Any] | None = None, **named: Any,
+        predicted: Sequence[Mapping[str, Any]] = (), **named: Any,
     ) -> None:  # fmt: skip
         super().__init__(*given, **named)
-        self._schedule, self._sources, self._within, self._predicted = schedule, sources, within, predicted
+        self._schedule, self._sources, self._within, self._predicted = schedule, sources, within, list(predicted)
         self._needs = 0  # bytes of null storage for the last run
 
     @contextlib.contextmanager
@@ -77,12 +76,12 @@ class Day(Discovery):
     def _day(self, turn: Turn, target: Target) -> DayRun | Disturbed:
         at = cast(DayLoad, turn.at)
         matters = self._schedule.matters(at.matters, turn.repeat) if at.matters else self._schedule.each_alone()
-        with self._site.deploy(at, turn.name, target, self._load.env) as deployment:
-            with kept_up(deployment.crew) as crew, watched_filer(deployment.settings):
-                running = Running(at, deployment, crew, target.source, self._sources, self._load)
-                before = deployment.meter.workers()
+        with self._site.deploy(at, turn.name, target) as deployment:
+            with deployment.leased, watched_filer(deployment.settings):
+                running = Running(at, deployment, target.source, self._sources, self._load)
+                before = deployment.workers()
                 running.carry(matters, one_by_one=not at.matters)
-                after = deployment.meter.workers()
+                after = deployment.workers()
             jobs, tables = running.records()
         if running.disturbed:
             return Disturbed(sorted(set(running.disturbed)))

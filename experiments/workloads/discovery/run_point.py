@@ -22,7 +22,7 @@ from controller.jobs.figures import Figures
 from controller.jobs.orders import DiscoveryPlan
 from controller.jobs.progress import Snapshot
 from controller.jobs.results import figures_of
-from controller.jobs.run import Crew, Outcome, judge, kept_up, run_all_to_rest
+from controller.jobs.run import Outcome, Tended, judge, run_all_to_rest
 from controller.jobs.source import PreparedSource
 from core.clock import Clock
 from core.errors import Interrupted, RunFailed
@@ -63,7 +63,7 @@ def run_point(site: Site, turn: Turn, target: Target, load: Load) -> Iterator[tu
 
     Raises UsageError, SystemFault, RunFailed when it does not complete, Interrupted.
     """
-    with site.deploy(cast("PointSpec", turn.at), turn.name, target, load.env) as deployment:
+    with site.deploy(cast("PointSpec", turn.at), turn.name, target) as deployment:
         yield _run(turn, deployment, target, load)
 
 
@@ -81,8 +81,8 @@ def _run(turn: Turn, deployment: Deployment, target: Target, load: Load) -> tupl
 
     drop_now("before")  # copies of the source, if any, are there by now, and no worker yet
     at_index = partial(drop_now, "index") if load.cold else None
-    with watched_filer(settings) as filer, Sampler(handles, deployment.meter, at_index=at_index) as seen:
-        outcomes = run_all_to_rest(handles, deployment.crew, load.clock, load.show, load.say)
+    with watched_filer(settings) as filer, Sampler(handles, deployment, at_index=at_index) as seen:
+        outcomes = run_all_to_rest(handles, settings, deployment.leased, load.clock, load.show, load.say)
         beside = filer.figures()
     complete = all(outcome.calls_complete for outcome in outcomes)
     refuse(outcomes, handles)
@@ -167,7 +167,7 @@ def run_on_null(
         source=null.stage(portions[0], whole=len(portions) == 1),
     )
     load = dataclasses.replace(load, cold=False, options=dataclasses.replace(load.options, null=True))
-    with site.deploy(spec, name, target, load.env) as deployment:
+    with site.deploy(spec, name, target) as deployment:
         return _run_all(spec, null, portions, deployment, load)
 
 
@@ -180,19 +180,21 @@ def _run_all(
 ) -> tuple[OnNull, ...]:
     """The workers come once the first job is there, as in every run, and stay until the last is over."""
     done: list[OnNull] = []
-    crew: Crew | None = None
+    settings = deployment.settings
+    tended: Tended | None = None
     with contextlib.ExitStack() as workers:
         for portion in portions:
             source = null.stage(portion, whole=len(portions) == 1)
-            jobs = create(spec, deployment.settings, deployment.databases, source, load)
-            crew = crew or workers.enter_context(kept_up(deployment.crew))
-            with Sampler(jobs.each, deployment.meter):
-                outcomes = run_all_to_rest(jobs.each, crew, load.clock, load.show, load.say)
+            jobs = create(spec, settings, deployment.databases, source, load)
+            tended = tended or workers.enter_context(deployment.leased)
+            up = contextlib.nullcontext(tended)
+            with Sampler(jobs.each, deployment):
+                outcomes = run_all_to_rest(jobs.each, settings, up, load.clock, load.show, load.say)
             refuse(outcomes, jobs.each)
             complete = all(outcome.calls_complete for outcome in outcomes)
-            result = figures_of(jobs, deployment.settings, calls_complete=complete)
+            result = figures_of(jobs, settings, calls_complete=complete)
             judge_counts(spec, result)
             held = null.held()
             done.append(OnNull(result=result.to_json(), jobs=read_tables(jobs.each, null=True), held_bytes=held))
-            emptied(deployment.settings.storage)
+            emptied(settings.storage)
     return tuple(done)

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Self
 
 from controller.databases import JobHandle
 from controller.jobs.run import AT_REST
+from core.clock import offset_of
 from core.errors import DatabaseFault
 from core.records import JobState
 from core.services.address import Addresses
@@ -26,7 +27,7 @@ from sql.session import Database
 from worker.processes import process_use
 
 if TYPE_CHECKING:
-    from experiments.workloads.discovery.site import Meter
+    from experiments.workloads.discovery.site import Deployment
 
 
 BROKER, QUEUE_MANAGER, COMMAND = "broker", "queue manager", "command"
@@ -64,22 +65,10 @@ def _of_all_below(pid: int) -> float:
     return process_use(pid, with_children=True).cpu_s + sum(map(_used, below(pid)))
 
 
-_TRIES = 5
-
-
 def clock_offset(database: Database) -> float:
-    """The database's clock less this host's, seconds; of several tries the one with the shortest way, so it is off by
-    at most half of that. Raises DatabaseFault."""
-    best: tuple[float, float] | None = None
+    """The database's clock less this host's, seconds. Raises DatabaseFault."""
     with database.transaction() as conn:
-        for _ in range(_TRIES):
-            before = time.time()
-            there = RUNS.clock_now(conn)
-            after = time.time()
-            measured = (after - before, there - (before + after) / 2)
-            best = measured if best is None else min(best, measured)
-    assert best is not None
-    return round(best[1], 6)
+        return offset_of(lambda: RUNS.clock_now(conn))[0]
 
 
 class Hold:
@@ -156,7 +145,7 @@ class Sampler:
     def __init__(
         self,
         handles: Sequence[JobHandle],
-        meter: Meter,
+        meter: Deployment,
         *,
         at_index: Callable[[], None] | None = None,
     ) -> None:

@@ -5,12 +5,11 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from controller.databases import JobHandle
-from controller.jobs.run import Crew
 from controller.jobs.source import PreparedSource
 from core.residency import drop_pages, regular_files
 from core.services.embedded import running_services
@@ -52,37 +51,33 @@ class Target:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Meter:
-    """Counters of the workers, asked once a second: what members report. `here`: all of them are on this host."""
+class Deployment:
+    """What one run has: fresh databases, an empty storage root, and workers that begin when the run does; and its counters, which
+    are asked once a second."""
 
-    leased: Leased
-    served: ServingMeter | None
-    here: bool
+    settings: Settings  # with the run's databases
+    databases: Sequence[Database]
+    leased: Leased  # entered when the run has its jobs
+    system: System
+    serving_meter: ServingMeter | None
+
+    @property
+    def processors(self) -> float:
+        """CPUs of the members that work."""
+        return usable([seat.member for seat in self.leased.seats], "processors")
 
     def workers(self) -> tuple[float, float, float]:
-        """When (seconds since the epoch), and the workers' CPU and run-queue seconds so far."""
+        """When (seconds since the epoch), and the workers' CPU and run-queue seconds so far, as members report them."""
         return self.leased.used()
 
     def host(self) -> tuple[float, float] | None:
         """CPU seconds that the workers' host was busy, and CPU seconds in all; None where it is another host."""
-        return host_seconds() if self.here else None
+        here = all(seat.member.host["boot_id"] == boot_id() for seat in self.leased.seats)
+        return host_seconds() if here else None
 
     def serving(self) -> Mapping[str, float]:
         """CPU seconds so far of the processes that serve the workers, by name; empty for a system that others run."""
-        return {} if self.served is None else self.served.read()
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Deployment:
-    """What one run has: fresh databases, an empty storage root, and a crew that begins when the run does."""
-
-    settings: Settings  # with the run's databases
-    databases: Sequence[Database]
-    crew: Crew
-    meter: Meter
-    leased: Leased
-    system: System
-    processors: float  # of those who work at it
+        return {} if self.serving_meter is None else self.serving_meter.read()
 
     @property
     def database_files(self) -> dict[str, Path]:
@@ -102,15 +97,6 @@ class Deployment:
     def hosts(self, jobs: Sequence[JobHandle]) -> OfHosts:
         """What was observed of them, once the crew has left."""
         return OfHosts(counted=tuple(self.leased.left), index=_index_tasks(jobs, self.leased))
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Machine:
-    """Where the workers run."""
-
-    processors: float
-    memory_bytes: float  # that may cache files
-    hosts: list[dict[str, Any]] = field(default_factory=list)  # for the disclosure
 
 
 class Site:
@@ -135,12 +121,11 @@ class Site:
         self.cluster = "embedded" if settings.embedded else "crew"
         self.show: Callable[[Settings], AbstractContextManager[None]] = lambda _settings: nullcontext()
         self._system: System
-        self._machine: Machine
 
     @contextmanager
-    def taken(self, points: Sequence[At]) -> Iterator[Machine]:
-        """Have it for an experiment, of whose points the largest is among these; at the end everything is as it was. Raises UsageError
-        when members may not work, or are too few, SystemFault."""
+    def taken(self, points: Sequence[At]) -> Iterator[float]:
+        """Have it for an experiment, of whose points the largest is among these; the bytes of memory that may cache files there. At the
+        end everything is as it was. Raises UsageError when members may not work, or are too few, SystemFault."""
         specs = [point for point in points if isinstance(point, PointSpec)]
         wanted = Wanted(
             workers=max(spec.workers for spec in specs),
@@ -148,41 +133,33 @@ class Site:
             slots=max(spec.workers * spec.slots for spec in specs),
         )
         with taken_system(self._given, self._env, self._source, wanted, self._say, self._ways) as (self._system, seats):
-            members = [seat.member for seat in seats]
-            self._machine = Machine(
-                processors=usable(members, "processors"),
-                memory_bytes=usable(members, "memory_bytes"),
-                hosts=described(members),
-            )
-            yield self._machine
+            yield usable([seat.member for seat in seats], "memory_bytes")
+
+    @property
+    def hosts(self) -> list[dict[str, Any]]:
+        """For the disclosure; one may have come for one that was lost."""
+        return described(self._system.admission.admitted)
 
     @contextmanager
-    def deploy(self, spec: PointSpec, name: str, target: Target, env: Mapping[str, str]) -> Iterator[Deployment]:
+    def deploy(self, spec: PointSpec, name: str, target: Target) -> Iterator[Deployment]:
         """Everything for one run, removed afterwards; `name` is unique to it. Raises UsageError, SystemFault."""
         system, given = self._system, target.settings
         seats = system.admission.await_workers(spec.workers, BACK_SECONDS)
-        self._machine.hosts[:] = described(system.admission.admitted)  # one may have come for one that was lost
+        mount = None if spec.setting is None else parse_setting(spec.setting).mount
         of_run = replace(system.settings, slots=spec.slots, filer=given.filer, index_engine=given.index_engine)
-        members = [seat.member for seat in seats]
         with (
             fresh_place(of_run, target.storage, name) as place,
-            system.run(place, spec.databases) as (settings, databases, lease),
+            system.run(place, spec.databases, seats, mount) as (settings, databases, leased),
             self.show(settings),
         ):
-            leased = lease(seats)
-            leased.mount = None if spec.setting is None else parse_setting(spec.setting).mount
-            serving = ServingMeter(os.getpid(), running_services(system.settings.scratch)) if system.ours else None
-            here = {member.host["boot_id"] for member in members} == {boot_id()}
             yield Deployment(
                 settings=settings,
                 databases=databases,
-                crew=Crew(
-                    settings=settings, ours=True, workers=spec.workers, slots=spec.slots, env=env, bring=lambda: leased
-                ),
-                meter=Meter(leased=leased, served=serving, here=here),
                 leased=leased,
                 system=system,
-                processors=usable(members, "processors"),
+                serving_meter=ServingMeter(os.getpid(), running_services(system.settings.scratch))
+                if system.ours
+                else None,
             )
 
     def no_null(self, memory: Path) -> str | None:

@@ -14,6 +14,7 @@ from experiments.result.verdict import bounds_copies
 from experiments.workload import Telling
 from experiments.workloads.discovery.observed import Observed
 from experiments.workloads.discovery.result import DURABLE, Point, Result, Run, in_calls
+from experiments.workloads.discovery.setting import parse_setting
 
 # Several clients have a page cache each (experiments.crew.admission.cache_of).
 ONE_KERNEL = "read by the client that wrote them: all workers of an experiment share one kernel and its page cache"
@@ -125,13 +126,19 @@ def _storage_bound(point: Point) -> bool:
 
 
 def writes_told(result: Result) -> list[str]:
-    """Where a write's latency was bounded: that it is no time to durable, and what that was at the knee."""
-    said = bounds_copies(result.knee, str(result.conditions["configuration"].get("fsync")))
-    if said is None or result.knee is None:
-        return []
-    at = result.points[result.knee.knee or 0]
-    durable = at.figures.get(DURABLE)
-    return [said if durable is None else f"{said}, {words.figure(durable.median)} s for each GB at {at.at}"]
+    """Where a write's latency was bounded: that it is no time to durable, and what that was at the knee of each setting."""
+    out = []
+    for knee in result.knees_found:
+        group = result.points[knee.peak].at.beside(result.axis)
+        first = next(point for point in result.points if point.at.beside(result.axis) == group)
+        at = first if knee.knee is None else result.points[knee.knee]
+        setting = parse_setting(at.setting)
+        varied = "fsync" in setting.model_fields_set
+        said = bounds_copies(knee, str(setting.fsync if varied else result.conditions["configuration"].get("fsync")))
+        if said is not None:
+            durable = at.figures.get(DURABLE)
+            out.append(said if durable is None else f"{said}, {words.figure(durable.median)} s for each GB at {at.at}")
+    return out
 
 
 def cached(points: Sequence[Point], caches: int) -> bool:

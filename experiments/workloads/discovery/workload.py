@@ -35,7 +35,7 @@ from experiments.workloads.discovery.null import (
 from experiments.workloads.discovery.observed import Observed
 from experiments.workloads.discovery.result import NO_LIMIT, PointSpec
 from experiments.workloads.discovery.run_point import Load, run_on_null, run_point
-from experiments.workloads.discovery.site import Machine, Site, Target
+from experiments.workloads.discovery.site import Site, Target
 from monitoring.machine import place
 
 
@@ -111,7 +111,7 @@ class Discovery(Workload):
         self._no_pair: str | None = None  # why some run has no null baseline
         self._corpus: Corpus
         self._content: Content  # before the first run
-        self._machine: Machine
+        self._memory_bytes: float  # of the workers' hosts
 
     @contextlib.contextmanager
     def prepared(self, points: Sequence[At]) -> Iterator[None]:
@@ -124,7 +124,7 @@ class Discovery(Workload):
             raise StorageFault(f"storage root {settings.storage}: {error.strerror}", errno=error.errno or 0) from error
         self._corpus = look_at(self._source)
         self._content = content_of(self._corpus)
-        with self._site.taken(points) as self._machine, self._null_storage():
+        with self._site.taken(points) as self._memory_bytes, self._null_storage():
             yield
 
     @contextlib.contextmanager
@@ -196,7 +196,7 @@ class Discovery(Workload):
             "configuration": configuration(settings, load, self._filer, cluster=self._site.cluster),
             "corpus": self._corpus.describe() | {"content": dataclasses.asdict(self._unchanged())},
             "cache": {
-                "client_memory_bytes": self._machine.memory_bytes,
+                "client_memory_bytes": self._memory_bytes,
                 "filer_cache_bytes": cache.declared,
                 "filer_caches_itself": cache.possible,
             },
@@ -211,7 +211,7 @@ class Discovery(Workload):
                 "reads": _READS,
                 "writes": _WRITES,
             },
-            "hosts": self._machine.hosts,
+            "hosts": self._site.hosts,
             "fresh": self._site.fresh,
         }
 

@@ -7,7 +7,6 @@ import dataclasses
 import uuid
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from controller.databases import JobHandle
 from controller.findings import ReviewKind, check_findings, latest
@@ -23,13 +22,10 @@ from production.statements import PRODUCTION, Called, NumberedItem
 from readers.records import NO_FIELDS
 from search.language import TAG
 from search.query import All, Asked, Node, excluded_by
+from sql.connection import Connection
 from sql.figures import FIGURES
 from sql.jobs import get_job
 from sql.session import Database
-
-if TYPE_CHECKING:
-    from sqlalchemy import Connection
-
 
 _AT_ONCE = 50_000
 

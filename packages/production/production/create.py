@@ -8,7 +8,7 @@ import uuid
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from controller.custody import CREATED, note
 from controller.databases import JobHandle, Jobs, alone, refuse_experiment
@@ -44,11 +44,9 @@ from production.rows import add_production_items, given_twice, numbers_told
 from production.statements import PRODUCTION, Chosen, NumberedItem
 from sql import bulk
 from sql import jobs as ledger_jobs
+from sql.connection import Connection
 from sql.review import REVIEW
 from sql.session import Database
-
-if TYPE_CHECKING:
-    from sqlalchemy import Connection
 
 _ROWS_AT_ONCE = 10_000
 _TEXTS = 20_000  # of one shard that one task writes: a shard is read again for each

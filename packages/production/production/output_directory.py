@@ -10,7 +10,7 @@ import uuid
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from controller.databases import JobHandle
 from controller.jobs.directories import hand_over
@@ -22,12 +22,9 @@ from core.storage.whole import lies_in
 from production.layout import KINDS, REPORTS, Place, folder, is_draft, is_of_item, is_report
 from production.options import MARKER, ProductionChoice
 from production.statements import PRODUCTION
+from sql.connection import Connection
 from sql.jobs import get_job
 from sql.session import Database
-
-if TYPE_CHECKING:
-    from sqlalchemy import Connection
-
 
 THEIRS = frozenset({b"lost+found"})  # of file systems whose root is the directory
 MARKER_NAME = MARKER.encode()

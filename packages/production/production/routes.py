@@ -27,11 +27,12 @@ from production.options import DAT_ENCODING, DPI, IMAGE_FORMAT
 from production.orders import ProductionOrder, named_images
 from web.api import jobs as jobs_api
 from web.api import named, system
-from web.api.actions import at_field, crew, server_settings
+from web.api.actions import crew, server_settings
 from web.api.models.common import responses
 from web.api.models.jobs import JobId
 from web.api.needs import Context, Discovered, Rows
 from web.context import WebContext
+from web.errors import at_field
 from web.pages.form import Input, inputs
 from web.pages.render import page, plain
 from web.results import allowed_output

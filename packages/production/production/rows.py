@@ -8,18 +8,16 @@ import uuid
 from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import islice
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from core.job_types import FileKind, JobType
 from core.records import ClaimedTask, JobOptions, JobState
 from production.options import ProducedFile, ProductionChoice
 from production.statements import PRODUCTION, STATEMENTS, NumberedItem, Range
 from sql.bulk import ROWS_AT_ONCE, write_rows
+from sql.connection import Connection
 from sql.custody import CANCELLED, COMPLETED, CUSTODY
 from sql.findings import OwnFindings
-
-if TYPE_CHECKING:
-    from sqlalchemy import Connection
 
 
 class ProducedFindings(OwnFindings, frozen=True, kw_only=True):
@@ -90,13 +88,12 @@ class Twice:
 def number_pages(conn: Connection, job: uuid.UUID, choice: ProductionChoice) -> str | None:
     """The barrier after the rendering: number the pages in sequence. Where one of the numbers is already given the
     pages are not numbered, and the returned text describes what to do."""
-    numbering = conn.begin_nested()
+    conn.exec_driver_sql("SAVEPOINT numbering")
     PRODUCTION.number_production_pages(conn, job=job, first=choice.first)
     twice = given_twice(conn, job, choice)
     if twice is None:
-        numbering.commit()
         return None
-    numbering.rollback()
+    conn.exec_driver_sql("ROLLBACK TO SAVEPOINT numbering")
     return (
         f"its pages would get numbers that job {twice.other} has given to other items or pages: cancel this job and create"
         f" it again with --first {twice.free}, or delete that job"

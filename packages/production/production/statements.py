@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
+from sql.connection import Connection
 from sql.face import face, load_queries
-
-if TYPE_CHECKING:
-    from sqlalchemy import Connection
 
 
 class Chosen(NamedTuple):

@@ -86,7 +86,6 @@ MEDIA_TYPES: dict[str, tuple[str, ...]] = {
         *("application/rss+xml", "application/atom+xml", "application/rdf+xml", "application/xslt+xml"),
     ),
     "text.plist": ("application/x-bplist",),
-    "text.torrent": ("application/x-bittorrent",),
     "tables.csv": ("text/csv", "text/tab-separated-values"),
     "tables.dbase.handler": ("application/x-dbf", "application/x-dbt", "application/x-fpt"),
     "tables.access.handler": ("application/x-msaccess",),

@@ -119,44 +119,32 @@ class PieceStream(io.RawIOBase):
         return b"".join(pieces)
 
 
-class _KeptPieces(io.RawIOBase):
+class _KeptPieces(RangeStream):
     """A file by whole pieces, of which the last ones used are kept."""
 
-    def __init__(self, file: BinaryIO | io.RawIOBase) -> None:
-        super().__init__()
-        self._file, self._at = file, 0
-        self._end = file.seek(0, io.SEEK_END)
+    def __init__(self, file: BinaryIO) -> None:
+        super().__init__(file, 0, file.seek(0, io.SEEK_END), owns=True)
         self._kept: OrderedDict[int, bytes] = OrderedDict()
 
-    def readable(self) -> bool:
-        return True
-
-    def seekable(self) -> bool:
-        return True
-
-    def tell(self) -> int:
-        return self._at
-
     def seek(self, offset: int, whence: int = io.SEEK_SET, /) -> int:
-        at = (0, self._at, self._end)[whence] + offset
+        at = (0, self._at, self.size)[whence] + offset
         if at < 0:
             raise OSError(errno.EINVAL, "the position is before the file's first byte")
         self._at = at
         return at
 
-    def readinto(self, buffer: object) -> int:
-        view = memoryview(cast("bytearray", buffer))
+    def read(self, size: int = -1, /) -> bytes:
+        """No further than to the end of a piece."""
         number, start = divmod(self._at, _PIECE)
-        data = self._piece(number)[start : start + len(view)]
-        view[: len(data)] = data
+        data = self._piece(number)[start : None if size < 0 else start + size]
         self._at += len(data)
-        return len(data)
+        return data
 
     def _piece(self, number: int) -> bytes:
         data = self._kept.get(number)
         if data is None:
             self._file.seek(number * _PIECE)
-            pieces, left = [], min(_PIECE, self._end - number * _PIECE)
+            pieces, left = [], min(_PIECE, self.size - number * _PIECE)
             while left > 0 and (piece := self._file.read(left)):
                 pieces.append(piece)
                 left -= len(piece)
@@ -167,17 +155,13 @@ class _KeptPieces(io.RawIOBase):
             self._kept.move_to_end(number)
         return data
 
-    def close(self) -> None:
-        self._file.close()
-        super().close()
-
 
 def scattered(file: BinaryIO) -> BinaryIO:
     """A file that is read here and there, and not from front to back. On a filer each call costs more than its bytes, and what belongs
     together lies near each other: it is read in large pieces, and those used last are kept. A file in memory stays as it is."""
     if not isinstance(file, io.BufferedReader):
         return file
-    return io.BufferedReader(_KeptPieces(file.detach()), _AHEAD)
+    return io.BufferedReader(_KeptPieces(as_binary(file.detach())), _AHEAD)
 
 
 def as_binary(stream: io.RawIOBase) -> BinaryIO:

@@ -6,6 +6,7 @@ import struct
 import zlib
 
 import pytest
+from outlook_bytes import attribute, winmail
 
 from core.records import Limits
 from readers.base import MemorySource
@@ -49,7 +50,6 @@ def test_the_topic_of_a_message_without_a_subject_is_read() -> None:
     topic = b"Quarterly figures\0"
     padded = topic + bytes(-len(topic) % 4)
     listed = struct.pack("<IHHII", 1, 0x001E, TOPIC, 1, len(topic)) + padded
-    attribute = struct.pack("<BHHI", 1, 0x9003, 6, len(listed)) + listed + struct.pack("<H", sum(listed) & 0xFFFF)
-    stream = read(b"\x78\x9f\x3e\x22\x01\x00" + attribute)
+    stream = read(winmail(attribute(0x00069003, listed)))
     assert stream.error is None
     assert FormReader(Limits()).form(stream.as_message(), attachments=False).subject == "Quarterly figures"

@@ -9,10 +9,11 @@ import uuid
 from collections.abc import Callable
 
 import pytest
-from archive_files import zipped
 from as_found import children_of, text_of
 from ocr_pictures import drawn, mixed_pdf
-from old_office import END, begin, biff, holding, persist, powerpoint, record, word, workbook
+from office_xml import R, S, V, docx, package, para
+from old_office import END, begin, biff, holding, lettered, persist, powerpoint, word, workbook
+from pdf_file import showing, stream
 from reportlab.lib.utils import ImageReader
 from reportlab.pdfgen import canvas
 
@@ -23,19 +24,14 @@ from readers.documents.pdf import metadata as xfa
 from readers.errors import ExceptionCode
 from readers.identification.identify import identify
 from readers.office import art
-from readers.office.ooxml import package
+from readers.office.ooxml import package as parts_of
 from readers.records import TextState
 from readers.registry import handler_for
 from worker.items.findings import Findings
 from worker.items.loose import loose_row
 from worker.items.texts import take_text
 
-_OFFICE = "application/vnd.openxmlformats-officedocument."
-_R = "http://schemas.openxmlformats.org/officeDocument/2006/relationships"
-_S = "http://schemas.openxmlformats.org/spreadsheetml/2006/main"
 _JOB = uuid.UUID(int=0)
-_V = "urn:schemas-microsoft-com:vml"
-_W = "http://schemas.openxmlformats.org/wordprocessingml/2006/main"
 
 
 def _booked(data: bytes, *, ocr: bool = False) -> tuple[TextState, list[tuple[str, str]]]:
@@ -158,39 +154,21 @@ def test_what_is_cut_at_a_limit_of_a_pdf_says_so(monkeypatch: pytest.MonkeyPatch
 def test_a_form_whose_values_are_not_read_says_so(packet: bytes, code: str, monkeypatch: pytest.MonkeyPatch) -> None:
     if code == "too_large":
         monkeypatch.setattr(xfa, "_MAX_BYTES", 10)
-    objects = (
-        b"<</Type/Catalog/Pages 2 0 R/AcroForm<</Fields[]/XFA[(datasets)6 0 R]>>>>",
-        b"<</Type/Pages/Kids[3 0 R]/Count 1>>",
-        b"<</Type/Page/Parent 2 0 R/MediaBox[0 0 300 300]/Contents 4 0 R/Resources<</Font<</F 5 0 R>>>>>>",
-        b"<</Length 37>>stream\nBT /F 9 Tf 9 9 Td (Please wait) Tj ET \nendstream",
-        b"<</Type/Font/Subtype/Type1/BaseFont/Helvetica>>",
-        b"<</Length %d>>stream\n%b\nendstream" % (len(packet), packet),
-    )
-    data = b"%PDF-1.7\n" + b"".join(b"%d 0 obj\n%b\nendobj\n" % pair for pair in enumerate(objects, start=1))
-    out = text_of(data + b"trailer<</Size 7/Root 1 0 R>>\n%%EOF\n")
+    catalogue = b"/AcroForm<</Fields[]/XFA[(datasets)6 0 R]>>"
+    out = text_of(showing(b"BT /F 9 Tf 9 9 Td (Please wait) Tj ET", stream(packet), catalogue=catalogue))
     assert "Please wait" in out.text
     assert out.error is not None
     assert out.error.code.value == code
 
 
-def _office(main: str, parts: dict[str, str], kinds: dict[str, str], related: str = "") -> bytes:
-    """An Office Open XML package of these parts and their content types, and what its main part relates to."""
-    types = "".join(f'<Override PartName="/{name}" ContentType="{_OFFICE}{kind}+xml"/>' for name, kind in kinds.items())
-    folder, _, base = main.partition("/")
-    rels = {f"{folder}/_rels/{base}.rels": f'<Relationships xmlns="r">{related}</Relationships>'}
-    return zipped({"[Content_Types].xml": f'<Types xmlns="t">{types}</Types>', **rels, **parts})
-
-
 def _letter(said: str, related: str = "", **more: str) -> bytes:
-    """A Word document of one run."""
-    names = f'xmlns:w="{_W}" xmlns:v="{_V}"'
-    body = f"<w:document {names}><w:body><w:p><w:r><w:t>{said}</w:t></w:r></w:p></w:body></w:document>"
-    kinds = {"word/document.xml": "wordprocessingml.document.main"}
-    return _office("word/document.xml", {"word/document.xml": body, **more}, kinds, related)
+    """A Word document of one run, and what it relates to."""
+    rels = {"word/_rels/document.xml.rels": f'<Relationships xmlns="r">{related}</Relationships>'}
+    return docx(para(said), **rels, **more)
 
 
 def _relation(number: int, kind: str, target: str, mode: str = "Internal") -> str:
-    return f'<Relationship Id="r{number}" Type="{_R}/{kind}" Target="{target}" TargetMode="{mode}"/>'
+    return f'<Relationship Id="r{number}" Type="{R}/{kind}" Target="{target}" TargetMode="{mode}"/>'
 
 
 def _book(cells: str, *sheets: str, strings: str = "", **more: str) -> bytes:
@@ -198,17 +176,13 @@ def _book(cells: str, *sheets: str, strings: str = "", **more: str) -> bytes:
     listed = "".join(f'<sheet name="{name}" r:id="r{at}"/>' for at, name in enumerate(sheets, start=1))
     related = "".join(_relation(at, "worksheet", f"worksheets/sheet{at}.xml") for at in range(1, len(sheets) + 1))
     parts = {
-        "xl/workbook.xml": f'<workbook xmlns="{_S}" xmlns:r="{_R}"><sheets>{listed}</sheets></workbook>',
-        "xl/worksheets/sheet1.xml": f'<worksheet xmlns="{_S}"><sheetData><row>{cells}</row></sheetData></worksheet>',
-        **({"xl/sharedStrings.xml": f'<sst xmlns="{_S}">{strings}</sst>'} if strings else {}),
+        "xl/workbook.xml": f'<workbook xmlns="{S}" xmlns:r="{R}"><sheets>{listed}</sheets></workbook>',
+        "xl/_rels/workbook.xml.rels": f'<Relationships xmlns="r">{related}</Relationships>',
+        "xl/worksheets/sheet1.xml": f'<worksheet xmlns="{S}"><sheetData><row>{cells}</row></sheetData></worksheet>',
+        **({"xl/sharedStrings.xml": f'<sst xmlns="{S}">{strings}</sst>'} if strings else {}),
         **more,
     }
-    kinds = {
-        "xl/workbook.xml": "spreadsheetml.sheet.main",
-        "xl/worksheets/sheet1.xml": "spreadsheetml.worksheet",
-        "xl/sharedStrings.xml": "spreadsheetml.sharedStrings",
-    }
-    return _office("xl/workbook.xml", parts, kinds, related)
+    return package(parts)
 
 
 # A string by its number in a form that is told by expressions, one in a form that is read as a tree, and a number.
@@ -219,7 +193,7 @@ def test_addresses_beyond_the_limit_of_an_office_document_are_told(monkeypatch: 
     links = "".join(_relation(at, "hyperlink", f"https://example.org/{at}", "External") for at in range(3))
     data = _letter("body", links)
     assert _booked(data) == (TextState.OK, [])
-    monkeypatch.setattr(package, "_ADDRESSES", 2)
+    monkeypatch.setattr(parts_of, "_ADDRESSES", 2)
     assert [code for code, _ in _booked(data)[1]] == ["too_large"]
     assert text_of(data).text.split() == ["body", "https://example.org/0", "https://example.org/1"]
 
@@ -256,13 +230,6 @@ def test_strings_that_an_older_workbook_lacks_are_told() -> None:
     assert (state, codes) == (TextState.PARTIAL, [("corrupt", "2 cells show strings that the workbook does not have")])
 
 
-def _lettered(text: str, *before: tuple[int, bytes]) -> bytes:
-    """A shape's properties ([MS-ODRAW] 2.2.9): long ones, the letters, a short one behind them."""
-    long = [*((kind | 0x8000, data) for kind, data in before), (0xC0 | 0x8000, (text + "\0").encode("utf-16-le"))]
-    table = b"".join(struct.pack("<HI", kind, len(data)) for kind, data in long) + struct.pack("<HI", 0xC2, 0x240000)
-    return bytes(record(0xF00B, table + b"".join(data for _, data in long), len(long) + 1, 3))
-
-
 _SAID = "PRIVILEGED ATTORNEY WORKPRODUCT"
 
 
@@ -276,7 +243,7 @@ def test_watermarks_of_word_are_text() -> None:
 def test_controls_of_sheets_are_text() -> None:
     note = '<v:shape><v:textbox><div>a note</div></v:textbox><x:ClientData ObjectType="Note"/></v:shape>'
     button = '<v:shape><v:textbox><div><font>Approve<br>payment</font></div></v:textbox><x:ClientData ObjectType="Button"/></v:shape>'
-    drawing = f'<xml xmlns:v="{_V}" xmlns:x="urn:schemas-microsoft-com:office:excel">%s</xml>'
+    drawing = f'<xml xmlns:v="{V}" xmlns:x="urn:schemas-microsoft-com:office:excel">%s</xml>'
     cells = '<c r="A1"><v>42</v></c>'
     found = text_of(_book(cells, "Sales", **{"xl/drawings/vmlDrawing1.vml": drawing % (note + button)}))
     assert (found.text.split(), found.error) == (["Sales", "42", "Approve", "payment"], None)
@@ -291,12 +258,12 @@ def test_controls_of_sheets_are_text() -> None:
 @pytest.mark.parametrize(
     "data",
     [
-        word(["body\r"], drawings=holding(0xF002, holding(0xF004, _lettered(_SAID, (0x81, b"ab"))))),
-        workbook(biff(begin(5), END, begin(), (0xEC, holding(0xF004, _lettered(_SAID))), END)),
+        word(["body\r"], drawings=holding(0xF002, holding(0xF004, lettered(_SAID, (0x81, b"ab"))))),
+        workbook(biff(begin(5), END, begin(), (0xEC, holding(0xF004, lettered(_SAID))), END)),
         powerpoint(
             {
                 1: holding(0x3E8, holding(0xFF0, persist(2))),
-                2: holding(0x3EE, holding(0x40C, holding(0xF002, holding(0xF004, _lettered(_SAID, (0x17F, b"x")))))),
+                2: holding(0x3EE, holding(0x40C, holding(0xF002, holding(0xF004, lettered(_SAID, (0x17F, b"x")))))),
             }
         ),
     ],
@@ -311,8 +278,8 @@ def test_letters_that_make_shapes_are_text(data: bytes) -> None:
 def test_what_only_looks_like_properties_hides_nothing() -> None:
     """A header by chance, one that goes beyond the end, one of more properties than it has room for."""
     chance = b"\x13\0\x0b\xf0\xff\xff\xff\x7f" + b"\xf3\xff\x0b\xf0\x08\0\0\0" + b"\xc0\x80"
-    assert list(art.lettering(chance + _lettered("found"))) == ["found"]
-    assert list(art.lettering(_lettered("found")[:-9])) == []
+    assert list(art.lettering(chance + lettered("found"))) == ["found"]
+    assert list(art.lettering(lettered("found")[:-9])) == []
     assert list(art.lettering(b"\xc0\x80" * 50)) == []
 
 

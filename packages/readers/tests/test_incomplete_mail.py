@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import pytest
+from outlook_bytes import attribute, eight_bit_message, winmail
 from unpacking import unpack
 
 from core.records import Limits
@@ -17,7 +18,6 @@ from dataset_gen.formats.mapi_mail import RTF_COMPRESSED, Details, compress, mes
 from dataset_gen.formats.pst.message import Extras
 from dataset_gen.formats.pst.writer import PstWriter
 from dataset_gen.languages import fitting, own_texts
-from readers import cfb
 from readers.base import MemorySource
 from readers.charset import decode
 from readers.errors import DocumentError, ExceptionCode
@@ -185,26 +185,15 @@ def test_a_page_that_cannot_be_parsed_is_said(monkeypatch: pytest.MonkeyPatch) -
     assert (one.state, one.codes, one.text.strip()) == (TextState.PARTIAL, ["corrupt"], "text")
 
 
-def _attribute(ident: int, value: bytes) -> bytes:
-    checked = struct.pack("<H", sum(value) & 0xFFFF)
-    return struct.pack("<BHHI", 1, ident, 2, len(value)) + value + checked
-
-
-def _msg(body: bytes, page: int = 0) -> bytes:
-    fixed = bytes(32) + (struct.pack("<IIQ", 0x3FFD0003, 0, page) if page else b"")
-    streams = {"__properties_version1.0": fixed, "__substg1.0_1000001E": body}
-    return cfb.write(cfb.Storage(streams=streams))
-
-
 KOI8 = SHORT.encode("koi8-r")
 DOUBTFUL = [
     ("a.txt", KOI8),
-    ("winmail.dat", b"\x78\x9f\x3e\x22\x01\x00" + _attribute(0x800C, KOI8 + b"\0")),
-    ("a.msg", _msg(KOI8)),
+    ("winmail.dat", winmail(attribute(0x0002800C, KOI8 + b"\0"))),
+    ("a.msg", eight_bit_message({0x1000: KOI8})),
     ("header.eml", b"Subject: " + KOI8 + b"\r\n\r\nplain\r\n"),
     ("a.html", b"<meta charset=iso-8859-1><p>" + KOI8),
     ("a.eml", b"Content-Type: text/plain; charset=iso-8859-1\r\n\r\n" + KOI8),
-    ("page.msg", _msg(KOI8, 1252)),
+    ("page.msg", eight_bit_message({0x1000: KOI8}, 1252)),
 ]
 FEW = "قين.\nأدخل ".encode("cp720")  # which could be anything
 CONTRADICTED = [

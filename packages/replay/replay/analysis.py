@@ -16,7 +16,7 @@ from typing import Annotated, Any, ClassVar, Literal
 from pydantic import Field
 
 from core.errors import UsageError
-from experiments.kinds import Plan, cases
+from experiments.kinds import Plan, planned
 from experiments.report import words
 from experiments.report.parts import Cell, Column, Plot, Section, Series, note, paragraph, tabled
 from experiments.report.plots import counts_on_x, drawing, from_zero, legend_beside, new_figure
@@ -236,7 +236,7 @@ class AnalysisReplay(Profile[AnalysisSettings]):
         points = [AnalysisLoad(paths, clients, scheduler, one)
                   for clients, scheduler, one, paths in itertools.product(
                       sorted(set(s.clients)), s.schedulers or (AS_IT_IS,), ahead, self._numbers)]  # fmt: skip
-        return cases("paths", points, repeats=repeats, seed=seed)
+        return planned("profile", "paths", points, repeats=repeats, seed=seed)
 
     def _choice(self, clients: int, paths: int) -> ReplayChoice:
         pace = parse_pace(self.settings.pace)

@@ -323,7 +323,7 @@ class Wish:
         if self.bounds_us is None:
             return sweep(replays.loads(), "clients", self.clients, repeats=asked.repeats, seed=asked.seed)
         (base,), most = replays.loads(), max(self.clients)
-        return knee(base, "clients", self.bounds_us, most=most, repeats=asked.repeats)
+        return knee([base], "clients", self.bounds_us, most=most, repeats=asked.repeats)
 
 
 def wish_of(order: ReplayOrder, asked: ReplayStudyOrder, filers: tuple[str, ...]) -> Wish:
@@ -376,7 +376,7 @@ def _replayed(
             wanted = Wanted(workers=workers or 1, databases=1, slots=1)
             taken = taken_system(settings, context.env, order.paths[0], wanted, context.say, experiment.ways)
             system, _ = stack.enter_context(taken)
-            many = workers or sum(member.workers for member in system.crew.present())
+            many = workers or sum(member.workers for member in system.admission.crew.present())
         replays = Replays(settings, system, many, order, wish.filers, wish.bounds_us or (), context.clock, context.say)
         return conduct(replays, wish.plan(replays), asked.min_seconds, fail_if=asked.fail_if or (), array=array)
 

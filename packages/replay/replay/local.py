@@ -9,7 +9,6 @@ writes are discarded (decision 49), so that a trace of any size has a ceiling.
 from __future__ import annotations
 
 import contextlib
-import ctypes
 import dataclasses
 import functools
 import multiprocessing
@@ -32,7 +31,6 @@ import msgspec
 from core.errors import EdbenchError, Interrupted, RunFailed
 from core.filer.emulation import EmulatedFiler, emulated_filer, mostly_over
 from core.mounts import in_memory
-from core.services.launch import PR_SET_PDEATHSIG
 from core.services.process import LineProcess, answer, answer_error, answers
 from core.settings import read_settings
 from core.storage.files import Station
@@ -44,7 +42,7 @@ from replay.program import Program, compile_replay, open_program
 from replay.tally import ClientResult, merge_results
 from replay.tree import Target, drop_own, prepare_tree, remove_trees
 from traces.file import open_trace
-from worker.processes import RunQueueMeter
+from worker.processes import RunQueueMeter, die_with_parent
 
 MODULE = "replay.local"
 _END_S: Final = 20.0  # for a client to end on SIGTERM
@@ -171,9 +169,7 @@ def _client(
     """A client process, from its fork to its end."""
     signal.signal(signal.SIGTERM, _terminated)
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # a terminal sends it to the parent too, which ends this one
-    ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
-    if os.getppid() != parent:  # it died before the signal was asked for
-        os._exit(1)
+    die_with_parent(parent)
     try:
         taken = time.time()
         prepare_tree(program, target, client=number)
@@ -255,23 +251,42 @@ class Played:
         return merge_results(ClientResult.from_json(one.result["found"]) for one in self.clients)
 
 
+class Players:
+    """Clients on this host, below a process of their own. `between` is called about once a second while they are waited for."""
+
+    def __init__(
+        self, order: Order, between: Callable[[], None] = lambda: None, env: Mapping[str, str] | None = None
+    ) -> None:
+        self._order, self._between = order, between
+        self._process = LineProcess(MODULE, "the replay", env)
+
+    def ready(self) -> Ready:
+        """Returns when all are. Raises UsageError, RunFailed, StorageFault and what `between` raises."""
+        return msgspec.convert(self._ask(self._order), Ready)
+
+    def play(self, start_ns: int | None = None) -> Played:
+        """Start them at a monotonic time (None: at once), and wait for their ends. Raises what `ready` does."""
+        return msgspec.convert(self._ask(start_ns), Played)
+
+    def _ask(self, what: object) -> Any:
+        self._process.tell(what)
+        return answers([self._process], self._between)[0]
+
+    def end(self) -> None:
+        """No client is left when this returns."""
+        self._process.end(_END_S)
+
+
 @contextlib.contextmanager
 def players(
     order: Order, between: Callable[[], None] = lambda: None, env: Mapping[str, str] | None = None
 ) -> Iterator[tuple[Ready, Callable[[], Played]]]:
-    """Have clients on this host that are ready; calling what is yielded starts them and waits for their ends. `between` is called about
-    once a second. Raises UsageError, RunFailed, StorageFault and what `between` raises; no client is left at the end."""
-    process = LineProcess(MODULE, "the replay", env)
-
-    def ask(what: object) -> Any:
-        process.tell(what)
-        return answers([process], between)[0]
-
+    """`Players` that are ready; calling what is yielded starts them. None is left at the end."""
+    clients = Players(order, between, env)
     try:
-        ready = msgspec.convert(ask(order), Ready)
-        yield ready, lambda: msgspec.convert(ask(None), Played)
+        yield clients.ready(), clients.play
     finally:
-        process.end(_END_S)
+        clients.end()
 
 
 def no_room(program: Program) -> str | None:

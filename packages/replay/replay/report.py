@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from experiments.report import words
+from experiments.report import plots, words
 from experiments.report.parts import (
     Cell,
     Column,
@@ -20,19 +20,6 @@ from experiments.report.parts import (
     paragraph,
     tabled,
 )
-from experiments.report.plots import (
-    Axes,
-    counts_on_x,
-    draw_line,
-    drawing,
-    from_zero,
-    legend_beside,
-    new_figure,
-    over_time,
-    plain,
-    time_unit,
-    written,
-)
 from experiments.report.sections import disclosure, knee, steadiness
 from experiments.report.sections import points as table_of_points
 from experiments.report.style import FAINT, marker, series_colour
@@ -40,24 +27,10 @@ from experiments.report.views import PERCENTILES, binned, in_calls, named, perce
 from experiments.result.schema import Latency, Level, Levels, SizedLatency
 from experiments.result.steady import by_second
 from experiments.result.verdict import told_levels
-from replay.runs import (
-    ELAPSED,
-    ELAPSED_BOUND,
-    LATENCY_BOUND,
-    LEAST_SECONDS,
-    MOST,
-    RATE,
-    RATE_BOUND,
-    Backlog,
-    Compared,
-    Fidelity,
-    ReplayPoint,
-    ReplayResult,
-    by_storage,
-    said,
-)
+from replay import runs
+from replay.runs import said
 
-_BACKLOG: tuple[Column[tuple[str, int, Backlog]], ...] = (
+_BACKLOG: tuple[Column[tuple[str, int, runs.Backlog]], ...] = (
     Column("point", "point", lambda row: row[0], text=True),
     Column("repeat", "repeat", lambda row: row[1]),
     Column("client", "client", lambda row: row[2].client),
@@ -67,13 +40,13 @@ _BACKLOG: tuple[Column[tuple[str, int, Backlog]], ...] = (
 )
 
 
-def backlog(result: ReplayResult) -> Section | None:
+def backlog(result: runs.ReplayResult) -> Section | None:
     """A line for each client that was behind, the worst of each run first; None where none was."""
     rows = [(named(p, result), run.repeat + 1, one) for p in result.points for run in p.repeats for one in run.backlog]
     if not rows:
         return None
     said = note(
-        f"Clients whose calls began {words.seconds(LEAST_SECONDS)} or more after their intended starts, of each run the {MOST} worst:"
+        f"Clients whose calls began {words.seconds(runs.LEAST_SECONDS)} or more after their intended starts, of each run the {runs.MOST} worst:"
         " the latest such start, and the most calls that were due and not over at the end of a second. A client that plays"
         " several streams is behind with all of them together."
     )
@@ -86,7 +59,7 @@ _STYLES = {"p99": "-", "p50": "--"}
 _RANGE = 1000.0  # largest ÷ smallest time, above which only powers of ten are marked
 
 
-def curves(result: ReplayResult) -> Section:
+def curves(result: runs.ReplayResult) -> Section:
     """Calls a second, and response and service time, against the number of clients: a curve for each storage."""
     remark = note(
         "Medians of the repeats. Response time runs from the moment at which a call was to be made, so that waiting for a late call before it"
@@ -97,32 +70,32 @@ def curves(result: ReplayResult) -> Section:
     return Section(anchor="curves", title="Load and response time, by clients", parts=(_curves_plot(result), remark))
 
 
-def lines_of(point: ReplayPoint) -> dict[str, float]:
+def lines_of(point: runs.ReplayPoint) -> dict[str, float]:
     """What the latency panels show of a point, microseconds by the line's name: medians of its repeats."""
     names = {line: f"{line.replace(' ', '_')}_us" for line in LINES}
     return {line: point.figures[name].median for line, name in names.items() if name in point.figures}
 
 
-def rate_of(point: ReplayPoint) -> float:
+def rate_of(point: runs.ReplayPoint) -> float:
     """Calls a second, the median of its repeats."""
-    return point.figures[RATE].median
+    return point.figures[runs.RATE].median
 
 
-def _curves_plot(result: ReplayResult) -> Plot:
-    together = by_storage(result.points)
+def _curves_plot(result: runs.ReplayResult) -> Plot:
+    together = runs.by_storage(result.points)
     clients = [point.clients for point in result.points]
-    with drawing():
-        figure, (rate, key, response, service) = new_figure(2, 2, height=5.6)
+    with plots.drawing():
+        figure, (rate, key, response, service) = plots.new_figure(2, 2, height=5.6)
         for number, points in enumerate(together.values()):
             _rates(rate, points, number)
         rate.axhline(result.recorded.calls_per_second, color=FAINT.light, linewidth=1, linestyle=":")
         rate.set_title("calls a second (dotted: as recorded)")
-        from_zero(rate)
+        plots.from_zero(rate)
         service.sharey(response)  # before anything is drawn, so that the range covers both
         for axes, what in ((response, "response"), (service, "service")):
             _curves_times(axes, what, together)
         for axes in (rate, response, service):
-            counts_on_x(axes, clients, "clients")
+            plots.counts_on_x(axes, clients, "clients")
         _key(key, list(together))
     rows: list[tuple[Cell, ...]] = [
         (p.storage, p.clients, rate_of(p), p.figures["elapsed_s"].median, *(lines_of(p).get(name) for name in LINES),
@@ -135,7 +108,7 @@ def _curves_plot(result: ReplayResult) -> Plot:
                 series=Series(name="curves", header=header, rows=tuple(rows)))  # fmt: skip
 
 
-def _rates(axes: Axes, points: Sequence[ReplayPoint], number: int) -> None:
+def _rates(axes: plots.Axes, points: Sequence[runs.ReplayPoint], number: int) -> None:
     """Points that say nothing about the storage are drawn hollow."""
     colour, dot = series_colour(number), marker(number)
     axes.plot([p.clients for p in points], [rate_of(p) for p in points], color=colour, marker=dot,
@@ -145,7 +118,7 @@ def _rates(axes: Axes, points: Sequence[ReplayPoint], number: int) -> None:
               markersize=5, markerfacecolor="white", color=colour)  # fmt: skip
 
 
-def _curves_times(axes: Axes, what: str, together: Mapping[str, Sequence[ReplayPoint]]) -> None:
+def _curves_times(axes: plots.Axes, what: str, together: Mapping[str, Sequence[runs.ReplayPoint]]) -> None:
     for number, points in enumerate(together.values()):
         for tail, style in _STYLES.items():
             name = f"{what} {tail}"
@@ -156,10 +129,10 @@ def _curves_times(axes: Axes, what: str, together: Mapping[str, Sequence[ReplayP
     axes.set_yscale("log")
     low, high = axes.dataLim.y0, axes.dataLim.y1
     marks = (1, 2, 5) if high < _RANGE * low else (1,)
-    written(axes.yaxis, words.microseconds, most=12, subs=marks)
+    plots.written(axes.yaxis, words.microseconds, most=12, subs=marks)
 
 
-def _key(axes: Axes, storages: Sequence[str]) -> None:
+def _key(axes: plots.Axes, storages: Sequence[str]) -> None:
     """What colours and lines mean, in the panel that has no data."""
     axes.axis("off")
     for number, storage in enumerate(storages):
@@ -169,9 +142,9 @@ def _key(axes: Axes, storages: Sequence[str]) -> None:
     axes.legend(loc="center left", alignment="left")
 
 
-def _curves_sentence(result: ReplayResult) -> str:
+def _curves_sentence(result: runs.ReplayResult) -> str:
     said = []
-    for storage, points in by_storage(result.points).items():
+    for storage, points in runs.by_storage(result.points).items():
         shown = points if len(points) <= 3 else (points[0], points[-1])
         said.append(f"{storage}: {'; '.join(map(_told, shown))}.")
     on = f" on {result.recorded.emulated}" if result.recorded.emulated else ""
@@ -180,7 +153,7 @@ def _curves_sentence(result: ReplayResult) -> str:
     return f"{' '.join([*said, recorded])}{hollow}"
 
 
-def _told(point: ReplayPoint) -> str:
+def _told(point: runs.ReplayPoint) -> str:
     latency = lines_of(point)
     return (
         f"{words.many(point.clients, 'client')} {words.figure(rate_of(point))} calls a second, response p99"
@@ -189,7 +162,7 @@ def _told(point: ReplayPoint) -> str:
     )
 
 
-_STATIONS: tuple[Column[tuple[ReplayPoint, str, dict[str, float]]], ...] = (
+_STATIONS: tuple[Column[tuple[runs.ReplayPoint, str, dict[str, float]]], ...] = (
     Column("storage", "storage", lambda row: row[0].storage, text=True),
     Column("clients", "clients", lambda row: row[0].clients),
     Column("station", "station", lambda row: row[1]),
@@ -197,7 +170,7 @@ _STATIONS: tuple[Column[tuple[ReplayPoint, str, dict[str, float]]], ...] = (
     Column("mean_wait", "mean wait", lambda row: row[2]["mean_wait_us"], words.microseconds),
     Column("calls", "calls", lambda row: int(row[2]["calls"]), words.count),
 )
-_WIRE: tuple[Column[tuple[ReplayPoint, dict[str, Any]]], ...] = (
+_WIRE: tuple[Column[tuple[runs.ReplayPoint, dict[str, Any]]], ...] = (
     Column("storage", "storage", lambda row: row[0].storage, text=True),
     Column("clients", "clients", lambda row: row[0].clients),
     Column("read_by_calls", "read by calls", lambda row: row[1]["call_read_bytes"], words.size),
@@ -211,7 +184,7 @@ _WIRE: tuple[Column[tuple[ReplayPoint, dict[str, Any]]], ...] = (
 )
 
 
-def filer_side(result: ReplayResult) -> Section | None:
+def filer_side(result: runs.ReplayResult) -> Section | None:
     """A line for each station of each point, and one for the wire; None where there is neither."""
     parts: list[Part] = []
     stations = [(point, name, station) for point in result.points for name, station in _stations(point)]
@@ -230,7 +203,7 @@ def filer_side(result: ReplayResult) -> Section | None:
     return Section(anchor="filer", title="What the filer did", parts=tuple(parts)) if parts else None
 
 
-def _stations(point: ReplayPoint) -> list[tuple[str, dict[str, float]]]:
+def _stations(point: runs.ReplayPoint) -> list[tuple[str, dict[str, float]]]:
     filer = point.run.job.get("filer") or {}
     return list(filer.get("stations", {}).items())
 
@@ -272,7 +245,7 @@ def _times_of(kind: str) -> Iterator[Column[_Timed]]:
     yield Column(f"{kind}_max_us", f"{kind} max", lambda row: getattr(times(row), "max_us", None), words.microseconds)
 
 
-def latencies(result: ReplayResult) -> Section:
+def latencies(result: runs.ReplayResult) -> Section:
     """Response and service time of every op: the recorded ones, then those of every load of each storage."""
     trace = result.recorded
     load = "clients" if result.levels is None else "level"
@@ -292,7 +265,7 @@ def latencies(result: ReplayResult) -> Section:
         for op, of in trace.latency.items()
         for name, one in _with_sizes(op, of)
     ]
-    for point in (point for points in by_storage(result.points).values() for point in points):
+    for point in (point for points in runs.by_storage(result.points).values() for point in points):
         for op, response in point.run.latency.items():
             both = zip(_with_sizes(op, response), _with_sizes(op, point.run.service[op]), strict=True)
             rows += [_Timed(point.storage, point.load, name, one, other) for (name, one), (_, other) in both]
@@ -308,7 +281,7 @@ def _with_sizes(op: str, one: Latency) -> Iterator[tuple[str, Times]]:
         yield f"{op} {size}", of
 
 
-def beside_the_trace(result: ReplayResult) -> Section:
+def beside_the_trace(result: runs.ReplayResult) -> Section:
     """What was recorded, what its replay gave, and whether the bounds are kept."""
     parts: tuple[Part, ...]
     if result.fidelity is None:
@@ -333,8 +306,8 @@ def beside_the_trace(result: ReplayResult) -> Section:
     return Section(anchor="beside", title="The trace compared with its replay", parts=parts)
 
 
-def _verdict(fidelity: Fidelity, recorded_on: str) -> str:
-    if fidelity.passed is None and fidelity.rows[0].what == ELAPSED:
+def _verdict(fidelity: runs.Fidelity, recorded_on: str) -> str:
+    if fidelity.passed is None and fidelity.rows[0].what == runs.ELAPSED:
         return (
             f"{fidelity.storage}: not judged, because the trace was not recorded on this storage, or it is not known whether it was. The"
             " elapsed time is how long the recorded job's calls and think times take here."
@@ -346,15 +319,15 @@ def _verdict(fidelity: Fidelity, recorded_on: str) -> str:
             " how the two differ."
         )
     said = "kept" if fidelity.passed else "NOT kept"
-    if fidelity.rows[0].what == ELAPSED:
-        return f"{fidelity.storage}: bound {said}: elapsed within {words.percent(ELAPSED_BOUND)} of the recorded."
+    if fidelity.rows[0].what == runs.ELAPSED:
+        return f"{fidelity.storage}: bound {said}: elapsed within {words.percent(runs.ELAPSED_BOUND)} of the recorded."
     return (
-        f"{fidelity.storage}: bounds {said}: calls a second within {words.percent(RATE_BOUND)} of the recorded, p50 and"
-        f" p99 of all calls within {words.percent(LATENCY_BOUND)}."
+        f"{fidelity.storage}: bounds {said}: calls a second within {words.percent(runs.RATE_BOUND)} of the recorded, p50 and"
+        f" p99 of all calls within {words.percent(runs.LATENCY_BOUND)}."
     )
 
 
-COMPARED: tuple[Column[Compared], ...] = (
+COMPARED: tuple[Column[runs.Compared], ...] = (
     Column("figure", "figure", lambda row: row.what, text=True),
     Column("unit", None, lambda row: row.unit),
     Column("recorded", None, lambda row: row.recorded),
@@ -369,17 +342,17 @@ COMPARED: tuple[Column[Compared], ...] = (
 )  # fmt: skip
 
 
-def compared_on(result: ReplayResult, fidelity: Fidelity) -> str:
+def compared_on(result: runs.ReplayResult, fidelity: runs.Fidelity) -> str:
     """The caption of the comparison."""
     on = f"recorded on {result.recorded.emulated}, " if result.recorded.emulated else ""
     return f"{on}replayed on {fidelity.storage}"
 
 
-def _figure(row: Compared, value: float) -> str:
+def _figure(row: runs.Compared, value: float) -> str:
     return words.microseconds(value) if row.unit == "us" else words.figure(value)
 
 
-def _remark(result: ReplayResult) -> Part:
+def _remark(result: runs.ReplayResult) -> Part:
     labels = result.recorded.origin.get("labels")
     recorded_on = f" Labels of the recording: {'; '.join(map(str, labels))}." if isinstance(labels, list) else ""
     return note(
@@ -403,7 +376,7 @@ _LINES = (
 )
 
 
-def levels(result: ReplayResult, measured: Levels) -> Section:
+def levels(result: runs.ReplayResult, measured: Levels) -> Section:
     """A table, two panels, and how the one figure was made."""
     said = note(
         "Overall response time: the area under mean response time against achieved load, up to the last level before one that"
@@ -417,7 +390,7 @@ def levels(result: ReplayResult, measured: Levels) -> Section:
     )
 
 
-def _table(result: ReplayResult, measured: Levels) -> Tabled:
+def _table(result: runs.ReplayResult, measured: Levels) -> Tabled:
     def median(name: str, level: Level) -> float | None:
         figures = result.points[level.point].figures
         return figures[name].median if name in figures else None
@@ -432,10 +405,10 @@ def _table(result: ReplayResult, measured: Levels) -> Tabled:
     return tabled("levels", columns, measured.levels, caption="Calls a second", mark=lambda level: not level.reached)
 
 
-def _levels_plot(result: ReplayResult, measured: Levels) -> Plot:
+def _levels_plot(result: runs.ReplayResult, measured: Levels) -> Plot:
     rows: list[tuple[Cell, ...]] = []
-    with drawing():
-        figure, (reached, times) = new_figure(2, height=3.4)
+    with plots.drawing():
+        figure, (reached, times) = plots.new_figure(2, height=3.4)
         _reached(reached, measured)
         for number, (name, title) in enumerate(_LINES):
             line = [(level.achieved, result.points[level.point].figures[name].median)
@@ -444,7 +417,7 @@ def _levels_plot(result: ReplayResult, measured: Levels) -> Plot:
                        marker=marker(number), markersize=5, label=title)  # fmt: skip
             rows += [(name, x, y) for x, y in line]
         times.set_yscale("log")
-        written(times.yaxis, words.microseconds)
+        plots.written(times.yaxis, words.microseconds)
         times.set_xlabel("achieved calls a second")
         times.set_xlim(left=0)
         times.legend(loc="upper left")
@@ -452,7 +425,7 @@ def _levels_plot(result: ReplayResult, measured: Levels) -> Plot:
     return Plot(name="levels", figure=figure, sentence=_levels_sentence(measured), series=series)
 
 
-def _reached(axes: Axes, measured: Levels) -> None:
+def _reached(axes: plots.Axes, measured: Levels) -> None:
     """Levels that were not reached are hollow; what was offered is the dotted line."""
     offered, achieved = ([getattr(level, name) for level in measured.levels] for name in ("offered", "achieved"))
     axes.plot([0, *offered], [0, *offered], color=FAINT.light, linewidth=1, linestyle=":")
@@ -462,9 +435,9 @@ def _reached(axes: Axes, measured: Levels) -> None:
               marker=marker(0), markersize=5, markerfacecolor="white", color=series_colour(0))  # fmt: skip
     axes.set_title("achieved calls a second (dotted: offered)")
     axes.set_xlabel("offered calls a second")
-    axes.xaxis.set_major_formatter(lambda value, _: plain(value))
+    axes.xaxis.set_major_formatter(lambda value, _: plots.plain(value))
     axes.set_xlim(left=0)
-    from_zero(axes)
+    plots.from_zero(axes)
 
 
 def _levels_sentence(measured: Levels) -> str:
@@ -477,9 +450,9 @@ NAME = "timeline"
 _MOST_LINES = 5
 
 
-def timeline(result: ReplayResult) -> Section:
+def timeline(result: runs.ReplayResult) -> Section:
     """For each storage a figure, with a line for the trace and one for each number of clients."""
-    together = by_storage(result.points)
+    together = runs.by_storage(result.points)
     names = [NAME] if len(together) == 1 else [f"{NAME}-{number}" for number in range(1, len(together) + 1)]
     parts = [
         _timeline_plot(result, storage, points, name)
@@ -488,23 +461,23 @@ def timeline(result: ReplayResult) -> Section:
     return Section(anchor=NAME, title="Calls a second over time, compared with the recorded ones", parts=tuple(parts))
 
 
-def _timeline_plot(result: ReplayResult, storage: str, points: Sequence[ReplayPoint], name: str) -> Plot:
+def _timeline_plot(result: runs.ReplayResult, storage: str, points: Sequence[runs.ReplayPoint], name: str) -> Plot:
     shown = spread(points, _MOST_LINES)
     trace = result.recorded
     longest = max([trace.elapsed_s, *(point.run.elapsed_s for point in result.points)])
-    length, unit = time_unit(longest)
-    with drawing():
-        figure, (axes,) = new_figure(height=3.4)
+    length, unit = plots.time_unit(longest)
+    with plots.drawing():
+        figure, (axes,) = plots.new_figure(height=3.4)
         line, step = binned(by_second(trace.per_second))
         axes.fill_between([at / length for at, _ in line], [calls for _, calls in line], color=FAINT.light, alpha=0.25,
                           linewidth=0, label=_recorded(result, storage))  # fmt: skip
         for number, point in enumerate(shown):
             line, own = binned(by_second(point.run.per_second))
             step = max(step, own)
-            draw_line(axes, line, number, point.at.on(result.axis), length)
-        over_time(axes, unit, "calls a second", start="the start")
+            plots.draw_line(axes, line, number, point.at.on(result.axis), length)
+        plots.over_time(axes, unit, "calls a second", start="the start")
         axes.set_title(storage)
-        legend_beside(axes)
+        plots.legend_beside(axes)
     rows: list[tuple[Cell, ...]] = [
         (trace.emulated, "recorded", at, calls) for at, calls in enumerate(trace.per_second)
     ]
@@ -515,14 +488,14 @@ def _timeline_plot(result: ReplayResult, storage: str, points: Sequence[ReplayPo
     return Plot(name=name, figure=figure, sentence=sentence, series=series)
 
 
-def _recorded(result: ReplayResult, storage: str) -> str:
+def _recorded(result: runs.ReplayResult, storage: str) -> str:
     """The label of the recorded figures. It names the storage of the recording where that is not the storage of the
     figure."""
     there = result.recorded.emulated
     return f"recorded on\n{there}" if there and there != storage else "recorded"
 
 
-def _timeline_sentence(result: ReplayResult, points: Sequence[ReplayPoint], step: int) -> str:
+def _timeline_sentence(result: runs.ReplayResult, points: Sequence[runs.ReplayPoint], step: int) -> str:
     recorded = result.recorded
     on = f" on {recorded.emulated}" if recorded.emulated else ""
     said = [f"recorded{on}: {words.count(recorded.calls)} calls in {words.seconds(recorded.elapsed_s)}"]
@@ -534,12 +507,12 @@ def _timeline_sentence(result: ReplayResult, points: Sequence[ReplayPoint], step
     return "; ".join(said) + "." + averaged
 
 
-def sections(result: ReplayResult) -> list[Section]:
+def sections(result: runs.ReplayResult) -> list[Section]:
     """The sections in reading order. The knee's is present only where bounds were set, levels in place of curves,
     backlog and filer where they have something to show."""
     parts: list[Section | None] = [
         table_of_points(result),
-        knee(result) if result.knee is not None else None,
+        knee(result) if result.knees_found else None,
         steadiness(result),
         curves(result) if result.levels is None else levels(result, result.levels),
         timeline(result),

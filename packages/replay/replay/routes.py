@@ -22,11 +22,10 @@ from replay.orders import ReplayStudyOrder, parse_pace
 from replay.plan import MAX_PATHS
 from replay.runs import parse_scaling
 from replay.tree import check_paths
-from web.api.actions import at_field
 from web.api.models.common import responses
 from web.api.needs import Context, Rows
 from web.context import WebContext
-from web.errors import FieldErrors
+from web.errors import FieldErrors, at_field
 from web.measuring import GivenPath, Kind, at, check_sizes, model, target_roots
 from web.results import allowed_target
 

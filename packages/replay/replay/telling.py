@@ -12,22 +12,8 @@ from experiments.report import words
 from experiments.result.codec import decode
 from experiments.result.verdict import bounds_copies
 from experiments.workload import Telling
+from replay import runs
 from replay.orders import JOB, MOST, SCHEDULE
-from replay.runs import (
-    ELAPSED,
-    LEVELS,
-    Compared,
-    Fidelity,
-    Observed,
-    RecordedFigures,
-    ReplayPoint,
-    ReplayResult,
-    Scaling,
-    by_storage,
-    fidelity,
-    in_calls,
-    scaling_of,
-)
 from replay.runs import said as said_scaling
 from replay.runs import told as told_backlog
 
@@ -39,13 +25,13 @@ class ReplayTelling(Telling):
 
     def __init__(self, surroundings: dict[str, Any]) -> None:
         super().__init__(surroundings)
-        self._recorded = decode(RecordedFigures, surroundings["recorded"], "recorded")
+        self._recorded = decode(runs.RecordedFigures, surroundings["recorded"], "recorded")
         self._pace = pace_of(surroundings["configuration"])
         self._drops: list[Drop] = []
         self._hosts: list[dict[str, Any]] = []
         self._touched = self._adapted = self._opened = 0
 
-    def see(self, raw: Observed) -> None:
+    def see(self, raw: runs.Observed) -> None:
         """What its files and its program came to, and what its clients dropped."""
         dropped = (client.result.get("dropped") for client in raw.clients)
         self._drops += [Drop(when="before the calls", **one) for one in dropped if one]
@@ -61,26 +47,26 @@ class ReplayTelling(Telling):
             JOB: "in a closed loop with recorded think times",
             SCHEDULE: "at recorded speed",
             MOST: "as fast as it goes",
-            LEVELS: "at levels of load",
+            runs.LEVELS: "at levels of load",
         }.get(self._pace, f"at {self._pace} of recorded speed")
 
-    def emulated(self, point: ReplayPoint) -> str | None:
+    def emulated(self, point: runs.ReplayPoint) -> str | None:
         """The name of its storage, where that is a filer's label."""
         return point.storage if point.run.emulated else None
 
-    def cached(self, points: Sequence[ReplayPoint]) -> bool:
+    def cached(self, points: Sequence[runs.ReplayPoint]) -> bool:
         """Whether the files are less than three times what this host's memory and the filer hold."""
         return is_cached(self._touched, self.surroundings["cache"]["client_memory_bytes"] + self.filer_cache.bytes)
 
-    def beside(self, points: Sequence[ReplayPoint]) -> Mapping[str, Any]:
+    def beside(self, points: Sequence[runs.ReplayPoint]) -> Mapping[str, Any]:
         """The trace, whether it came out as recorded, and what more clients are."""
         return {"recorded": self._recorded, "fidelity": self._judged(points), "scaling": self._scaling(points)}
 
-    def _scaling(self, points: Sequence[ReplayPoint]) -> Scaling | None:
+    def _scaling(self, points: Sequence[runs.ReplayPoint]) -> runs.Scaling | None:
         known = all(run.data_sets is not None for point in points for run in point.repeats)
-        return scaling_of(self._recorded.streams, (point.clients for point in points)) if known else None
+        return runs.scaling_of(self._recorded.streams, (point.clients for point in points)) if known else None
 
-    def _judged(self, points: Sequence[ReplayPoint]) -> Fidelity | None:
+    def _judged(self, points: Sequence[runs.ReplayPoint]) -> runs.Fidelity | None:
         """Of the filer of the recording if it is among those replayed on, else of the first."""
         same = [point for point in points if point.clients == self._recorded.streams]
         if not same or self._pace not in (JOB, SCHEDULE):
@@ -91,10 +77,10 @@ class ReplayTelling(Telling):
         for point in same:
             if digest == self.surroundings["digests"][point.storage]:
                 # Whether two real storages are the same one, a trace does not say: then the time of a closed loop is not judged.
-                return fidelity(self._recorded, point, same_filer=bool(digest) or not closed, closed=closed)
-        return fidelity(self._recorded, same[0], same_filer=False, closed=closed)
+                return runs.fidelity(self._recorded, point, same_filer=bool(digest) or not closed, closed=closed)
+        return runs.fidelity(self._recorded, same[0], same_filer=False, closed=closed)
 
-    def remarks(self, result: ReplayResult) -> Sequence[str]:
+    def remarks(self, result: runs.ReplayResult) -> Sequence[str]:
         """Whether it came out as recorded, what of an emulated filer was the limit, what a bound on writes is worth."""
         options = self._recorded.origin.get("options")
         fsync = options.get("fsync") if isinstance(options, dict) else None
@@ -104,12 +90,12 @@ class ReplayTelling(Telling):
             remarks.append(said_scaling(result.scaling, self._recorded.streams))
         return remarks if said is None else [*remarks, said]
 
-    def warnings(self, points: Sequence[ReplayPoint]) -> Sequence[str]:
+    def warnings(self, points: Sequence[runs.ReplayPoint]) -> Sequence[str]:
         """Of the trace, and of calls that ended otherwise."""
         doubts = closed_doubts(self._recorded) if self._pace == JOB else []
         return doubts + warnings_of(self._recorded, points, adapted=self._adapted, opened=self._opened)
 
-    def conditions(self, points: Sequence[ReplayPoint]) -> dict[str, Any]:
+    def conditions(self, points: Sequence[runs.ReplayPoint]) -> dict[str, Any]:
         """What the result was found under; another storage is the point of it, another trace is not comparable."""
         beside, run = self.surroundings, points[-1].run
         edbench = {"edbench": run.job["versions"]["edbench"]}
@@ -130,31 +116,31 @@ class ReplayTelling(Telling):
         }
 
 
-def as_recorded(result: ReplayResult) -> list[str]:
+def as_recorded(result: runs.ReplayResult) -> list[str]:
     """Whether a replay gave what was recorded, for the first line; nothing where that is not judged."""
     verdict = result.fidelity
     if verdict is None:
         return []
     if verdict.passed is None:
-        return [_took(verdict.rows[0], verdict.storage)] if verdict.rows[0].what == ELAPSED else []
+        return [_took(verdict.rows[0], verdict.storage)] if verdict.rows[0].what == runs.ELAPSED else []
     kept = "as recorded" if verdict.passed else "NOT as recorded"
-    of = f" on {verdict.storage}" if len(by_storage(result.points)) > 1 else ""
+    of = f" on {verdict.storage}" if len(runs.by_storage(result.points)) > 1 else ""
     judged = (f"{row.what} {_signed(row)} %" for row in verdict.rows if row.bound is not None)
     return [f"{kept}{of} ({', '.join(judged)})"]
 
 
-def _signed(row: Compared) -> str:
+def _signed(row: runs.Compared) -> str:
     """In percent, with a true minus."""
     return f"{row.difference * 100:+z.1f}".replace("-", "\u2212")
 
 
-def _took(elapsed: Compared, storage: str) -> str:
+def _took(elapsed: runs.Compared, storage: str) -> str:
     """Of a closed loop elsewhere: how long the job's calls and think times take there."""
     took, recorded = (words.seconds(us / 1e6) for us in (elapsed.replayed, elapsed.recorded))
     return f"{took} on {storage} against {recorded} recorded ({_signed(elapsed)} %)"
 
 
-def closed_doubts(trace: RecordedFigures) -> list[str]:
+def closed_doubts(trace: runs.RecordedFigures) -> list[str]:
     """What the think times of a trace cannot be taken for."""
     out = []
     labels = trace.origin.get("labels")
@@ -176,19 +162,21 @@ def pace_of(configuration: Mapping[str, Any]) -> str:
     return str(configuration.get("pace") or {"recorded": SCHEDULE}.get(str(old), old))
 
 
-def limits_told(points: Sequence[ReplayPoint], *, waits: bool) -> list[str]:
+def limits_told(points: Sequence[runs.ReplayPoint], *, waits: bool) -> list[str]:
     """Of the highest load on one storage, where the generator was not the limit: an emulated filer's station, or the storage
     where clients were in its calls most of the time. `waits`: clients have no think time."""
     top = points[-1]
-    if top.limited or len(by_storage(points)) > 1:
+    if top.limited or len(runs.by_storage(points)) > 1:
         return []
-    served = (in_calls(top.run) or 0.0) >= MOST_OF_TIME  # and did not wait for a CPU
+    served = (runs.in_calls(top.run) or 0.0) >= MOST_OF_TIME  # and did not wait for a CPU
     if (filer := top.run.job.get("filer")) is None:
         return [THE_STORAGE] if waits and served else []
     return limit_told(filer.get("series", ()), waits=waits and served)
 
 
-def warnings_of(trace: RecordedFigures, points: Sequence[ReplayPoint], *, adapted: int, opened: int = 0) -> list[str]:
+def warnings_of(
+    trace: runs.RecordedFigures, points: Sequence[runs.ReplayPoint], *, adapted: int, opened: int = 0
+) -> list[str]:
     """What a reader must know before using the figures."""
     out = []
     if trace.lost:
@@ -204,7 +192,7 @@ def warnings_of(trace: RecordedFigures, points: Sequence[ReplayPoint], *, adapte
             " opens them, unmeasured"
         )
     for point in points:
-        on = f"{point.storage}, " if len(by_storage(points)) > 1 else ""
+        on = f"{point.storage}, " if len(runs.by_storage(points)) > 1 else ""
         late = [run.backlog[0] for run in point.repeats if run.backlog]
         if late:
             most = max(late, key=lambda one: one.seconds)

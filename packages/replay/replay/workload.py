@@ -24,8 +24,7 @@ from controller.filer import watched_filer
 from controller.labels.rules import filer_cache
 from controller.observe.call_time import split
 from core.clock import Clock
-from core.crew import Place, Play, Return, place_at
-from core.crew import Replay as ReplayOrderAt
+from core.crew import Act, Place, Prepare, place_at, raw
 from core.errors import Interrupted, RunFailed, StorageFault, SystemFault, UsageError
 from core.extensions import installed_version
 from core.filer import FilerModel, load_filer
@@ -34,7 +33,7 @@ from core.operations import Op
 from core.settings import Settings
 from experiments.conditions import emulated
 from experiments.crew.admission import BACK_SECONDS, described, usable
-from experiments.crew.lease import clock_between
+from experiments.crew.lease import Working
 from experiments.crew.system import System
 from experiments.result.schema import At
 from experiments.workload import HostLost, Observe, Turn, Workload
@@ -42,6 +41,7 @@ from monitoring.aggregate import CallSum
 from monitoring.machine import client_memory, host, place, usable_processors
 from replay.about import ABOUT
 from replay.local import PLACE, Order, Played, ReplayClient, players
+from replay.member import PACKAGE, Start, Wanted
 from replay.orders import ReplayOrder, pace_text
 from replay.plan import ReplayChoice, ReplayPlan, recorded_rate
 from replay.program import Program, compile_replay
@@ -229,44 +229,33 @@ class Replays(Workload):
     @contextmanager
     def _at_members(self, system: System, choice: ReplayChoice, filer: str, replay: str) -> Iterator[Site]:
         """Raises UsageError for a path that members do not see, HostLost, SystemFault."""
-        places = [place_at(Path(path), system.roots) for path in choice.paths]
+        places = [place_at(Path(path), system.admission.roots) for path in choice.paths]
         if None in places:
             raise UsageError(f"the members do not see every --path; each has to be below {system.settings.storage}")
-        crew, admission = system.crew, system.admission
+        admission = system.admission
         seats = admission.await_workers(self._workers, BACK_SECONDS)
         if choice.paths:
             system.refuse_filer(filer, seats)
         numbers = numbers_by_member(choice.plan(self._trace.header), len(seats))
         members = [seat.member for seat in seats[: len(numbers)]]
-        how = {name: getattr(choice, name) for name in ("clients", "speed", "closed", "shared", "seed")}
         named = system.named_filer(filer, self._shown) if choice.paths else "none"
         trace = Place(root="storage", path=f"{self._shown.name}/{_COPY}")
-        counted: list[dict[str, Any]] = []
-        with crew.working(replay, members):
-            offsets = admission.offsets(members)
-            orders = (
-                ReplayOrderAt(run=replay, trace=trace, paths=tuple(filter(None, places)), filer=named,
-                              numbers=tuple(its), **how)
-                for its in numbers
-            )  # fmt: skip
-            crew.ask_all(list(zip(members, orders, strict=True)), math.inf)
+        wanted = (
+            Wanted(trace=trace, paths=tuple(filter(None, places)), choice=replace(choice, paths=()),
+                   numbers=tuple(its), filer=named)
+            for its in numbers
+        )  # fmt: skip
+        with Working(admission, members, replay) as working:
+            working.facts = [{"clients": len(its)} for its in numbers]
+            working.order((Prepare(run=replay, package=PACKAGE, order=raw(one)) for one in wanted), math.inf)
 
             def play() -> list[Played]:
                 start = time.time() + _AHEAD_SECONDS
-                starts = [Play(run=replay, start=start + offsets[member.id][0]) for member in members]
-                return [
-                    msgspec.convert(one, Played)
-                    for one in crew.ask_all(list(zip(members, starts, strict=True)), math.inf)
-                ]
+                starts = (Start(start + working.offsets[member.id][0]) for member in members)
+                acts = (Act(run=replay, order=raw(one)) for one in starts)
+                return msgspec.convert(working.order(acts, math.inf), list[Played])
 
-            yield Site(play=play, processors=usable(members, "processors"), hosts=lambda: tuple(counted))
-            after = admission.offsets(members)
-            meters = crew.ask_all([(member, Return(run=replay)) for member in members])
-            counted += [
-                {"name": member.name, "clients": len(its), **one,
-                 "clock_offset_s": clock_between(offsets[member.id], after[member.id])}
-                for member, its, one in zip(members, numbers, meters, strict=True)
-            ]  # fmt: skip
+            yield Site(play=play, processors=usable(members, "processors"), hosts=lambda: tuple(working.left))
 
     def _speed(self, at: Load) -> float:
         """What makes the trace's calls come at the level's rate; of a load without levels the order's."""
@@ -363,7 +352,7 @@ def _call_time(clients: Sequence[ReplayClient], merged: ClientResult) -> dict[st
     }  # fmt: skip
     readings = {f"client {one.client}": [(-1, {"busy_s": 0.0}), (step - 1, one.result["reading"])] for one in clients}
     times = split({0: calls}, readings, step)
-    return None if times is None else times.figures().to_json()
+    return None if times is None else times.to_json()
 
 
 def _hash(file: Path) -> str:

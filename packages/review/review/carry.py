@@ -6,14 +6,12 @@ import struct
 import tempfile
 import uuid
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-if TYPE_CHECKING:
-    from sqlalchemy import Connection
-
+from sql.connection import Connection
 
 _IN_MEMORY = 64_000_000  # bytes that wait in memory; more go to a temporary file
 _HEADER = struct.Struct(">11sii")  # signature, flags, length of the extension (PostgreSQL, COPY, "Binary Format")
@@ -27,16 +25,16 @@ def carry(source: Connection, table: str, target: Connection, places: Sequence[i
     """Add the rows of a table to that of the same name and columns on another server; only those of these places."""
     rows = table if places is None else f"(SELECT * FROM {table} WHERE place IN ({', '.join(map(str, places))}))"
     with tempfile.SpooledTemporaryFile(max_size=_IN_MEMORY) as spool:
-        _cursor(source).copy_expert(f"COPY {rows} TO STDOUT (FORMAT binary)", spool)
+        source.raw.cursor().copy_expert(f"COPY {rows} TO STDOUT (FORMAT binary)", spool)
         spool.seek(0)
-        _cursor(target).copy_expert(f"COPY {table} FROM STDIN (FORMAT binary)", spool)
+        target.raw.cursor().copy_expert(f"COPY {table} FROM STDIN (FORMAT binary)", spool)
 
 
 def fixed_rows(conn: Connection, query: str, widths: Sequence[int]) -> list[Bytes]:
     """What a query gives, a column each as an array of rows × bytes. Every value has its column's width and none is null:
     ids have 16 bytes, a SHA-256 32. Raises ValueError when one has another."""
     with tempfile.SpooledTemporaryFile(max_size=4 * _IN_MEMORY) as spool:
-        _cursor(conn).copy_expert(f"COPY ({query}) TO STDOUT (FORMAT binary)", spool)
+        conn.raw.cursor().copy_expert(f"COPY ({query}) TO STDOUT (FORMAT binary)", spool)
         spool.seek(0)
         data = spool.read()
     kind = np.dtype(_layout(widths))
@@ -62,7 +60,7 @@ def put_flags(conn: Connection, job: uuid.UUID, items: Bytes, lists: npt.NDArray
         spool.write(rows.tobytes())
         spool.write(_END)
         spool.seek(0)
-        _cursor(conn).copy_expert("COPY system_file (job, item, list) FROM STDIN (FORMAT binary)", spool)
+        conn.raw.cursor().copy_expert("COPY system_file (job, item, list) FROM STDIN (FORMAT binary)", spool)
 
 
 def _layout(widths: Sequence[int]) -> list[Any]:
@@ -71,7 +69,3 @@ def _layout(widths: Sequence[int]) -> list[Any]:
     for number, width in enumerate(widths):
         out += [(f"size{number}", ">i4"), (f"value{number}", np.uint8, (width,))]
     return out
-
-
-def _cursor(conn: Connection) -> Any:
-    return conn.connection.dbapi_connection.cursor()  # type: ignore[union-attr]

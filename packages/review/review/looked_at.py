@@ -12,7 +12,7 @@ import uuid
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from controller.custody import note as note_action
 from controller.databases import JobHandle, Jobs
@@ -20,11 +20,9 @@ from controller.findings import ReviewKind
 from core.errors import UsageError
 from core.job_types import JobType
 from core.records import GroupKind
-from sql.review import REVIEW
+from review.statements import REVIEW
+from sql.connection import Connection
 from sql.session import Database
-
-if TYPE_CHECKING:
-    from sqlalchemy import Connection
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,15 +5,13 @@ from __future__ import annotations
 import uuid
 from collections.abc import Callable, Generator, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 from controller.databases import JobHandle
 from controller.findings import ReviewKind, latest
 from core.document import Document
+from sql.connection import Connection
 from sql.session import Database
-
-if TYPE_CHECKING:
-    from sqlalchemy import Connection
 
 Summary = TypeVar("Summary", bound=Document)
 Rows = Generator[dict[str, Any], None, None]
@@ -45,7 +43,7 @@ class Report(Generic[Summary]):
             return
         for handle in handles:
             with handle.database.transaction() as conn:
-                streaming = conn.execution_options(stream_results=True, yield_per=_ROWS_AT_ONCE)
+                streaming = conn.streaming(_ROWS_AT_ONCE)
                 for row in rows(streaming, handle.id, found):
                     yield {"job": str(handle.id)} | {name: _plain(value) for name, value in row._asdict().items()}
 

@@ -17,7 +17,7 @@ from typing import Any, ClassVar, Final, Literal, TypeVar
 from pydantic import Field
 
 from core.errors import RunFailed, UsageError
-from experiments.kinds import Plan, cases
+from experiments.kinds import Plan, planned
 from experiments.report import words
 from experiments.report.parts import Cell, Column, Html, Plot, Section, Series, Tabled, note, tabled
 from experiments.report.plots import counts_on_x, draw_line, drawing, from_zero, legend_beside, new_figure
@@ -70,7 +70,7 @@ class ClientTest(Profile[S]):
 
     def plan(self, repeats: int, seed: int) -> Plan:
         """Every number of clients with everything that may be varied besides."""
-        return cases("clients", self.points(), repeats=repeats, seed=seed)
+        return planned("profile", "clients", self.points(), repeats=repeats, seed=seed)
 
 
 def _said(orders: Iterable[Done]) -> tuple[str, ...]:

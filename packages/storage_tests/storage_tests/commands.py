@@ -500,7 +500,7 @@ def _discovered(context: CommandContext, settings: Settings, path: Path, there: 
     """
     from cli.corpus import reporter, usable_cores
     from dataset_gen.corpus import generate_corpus
-    from experiments.kinds import scale_up
+    from experiments.kinds import sweep
     from experiments.package.check import finish
     from experiments.workloads.discovery.result import PointSpec
     from storage_tests.owner import claimed
@@ -515,7 +515,9 @@ def _discovered(context: CommandContext, settings: Settings, path: Path, there: 
             array=test.array, array_map=test.array_map, array_offset=test.array_offset,
         )  # fmt: skip
         workers = test.numbers("1" if test.small else "1,2,4")
-        plan = scale_up([PointSpec(1, 1, at.slots)], workers, repeats=study.repeats, seed=test.seed or 0)
+        plan = sweep(
+            [PointSpec(1, 1, at.slots)], "workers", workers, repeats=study.repeats, seed=test.seed or 0, name="scale-up"
+        )
         result, directory = carry_out(context, at, corpus, plan, study, DiscoveryOrder())
         context.people.print(result.verdict, markup=False, soft_wrap=True)
         finish(result, directory)

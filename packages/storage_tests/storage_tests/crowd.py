@@ -17,7 +17,6 @@ from typing import Any
 
 import msgspec
 
-from core.crew import CLIENTS_MODULE, MOST_CLIENTS
 from core.errors import RunFailed, UsageError
 from core.services.process import LineProcess, answers
 from core.settings import Settings
@@ -29,7 +28,8 @@ from storage_tests.profile import Arena
 from storage_tests.stores import Failed, Refused, connect, place_of, remove_below
 from storage_tests.tally import Counted, merged
 
-MOST = MOST_CLIENTS
+MOST = 1_000
+_PROCESS = "storage_tests.clients"
 _AHEAD_NS = 20_000_000  # that all know of an order before it begins
 _AHEAD_EACH_NS = 200_000  # and for each client
 
@@ -75,11 +75,11 @@ class Crowd(ABC):
     def __init__(self, clients: Sequence[int], processors: float, ahead_ns: int = _AHEAD_NS) -> None:
         """`clients`: how many each process has; `processors`: CPUs that all may use; `ahead_ns`: of an order, until it
         begins."""
-        self._clients, self.processors = clients, processors
+        self.clients, self.processors = clients, processors
         self._ahead_ns = ahead_ns + _AHEAD_EACH_NS * sum(clients)
 
     @abstractmethod
-    def _obeyed(self, orders: Sequence[Order]) -> Sequence[ProcessDone]:
+    def obeyed(self, orders: Sequence[Order]) -> Sequence[ProcessDone]:
         """An order for each process; what came of them."""
 
     def do(
@@ -93,8 +93,8 @@ class Crowd(ABC):
         """
         start = time.monotonic_ns() + self._ahead_ns
         delays = tuple(round(delay * 1e9) for delay in delays_s)
-        shares = self._shares(numbers) if together else [numbers] * len(self._clients)
-        said = self._obeyed(
+        shares = self._shares(numbers) if together else [numbers] * len(self.clients)
+        said = self.obeyed(
             [
                 Order(deed=deed, first=share.start, last=share.stop, size=size, shared_directory=shared_directory,
                       shared_numbers=together, start_ns=start, delays_ns=delays)
@@ -113,22 +113,22 @@ class Crowd(ABC):
     def _shares(self, numbers: range) -> list[range]:
         """As many for each process as it has of the clients."""
         out, first, clients = [], numbers.start, 0
-        for its in self._clients:
+        for its in self.clients:
             clients += its
-            last = numbers.start + len(numbers) * clients // sum(self._clients)
+            last = numbers.start + len(numbers) * clients // sum(self.clients)
             out.append(range(first, last))
             first = last
         return out
 
 
-class _Here(Crowd):
+class Here(Crowd):
     """Processes of this host."""
 
     def __init__(self, processes: Sequence[LineProcess], clients: Sequence[int]) -> None:
         super().__init__(clients, processors())
         self._processes = processes
 
-    def _obeyed(self, orders: Sequence[Order]) -> Sequence[ProcessDone]:
+    def obeyed(self, orders: Sequence[Order]) -> Sequence[ProcessDone]:
         for process, order in zip(self._processes, orders, strict=True):
             process.tell(order)
         return msgspec.convert(answers(self._processes), list[ProcessDone])
@@ -146,16 +146,23 @@ def crowd(place: Place, clients: int) -> Iterator[Crowd]:
         with place.elsewhere(place, clients) as people:
             yield people
         return
-    parts = min(clients, processors()) if place.filer is None else clients
-    numbers = [tuple(range(part, clients, parts)) for part in range(parts)]
+    with here(place, range(clients)) as people:
+        yield people
+
+
+@contextlib.contextmanager
+def here(place: Place, clients: Sequence[int]) -> Iterator[Here]:
+    """The same of clients with these numbers, on this host."""
+    parts = min(len(clients), processors()) if place.filer is None else len(clients)
+    numbers = [tuple(clients[part::parts]) for part in range(parts)]
     processes: list[LineProcess] = []
     try:
         for own in numbers:
             env = None if place.filer is None else place.filer.environment()
-            processes.append(LineProcess(CLIENTS_MODULE, "clients", env))
+            processes.append(LineProcess(_PROCESS, "clients", env))
             processes[-1].tell(_spec(place, own))
         answers(processes)
-        yield _Here(processes, [len(own) for own in numbers])
+        yield Here(processes, [len(own) for own in numbers])
     finally:
         for process in processes:
             process.end()

@@ -20,7 +20,7 @@ from pydantic import ByteSize, Field
 from core.errors import RunFailed, UsageError
 from core.services.process import tied
 from core.storage.whole import lies_in
-from experiments.kinds import Plan, cases
+from experiments.kinds import Plan, planned
 from experiments.report import words
 from experiments.report.parts import Cell, Column, Plot, Section, Series, note, tabled
 from experiments.report.plots import drawing, legend_beside, new_figure, written
@@ -369,7 +369,7 @@ class Dedup(Profile[DedupSettings]):
         points = [
             DedupLoad(data, f"volume {volume}") for volume in volumes for data in dict.fromkeys(self.settings.data)
         ]
-        return cases("data", points, repeats=repeats, seed=seed)
+        return planned("profile", "data", points, repeats=repeats, seed=seed)
 
     def room(self) -> Room:
         """The largest type; each is removed before the next."""

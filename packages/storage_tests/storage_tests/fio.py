@@ -19,7 +19,7 @@ from typing import Any, ClassVar, TypeVar
 from core.errors import RunFailed, UsageError
 from core.histogram import Histogram, bucket_of
 from core.services.process import signal_group, tied
-from experiments.kinds import Plan, cases
+from experiments.kinds import Plan, planned
 from experiments.report import words
 from experiments.report.parts import Cell, Plot, Section, Series
 from experiments.report.plots import counts_on_x, drawing, from_zero, legend_beside, new_figure
@@ -517,7 +517,7 @@ class FioTest(Profile[S]):
 
     def plan(self, repeats: int, seed: int) -> Plan:
         """Every point, in random order."""
-        return cases(self.axis, self.points(), repeats=repeats, seed=seed)
+        return planned("profile", self.axis, self.points(), repeats=repeats, seed=seed)
 
     def on_null(self) -> FioTest[S] | None:
         """With files that memory holds, for seconds; without O_DIRECT, which memory has no use for."""

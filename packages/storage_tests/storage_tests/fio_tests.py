@@ -14,7 +14,7 @@ from typing import Annotated, Any, ClassVar, Literal, cast
 from pydantic import ByteSize, Field
 
 from core.errors import UsageError
-from experiments.kinds import Plan, Search, cases
+from experiments.kinds import Plan, Search, planned
 from experiments.report import words
 from experiments.report.parts import Cell, Part, Parts, Plot, Section, Series, note, paragraph, section
 from experiments.report.plots import (
@@ -218,7 +218,7 @@ class Block(FioTest[BlockSettings]):
         base = BlockLoad(_SEARCHED, len(self.targets.paths), 4, 1)
         search = Search(base=base.values(), axis="outstanding", figure="mean_us", bound=self.settings.most_ms * 1000,
                         most=self.settings.most_outstanding)  # fmt: skip
-        return cases(self.axis, self.points(), repeats=repeats, seed=seed, search=search)
+        return planned("profile", self.axis, self.points(), repeats=repeats, seed=seed, search=search)
 
     def room(self) -> Room:
         """Every path has the same."""

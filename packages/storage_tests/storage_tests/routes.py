@@ -16,11 +16,10 @@ from core.settings import Settings
 from storage_tests.orders import ProfileOrder
 from storage_tests.profile import Targets as Places
 from storage_tests.profile import command_only, made, plain, profiles, refuse_filer, refuse_room, settings_of
-from web.api.actions import at_field
 from web.api.models.common import responses
 from web.api.needs import Context
 from web.context import Shown, WebContext
-from web.errors import FieldErrors, NotFound
+from web.errors import FieldErrors, NotFound, at_field
 from web.measuring import GivenPath, Kind, check_sizes, model, target_roots
 from web.pages.render import page
 from web.results import allowed_target

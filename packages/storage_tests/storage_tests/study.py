@@ -20,14 +20,14 @@ import msgspec
 from controller.filer import watched_filer
 from controller.labels.rules import filer_cache
 from core.clock import Clock
-from core.crew import Act, Hello, place_at
-from core.crew import Clients as ClientsOrder
+from core.crew import Act, Hello, Prepare, place_at, raw
 from core.errors import RunFailed, StorageFault, UsageError
 from core.filer import load_filer
 from core.mounts import in_memory
 from core.settings import Settings
 from experiments.conditions import emulated
 from experiments.crew.admission import BACK_SECONDS, described, usable
+from experiments.crew.lease import Working
 from experiments.crew.orders import LONG_SECONDS
 from experiments.crew.system import System, Wanted, Ways, taken_system
 from experiments.result.schema import At
@@ -37,6 +37,8 @@ from storage_tests.clients import Order, ProcessDone
 from storage_tests.crowd import Crowd, Elsewhere, Place
 from storage_tests.devices import Direct, direct_on, restore_dead
 from storage_tests.live import Live
+from storage_tests.member import PACKAGE, Do
+from storage_tests.member import Wanted as WantedClients
 from storage_tests.null_server import null_endpoint
 from storage_tests.owner import claimed, place_of_own
 from storage_tests.profile import MEMORY, Arena, Profile
@@ -52,54 +54,43 @@ def crowd_at(system: System, place: Place, clients: int) -> Iterator[Crowd]:
     HostLost, SystemFault."""
     places = []
     for path in place.roots:
-        there = place_at(path, system.roots)
+        there = place_at(path, system.admission.roots)
         if there is None or there.root == "evidence":
             raise UsageError(f"the members do not write to {path}; it has to be below {system.settings.storage}")
         places.append(there)
-    crew, run = system.crew, secrets.token_hex(8)
+    run = secrets.token_hex(8)
     system.admission.await_workers(1, BACK_SECONDS)
     members = system.admission.here()[:clients]
-    with crew.working(run, members):
-        orders = [
-            ClientsOrder(
-                run=run, first=number, step=len(members), count=len(range(number, clients, len(members))),
-                places=tuple(places), seed=place.seed, fsync=place.fsync,  # type: ignore[arg-type]
-                io_bytes=place.io_bytes,
-            )
-            for number in range(len(members))
-        ]  # fmt: skip
-        answers = crew.ask_all(list(zip(members, orders, strict=True)))
-        offsets = system.admission.offsets(members)
-        seats = [(member, list(answer["clients"])) for member, answer in zip(members, answers, strict=True)]
-        yield _There(system, run, seats, {one: offset for one, (offset, _) in offsets.items()})
+    wanted = (
+        WantedClients(
+            first=number, step=len(members), count=len(range(number, clients, len(members))),
+            places=tuple(places), seed=place.seed, fsync=place.fsync,  # type: ignore[arg-type]
+            io_bytes=place.io_bytes,
+        )
+        for number in range(len(members))
+    )  # fmt: skip
+    with Working(system.admission, members, run) as working:
+        answers = working.order(Prepare(run=run, package=PACKAGE, order=raw(one)) for one in wanted)
+        yield _There(working, run, members, [list(answer["clients"]) for answer in answers])
 
 
 class _There(Crowd):
-    """`seats`: members with how many clients each of their processes has; `offsets`: of their clocks, by id."""
+    """`clients`: of each member, how many each of its processes has."""
 
-    def __init__(
-        self, system: System, run: str, seats: Sequence[tuple[Hello, list[int]]], offsets: Mapping[str, float]
-    ) -> None:
-        every = [many for _, its in seats for many in its]
-        super().__init__(every, usable([member for member, _ in seats], "processors"), _AHEAD_NS)
-        self._crew, self._run, self._seats, self._offsets = system.crew, run, seats, offsets
+    def __init__(self, working: Working, run: str, members: Sequence[Hello], clients: Sequence[list[int]]) -> None:
+        super().__init__([many for its in clients for many in its], usable(members, "processors"), _AHEAD_NS)
+        self._working, self._run, self._members, self._each = working, run, members, clients
 
-    def _obeyed(self, orders: Sequence[Order]) -> Sequence[ProcessDone]:
+    def obeyed(self, orders: Sequence[Order]) -> Sequence[ProcessDone]:
+        """At the same moment by the clock of this host."""
         start = time.time() + (orders[0].start_ns - time.monotonic_ns()) / 1e9
         left, acts = iter(orders), []
-        for member, its in self._seats:
-            own = [next(left) for _ in its]
-            acts.append((member, self._act(own, start + self._offsets[member.id])))
-        answers = self._crew.ask_all(acts, LONG_SECONDS)
+        for member, its in zip(self._members, self._each, strict=True):
+            offset, _ = self._working.offsets[member.id]
+            do = Do(start=start + offset, orders=tuple(next(left) for _ in its))
+            acts.append(Act(run=self._run, order=raw(do)))
+        answers = self._working.order(acts, LONG_SECONDS)
         return msgspec.convert([one for answer in answers for one in answer["done"]], list[ProcessDone])
-
-    def _act(self, orders: Sequence[Order], start: float) -> Act:
-        one = orders[0]
-        return Act(
-            run=self._run, deed=one.deed, shares=tuple((order.first, order.last) for order in orders), size=one.size,
-            shared_directory=one.shared_directory, shared_numbers=one.shared_numbers, start=start,
-            delays_ns=one.delays_ns,
-        )  # fmt: skip
 
 
 NULL_ENDPOINT = "an S3 server on this host that answers at once and keeps nothing"
@@ -239,7 +230,7 @@ class ProfileStudy(Workload):
     def _memory(self, profile: Profile[Any]) -> tuple[Path, ...]:
         """As many directories as it has paths; members have theirs at the same place below their own null root. Raises RunFailed
         where memory does not hold them, StorageFault."""
-        memory = MEMORY if self._system is None else self._system.roots["null"]
+        memory = MEMORY if self._system is None else self._system.admission.roots["null"]
         if not memory.is_dir() or not in_memory(memory):
             raise RunFailed(f"{memory} is not a memory file system")
         wanted = profile.room().bytes * max(1, len(profile.targets.paths))

@@ -1,4 +1,4 @@
-"""`make test-filers`: four members of a crew, each with a MooseFS mount of its own, and the file system's own counters for each run."""
+"""`make test-filers`: members of a crew, each with a MooseFS mount of its own, and the file system's own counters for each run."""
 
 from __future__ import annotations
 
@@ -8,20 +8,26 @@ import os
 import shutil
 import signal
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import pytest
-from installation import EDBENCH, Bench, Running, until
+from installation import EDBENCH, Bench, until
 from real_mounts import Real, installed, real
 from testbeds import REPOSITORY
 
 _SERVER = "192.0.2.10"
 _MEMBERS = 4
 _LISTEN = ("--listen", "127.0.0.1", "--wait", "300")
+_MOUNTING = 'nsenter --net=/run/netns/edb-moosefs mfsmount -H "$SERVER" "$MOUNT" >&2'
+# What a member may have at the path in place of that, and how it is refused.
+_STRANGE = {
+    'mount -t tmpfs tmpfs "$MOUNT" && mkdir -p "$STORAGE"': "member m2 has another storage at ",
+    f"{_MOUNTING} -o noatime": "noatime on m2",
+}
 # The mount is this member's alone; it has to go before the namespace does, or its client process stays.
-_MEMBER = """umount -l "$1"; nsenter --net=/run/netns/edb-moosefs mfsmount -H "$2" "$1" >&2 || exit 1
-shift 2; trap 'kill $worker' TERM; "$@" & worker=$!; wait $worker; wait $worker; umount -l "$MOUNT"
+_MEMBER = """umount -l "$MOUNT"; eval "$MOUNTING" || exit 1
+trap 'kill $worker' TERM; "$@" & worker=$!; wait $worker; wait $worker; umount -l "$MOUNT"
 """
 
 
@@ -32,22 +38,29 @@ def moosefs() -> Iterator[Real]:
         yield there
 
 
+def _begun(bench: Bench, mount: Path, name: str, mounting: str = _MOUNTING) -> subprocess.Popen[bytes]:
+    """A member with a mount of its own."""
+    scratch = bench.home / f"scratch of {name}"
+    scratch.mkdir(exist_ok=True)
+    worker = (EDBENCH, "worker", "--storage", bench.storage, "--join", bench.scratch / "join", "--member", name)
+    env = {
+        "PATH": os.environ["PATH"], "HOME": str(scratch), "EDBENCH_SCRATCH": str(scratch), "MOUNT": str(mount),
+        "MOUNTING": mounting, "SERVER": _SERVER, "STORAGE": str(bench.storage),
+    }  # fmt: skip
+    line = ("unshare", "--mount", "--propagation", "private", "sh", "-c", _MEMBER, "sh", *worker)
+    return subprocess.Popen(line, env=env, cwd=REPOSITORY, start_new_session=True)
+
+
 @contextlib.contextmanager
-def _members(bench: Bench, mount: Path, command: Running) -> Iterator[None]:
-    """Join the command's system once it waits for them."""
+def _members(
+    bench: Bench, mount: Path, mountings: Sequence[str] = (_MOUNTING,) * _MEMBERS
+) -> Iterator[list[subprocess.Popen[bytes]]]:
+    """m1, m2, … join the command's system once it waits for them; those of the list end with the block."""
     join = bench.scratch / "join"
     until(join.exists, "the command waits for members", 120.0)
-    begun = []
-    for number in range(1, _MEMBERS + 1):
-        scratch = bench.home / f"member {number}"
-        scratch.mkdir(exist_ok=True)
-        worker = (EDBENCH, "worker", "--storage", bench.storage, "--join", join, "--member", f"m{number}")
-        env = {"PATH": os.environ["PATH"], "HOME": str(scratch), "EDBENCH_SCRATCH": str(scratch), "MOUNT": str(mount)}
-        private = ("unshare", "--mount", "--propagation", "private")
-        line = (*private, "sh", "-c", _MEMBER, "sh", mount, _SERVER, *worker)
-        begun.append(subprocess.Popen(line, env=env, cwd=REPOSITORY, start_new_session=True))
+    begun = [_begun(bench, mount, f"m{number}", mounting) for number, mounting in enumerate(mountings, start=1)]
     try:
-        yield
+        yield begun
     finally:
         for process in begun:
             process.terminate()
@@ -81,7 +94,7 @@ def test_an_experiment_takes_members_that_mount_it_themselves(moosefs: Real, ben
         command = made.start_afresh(
             "bench", "scale-up", "--corpus", str(corpus), *points, *_LISTEN, "--array", str(counters), "-o", "json"
         )
-        with _members(made, mount, command):
+        with _members(made, mount):
             out, err = command.communicate(timeout=900)
         assert command.returncode == 0, err
         result = json.loads(out[out.index("{") : out.rindex("}") + 1])
@@ -96,7 +109,7 @@ def test_an_experiment_takes_members_that_mount_it_themselves(moosefs: Real, ben
         settings = ("--set", "clients=1,8", "--set", "size=100000", "--set", "window=0.01", "--repeats", "1")
         sweep = ("bench", "storage", "client-sweep", "--path", str(under_test), *settings)
         command = made.start_afresh(*sweep, "--workers", str(_MEMBERS), *_LISTEN, "-o", "json")
-        with _members(made, mount, command):
+        with _members(made, mount):
             out, err = command.communicate(timeout=600)
         assert command.returncode == 0, err
         result = json.loads(out[out.index("{") : out.rindex("}") + 1])
@@ -106,3 +119,33 @@ def test_an_experiment_takes_members_that_mount_it_themselves(moosefs: Real, ben
             assert run["refused"] + run["failed"] == 0
             assert [phase["done"] for phase in run["phases"]] == [point["at"]["clients"]] * 3
         assert list(under_test.iterdir()) == []
+
+
+def test_a_killed_member_is_named_and_the_run_repeated(moosefs: Real, bench: Bench, tiny: Path) -> None:
+    """By SIGKILL, with everything that it started; it joins again under its name. A member that mounts something else there, or the
+    same with other options, is refused."""
+    mount = moosefs.directory
+    with installed(bench, moosefs, tiny) as made:
+        corpus = made.storage / "corpora" / "c"
+        shutil.copytree(tiny, corpus, copy_function=shutil.copyfile)
+        words = ("bench", "scale-up", "--corpus", str(corpus), "--repeats", "1", "--min-seconds", "1", "--slots", "1")
+        line = (*words, "--no-baseline", "--workers", "2", *_LISTEN)
+        command = made.start_afresh(*line, "-o", "json")
+        with _members(made, mount, (_MOUNTING,) * 2) as members:
+            items = "experiments/*/jobs/*/items/*"
+            until(lambda: any(made.storage.glob(items)), "the workers write items", 300.0)
+            os.killpg(members[0].pid, signal.SIGKILL)
+            members[0].wait()
+            members[0] = _begun(made, mount, "m1")
+            out, err = command.communicate(timeout=900)
+        assert command.returncode == 0, err
+        assert "not counted and run again: member m1 was lost: it does not answer any more" in " ".join(err.split())
+        result = json.loads(out[out.index("{") : out.rindex("}") + 1])
+        (used,) = result["conditions"]["hosts_by_run"]
+        assert {one["name"]: one["workers"] for one in used["hosts"]} == {"m1": 1, "m2": 1}
+        for mounting, refusal in _STRANGE.items():
+            command = made.start_afresh(*line)
+            with _members(made, mount, (_MOUNTING, mounting)):
+                _, err = command.communicate(timeout=600)
+            assert command.returncode == 2
+            assert refusal in err

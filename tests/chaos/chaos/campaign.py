@@ -10,23 +10,20 @@ import dataclasses
 import shlex
 import shutil
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from chaos import kinds
 from chaos.faults.base import Fault
-from chaos.journal import Journal
 from chaos.kinds import Kind
 from chaos.moments import Moments
 from chaos.needs import needs_of
 from chaos.plan import RunPlan, Strike, plan_run
 from chaos.run import Ended, Striker, Testbed, Usual
-from chaos.servers import Servers
 from chaos.site import NETWORK, SLOTS, SOURCE, Site
 from chaos.source import Source, candidates_of, copied
-from chaos.table import rows_of
 from core.errors import EdbenchError, UsageError
 from core.settings import Settings
 
@@ -43,26 +40,19 @@ class Order:
     kinds: tuple[Kind, ...]
     faults_said: str  # as a person says which
     kinds_said: str
-    runs: int
+    numbers: range  # of the runs
     seed: int
-    only: int | None = None  # this run alone, whether it is written down already or not
-    stop: bool = False  # at the first that fails
-    seconds: float | None = None  # begin no further run after so many
-    servers: Servers | None = None  # of the file system that the storage root lies on
 
 
 class Campaign:
     """`run` does it."""
 
-    def __init__(
-        self, settings: Settings, env: Mapping[str, str], order: Order, journal: Journal, say: Callable[[str], None]
-    ) -> None:
+    def __init__(self, settings: Settings, env: Mapping[str, str], order: Order, say: Callable[[str], None]) -> None:
         if not settings.embedded:
             raise UsageError("chaos kills its services, so it starts its own: unset EDBENCH_DATABASES")
         self._settings = settings
         self._env = env
         self._order = order
-        self._journal = journal
         self._say = say
         self._home = settings.scratch / "chaos"
         self._plain = Source(corpus=order.corpus, own=False, candidates=candidates_of(order.corpus))
@@ -70,48 +60,17 @@ class Campaign:
         self._usual: dict[str, Usual] = {}
         self._faults = {fault.name: fault for fault in order.faults}
 
-    def run(self) -> dict[str, Any]:
-        """All that is asked for; what it came to, with earlier slices of the same campaign. Raises EdbenchError when the
-        site itself cannot be had."""
-        began = time.monotonic()
-        if not self._numbers():
-            return self.summary()
+    def run(self) -> Iterator[dict[str, Any]]:
+        """Do the runs; each as JSON, once it has ended. Raises EdbenchError when the site cannot be started."""
         with Moments(self._strike) as moments, self._site(moments) as site:
             testbed = Testbed(site=site, moments=moments, strikers=self._strikers)
-            for number in self._numbers():
-                if self._order.seconds is not None and time.monotonic() - began > self._order.seconds:
-                    break
-                if not self._one(testbed, number) and self._order.stop:
-                    break
-        return self.summary()
+            for number in self._order.numbers:
+                yield self._one(testbed, number)
 
     def plan(self, number: int) -> RunPlan:
         """What the run of that number does."""
         courses = [kind.course for kind in self._order.kinds]
         return plan_run(self._order.seed, number, self._order.faults, courses)
-
-    def summary(self) -> dict[str, Any]:
-        """Everything written down of this campaign."""
-        done, only = self._journal.runs(), self._order.only
-        runs = [run for number, run in sorted(done.items()) if number < self._order.runs or number == only]
-        failed = [run for run in runs if run["faults"]]
-        return {
-            "seed": self._order.seed,
-            "runs": len(runs),
-            "survived": len(runs) - len(failed),
-            "missed": sum(1 for run in runs if not run["struck"]),
-            "seconds": round(sum(run["took"] for run in runs), 1),
-            "undisturbed_s": {name: round(usual.seconds, 2) for name, usual in self._usual.items()},
-            "table": [row.to_json() for row in rows_of(runs)],
-            "failures": failed,
-            "journal": str(self._journal.path),
-        }
-
-    def _numbers(self) -> Sequence[int]:
-        if self._order.only is not None:
-            return [self._order.only]
-        done = self._journal.runs()
-        return [number for number in range(self._order.runs) if number not in done]
 
     def _site(self, moments: Moments) -> Site:
         storage, faults = self._settings.storage / "chaos", self._order.faults
@@ -122,26 +81,24 @@ class Campaign:
             self._env,
             str(moments.path),
             needs_of(faults),
-            self._order.servers,
         )
 
     def _strike(self, strike: Strike, peer: int) -> None:
         if self._strikers:
             self._strikers[0].strike(strike, peer)
 
-    def _one(self, testbed: Testbed, number: int) -> bool:
-        """Do one run and write it down; whether it survived."""
+    def _one(self, testbed: Testbed, number: int) -> dict[str, Any]:
+        """Do one run and print how it ended."""
         plan = self.plan(number)
         kind = next(k for k in self._order.kinds if k.name == plan.kind)
         began = time.monotonic()
         usual = self._usual.get(kind.name) or self._undisturbed(testbed, kind)
         ended = self._run(testbed, kind, plan, usual)
         row = self._row(ended, time.monotonic() - began)
-        self._journal.add(row)
         self._tell(plan, ended, row["took"])
         if not ended.survived:
             self._keep(testbed.site, number)
-        return ended.survived
+        return row
 
     def _undisturbed(self, testbed: Testbed, kind: Kind) -> Usual:
         """What a run of a kind comes to when nothing happens: the faster of two, and that has to be right."""
@@ -210,7 +167,7 @@ class Campaign:
         order = self._order
         return (
             f"python tests/chaos --corpus {shlex.quote(str(order.corpus))} --faults {order.faults_said} --kind {order.kinds_said}"
-            f" --seed {order.seed} --only-run {number}{order.servers.options if order.servers else ''}"
+            f" --seed {order.seed} --first {number} --runs 1"
         )
 
     def _tell(self, plan: RunPlan, ended: Ended, took: float) -> None:

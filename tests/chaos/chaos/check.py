@@ -135,7 +135,7 @@ def _not_excepted(jobs: Jobs, source: Source) -> list[str]:
 
 def _orphans(handle: JobHandle) -> list[str]:
     with handle.database.transaction() as conn:
-        row = QUERIES["orphans"].run(conn, job=handle.id).mappings().one()
+        row = QUERIES["orphans"].run(conn, job=handle.id).one()._asdict()
     return [f"{count} {what} that belong to nothing" for what, count in row.items() if count]
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 import socket
 import struct
@@ -17,6 +16,7 @@ from typing import Self
 
 from chaos.hook import GATE
 from chaos.plan import ANY, Strike
+from worker.processes import process_state
 
 _HEAR_SECONDS = 0.5  # a process may be stopped between saying that it is there and saying where
 _CREDENTIALS = struct.Struct("3i")
@@ -165,27 +165,6 @@ def _pending(strike: Strike, usual: Mapping[tuple[str, str], int]) -> Pending:
     )
 
 
-def parent_of(pid: int) -> int:
-    """The parent of a process; 0 when it is gone."""
-    try:
-        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
-    except OSError:
-        return 0
-    return int(fields[1])
-
-
-def is_stopped(pid: int) -> bool:
-    """Whether it is there and stopped."""
-    try:
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "T"
-    except OSError:
-        return False
-
-
 def is_alive(pid: int) -> bool:
     """Whether there is such a process that has not ended."""
-    try:
-        os.kill(pid, 0)
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] not in "ZX"
-    except OSError:
-        return False
+    return process_state(pid) not in (None, "Z", "X")

@@ -6,8 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 
 from chaos import disk, namespace
 from chaos.faults.base import Fault
-from chaos.servers import Servers
-from chaos.site import DISKS, NETWORK, SERVERS
+from chaos.site import DISKS, NETWORK
 
 _CANNOT: Mapping[str, Callable[[], str]] = {DISKS: disk.cannot, NETWORK: namespace.cannot}
 
@@ -17,11 +16,7 @@ def needs_of(faults: Iterable[Fault]) -> frozenset[str]:
     return frozenset(fault.needs for fault in faults if fault.needs)
 
 
-def lacking(needs: Iterable[str], servers: Servers | None) -> dict[str, str]:
-    """Those that cannot be had, and why. Each is tried once."""
+def lacking(needs: Iterable[str]) -> dict[str, str]:
+    """Needs that are not available here, and why. Each is tried once."""
     reasons = {need: _CANNOT[need]() for need in needs if need in _CANNOT}
-    if servers is None:
-        reasons[SERVERS] = "give the commands that kill and start the servers: --kill-servers, --start-servers"
-    else:
-        reasons[DISKS] = "the storage root must be on the servers' file system"
     return {need: why for need, why in reasons.items() if why}

@@ -16,9 +16,8 @@ from chaos.armed import armed
 from chaos.clock import lay_clock
 from chaos.disk import Disk
 from chaos.lines import Lines
-from chaos.moments import is_alive, is_stopped
+from chaos.moments import is_alive
 from chaos.namespace import Namespace
-from chaos.servers import Servers
 from controller.cluster.embedded import EmbeddedCluster, module_commands
 from controller.databases import open_databases
 from core.errors import EdbenchError, SystemFault
@@ -26,15 +25,10 @@ from core.services import Addresses, embedded_services, running_services
 from core.settings import Settings
 from sql import workers
 from sql.session import Database
+from worker.processes import process_state
 
 DATABASES = ("db1", "db2")
-DISKS, NETWORK, SERVERS, CLOCK, SOURCE = (
-    "disks",
-    "network",
-    "servers",
-    "clock",
-    "source",
-)  # what faults need
+DISKS, NETWORK, CLOCK, SOURCE = "disks", "network", "clock", "source"  # what faults need
 WORKERS, SLOTS = 2, 2
 DEATHS_BEFORE_RENEWAL = 3  # of one thing; whoever keeps it up waits longer each time, and gives up in the end
 _STORAGE_BYTES, _SCRATCH_BYTES, _DATABASE_BYTES = 512_000_000, 128_000_000, 3_000_000_000  # of its own disks
@@ -51,13 +45,11 @@ class Site:
         env: Mapping[str, str],
         ear: str,
         needs: frozenset[str] = frozenset(),
-        servers: Servers | None = None,
     ) -> None:
         """`settings`: without services; scratch and storage root are the site's own, on small disks where `needs` says
-        so, or on the file system of `servers`; `ear`: the socket on which the campaign listens."""
+        so; `ear`: the socket on which the campaign listens."""
         self.ear = ear
         self._needs = needs
-        self.servers = servers
         self.disks: dict[str, Disk] = {}
         self._own = settings
         self._env = env
@@ -245,7 +237,7 @@ class Site:
     def stopped(self) -> list[int]:
         """Processes of the installation that somebody stopped."""
         known = [*self.members().values(), *self.slots(), *self._services()]
-        return [pid for pid in known if is_stopped(pid)]
+        return [pid for pid in known if process_state(pid) == "T"]
 
     def _services(self) -> list[int]:
         addresses = self.addresses

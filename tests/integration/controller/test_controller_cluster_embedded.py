@@ -11,9 +11,8 @@ import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-import psutil
 import pytest
-from installation import until
+from installation import is_gone, until
 
 from controller.cluster.embedded import EmbeddedCluster, module_commands, together
 from core.errors import SystemFault
@@ -42,14 +41,6 @@ FAILING = "import sys; print('cannot go on: reason', flush=True); sys.exit(3)"
 def program(text: str) -> Callable[[str, int], Sequence[str]]:
     """Command lines that run this program whatever the name."""
     return lambda name, slots: (sys.executable, "-c", text, name)
-
-
-def gone(pid: int) -> bool:
-    """Whether the process is there no more (or waits for a parent that does not care)."""
-    try:
-        return psutil.Process(pid).status() == psutil.STATUS_ZOMBIE
-    except psutil.NoSuchProcess:
-        return True
 
 
 def said(scratch: Path, name: str) -> dict[str, object] | None:
@@ -84,7 +75,8 @@ def test_many_workers_are_one_process_to_keep_up(tmp_path: Path) -> None:
     """Thirty interpreters would take two processors a minute to start: there is one, and the queue manager."""
     settings = Settings(scratch=tmp_path / "scratch of test", storage=tmp_path / "storage")
     env = {"PATH": os.environ["PATH"]}
-    with EmbeddedCluster(settings, 30, 4, env=env, commands=program(STAYING), together=True) as cluster:
+    many = EmbeddedCluster(settings, 30, 4, env=env, commands=program(STAYING), together=True, managed=False)
+    with many as cluster:
         assert set(cluster.pids()) == {"w1-w30"}, "nothing is dispatched before all of them are there"
         cluster.manage()
         until(lambda: set(cluster.pids()) == {"queue-manager", "w1-w30"})
@@ -120,7 +112,7 @@ def test_starts_scales_and_stops(tmp_path: Path) -> None:
         pids = [*cluster.pids().values(), *children]
         cluster.check()
     assert cluster.pids() == {}
-    until(lambda: all(gone(pid) for pid in pids))
+    until(lambda: all(map(is_gone, pids)))
 
 
 @pytest.mark.parametrize("name", ["queue-manager", "w1"])
@@ -155,7 +147,7 @@ def test_deaf_process_is_killed_after_the_grace(tmp_path: Path) -> None:
     start = time.monotonic()
     cluster.stop(0.5)
     assert time.monotonic() - start >= 0.5
-    assert all(gone(pid) for pid in pids)
+    assert all(map(is_gone, pids))
 
 
 # A command that starts a cluster and then waits; its parent kills it.
@@ -180,10 +172,10 @@ def test_killed_command_takes_its_processes_along(tmp_path: Path) -> None:
     with owner.stdout as pipe:
         pids = json.loads(pipe.readline())
     assert len(pids) == 3
-    assert not any(gone(pid) for pid in pids)
+    assert not any(map(is_gone, pids))
     owner.kill()
     owner.wait()
-    until(lambda: all(gone(pid) for pid in pids))
+    until(lambda: all(map(is_gone, pids)))
 
 
 def test_terminal_interrupt_does_not_reach_them(tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 from taskbench import TaskBench
-from zipped import texts_zipped
+from unpacking import make_zip
 
 from cli.main import FAILED, OK, main
 from controller.custody import acting, actions_of, actions_told, check_list, ended, items_of, parsers_told
@@ -164,7 +164,7 @@ def _slot(bench: TaskBench, version: str) -> SlotContext:
 def _corpus(bench: TaskBench, **options: Any) -> None:
     bench.options = JobOptions(**options)
     (bench.source / "a.txt").write_bytes(b"plain words")
-    (bench.source / "b.zip").write_bytes(texts_zipped(one=b"first words", two=b"second words"))
+    (bench.source / "b.zip").write_bytes(make_zip({"one.txt": b"first words", "two.txt": b"second words"}))
     bench.create()
 
 
@@ -266,11 +266,11 @@ def test_of_two_claims_the_one_that_ended_is_told(
 
 def test_what_is_processed_again_is_told_by_who_did_it(task_bench: TaskBench) -> None:
     (task_bench.source / "a.txt").write_bytes(b"plain words")
-    (task_bench.source / "b.zip").write_bytes(texts_zipped(one=b"first words")[:-30])
+    (task_bench.source / "b.zip").write_bytes(make_zip({"one.txt": b"first words"})[:-30])
     task_bench.create()
     old, new = _slot(task_bench, "1.0"), _slot(task_bench, "2.0")
     _end(task_bench, old)
-    (task_bench.source / "b.zip").write_bytes(texts_zipped(one=b"first words"))
+    (task_bench.source / "b.zip").write_bytes(make_zip({"one.txt": b"first words"}))
     with task_bench.database.transaction(durable=True) as conn:
         assert requeue(conn, task_bench.job, task_bench.options) == 1
         request_resume(conn, task_bench.job)

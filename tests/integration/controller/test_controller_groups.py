@@ -10,11 +10,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import psycopg2
 import pyarrow as pa
 import pytest
 from servers import copy_scratch
-from sqlalchemy import insert
-from sqlalchemy.exc import ProgrammingError
+from statements import add_row
 
 from controller.databases import Jobs, alone, find_job, newest_jobs, open_databases
 from controller.jobs.create import (
@@ -39,7 +39,6 @@ from core.settings import Settings
 from core.storage.layer import Storage
 from dataset_gen.truth import manifest as m
 from sql import jobs as ledger_jobs
-from sql import models
 from sql.jobs import JOBS
 from sql.session import Database
 
@@ -121,7 +120,7 @@ def test_a_group_that_cannot_be_made_leaves_nothing(place: Place) -> None:
     with place.databases[1].transaction() as conn:
         conn.exec_driver_sql("ALTER TABLE job RENAME TO no_job")
     try:
-        with pytest.raises(ProgrammingError):
+        with pytest.raises(psycopg2.ProgrammingError):
             place.create(source_copies=True)
     finally:
         with place.databases[1].transaction() as conn:
@@ -199,7 +198,7 @@ def test_a_group_counts_each_byte_once(place: Place, plan: dict[str, Any], cache
             second = conn.exec_driver_sql("SELECT extract(epoch FROM clock_timestamp())::bigint").scalar_one()
             values = {"host": "h", "processors": 2, "memory_bytes": 1000}
             row = {"second": second, "kind": "worker", "source": "w1", "job": None, "values": values}
-            conn.execute(insert(models.observation).values(**row))
+            add_row(conn, "observation", **row)
         looks = [ledger_jobs.progress(conn, job) for conn, job in jobs]
         done = [dataclasses.replace(look, raw_bytes=1000, extracted_bytes=500, total_known=True) for look in looks]
         standings = [read_status(conn, job) for conn, job in jobs]

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 from installation import until
-from sqlalchemy import Connection, insert
+from statements import add_row
 
 from benchmarks.driver import bare_job
 from controller.browse.counts import count_job
@@ -19,7 +19,8 @@ from controller.labels.jobs import DATABASE_AWAY, PAUSED, SUSPENDED, WORKERS_CHA
 from controller.timeline.read import read_timeline
 from core.records import JobOptions
 from monitoring.aggregate import STEPS
-from sql import jobs, models, states
+from sql import jobs, states
+from sql.connection import Connection
 from sql.session import Database
 
 
@@ -120,14 +121,12 @@ def running(database: Database) -> JobHandle:
                 ("progress", job, work | sums | clocks | {"exceptions": 0}),
                 ("queue", job, {"pending": 7, "dispatched": 4, "running": 4}),
             ):
-                conn.execute(
-                    insert(models.observation).values(second=second, kind=kind, source="s", job=owner, values=values)
-                )
+                add_row(conn, "observation", second=second, kind=kind, source="s", job=owner, values=values)
             counts = {"calls": 100, "bytes": 0, "errors": 0, "total_ns": 3_400_000_000, "max_ns": 9, "p50_ns": 5}
             for step in (1, STEPS[-1]):
                 at = {"job": job, "step": step, "second": second if step == 1 else n * step, "op": 3}
                 row = at | counts | {"p95_ns": 6, "p99_ns": 7, "histogram": b""}
-                conn.execute(insert(models.call_step).values(**row))
+                add_row(conn, "call_step", **row)
         return JobHandle(database, jobs.get_job(conn, job))
 
 
@@ -236,9 +235,9 @@ SELECT id, %(state)s, %(reason)s, first_claim_at, first_claim_at + interval '30 
 @pytest.fixture
 def conn(handle: JobHandle) -> Iterator[Connection]:
     """A transaction that is taken back: the finished job is other tests' too."""
-    with handle.database.engine().connect() as made:
+    with handle.database.transaction() as made:
         yield made
-        made.rollback()
+        made.raw.rollback()
 
 
 def test_a_quiet_run_has_none(conn: Connection, handle: JobHandle) -> None:

@@ -17,7 +17,7 @@ REPOSITORY = Path(__file__).parents[3]
 CHILD = r"""
 import errno, json, os, subprocess, sys
 from core.errors import EdbenchError
-from core.operations import MemoryRecorder
+from recording import MemoryRecorder
 from core.records import FsyncPolicy
 from core.storage.layer import Storage
 
@@ -64,7 +64,7 @@ def in_namespace(*command: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
         ["unshare", *user, "--mount", *command],
         cwd=REPOSITORY,
-        env={**os.environ, "PYTHONPATH": str(REPOSITORY)},
+        env={**os.environ, "PYTHONPATH": f"{REPOSITORY}:{REPOSITORY}/tests/support/systems"},
         capture_output=True,
         text=True,
         check=False,

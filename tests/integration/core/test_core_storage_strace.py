@@ -17,7 +17,7 @@ WORKLOAD = r"""
 import io, json, os, sys
 from collections import Counter
 from core.errors import EdbenchError
-from core.operations import MemoryRecorder
+from recording import MemoryRecorder
 from core.records import FsyncPolicy
 from core.storage.layer import Storage
 
@@ -85,7 +85,7 @@ def test_records_are_what_the_kernel_saw(tmp_path: Path, where: str) -> None:
             *(sys.executable, "-c", WORKLOAD, str(tmp_path / "fs"), str(local), where),
         ],
         cwd=REPOSITORY,
-        env={**os.environ, "PYTHONPATH": str(REPOSITORY)},
+        env={**os.environ, "PYTHONPATH": f"{REPOSITORY}:{REPOSITORY}/tests/support/systems"},
         capture_output=True,
         text=True,
         check=False,

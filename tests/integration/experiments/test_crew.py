@@ -5,17 +5,20 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import os
+import re
 import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from importlib.util import find_spec
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import psycopg2
 import pytest
 import redis
+from installation import until
 from memory_traces import write_trace
 from replay_traces import reading_trace
 
@@ -25,13 +28,14 @@ from controller.jobs.jobs import cancel_job, pause_job, requeue_exceptions, resu
 from controller.jobs.orders import DiscoveryPlan
 from controller.jobs.source import prepare_source
 from core.clock import SystemClock
-from core.crew import NULL_ROOT, Act, Clients, Lease, Look, Make, Place, Remove, Return
+from core.crew import NULL_ROOT, Act, Lease, Look, Make, Place, Prepare, Remove, Return, database_name, raw
 from core.errors import SystemFault, UsageError
 from core.operations import NullRecorder
 from core.records import JobOptions, JobState
-from core.roles import QUEUE_MANAGER, WORKER
+from core.roles import PROVISIONER, QUEUE_MANAGER, WORKER, Login
 from core.services import embedded_services, superuser_url
 from core.services.place import Home
+from core.services.provisioner import make, remove, servers_of
 from core.settings import Settings
 from core.storage.layer import Storage
 from experiments.crew.admission import Admission
@@ -58,6 +62,8 @@ def system(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Settings]:
     given = Settings(scratch=home / "scratch", storage=home / "storage", slots=1)
     with embedded_services(given, databases=("db1", "db2"), slots=4) as attached:
         Home(attached.scratch).provisioner_request.touch()
+        for database in open_databases(attached):  # a member needs databases with the schema
+            database.dispose()
         yield attached
 
 
@@ -89,15 +95,8 @@ def member(
                 os.killpg(process.pid, signal.SIGKILL)
 
 
-def until(true: Callable[[], bool], what: str) -> None:
-    deadline = time.monotonic() + PATIENCE
-    while not true():
-        assert time.monotonic() < deadline, what
-        time.sleep(0.05)
-
-
-def admission(crew: Crew, system: Settings) -> Admission:
-    return Admission(crew, {"storage": system.storage}, system.storage, lambda _line: None)
+def admission(crew: Crew, system: Settings, **roots: Path) -> Admission:
+    return Admission(crew, {"storage": system.storage, **roots}, system.storage, lambda _line: None)
 
 
 def _databases(system: Settings) -> set[str]:
@@ -155,6 +154,26 @@ def test_the_provisioner_makes_no_more_than_there_are_servers_for(system: Settin
         crew.provision(Make(run=RUN, databases=1))
     crew.provision(Remove(run=RUN, databases=1))
     crew.provision(Remove(run=RUN, databases=1))
+
+
+def test_the_documented_login_makes_and_removes_databases(system: Settings) -> None:
+    """On a server of the user's own, without its superuser: also a database in which another login has a session."""
+    (block,) = re.findall(
+        r"```sql\n(CREATE ROLE edbench_provisioner .*?)```", (ROOT / "docs/logins.md").read_text(), re.DOTALL
+    )
+    own = Login(role=PROVISIONER, password="0123456789abcdef")
+    superuser = psycopg2.connect(superuser_url(system.scratch))
+    with contextlib.closing(superuser), superuser, superuser.cursor() as cursor:
+        cursor.execute(block.replace("…", own.password))
+    url = system.databases[0].url
+    (server,) = servers_of({"EDBENCH_DATABASES": f"db1={own.into(url)}"}, None)
+    name = database_name(RUN, 1)
+    make(server, name)
+    (worker,) = (login for login in system.handed if login.role == WORKER)
+    there = urlsplit(worker.into(url).replace("+psycopg2", ""))._replace(path=f"/{name}")
+    with contextlib.closing(psycopg2.connect(there.geturl())):
+        remove(server, name)
+    assert name not in _databases(system)
 
 
 def test_a_lease_is_given_taken_back_and_lost_with_a_killed_member(system: Settings, crew: Crew) -> None:
@@ -244,16 +263,14 @@ def test_clients_run_at_all_members(system: Settings, crew: Crew, tmp_path: Path
     memory = tmp_path / "memory"
     memory.mkdir()
     with member(system, "m1", null=memory), member(system, "m2", null=memory) as killed:
-        looked = admission(crew, system)
+        looked = admission(crew, system, null=memory)
         looked.await_workers(2, PATIENCE)
-        roots = {"storage": system.storage, "null": memory}
-        taken = System(settings=system, crew=crew, admission=looked, roots=roots, ours=False)
+        taken = System(settings=system, admission=looked, ours=False)
         with crowd_at(taken, ClientsPlace(roots=(place,)), 5) as people:
             written = people.do("write", range(12), 10_000, together=True)
             assert sorted(int(path.name) for path in place.rglob("*") if path.is_file()) == list(range(12))
             with pytest.raises(SystemFault, match="has no clients of run"):
-                crew.ask(looked.admitted[0], Act(run=RUN, deed="remove", shares=(), size=0, shared_directory=False,
-                                                 shared_numbers=False, start=0.0, delays_ns=()))  # fmt: skip
+                crew.ask(looked.admitted[0], Act(run=RUN, order=raw({})))
         assert [one.client for one in written.clients] == [0, 1, 2, 3, 4]
         assert (written.files, sum(one.bytes for one in written.clients)) == (12, 120_000)
         assert all(one.ended_s >= one.began_s >= 0 for one in written.clients)
@@ -262,18 +279,19 @@ def test_clients_run_at_all_members(system: Settings, crew: Crew, tmp_path: Path
             own = sorted(path.parent for path in memory.rglob("client-*"))
             assert len(set(own)) == 2, "each member's clients have a directory that it alone removes"
         assert list(memory.iterdir()) == []
-        good = {
-            "run": RUN,
-            "first": 0,
-            "step": 1,
-            "count": 1,
-            "seed": 1,
-            "fsync": "none",
-            "io_bytes": 1,
-        }
-        for bad in (Place(root="storage", path="../scratch"), Place(root="evidence", path=".")):
-            with pytest.raises(SystemFault, match=r"is not below the storage root|no root evidence"):
-                crew.ask(looked.admitted[0], Clients(places=(bad,), **good))  # type: ignore[arg-type]
+        good = {"first": 0, "step": 1, "count": 1, "seed": 1, "fsync": "none", "io_bytes": 1}
+        for package, changed, refusal in (
+            ("storage-tests", {"places": [{"root": "storage", "path": "../scratch"}]}, "is not below the storage root"),
+            ("storage-tests", {"places": [{"root": "evidence", "path": "."}]}, "evidence is not written to"),
+            (
+                "storage-tests",
+                {"places": [{"root": "storage", "path": "."}], "command": "sh"},
+                "unknown field `command`",
+            ),
+            ("os", {}, "this host has no os; install edbench-os on it"),
+        ):
+            with pytest.raises(SystemFault, match=refusal):
+                crew.ask(looked.admitted[0], Prepare(run=RUN, package=package, order=raw(good | changed)))
         if find_spec("replay") is not None:  # an optional package
             _replayed(taken, tmp_path)
         with crowd_at(taken, ClientsPlace(roots=(place,)), 2) as people:
@@ -317,8 +335,7 @@ def test_null_storage_is_memory_that_every_member_sees(system: Settings, crew: C
     common, other = tmp_path / "memory", tmp_path / "other"
     (common / "null").mkdir(parents=True)
     other.mkdir()
-    roots = {"storage": system.storage, "null": common}
-    looked = Admission(crew, roots, system.storage, lambda _line: None)
+    looked = admission(crew, system, null=common)
     with member(system, "m1", null=common), member(system, "m2", null=common):
         looked.await_workers(2, PATIENCE)
         assert looked.unseen(common / "null") is None

@@ -43,7 +43,7 @@ def test_matters_are_carried_to_their_export(tmp_path: Path) -> None:
     schedule = Schedule(seconds=1.0, seed=2, clients=2, sources=tuple(sources), steps=steps, listed=listed)
     site = Site(settings, tmp_path / "source", {}, load.say)
     day = Day(settings, source, load, site, schedule=schedule, sources=sources, within=1e9)
-    plan = searched(DayLoad(1, 1, 2, 0), (2,), 1e9, repeats=1, seed=1)
+    plan = searched([DayLoad(1, 1, 2, 0)], (2,), 1e9, repeats=1, seed=1)
     result, directory = conduct(day, plan, 1.0)
     finish(result, directory)
     assert isinstance(result, DayResult)
@@ -59,6 +59,6 @@ def test_matters_are_carried_to_their_export(tmp_path: Path) -> None:
         assert all(job.calls_made for job in mine if job.type in set(JobType))
         assert all(1 <= job.items <= 6 for job in mine)
     assert run.storage_share is not None
-    assert result.score.carried == 2
+    assert [score.carried for score in result.scores] == [2]
     assert check(directory).differences == ()
     assert not (tmp_path / "storage" / "experiments").exists()

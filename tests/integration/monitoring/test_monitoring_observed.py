@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 import redis
 from installation import until
-from sqlalchemy import insert
+from statements import add_row
 
 from core.histogram import Histogram, merged
 from core.operations import Op
@@ -19,7 +19,7 @@ from monitoring.broker import STREAM, FrameSender
 from monitoring.collector import Collector
 from monitoring.frames import CounterDelta, FrameMaker
 from monitoring.observations import BLOCK, WORKER, Observation
-from sql import deletion, models
+from sql import deletion
 from sql.session import Database
 
 LONGEST = STEPS[-1]
@@ -29,7 +29,7 @@ def new_job(database: Database, state: str = "running") -> uuid.UUID:
     job = uuid.uuid4()
     row = {"name": "j", "phase": "walk", "source": b"/s", "source_device": 1, "source_inode": 2}
     with database.transaction() as conn:
-        conn.execute(insert(models.job).values(id=job, state=state, options=JobOptions().to_json(), **row))
+        add_row(conn, "job", id=job, state=state, options=JobOptions().to_json(), **row)
     return job
 
 
@@ -151,7 +151,7 @@ def test_deleting_a_job_takes_its_observations_and_what_is_older_than_all_jobs(d
             {"first": first},
         )
         for at, job in ((10_001, None), (10_001, first), (50_001, None), (50_001, second)):
-            conn.execute(insert(models.observation).values(second=at, kind="queue", source="x", job=job, values={}))
+            add_row(conn, "observation", second=at, kind="queue", source="x", job=job, values={})
     deletion.delete_rows(database, first)
     assert [(r.second, r.job) for r in rows(database, "SELECT * FROM observation ORDER BY second, job")] == [
         (50_001, second),

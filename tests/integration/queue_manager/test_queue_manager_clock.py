@@ -11,12 +11,12 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
-from sqlalchemy import Connection
 
 from core.records import ClaimedTask, JobState
 from queue_manager.dispatcher import ClockWatch, Deadlines
 from queue_manager.metrics import DatabaseNumbers
 from sql import jobs, ledger, states
+from sql.connection import Connection
 from sql.findings import TaskResult
 from sql.session import Database
 from sql.workers import LIVE_SECONDS, WORKERS

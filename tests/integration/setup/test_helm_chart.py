@@ -6,6 +6,7 @@ import importlib.util
 import os
 import shutil
 import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,8 @@ from typing import Any
 import kubernetes_validate
 import pytest
 import yaml
+
+from core.services.keyring import Given, make_secrets
 
 REPOSITORY = Path(__file__).parents[3]
 CHART = REPOSITORY / "deploy" / "helm" / "edbench"
@@ -122,6 +125,19 @@ def test_the_containers_run_what_compose_runs(objects: list[dict[str, Any]]) -> 
             assert {each["name"] for each in container.get("env", ())} <= {*service["environment"], *extra}, name
             if "-m" in container["command"]:
                 assert importlib.util.find_spec(container["command"][2]), name
+
+
+def test_the_brokers_users_are_those_of_compose(objects: list[dict[str, Any]], tmp_path: Path) -> None:
+    """The script of the init container is run here, with the secrets that Compose generates."""
+    make_secrets(tmp_path, Given())
+    for _, pod in pods(objects):
+        for container in pod.get("initContainers", ()):
+            if container["name"] == "users":
+                script = (
+                    container["command"][2].replace("/secrets", str(tmp_path)).replace("/users/", f"{tmp_path}/chart-")
+                )
+                subprocess.run([sys.executable, "-c", script], cwd=REPOSITORY, check=True, timeout=300)
+                assert (tmp_path / "chart-users.acl").read_text() == (tmp_path / "broker/users.acl").read_text()
 
 
 def test_the_broker_and_the_databases_start_as_in_compose() -> None:

@@ -10,12 +10,12 @@ from typing import Any
 
 import pytest
 from installation import PATIENCE
-from sqlalchemy import Connection
 
 from core.errors import DatabaseFault, UsageError
 from core.records import JobOptions, JobState, Limits, NewTask, Phase, Shard
 from readers.records import TextState
 from sql import deletion, jobs, ledger, states
+from sql.connection import Connection
 from sql.findings import ContainerCount, IndexOwner, ItemText, TaskResult
 from sql.models import metadata
 from sql.session import Database

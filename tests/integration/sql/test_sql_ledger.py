@@ -15,7 +15,7 @@ import pytest
 from installation import COMMAND_SECONDS, PATIENCE, until
 from statements import statements_of
 from taskbench import TaskBench
-from zipped import texts_zipped
+from unpacking import make_zip
 
 import sql.requeue
 from benchmarks.driver import bare_job
@@ -546,9 +546,12 @@ def _resume(bench: TaskBench) -> str:
 
 def _make(bench: TaskBench) -> dict[str, bytes]:
     """Two good files and two bad ones; what the bad ones should be."""
-    good = {"b.zip": texts_zipped(one=b"first words", two=b"second words"), "c.zip": texts_zipped(three=b"third words")}
+    good = {
+        "b.zip": make_zip({"one.txt": b"first words", "two.txt": b"second words"}),
+        "c.zip": make_zip({"three.txt": b"third words"}),
+    }
     (bench.source / "a.txt").write_bytes(b"plain words")
-    (bench.source / "d.zip").write_bytes(texts_zipped(four=b"fourth words"))
+    (bench.source / "d.zip").write_bytes(make_zip({"four.txt": b"fourth words"}))
     (bench.source / "b.zip").write_bytes(good["b.zip"][:-30])
     (bench.source / "c.zip").write_bytes(b"")
     bench.create()

@@ -1,22 +1,21 @@
-"""The schema that migrations make."""
+"""The schema of a database, and the rights on it."""
 
 from __future__ import annotations
 
+import re
 import uuid
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import psycopg2
 import pytest
-from alembic.autogenerate import compare_metadata
-from alembic.runtime.migration import MigrationContext
-from alembic.script import ScriptDirectory
 from servers import OWNER, as_role
 
 from core.errors import DatabaseFault, UsageError
 from core.roles import QUEUE_MANAGER, WORKER
 from core.services import superuser_url
 from core.settings import Settings
-from sql.migrate import GRANTS, VERSION_TABLE, alembic_config, migrate, revisions, upgrade
+from sql.migrate import GRANTS, REVISION, VERSION_TABLE, migrate
 from sql.models import metadata
 from sql.session import Database
 
@@ -27,26 +26,27 @@ def _empty(database: Database) -> None:
         conn.exec_driver_sql("CREATE SCHEMA public")
 
 
-@pytest.mark.parametrize("migrated", [False, True], ids=["fresh", "migrated"])
-def test_migrations_make_exactly_the_models(database: Database, migrated: bool) -> None:
-    """What the code expects of the schema is what a fresh database has, and what all migrations in turn make."""
-    if migrated:
-        _empty(database)
-        with database.transaction() as conn:
-            upgrade(conn)
-    with database.transaction() as conn:
-        assert conn.exec_driver_sql(f"SELECT version_num FROM {VERSION_TABLE}").scalars().all() == [revisions()[-1]]
-        context = MigrationContext.configure(conn, opts={"compare_type": True, "compare_server_default": True})
-        assert compare_metadata(context, metadata) == []
-        checks = conn.exec_driver_sql("SELECT count(*) FROM pg_constraint WHERE contype = 'c'").scalar_one()
-        wanted = sum(
-            1 for t in metadata.tables.values() for c in t.constraints if type(c).__name__ == "CheckConstraint"
-        )
-        partial = conn.exec_driver_sql("SELECT count(*) FROM pg_index WHERE indpred IS NOT NULL").scalar_one()
-    assert checks >= wanted > 0  # compare_metadata sees neither check constraints …
-    assert partial == sum(  # … nor conditions of indexes
-        1 for t in metadata.tables.values() for i in t.indexes if i.dialect_options["postgresql"]["where"] is not None
+def test_a_fresh_database_has_exactly_the_models(database: Database) -> None:
+    """What the code expects of the schema is what a database gets: columns with their types, defaults and conditions, indexes,
+    constraints."""
+    columns = (
+        "SELECT table_name, column_name, is_nullable = 'YES' AS nullable FROM information_schema.columns"
+        " WHERE table_schema = 'public'"
     )
+    with database.transaction() as conn:
+        assert conn.exec_driver_sql(f"SELECT version_num FROM {VERSION_TABLE}").scalars().all() == [REVISION]
+        made = set(conn.exec_driver_sql(columns))
+        checks = conn.exec_driver_sql("SELECT count(*) FROM pg_constraint WHERE contype = 'c'").scalar_one()
+        indexes = dict(conn.exec_driver_sql("SELECT indexname, indexdef FROM pg_indexes WHERE schemaname = 'public'"))
+    tables = metadata.tables.values()
+    assert made - {(VERSION_TABLE, "version_num", False)} == {
+        (table.name, column.name, bool(column.nullable)) for table in tables for column in table.columns
+    }
+    assert checks >= sum(type(one).__name__ == "CheckConstraint" for table in tables for one in table.constraints) > 0
+    wanted = {index.name: index for table in tables for index in table.indexes}
+    assert wanted.keys() <= indexes.keys()
+    for name, index in wanted.items():  # also those with a condition
+        assert ("WHERE" in indexes[str(name)]) == (index.dialect_options["postgresql"]["where"] is not None)
 
 
 def test_several_processes_may_start_together(database: Database) -> None:
@@ -72,19 +72,6 @@ def test_a_newer_schema_is_refused(database: Database) -> None:
         conn.exec_driver_sql("UPDATE alembic_version SET version_num = '9999'")
     with pytest.raises(UsageError, match="newer version"):
         migrate(database)
-
-
-def test_the_location_may_hold_a_percent_sign(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Promise: the checkout may lie at a path with spaces and percent signs."""
-    monkeypatch.setattr("sql.migrate.MIGRATIONS", "/a b/100%/migrations")
-    assert alembic_config().get_main_option("script_location") == "/a b/100%/migrations"
-
-
-def test_files_are_named_after_their_revisions() -> None:
-    """Promise: the revisions read off the file names, at every start, are Alembic's own in its order."""
-    scripts = ScriptDirectory.from_config(alembic_config())
-    assert revisions() == [script.revision for script in scripts.walk_revisions()][::-1]
-    assert revisions()[-1] == scripts.get_current_head()
 
 
 def test_another_encoding_than_utf8_is_refused(services: Settings) -> None:
@@ -132,6 +119,19 @@ def test_rights_that_were_not_declared_are_taken_back(database: Database) -> Non
         look = "SELECT has_column_privilege(%(role)s, 'job', 'options', 'UPDATE')"
         assert not conn.exec_driver_sql(look, {"role": "edbench_queue_manager"}).scalar_one()
         assert conn.exec_driver_sql("SELECT has_table_privilege('edbench_worker', 'task', 'SELECT')").scalar_one()
+
+
+def test_the_query_that_scales_workers_in_the_chart_runs_as_the_queue_manager(
+    services: Settings, database: Database
+) -> None:
+    chart = Path(__file__).parents[3] / "deploy/helm/edbench/templates/keda.yaml"
+    (query,) = re.findall(r"query: >-\n(.*?)\n\s+targetQueryValue", chart.read_text(), re.DOTALL)
+    own = as_role(database, services.handed, QUEUE_MANAGER)
+    try:
+        with own.transaction() as conn:
+            assert conn.exec_driver_sql(query).scalar_one() == 0
+    finally:
+        own.dispose()
 
 
 @pytest.mark.parametrize("role", [QUEUE_MANAGER, WORKER])

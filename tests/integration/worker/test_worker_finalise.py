@@ -14,17 +14,18 @@ from typing import Any
 
 import msgspec
 import pytest
-from sqlalchemy import Connection
+from recording import MemoryRecorder
 from taskbench import TaskBench
 from unpacking import make_zip
 
 from core.filer import load_filer
 from core.imported import Record, record_path
-from core.operations import MemoryRecorder, Op
+from core.operations import Op
 from core.records import JobOptions, Layout, Phase
 from readers.errors import ExceptionCode
+from sql.connection import Connection
 from sql.findings import TaskResult
-from sql.items import ITEMS, ItemLocation
+from sql.items import ITEMS, Location
 from worker import run_task
 from worker.phases import finalise
 from worker.phases.task import TaskWork
@@ -89,11 +90,11 @@ def test_folders_with_few_files_are_asked_for_together(task_bench: TaskBench, mo
         (where / uuid.uuid4().hex).write_bytes(b"stray")
     asked: list[int] = []
 
-    located = ITEMS.item_locations
+    locations = ITEMS.item_locations
 
-    def counting(conn: Connection, *, items: Sequence[uuid.UUID]) -> list[ItemLocation]:
+    def counting(conn: Connection, *, items: Sequence[uuid.UUID]) -> list[Location]:
         asked.append(len(items))
-        return located(conn, items=items)
+        return locations(conn, items=items)
 
     monkeypatch.setattr(ITEMS, "item_locations", counting)
     monkeypatch.setattr(finalise, "_ROWS_AT_ONCE", 7)

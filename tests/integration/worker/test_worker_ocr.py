@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 from ocr_pictures import ENGLISH, captioned, mixed_pdf, need_tesseract, picture, stand_in
+from recording import MemoryRecorder
 from taskbench import TaskBench
 from unpacking import make_zip
 
-from core.operations import MemoryRecorder
 from core.records import JobOptions, Phase
 from readers.records import TextState
 from search.engine import open_reader

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 from taskbench import TaskBench
-from zipped import zip_of
+from unpacking import make_zip
 
 from core.errors import DatabaseFault, TaskLost
 from core.records import JobOptions, Phase
@@ -32,10 +32,10 @@ ROWS = 6
 
 def _tree(source: Path) -> None:
     """Wide and deep, with links, empty files, archives inside archives and a damaged one."""
-    inner = zip_of({f"in{n}.txt": b"text %d" % n for n in range(9)} | {"empty": b""})
+    inner = make_zip({f"in{n}.txt": b"text %d" % n for n in range(9)} | {"empty": b""}, stored=True)
     members = {f"m{n}.txt": b"member %d" % n for n in range(11)}
     (source / "box.zip").write_bytes(
-        zip_of(members | {"inner.zip": inner, "broken.zip": inner[:-30], "last.txt": b"x"})
+        make_zip(members | {"inner.zip": inner, "broken.zip": inner[:-30], "last.txt": b"x"}, stored=True)
     )
     for n in range(12):
         folder = source / f"d{n:02}" / "deep"

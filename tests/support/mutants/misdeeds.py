@@ -1,27 +1,26 @@
-"""A handler that breaks each promise on request, run as mutants are: whether the harness sees it. Prints JSON."""
+"""A plugin whose handler breaks each promise on request: whether the harness sees it."""
 
 from __future__ import annotations
 
-import json
 import os
 import signal
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-from unpacking import make_zip
-
-from core.records import JobOptions, Limits
-from mutants.originals import Original, Turns
-from mutants.reading import Reading
-from mutants.running import Run
+from core.records import Limits
 from readers.base import Child, LeafHandler, Part, Source, Text
-from readers.identification.identify import register_magic
-from readers.registry import register
 
-DEEDS = ("none", "index", "write", "far", "memory", "recursion", "metadata", "abort", "hang")
 _MAGIC = b"EVIL"
-_MEMORY_MB = 1024  # a slot's
+EXPECTED = {  # what a file asks for → what has to be found
+    "index": "unnamed: IndexError",
+    "write": "fence: open for writing 'escaped.txt'",
+    "far": "fence: os.mkdir '/proc/escaped'",
+    "memory": "unnamed: MemoryError",
+    "recursion": "unnamed: RecursionError",
+    "metadata": "NUL in metadata",
+    "abort": "killed_parser",
+    "hang": "timeout",
+}
 
 
 class Misbehaving(LeafHandler):
@@ -54,19 +53,5 @@ class Misbehaving(LeafHandler):
         return Text(text="harmless")
 
 
-def main(place: Path) -> None:
-    """Each deed in the middle of an archive."""
-    register((Misbehaving(),))
-    register_magic({_MAGIC: Misbehaving.media_types[0]})
-    evil = [  # each of a sort of its own
-        Original(deed, f"zip.{deed}", make_zip({"a.txt": b"a", "b": _MAGIC + deed.encode(), "c.txt": b"c"}))
-        for deed in DEEDS
-    ]
-    found: list[Reading] = []
-    run = Run(Turns(evil), seed=0, place=place, options=JobOptions(), memory_mb=_MEMORY_MB, report=found.append)
-    run.read(range(len(DEEDS)), processes=1)
-    print(json.dumps({one.original: {"findings": one.findings, "items": one.items} for one in found}))
-
-
-if __name__ == "__main__":
-    main(Path(sys.argv[1]))
+HANDLERS = (Misbehaving(),)
+MAGIC = {_MAGIC: Misbehaving.media_types[0]}

@@ -14,6 +14,7 @@ import zipfile
 import zlib
 from pathlib import Path
 
+from archive_files import zipped
 from reportlab.lib.pdfencrypt import StandardEncryption
 from reportlab.pdfgen.canvas import Canvas
 from zip_quine import zip_quine
@@ -38,14 +39,6 @@ UNSAFE = frozenset(HOSTILE[:4])
 def noise(number: int, size: int) -> bytes:
     """Bytes that do not compress."""
     return random.Random(number).randbytes(size)
-
-
-def zipped(members: dict[str, bytes], method: int = zipfile.ZIP_DEFLATED) -> bytes:
-    out = io.BytesIO()
-    with zipfile.ZipFile(out, "w", method) as archive:
-        for name, data in members.items():
-            archive.writestr(zipfile.ZipInfo(name), data, method)
-    return out.getvalue()
 
 
 def _raw_entry(name: bytes, data: bytes, offset: int, flags: int = 0) -> tuple[bytes, bytes]:

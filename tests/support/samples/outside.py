@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from email.message import EmailMessage
 from pathlib import Path
 
+from pdf_file import CONTENT, HELVETICA, one_page, stream
 from unpacking import make_zip
 
 SECRET = "sesame-of-the-outside"
@@ -153,25 +154,6 @@ def _mail(p: Payload) -> bytes:
     return mail.as_bytes()
 
 
-def pdf(objects: list[bytes]) -> bytes:
-    """A PDF of these objects, numbered from 1; the first is the catalogue."""
-    out, places = b"%PDF-1.7\n", []
-    for number, content in enumerate(objects, 1):
-        places.append(len(out))
-        out += b"%d 0 obj\n%s\nendobj\n" % (number, content)
-    table = b"".join(b"%010d 00000 n \n" % place for place in places)
-    size = len(objects) + 1
-    return out + b"xref\n0 %d\n0000000000 65535 f \n%strailer\n<</Size %d/Root 1 0 R>>\nstartxref\n%d\n%%%%EOF\n" % (
-        size, table, size, len(out),
-    )  # fmt: skip
-
-
-def stream(data: bytes, extra: bytes = b"") -> bytes:
-    return b"<</Length %d%s>>\nstream\n%s\nendstream" % (len(data), extra, data)
-
-
-_PAGE = b"<</Type/Page/Parent 2 0 R/MediaBox[0 0 99 99]/Contents 4 0 R/Resources<</Font<</F 5 0 R>>>>>>"
-_FONT = b"<</Type/Font/Subtype/Type1/BaseFont/Helvetica>>"
 _SHOWN = stream(b"BT /F 9 Tf 9 9 Td (" + VISIBLE.encode() + b") Tj ET")
 
 
@@ -179,10 +161,9 @@ def form(p: Payload) -> bytes:
     """A PDF with an XFA form."""
     x = 'xmlns:x="http://www.xfa.org/schema/xfa-data/1.0/"'
     data = f"{p.prolog}<x:datasets {x}><x:data><f>{VISIBLE} {p.inside}</f></x:data></x:datasets>"
-    catalogue = b"<</Type/Catalog/Pages 2 0 R/AcroForm<</Fields[]/XFA[(datasets) 6 0 R]>>>>"
-    pages = b"<</Type/Pages/Kids[3 0 R]/Count 1>>"
     packet = stream(zlib.compress(data.encode()), b"/Filter/FlateDecode")
-    return pdf([catalogue, pages, _PAGE, _SHOWN, _FONT, packet])
+    form = b"/AcroForm<</Fields[]/XFA[(datasets) 6 0 R]>>"
+    return one_page(_SHOWN, HELVETICA, packet, entries=CONTENT, catalogue=form)
 
 
 Carrier = Callable[[Payload], bytes]
@@ -275,15 +256,8 @@ def references(outside: Outside) -> dict[str, bytes]:
     far = b"<</Length 0/F(" + path + b")>>\nstream\n\nendstream"
     spec = b"<</Type/Filespec/F(" + path + b")/UF(" + path + b")>>"
     action = b"<</S/GoToR/F " + spec + b"/Next[<</S/URI/URI(" + outside.http.encode() + b")>>]>>"
-    catalogue = b"<</Type/Catalog/Pages 2 0 R/OpenAction " + action + b"/Names<</EmbeddedFiles<</Names[(x) 6 0 R]>>>>>>"
-    pages = [
-        b"<</Type/Pages/Kids[3 0 R]/Count 1>>",
-        _PAGE.replace(b"4 0 R", b"[4 0 R 7 0 R]"),
-        _SHOWN,
-        _FONT,
-        spec,
-        far,
-    ]
+    names = b"/OpenAction " + action + b"/Names<</EmbeddedFiles<</Names[(x) 6 0 R]>>>>"
+    contents = CONTENT.replace(b"4 0 R", b"[4 0 R 7 0 R]")
     card = "".join(f"PHOTO;VALUE=uri:{t}\r\nLOGO:{t}\r\nSOURCE:{t}\r\n" for t in targets)
     event = "".join(f"ATTACH:{t}\r\nATTACH;FMTTYPE=text/plain:{t}\r\nIMAGE;VALUE=URI:{t}\r\n" for t in targets)
     body = (
@@ -320,7 +294,7 @@ def references(outside: Outside) -> dict[str, bytes]:
             "text",
             f'<o:d {_O} xmlns:x="http://www.w3.org/1999/xlink"><o:body><o:text><t:p>{VISIBLE} {linked}</t:p></o:text></o:body></o:d>',
         ),
-        "a.pdf": pdf([catalogue, *pages]),
+        "a.pdf": one_page(_SHOWN, HELVETICA, spec, far, entries=contents, catalogue=names),
         "a.vcf": f"BEGIN:VCARD\r\nVERSION:3.0\r\nFN:{VISIBLE}\r\n{card}END:VCARD\r\n".encode(),
         "a.ics": f"BEGIN:VCALENDAR\r\nBEGIN:VEVENT\r\nSUMMARY:{VISIBLE}\r\n{event}END:VEVENT\r\nEND:VCALENDAR\r\n".encode(),
         "a.eml": f"From: a@example.org\r\nSubject: s\r\nMIME-Version: 1.0\r\n{body}--B--\r\n".encode(),

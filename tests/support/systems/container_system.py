@@ -40,7 +40,7 @@ class System:
 
     def __init__(self, home: Path, name: str, port: int) -> None:
         self.home = home
-        self.name = name
+        self.name, self.port = name, port
         self.client = engine()
         self.env_file = home / "env"  # empty: without it the repository's own .env would be read
         self.env_file.touch()
@@ -104,6 +104,10 @@ class System:
         """SIGKILL of the first process in a container, as if the host had ended it: the engine starts it again."""
         container = self.containers(service)[0]
         os.kill(int(container.attrs["State"]["Pid"]), signal.SIGKILL)
+
+    def volume(self, name: str) -> Path:
+        """Where the engine keeps a volume of the project on this host."""
+        return Path(self.client.volumes.get(f"{self.name}_{name}").attrs["Mountpoint"])
 
     def published(self) -> dict[str, set[str]]:
         """The addresses of the host at which services listen."""

@@ -18,7 +18,7 @@ from servers import OWNER, as_superuser, copy_scratch
 from controller.databases import JobHandle, find_job, open_databases
 from controller.jobs.jobs import create_discovery_job, prepare_source
 from controller.jobs.orders import DiscoveryPlan
-from controller.jobs.run import Crew, run_all_to_rest
+from controller.jobs.run import processes, run_all_to_rest
 from core.clock import SystemClock
 from core.operations import NullRecorder
 from core.records import JobOptions, JobState
@@ -110,9 +110,9 @@ def _discovered(corpus: Path, place: Path) -> None:
         job = create_discovery_job(database, filer, settings.storage, prepare_source(filer, corpus), plan)
         with database.transaction() as conn:
             handle = JobHandle(database, get_job(conn, job))
-        crew = Crew(settings=attached, ours=True, workers=1, slots=_SLOTS, env=os.environ)
+        workers = processes(attached, 1, _SLOTS, os.environ)
         said: list[str] = []
-        (outcome,) = run_all_to_rest([handle], crew, clock, lambda snapshot, at: None, said.append)
+        (outcome,) = run_all_to_rest([handle], attached, workers, clock, lambda snapshot, at: None, said.append)
         database.dispose()
     assert outcome.state is JobState.COMPLETED_WITH_EXCEPTIONS, (outcome, said)
     assert outcome.calls_complete

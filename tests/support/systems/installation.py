@@ -23,12 +23,11 @@ import pytest
 from commands import Command
 from schema_check import refuse_unlike_schema
 from servers import copy_scratch
-from sqlalchemy import text
 
 import core
 import readers
 from cli.main import main
-from controller.jobs.run import Crew, kept_up
+from controller.jobs.run import processes
 from core.records import JobState
 from core.roles import CONTROLLER
 from core.services import embedded_services
@@ -191,17 +190,19 @@ class Bench:
     def standing(self, slots: int = 2) -> Iterator[None]:
         """As on a site: services, a queue manager and a worker stay up, and commands give them jobs. To bring them takes
         seconds of a processor, for each job whose command does. Workers that a job is held by: `holdable` comes first."""
-        with self.attached() as settings:
-            crew = Crew(settings=settings, ours=True, workers=1, slots=slots, env=os.environ | self.env)
-            with commands.forked_crews(), kept_up(crew):
-                told = settings.for_role(CONTROLLER).environment()
-                theirs = {name: told[name] for name in ("EDBENCH_DATABASES", "EDBENCH_BROKER")}
-                self.env |= theirs
-                try:
-                    yield
-                finally:
-                    for name in theirs:
-                        del self.env[name]
+        with (
+            self.attached() as settings,
+            commands.forked_crews(),
+            processes(settings, 1, slots, os.environ | self.env),
+        ):
+            told = settings.for_role(CONTROLLER).environment()
+            theirs = {name: told[name] for name in ("EDBENCH_DATABASES", "EDBENCH_BROKER")}
+            self.env |= theirs
+            try:
+                yield
+            finally:
+                for name in theirs:
+                    del self.env[name]
 
     def start(self, *arguments: str) -> Running:
         """Begin a command; forked from one that has loaded it, where that makes no difference."""
@@ -281,7 +282,7 @@ class Bench:
         database = Database(name, services.server_of(name).url(name))
         try:
             with database.transaction() as conn:
-                return list(conn.execute(text(sql)))
+                return conn.exec_driver_sql(sql).all()
         except Exception:  # noqa: BLE001 - the server is being killed by the test
             return []
         finally:
@@ -354,10 +355,11 @@ def children_of(process: psutil.Process) -> list[psutil.Process]:
         return []
 
 
-def is_gone(process: psutil.Process) -> bool:
-    """Whether it has ended; one that nobody has reaped yet has."""
+def is_gone(process: psutil.Process | int) -> bool:
+    """Whether it, or the process of this id, has ended; one that nobody has reaped yet has."""
     try:
-        return not process.is_running() or bool(process.status() == psutil.STATUS_ZOMBIE)
+        one = psutil.Process(process) if isinstance(process, int) else process
+        return not one.is_running() or bool(one.status() == psutil.STATUS_ZOMBIE)
     except psutil.NoSuchProcess:
         return True
 

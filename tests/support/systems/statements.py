@@ -1,26 +1,44 @@
-"""What a database is asked, counted: a promise about speed that holds on a busy machine too."""
+"""Rows that tests add by themselves, and the statements that a database is asked, counted: a promise about speed that holds
+on a busy machine too."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import json
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
-from sqlalchemy import event
+import pytest
 
+from sql.connection import Connection, Rows
 from sql.session import Database
+
+
+def add_row(conn: Connection, table: str, **values: Any) -> None:
+    """Insert one row; a dictionary is JSON."""
+    given = {name: json.dumps(value) if isinstance(value, dict) else value for name, value in values.items()}
+    names, places = ", ".join(f'"{name}"' for name in given), ", ".join(f"%({name})s" for name in given)
+    conn.exec_driver_sql(f"INSERT INTO {table} ({names}) VALUES ({places})", given)
 
 
 @contextmanager
 def statements_of(database: Database) -> Iterator[list[str]]:
-    """The statements of every connection of this object while the block lasts, in order."""
+    """The statements in transactions of this object while the block lasts, in order."""
     seen: list[str] = []
+    begin = database.transaction
 
-    def note(conn: Any, cursor: Any, statement: str, parameters: Any, context: Any, executemany: bool) -> None:
-        seen.extend([statement] * (len(parameters) if executemany else 1))
+    class Noting(Connection):
+        def exec_driver_sql(self, sql: str, parameters: Mapping[str, Any] | None = None) -> Rows:
+            seen.append(sql)
+            return super().exec_driver_sql(sql, parameters)
 
-    event.listen(database.engine(), "before_cursor_execute", note)
-    try:
+    @contextmanager
+    def noting(*, durable: bool = False) -> Iterator[Connection]:
+        with begin(durable=durable) as conn:
+            if durable:
+                seen.append("SET LOCAL synchronous_commit = on")
+            yield Noting(conn.raw)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(database, "transaction", noting)
         yield seen
-    finally:
-        event.remove(database.engine(), "before_cursor_execute", note)

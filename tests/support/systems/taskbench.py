@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from recording import MemoryRecorder
 from servers import as_role
 
-from core.operations import MemoryRecorder
 from core.places import index_location, items_location, job_location
 from core.records import Custodian, JobOptions, NewTask, Phase
 from core.roles import QUEUE_MANAGER, WORKER, Login

@@ -3,26 +3,13 @@
 from __future__ import annotations
 
 import hashlib
-import re
 from pathlib import Path
 
 import pytest
 
 from benchmarks.formats import engines
 from benchmarks.formats.engines import TikaAbsent, files_per_second, find_tika
-from benchmarks.formats.recall import (
-    DIGITS,
-    TABLES,
-    Judgement,
-    Verdict,
-    digits_of,
-    format_of,
-    judgements,
-    losses,
-    misread,
-    peer_children,
-    rows,
-)
+from benchmarks.formats.recall import format_of, losses, misread, peer_children, rows
 from benchmarks.formats.score import Extract, our_extracts, peer_extract, scores, terms_of
 
 
@@ -128,40 +115,16 @@ def test_a_shortfall_says_so_or_is_silent() -> None:
     doc = found["doc"]
     assert (doc.files, doc.terms, doc.found, doc.items, doc.peer_items) == (3, 6, 2, 4, 6)
     assert (doc.less, doc.silent) == (["a.doc", "b.doc", "c.doc"], ["a.doc", "c.doc"])
-    assert doc.ours_silent == 2
     assert (found["pdf"].share, found["pdf"].less) == (1.0, [])
 
 
-def test_what_was_judged_is_set_aside_and_no_more() -> None:
-    told = [Judgement("a.pdf", Verdict.THEIRS, 2, "joined"), Judgement("a.pdf", Verdict.OURS, 1, "left out")]
-    peer = Extract(terms={"aaa", "bbb", "ccc", "ddd", "eee"})
-    row = rows({"a.pdf": Extract(terms={"eee"})}, {"a.pdf": peer}, lambda _name: told)["pdf"]
-    assert [round(share, 3) for share in (row.share, row.share_compared, row.share_judged)] == [0.2, 0.2, 0.333]
-    assert row.sorting.terms == {Verdict.THEIRS: 2, Verdict.OURS: 1}
-    assert row.sorting.unjudged == {"a.pdf": 1}
-    assert row.met == "NOT met"
-
-
 def test_the_goal_says_by_which_share_it_is_met() -> None:
-    joined = [Judgement("a.pdf", Verdict.TASTE, 1, "")]
     mine, peer = Extract(terms={"one"}, children=1), Extract(terms={"one", "two"}, children=1)
     assert rows({"a.pdf": mine}, {"a.pdf": mine})["pdf"].met == "met"
     assert rows({"a.pdf": mine}, {"a.pdf": Extract(terms={"one", "unknown"})})["pdf"].met == "met as compared"
-    judged = rows({"a.pdf": mine}, {"a.pdf": peer}, lambda _name: joined)["pdf"]
-    assert (judged.met, len(judged.silent), judged.ours_silent) == ("met as judged", 1, 0)
+    assert rows({"a.pdf": mine}, {"a.pdf": peer})["pdf"].met == "NOT met"
     peer.children = 2
-    assert rows({"a.pdf": mine}, {"a.pdf": peer}, lambda _name: joined)["pdf"].met == "NOT met (items)"
-
-
-def test_the_tables_of_verdicts(tmp_path: Path) -> None:
-    """Each row names its file by its bytes, once for each reason, and says why; none says nothing."""
-    (tmp_path / "a").write_bytes(b"abc")
-    assert digits_of(tmp_path / "a") == "ba7816bf8f01cfea"
-    for digits, told in judgements().items():
-        assert re.fullmatch(f"[0-9a-f]{{{DIGITS}}}", digits)
-        assert all(one.terms > 0 and one.reason and one.name for one in told)
-        assert len({(one.verdict, one.reason) for one in told}) == len(told)
-    assert list(TABLES.glob("*.csv"))
+    assert rows({"a.pdf": mine}, {"a.pdf": peer})["pdf"].met == "NOT met (items)"
 
 
 def test_a_file_that_tika_misread_is_named_and_its_terms_do_not_count() -> None:

@@ -25,7 +25,7 @@ REPOSITORY = Path(__file__).parents[3]
 NAMES = [entry.name for entry in commands()]
 # Packages that take long to import: a command that works with one imports it when it comes to that.
 HEAVY = {
-    *("alembic", "celery", "cryptography", "docker", "fastapi", "kombu", "matplotlib", "mimesis", "numpy"),
+    *("celery", "cryptography", "docker", "fastapi", "kombu", "matplotlib", "mimesis", "numpy"),
     *("prometheus_client", "pyarrow", "redis", "reportlab", "tantivy", "whoosh"),
 }
 DATABASE = {"sqlalchemy"}

@@ -11,13 +11,14 @@ from pathlib import Path
 
 import pytest
 from installation import until
+from recording import MemoryRecorder
 
 from core.errors import StorageFault
 from core.filer import FilerModel, load_filer
 from core.filer.arbiter import Arbiter
 from core.filer.emulation import OCTAVES, EmulatedFiler, Pacer, octave, open_arbiter
 from core.filer.use import SHARED_MEMORY, arbiter_path
-from core.operations import MemoryRecorder, Op
+from core.operations import Op
 from core.settings import Settings
 from core.storage.layer import Storage
 

@@ -15,12 +15,13 @@ from zoneinfo import ZoneInfo, reset_tzpath
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from recording import MemoryRecorder
 from tzlocal.windows_tz import win_tz
 
 from core.dates import asked_in_utc, checked_zone, in_utc, zone_named
 from core.errors import UsageError
 from core.names import MAX_NAME_BYTES, display_name, is_lossy, json_name, unsafe_name
-from core.operations import MemoryRecorder, Op
+from core.operations import Op
 from core.places import NO_PARENT, index_location, item_id, item_location, job_location, number
 from core.records import FsyncPolicy, JobOptions, JobState, Layout, Limits, OcrChoice
 from readers.records import Kind

@@ -9,9 +9,10 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from recording import MemoryRecorder
 
 from core.errors import StorageFault
-from core.operations import MemoryRecorder, NullRecorder, Op
+from core.operations import NullRecorder, Op
 from core.settings import INDEX_ENGINES
 from core.storage.layer import Storage
 from search import tantivy_engine, whoosh_engine

@@ -42,7 +42,7 @@ def _result(*jobs: DayJob) -> DayResult:
         workload="day", kind="profile", axis="matters", run_id="day-1", created=0.0, verdict="", labels=(), warnings=(),
         conditions={"hosts": [{"boot_id": "x", "processors": 2}], "schedule": schedule},
         points=tuple(point for point in points if isinstance(point, DayPoint)),
-        score=Score(within_s_per_gb=40.0, carried=0, broken=None, overall_response=None),
+        scores=(Score(within_s_per_gb=40.0, carried=0, broken=None, overall_response=None),),
     )  # fmt: skip
 
 
@@ -90,6 +90,9 @@ def test_what_cannot_be_predicted_is_refused() -> None:
     assert schedule_of(_alone()) == (DAY, 40.0)
     with pytest.raises(UsageError, match="emulated filer"):
         predicted(_alone(), None, AT, DAY, 40.0, (), repeats=1, source="")
+    other = dataclasses.replace(AT, setting="fsync=file")
+    with pytest.raises(UsageError, match="alone with fsync=file"):
+        predicted(_alone(), FILER, other, DAY, 40.0, (), repeats=1, source="")
     loaded = dataclasses.replace(_alone().points[0], at=dataclasses.replace(AT, matters=4))
     with pytest.raises(UsageError, match="--matters 0"):
         predicted(dataclasses.replace(_alone(), points=(loaded,)), FILER, AT, DAY, 40.0, (), repeats=1, source="")

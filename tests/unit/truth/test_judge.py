@@ -6,9 +6,8 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from fio_profiles import FioProfile, _found
 from judge import judged, row, said_of
-from loads import Calls, Heard, Replay, ScaleUp
+from loads import Calls, Heard, Profile, Replay, ScaleUp, found
 from situations import SITUATIONS, Ceiling, Situation
 from testbeds import Memory
 
@@ -94,10 +93,13 @@ def test_what_is_not_is_called_wrong(situation: Situation, said: Heard, why: str
 DRIFTS = next(one for one in SITUATIONS if one.name == "drift-emulated")
 EVEN = next(one for one in SITUATIONS if one.name == "drift-none-emulated")
 REFUSED = next(one for one in SITUATIONS if one.name == "refused")
+SEARCH = Situation(name="search", truth="1,000 IOPS", testbed=Memory(), load=Profile("block-8k", ()), limit=None,
+                   ceiling=Ceiling(figure="IOPS found", value=1000))  # fmt: skip
+CACHES = replace(SEARCH, finds=("no cache answered",), ceiling=Ceiling(figure="reread ÷ read", value=1.0))
 INSERTED = "insert-drift on local storage: 400 files/s; limit: the filer's metadata, 99 % busy"
 
 
-def profiled(labels: tuple[str, ...], verdict: str, **run: float) -> Heard:
+def profiled(labels: tuple[str, ...], verdict: str, **run: object) -> Heard:
     return heard("insert-drift", labels, verdict, {"figures": {}, "repeats": [run]}, "max")
 
 
@@ -115,9 +117,17 @@ def profiled(labels: tuple[str, ...], verdict: str, **run: float) -> Heard:
         (REFUSED, profiled((), "45 connections REFUSED", refused=45, refused_there=45), None),
         (REFUSED, profiled((), "", refused=44, refused_there=45), "the ceiling is 45 refused, not 44"),
         (REFUSED, profiled((), "", refused=45, refused_there=46), "the server refused 46 connections, not 45"),
+        (SEARCH, profiled((), "", found={"iops": 1049.0}), None),
+        (SEARCH, profiled((), "", found={"iops": 1051.0}), "the ceiling is 1,000 IOPS found, not 1051.0"),
+        (SEARCH, profiled((), "", found={"iops": 949.0}), "the ceiling is 1,000 IOPS found, not 949.0"),
+        (CACHES, profiled((), "no cache answered: 1.02", cache_ratio=1.02), None),
+        (CACHES, profiled((), "A CACHE ANSWERED", cache_ratio=1.02), "'no cache answered' is not said"),
+        (CACHES, profiled((), "no cache answered", cache_ratio=1.2), "the ceiling is 1 reread ÷ read, not 1.2"),
     ],
 )
-def test_profiles_are_judged_by_drift_and_refusals(situation: Situation, said: Heard, why: str | None) -> None:
+def test_profiles_are_judged_by_drift_refusals_figures_and_words(
+    situation: Situation, said: Heard, why: str | None
+) -> None:
     wrong = judged(situation, said).wrong
     assert (wrong == ()) if why is None else (why in wrong)
 
@@ -158,17 +168,9 @@ def test_a_job_that_was_foretold_is_told_in_seconds_with_the_load() -> None:
 @pytest.mark.parametrize(("theirs", "wrong"), [(2.03, False), (2.05, True), (1.95, True)])
 def test_every_way_to_cut_is_held_against_the_independent_chunker(theirs: float, wrong: bool) -> None:
     expected = [{"cut": "4K", "bytes": 100, "different_bytes": 50}, {"cut": "CDC", "bytes": 100, "different_bytes": 25}]
-    run = {"expected": expected, "independent": {"4K": theirs, "CDC": 4.01}}
     one = next(situation for situation in SITUATIONS if situation.name == "dedup-chunks")
-    verdict = judged(
-        one, heard("dedup", ("CACHED: not a storage result",), "", {"figures": {}, "repeats": [run]}, "max")
-    )
-    assert bool(verdict.wrong) == wrong
-
-
-SEARCH = Situation(name="search", truth="1,000 IOPS", testbed=Memory(), load=FioProfile("block-8k", ()), limit=None,
-                   ceiling=Ceiling(figure="IOPS found", value=1000))  # fmt: skip
-CACHES = replace(SEARCH, finds=("no cache answered",), ceiling=Ceiling(figure="reread ÷ read", value=1.0))
+    said = profiled(("CACHED",), "", expected=expected, independent={"4K": theirs, "CDC": 4.01})
+    assert bool(judged(one, said).wrong) == wrong
 
 
 def searched(outstanding: int, iops: float, mean_us: float) -> dict[str, Any]:
@@ -184,28 +186,8 @@ def test_the_answer_is_the_last_load_before_the_bound_broke() -> None:
         searched(9, 1100.0, 9_900.0),
     ]
     conditions = {"configuration": {"settings": {"most_ms": 10.0}}}
-    assert _found({"points": points, "conditions": conditions}) == {
+    assert found({"points": points, "conditions": conditions}) == {
         "iops": 1000.0,
         "mean_us": 9_000.0,
         "outstanding": 16,
     }
-
-
-def heard_of_fio_profiles(verdict: str, **run: object) -> Heard:
-    document = {"workload": "matrix", "labels": [], "verdict": verdict, "points": [{"figures": {}, "repeats": [run]}]}
-    return Heard(status=0, errors="", document=document)
-
-
-@pytest.mark.parametrize(
-    ("situation", "said", "wrong"),
-    [
-        (SEARCH, heard_of_fio_profiles("", found={"iops": 1049.0}), 0),
-        (SEARCH, heard_of_fio_profiles("", found={"iops": 1051.0}), 1),
-        (SEARCH, heard_of_fio_profiles("", found={"iops": 949.0}), 1),
-        (CACHES, heard_of_fio_profiles("no cache answered: 1.02", cache_ratio=1.02), 0),
-        (CACHES, heard_of_fio_profiles("A CACHE ANSWERED at 4 cells", cache_ratio=1.02), 1),
-        (CACHES, heard_of_fio_profiles("no cache answered: 1.2", cache_ratio=1.2), 1),
-    ],
-)
-def test_figures_and_words_are_judged(situation: Situation, said: Heard, wrong: int) -> None:
-    assert len(judged(situation, said).wrong) == wrong

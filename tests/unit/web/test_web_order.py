@@ -21,7 +21,7 @@ from experiments.orders import ALIKE
 from web.api.models.jobs import NewJob
 from web.api.system import Choices
 from web.measuring import Kind, kinds
-from web.pages.form import inputs
+from web.pages.form import connected, inputs
 from web.pages.render import environment
 
 SETTINGS = Path(__file__).parents[3] / "docs" / "settings.md"
@@ -165,6 +165,13 @@ def test_the_form_of_a_measurement_leaves_out_what_its_command_chooses(kind: Kin
     form = {each.name: each for each in inputs(kind.model, CHOICES)}
     named = {name for name, field in kind.model.model_fields.items() if "[default:" in (field.description or "")}
     assert [name for name in ("workers", "slots") if name in named & form.keys() and form[name].value is not None] == []
+
+
+def test_a_scale_up_ends_with_the_workers_that_are_connected() -> None:
+    """In containers a first press of the button would be refused for workers that are not there."""
+    form = inputs(kinds()["scale-up"].model, CHOICES)
+    shown = {many: {each.name: each.value for each in connected(form, many)}["workers"] for many in (1, 3, 4, 16)}
+    assert shown == {1: "1,2,4,8", 3: "1,2,3", 4: "1,2,4", 16: "1,2,4,8"}
 
 
 def test_a_new_field_is_an_option_and_a_part_of_the_body_without_more() -> None:

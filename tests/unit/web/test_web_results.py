@@ -10,6 +10,7 @@ import threading
 import uuid
 import zipfile
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +21,7 @@ from report_results import result
 
 import web.runs
 from controller.databases import JobHandle, alone
-from controller.jobs.run import Crew
+from controller.jobs.run import Tended
 from core.clock import SystemClock
 from core.errors import SystemFault, UsageError
 from core.records import Job, JobOptions, JobState, Phase
@@ -290,16 +291,19 @@ class Work:
     """Stands for following jobs: each run waits until it may end, or until its workers tell it to stop."""
 
     def __init__(self) -> None:
-        self.crews: list[Crew] = []
+        self.settings: list[Settings] = []
         self.begun = threading.Semaphore(0)
         self.may_end = threading.Semaphore(0)
         self.fault: Exception | None = None
-        self.until: Callable[[Crew], None] = lambda crew: None
+        self.until: Callable[[Tended], None] = lambda workers: None
 
-    def __call__(self, handles: Sequence[JobHandle], crew: Crew, *rest: Any) -> None:
-        self.crews.append(crew)
+    def __call__(
+        self, handles: Sequence[JobHandle], settings: Settings, workers: AbstractContextManager[Tended], *rest: Any
+    ) -> None:
+        self.settings.append(settings)
         self.begun.release()
-        self.until(crew)
+        with workers as tended:
+            self.until(tended)
         assert self.may_end.acquire(timeout=PATIENCE)
         if self.fault is not None:
             raise self.fault
@@ -407,19 +411,18 @@ def test_a_job_resumed_while_it_comes_to_rest_goes_on(runner: EmbeddedRunner, wo
     assert runner.tends(handle.id)
     work.may_end.release()
     _ended(runner)
-    assert len(work.crews) == 2
+    assert len(work.settings) == 2
     assert not runner.tends(handle.id)
 
 
 def test_stopping_interrupts_every_run(runner: EmbeddedRunner, work: Work) -> None:
     told = threading.Semaphore(0)
 
-    def look(crew: Crew) -> None:
-        assert crew.cluster is not None
+    def look(workers: Tended) -> None:
         try:
             while True:
                 if stopping.wait(0.001):
-                    crew.cluster.check()
+                    workers.check()
         except KeyboardInterrupt:
             told.release()
 

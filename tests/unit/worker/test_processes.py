@@ -8,11 +8,10 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from installation import until
+from installation import is_gone, until
 
 from core.settings import DatabaseAddress, Settings
 from worker.crowd import Crowd
@@ -32,25 +31,18 @@ from worker.processes import (
 from worker.supervisor import WorkerPlan
 
 
-def _until(look: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + 300
-    while not look():
-        assert time.monotonic() < deadline
-        time.sleep(0.01)
-
-
 def test_a_process_is_running_unless_it_is_stopped_or_dead() -> None:
     child = subprocess.Popen([sys.executable, "-S", "-c", "import time; time.sleep(600)"])
     try:
         assert is_running(child.pid)
         os.kill(child.pid, signal.SIGSTOP)
-        _until(lambda: process_state(child.pid) == "T")
+        until(lambda: process_state(child.pid) == "T")
         assert not is_running(child.pid)
         os.kill(child.pid, signal.SIGCONT)
-        _until(lambda: is_running(child.pid))
+        until(lambda: is_running(child.pid))
     finally:
         child.kill()
-    _until(lambda: process_state(child.pid) == "Z")
+    until(lambda: process_state(child.pid) == "Z")
     assert not is_running(child.pid)
     child.wait()
     assert process_state(child.pid) is None
@@ -147,8 +139,8 @@ def test_where_another_thread_waits_is_told_once_the_first_has_ended() -> None:
     code = "import ctypes, threading, time; threading.Thread(target=time.sleep, args=(600,)).start(); ctypes.CDLL(None).pthread_exit(None)"
     child = subprocess.Popen([sys.executable, "-S", "-c", code])
     try:
-        _until(lambda: process_state(child.pid) == "Z")
-        _until(lambda: waits_in(child.pid).startswith("state S"))
+        until(lambda: process_state(child.pid) == "Z")
+        until(lambda: waits_in(child.pid).startswith("state S"))
     finally:
         child.kill()
         child.wait()
@@ -330,13 +322,6 @@ def _kill(pid: int) -> None:
         return
 
 
-def _gone(pid: int) -> bool:
-    try:
-        return "\nState:\tZ" in Path(f"/proc/{pid}/status").read_text()
-    except (FileNotFoundError, ProcessLookupError):
-        return True
-
-
 def test_each_worker_is_a_process_of_its_own(tmp_path: Path) -> None:
     with _Forked(tmp_path, 3) as crowd:
         before = crowd.pids()
@@ -351,7 +336,7 @@ def test_asked_to_stop_it_asks_its_workers(tmp_path: Path) -> None:
         workers = crowd.pids()
         os.kill(crowd.pid, signal.SIGTERM)
         assert os.waitpid(crowd.pid, 0)[1] == 0
-        assert all(map(_gone, workers))
+        assert all(map(is_gone, workers))
         assert all((tmp_path / f"{name}.left").exists() for name in crowd.names)
 
 
@@ -362,4 +347,4 @@ def test_workers_die_with_their_crowd(tmp_path: Path) -> None:
         workers = crowd.pids()
         os.kill(crowd.pid, signal.SIGKILL)
         os.waitpid(crowd.pid, 0)
-        until(lambda: all(map(_gone, workers)), "the workers are gone")
+        until(lambda: all(map(is_gone, workers)), "the workers are gone")

@@ -51,6 +51,7 @@ redis://{{ include "edbench.name" . }}-broker:6379/0
 - {name: EDBENCH_METRICS_PORT, value: "9464"}
 - {name: EDBENCH_METRICS_ADDRESS, value: 0.0.0.0}
 {{- if or .Values.evidence.existingClaim .Values.evidence.hostPath }}
+- {name: EDBENCH_EVIDENCE, value: {{ .Values.evidence.path | quote }}}
 - {name: EDBENCH_CORPORA, value: {{ .Values.evidence.path | quote }}}
 {{- end }}
 {{- range $name, $value := .Values.env }}

@@ -23,7 +23,6 @@ from experiments.workloads.discovery.views import (
     total,
 )
 
-TITLE = "IPRO eCapture 3.3.0 on a BlueArc Titan 3201 (report R1)"
 LEAST_FILER_OPS_AN_ITEM = 70  # 70 million operations in the plateau alone, for about a million items
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import hashlib
 import json
 import shutil
@@ -13,25 +12,10 @@ from typing import Any
 import pytest
 from documents import make
 from installation import Bench, Running, until
-
-from production.options import MARKER
+from produced import csv_rows, tree
 
 _TYPES = """<Types xmlns="http://schemas.openxmlformats.org/package/2006/content-types"><Override PartName="/word/document.xml"
 ContentType="application/vnd.openxmlformats-officedocument.wordprocessingml.document.main+xml"/></Types>"""
-
-
-def _tree(out: Path) -> dict[str, bytes]:
-    """Every file but the marker, which names the job, by path."""
-    return {
-        str(path.relative_to(out)): path.read_bytes()
-        for path in sorted(out.rglob("*"))
-        if path.is_file() and path.name != MARKER
-    }
-
-
-def _rows(path: Path) -> list[dict[str, str]]:
-    with path.open(newline="", encoding="utf-8") as file:
-        return list(csv.DictReader(file))
 
 
 def test_disturbed_jobs_write_the_same_bytes(bench: Bench) -> None:
@@ -66,10 +50,10 @@ def test_disturbed_jobs_write_the_same_bytes(bench: Bench) -> None:
             hold.let_go()
         bench.until_over()
         job = json.loads(bench.ask("job", "list", "-o", "json").stdout)[0]["job_id"]
-        _check_export(home, _tree(home / "calm"), bench)
-        assert _tree(home / "wild") == _tree(home / "calm")
-        texts = {path: data for path, data in _tree(home / "calm").items() if "/TEXT/" in path}
-        assert {path: data for path, data in _tree(home / "texts").items() if "/TEXT/" in path} == texts
+        _check_export(home, tree(home / "calm"), bench)
+        assert tree(home / "wild") == tree(home / "calm")
+        texts = {path: data for path, data in tree(home / "calm").items() if "/TEXT/" in path}
+        assert {path: data for path, data in tree(home / "texts").items() if "/TEXT/" in path} == texts
         _check_told(bench, job)
         _check_refused(bench, home)
         theirs = [home / "wild" / path for path in ("VOL123/mine.txt", "VOL001/NATIVES/0001/mine.docx", "notes.txt")]
@@ -106,7 +90,7 @@ def _last_action(bench: Bench, job: str) -> dict[str, Any]:
 
 def _check_noted(details: dict[str, Any], same: Path) -> None:
     """After everything of an export has gone it is known what it was: the same as this one."""
-    files, rows = _tree(same), _rows(same / "loadfile.csv")
+    files, rows = tree(same), csv_rows(same / "loadfile.csv")
     written = [data for path, data in files.items() if path.startswith("VOL")]
     assert (details["files"], details["bytes"]) == (len(written), sum(map(len, written)))
     assert details["numbers"] == [rows[0]["begin"], rows[-1]["begin"]]
@@ -128,9 +112,9 @@ def _disturb_extraction(bench: Bench, home: Path) -> None:
         slot.kill()
         hold.let_go()
     bench.end(process)
-    texts = _tree(home / "texts")
+    texts = tree(home / "texts")
     assert {"metadata.jsonl", "metadata.csv", "hashes.csv"} < set(texts)
-    assert _tree(home / "killed") == texts
+    assert tree(home / "killed") == texts
     assert ": 0 faults" in bench.ask("produce", "check", str(home / "killed")).stdout
 
 
@@ -140,7 +124,7 @@ def _check_export(home: Path, files: dict[str, bytes], bench: Bench) -> None:
     taken_in = bench.ask("produce", "import", str(home / "calm/loadfile.dat"), "--out", str(home / "theirs")).stdout
     assert ", 0 not imported" in taken_in
     items = [json.loads(line) for line in bench.ask("review", "items", "last", "-o", "jsonl").stdout.splitlines()]
-    rows = _rows(home / "calm" / "loadfile.csv")
+    rows = csv_rows(home / "calm" / "loadfile.csv")
     taken = [item for item in items if not item["container"] or item["exceptions"]]
     holders = {item["parent"] for item in items}
     opened = {item["sha256"] for item in taken if item["container"] and item["id"] in holders}
@@ -160,7 +144,7 @@ def _check_export(home: Path, files: dict[str, bytes], bench: Bench) -> None:
     assert sum(path.is_file() for path in (home / "theirs").glob("[!.]*/*")) == len(rows)
     assert any(row["parent"] for row in rows)
     assert any(row["text"] for row in rows)
-    hashes = _rows(home / "calm" / "hashes.csv")
+    hashes = csv_rows(home / "calm" / "hashes.csv")
     assert {row["path"]: row["sha256"] for row in hashes} == {
         path: hashlib.sha256(data).hexdigest() for path, data in files.items() if path.startswith("VOL")
     }
@@ -234,8 +218,8 @@ def test_disturbed_imaging_makes_the_same_pages(bench: Bench) -> None:
             slot.kill()
             hold.let_go()
         job = bench.end(process).split()[-1]
-        files = _tree(home / "calm")
-        wild = _tree(home / "wild")
+        files = tree(home / "calm")
+        wild = tree(home / "wild")
         assert {path for path in {*files, *wild} if files.get(path) != wild.get(path)} == set()
         _check_pages(home, files, bench)
         assert "metadata.jsonl loadfile.opt: 0 faults" in bench.ask("produce", "check", str(home / "calm")).stdout
@@ -256,11 +240,11 @@ def test_disturbed_imaging_makes_the_same_pages(bench: Bench) -> None:
         away.rename(page)
         bench.edbench("job", "resume", "last")
         bench.until_over()
-        made = _tree(home / "all")
+        made = tree(home / "all")
         assert {p: d for p, d in made.items() if "/IMAGES/" in p} == {p: d for p, d in files.items() if "/IMAGES/" in p}
         assert made["loadfile.opt"] == files["loadfile.opt"]
         told = [
-            {row["name"]: row["exceptions"] for row in _rows(home / path)}
+            {row["name"]: row["exceptions"] for row in csv_rows(home / path)}
             for path in ("calm/metadata.csv", "all/loadfile.csv")
         ]
         assert told[0] == told[1]  # what went wrong with the pages is told beside them
@@ -280,7 +264,7 @@ def _drawable(source: Path) -> Path:
 
 
 def _check_pages(home: Path, files: dict[str, bytes], bench: Bench) -> None:
-    rows = _rows(home / "calm" / "metadata.csv")
+    rows = csv_rows(home / "calm" / "metadata.csv")
     images = sorted(path for path in files if "/IMAGES/" in path)
     assert [path[-15:-4] for path in images] == [f"EDB{n + 1:08d}" for n in range(len(images))]
     assert all(files[path].startswith(b"II*") for path in images)
@@ -322,11 +306,11 @@ def test_evidence_that_changed_is_no_native(bench: Bench) -> None:
         (source / "ann" / "changed.txt").write_text("text of Changed")
         (source / "ann" / "gone.txt").unlink()
         bench.edbench("produce", "export", "last", "--out", str(out), "--prefix", "A-", "--digits", "3", "--first", "7")
-        files = _tree(out)
+        files = tree(out)
         natives = ["VOL001/NATIVES/0001/A-009.txt", "VOL001/NATIVES/0001/A-010.pdf"]
         assert [path for path in files if "NATIVES" in path] == natives
         assert files["VOL001/TEXT/0001/A-007.txt"] == b"text of changed"
-        codes = {row["begin"]: row["exceptions"] for row in _rows(out / "loadfile.csv")}
+        codes = {row["begin"]: row["exceptions"] for row in csv_rows(out / "loadfile.csv")}
         assert codes == {"A-007": "hash_differs", "A-008": "vanished", "A-009": "", "A-010": ""}
         assert (
             "0 missing, 0 extra, 0 wrong"
@@ -339,7 +323,9 @@ def test_evidence_that_changed_is_no_native(bench: Bench) -> None:
         away.rename(later)
         hold.let_go()
         bench.end(process)
-        told = {row["name"]: (row["pages"], row["exceptions"]) for row in _rows(bench.home / "pages" / "metadata.csv")}
+        told = {
+            row["name"]: (row["pages"], row["exceptions"]) for row in csv_rows(bench.home / "pages" / "metadata.csv")
+        }
         assert told == {
             "changed.txt": ("1", "hash_differs"),
             "gone.txt": ("1", "vanished"),

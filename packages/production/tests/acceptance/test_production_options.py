@@ -15,10 +15,10 @@ from typing import Any
 import pypdfium2
 from documents import make
 from installation import Bench, Hold, Running
+from produced import csv_rows, tree
 from small_disk import small_tmpfs
 
 from production import concordance
-from production.options import MARKER
 from production.reading import read_dat
 
 _LETTER = (
@@ -41,7 +41,7 @@ def test_options_of_productions_that_choose_number_and_write(bench: Bench) -> No
         _looked_through(bench, ann, bob)
         chosen = ("--originals", "--not-nist", "--volume-gb", str(_VOLUME / 1e9), "--dat-encoding", "utf-16-le")
         bench.edbench("produce", "export", ann, bob, "--out", str(home / "out"), *chosen)
-        rows = _rows(home / "out/loadfile.csv")
+        rows = csv_rows(home / "out/loadfile.csv")
         names = ["a letter.txt", "c near.txt", "m.eml", "pears.txt", "plan.pdf", "Überblick.txt"]
         assert [row["name"] for row in rows] == names
         assert [row["all_custodians"] for row in rows] == ["ann; bob", *["ann"] * 3, *["bob"] * 2]
@@ -99,11 +99,6 @@ def _looked_through(bench: Bench, ann: str, bob: str) -> None:
     assert listed(bob, "--language", "de") == ["Überblick.txt"]
 
 
-def _rows(path: Path) -> list[dict[str, str]]:
-    with path.open(newline="", encoding="utf-8") as file:
-        return list(csv.DictReader(file))
-
-
 def _in_volumes(out: Path, rows: list[dict[str, str]]) -> None:
     """None is larger than was said, but for a family alone, none begins where the one before had room, no family is cut."""
     volumes: dict[str, dict[str, int]] = {}
@@ -123,7 +118,7 @@ def _pages(out: Path) -> None:
     """Each is a PDF of one page, as many as were numbered."""
     pages = sorted(out.rglob("VOL001/IMAGES/*/*.pdf"))
     assert [path.stem for path in pages] == [f"PAGE{n + 1:08d}" for n in range(len(pages))]
-    assert len(pages) == sum(int(row["pages"]) for row in _rows(out / "metadata.csv")) > 2
+    assert len(pages) == sum(int(row["pages"]) for row in csv_rows(out / "metadata.csv")) > 2
     for path in pages:
         with pypdfium2.PdfDocument(path) as document:
             assert len(document) == 1
@@ -160,15 +155,6 @@ def _source(home: Path) -> Path:
     return custodian.parent
 
 
-def _tree(out: Path) -> dict[str, bytes]:
-    """Every file but the marker, which names the job, by path."""
-    return {
-        str(path.relative_to(out)): path.read_bytes()
-        for path in sorted(out.rglob("*"))
-        if path.is_file() and path.name != MARKER
-    }
-
-
 def _suspended(bench: Bench, process: Running, *words: str) -> str:
     """The command ended with one line that tells why and how to go on; the job."""
     lines = [line for line in bench.end(process, None).splitlines() if line.startswith("edbench: ")]
@@ -184,7 +170,7 @@ def test_trouble_at_the_destination(bench: Bench) -> None:
     with bench.standing():
         bench.end(bench.discover(corpus=_source(home)))
         bench.edbench("produce", "export", "last", "--out", str(home / "calm"))
-        calm = _tree(home / "calm")
+        calm = tree(home / "calm")
         _names_are_ours(bench, calm)
         _numbers_are_given_once(bench)
         _one_of_two_has_it(bench, calm)
@@ -221,7 +207,7 @@ def _one_of_two_has_it(bench: Bench, calm: dict[str, bytes]) -> None:
     codes = [process.returncode for process in running]
     assert sorted(codes) == [0, 2], told
     assert "give another directory" in told[codes.index(2)].replace("\n", " ")
-    assert _tree(bench.home / "same") == calm
+    assert tree(bench.home / "same") == calm
 
 
 def _full(bench: Bench, calm: dict[str, bytes]) -> None:
@@ -230,7 +216,7 @@ def _full(bench: Bench, calm: dict[str, bytes]) -> None:
         enlarge(8)
         bench.edbench("job", "resume", "last")
         bench.until_over()
-        assert _tree(bench.home / "full") == calm
+        assert tree(bench.home / "full") == calm
 
 
 def _replaced(bench: Bench, hold: Hold, calm: dict[str, bytes]) -> None:
@@ -248,7 +234,7 @@ def _replaced(bench: Bench, hold: Hold, calm: dict[str, bytes]) -> None:
     away.rename(out)
     bench.edbench("job", "resume", "last")
     bench.until_over()
-    assert _tree(out) == calm
+    assert tree(out) == calm
 
 
 _MAIL_LOAD_FILE_IMPORT = (
@@ -385,8 +371,7 @@ def _ask(bench: Bench, rows: list[dict[str, str]]) -> None:
 
 def _families(table: Path, rows: list[dict[str, str]]) -> None:
     """The same records begin families, and what was attached is attached to the same."""
-    with table.open(newline="", encoding="utf-8") as file:
-        again = {row["name"]: row for row in csv.DictReader(file)}
+    again = {row["name"]: row for row in csv_rows(table)}
     first = {row["BEGDOC"]: next(name for name in again if name.startswith(row["BEGDOC"])) for row in rows}
     for row in rows:
         item, top = again[first[row["BEGDOC"]]], again[first[row["BEGATTACH"]]]

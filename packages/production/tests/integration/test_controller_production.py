@@ -15,6 +15,7 @@ from typing import Any
 
 import pytest
 from installation import until
+from produced import FILER, handle, produce
 from shelf import Shelf
 from taskbench import TaskBench
 
@@ -23,17 +24,13 @@ from controller.jobs.jobs import cancel_job, delete_job, pause_job, requeue_exce
 from controller.search.named import tag_items
 from core.errors import UsageError
 from core.job_types import JobType
-from core.operations import NullRecorder
-from core.records import GroupKind, JobOptions, JobState, Phase
-from core.storage.layer import Storage
+from core.records import GroupKind, JobState, Phase
 from production import create
-from production.choosing import GoesBy, hold, lock_sources, options_with_images, pick
-from production.create import ProductionPlan, create_production
-from production.options import MARKER, ProductionChoice
+from production.choosing import GoesBy, hold, lock_sources, pick
+from production.options import MARKER
 from sql import deletion, states
-from sql.jobs import GroupRow, get_job
+from sql.jobs import GroupRow
 
-FILER = Storage(NullRecorder())
 _MANY = 12  # messages of one name
 PATIENCE = 300  # seconds, for what takes none
 
@@ -47,18 +44,12 @@ class Productions:
 
     def job(self, job: uuid.UUID) -> JobHandle:
         """As it is now."""
-        with self.bench.database.transaction() as conn:
-            return JobHandle(self.bench.database, get_job(conn, job))
+        return handle(self.bench.database, job)
 
     def create(self, kind: JobType, images: JobHandle | None = None, **chosen: Any) -> JobHandle:
         """Numbers begin with `A`, but for those of pages that were made before."""
-        out = self.bench.home / f"out-{uuid.uuid4().hex}"
-        usual = {"out": str(out), "prefix": "EDB" if images else "A"}
-        options = JobOptions(of_type=ProductionChoice(type=kind, **(usual | chosen)))
-        if images is not None:
-            options = options_with_images(images, options, [self.source])
-        plan = ProductionPlan(sources=[self.source], options=options, name="x", workers=1, slots=1, images=images)
-        return create_production(FILER, self.bench.context.settings, plan).each[0]
+        usual = {"out": str(self.bench.home / f"out-{uuid.uuid4().hex}"), "prefix": "EDB" if images else "A"}
+        return produce(self.bench.context.settings, [self.source], kind, images, **(usual | chosen))
 
     def counted(self, job: JobHandle, *pages: int) -> object:
         """Phase render has found so many pages of its items; what comes of the barrier behind it."""
@@ -109,8 +100,7 @@ def _discovered(bench: TaskBench, files: dict[str, bytes]) -> Productions:
         (bench.source / name).write_bytes(data)
     bench.create()
     bench.run()
-    with bench.database.transaction() as conn:
-        return Productions(bench, JobHandle(bench.database, get_job(conn, bench.job)))
+    return Productions(bench, handle(bench.database, bench.job))
 
 
 @pytest.fixture

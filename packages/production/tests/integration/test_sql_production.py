@@ -6,14 +6,13 @@ import json
 import uuid
 from typing import Any
 
-from sqlalchemy import Connection
-
 from benchmarks.driver import bare_job
 from core.job_types import JobType
 from core.records import JobOptions, NewTask, Phase
 from production.options import ProductionChoice
 from production.statements import STATEMENTS
 from sql import states
+from sql.connection import Connection
 from sql.findings import TaskResult
 from sql.session import Database
 from sql.states import TASKS_A_SLOT

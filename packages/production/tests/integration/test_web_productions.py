@@ -10,13 +10,11 @@ from typing import Any
 
 import pytest
 from installation import until
+from produced import produce
 
 from core.job_types import JobType
-from core.operations import NullRecorder
 from core.records import JobOptions
-from core.storage.layer import Storage
 from production import verify
-from production.create import ProductionPlan, create_production
 from production.options import ProductionChoice
 from production.verify import PageCount, ProductionVerification
 from sql import jobs
@@ -145,9 +143,7 @@ _PAGES = ["items", "search", "search?q=the", "review", "terms", "produce", f"ite
 def export(site: Any) -> str:
     """The newest job, which has completed; its id."""
     copy = site.copy
-    choice = ProductionChoice(type=JobType.EXPORT, out=str(Path(copy.settings.storage).parent / "out"))
-    plan = ProductionPlan(sources=[copy.handle], options=JobOptions(of_type=choice), name="x", workers=1, slots=1)
-    made = create_production(Storage(NullRecorder()), copy.settings, plan)
+    made = produce(copy.settings, [copy.handle], JobType.EXPORT, out=str(Path(copy.settings.storage).parent / "out"))
     copy.run("UPDATE job SET state = 'completed', finished_at = clock_timestamp() WHERE id = %(j)s", j=made.id)
     return str(made.id)
 

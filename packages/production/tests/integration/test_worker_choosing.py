@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import hashlib
 import io
 import uuid
@@ -14,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from produced import FILER, csv_rows, handle, produce
 from taskbench import TaskBench
 
 from controller.custody import actions_of
@@ -24,15 +24,10 @@ from controller.search.named import tag_found, tag_items
 from controller.search.opened import opened_index
 from core.errors import UsageError
 from core.job_types import JobType
-from core.operations import NullRecorder
-from core.records import JobOptions
-from core.storage.layer import Storage
 from production.check import check
-from production.choosing import options_with_images, production_figures
-from production.create import ProductionPlan, create_production
-from production.options import DPI, ProductionChoice
+from production.choosing import production_figures
+from production.options import DPI
 from production.verify import verify_production
-from sql.jobs import get_job
 
 pytest.importorskip("review")
 
@@ -86,8 +81,7 @@ class Found:
 
     def of(self, job: uuid.UUID) -> JobHandle:
         """As it is now."""
-        with self.bench.database.transaction() as conn:
-            return JobHandle(self.bench.database, get_job(conn, job))
+        return handle(self.bench.database, job)
 
     def item(self, *path: str) -> uuid.UUID:
         """By its path."""
@@ -105,13 +99,8 @@ class Found:
         number = self.bench.value("SELECT count(*) FROM job")
         if images is None:
             asked["prefix"] = f"P{number}-"
-        choice = ProductionChoice(type=kind, out=str(self.bench.home / f"out {number}"), **({"prefix": "EDB"} | asked))
-        options, sources = JobOptions(of_type=choice), [self.handle, *beside]
-        if images is not None:
-            options = options_with_images(images, options, sources)
-        plan = ProductionPlan(sources=sources, options=options, name="x", workers=1, slots=1, images=images)
-        made = create_production(Storage(NullRecorder()), self.bench.context.settings, plan)
-        return made.each[0]
+        chosen = {"out": str(self.bench.home / f"out {number}"), "prefix": "EDB"} | asked
+        return produce(self.bench.context.settings, [self.handle, *beside], kind, images, **chosen)
 
     def taken(self, job: JobHandle) -> list[str]:
         """The names of its items, in the order of their numbers."""
@@ -378,12 +367,11 @@ def test_a_file_is_called_as_whoever_wrote_it_called_it(discovered: Discovered) 
         message.add_attachment(text, filename=name)
     found = discovered({"m.eml": message})
     _, out = found.run(found.create(kind=JobType.EXPORT))
-    with (out / "loadfile.csv").open(newline="", encoding="utf-8") as file:
-        rows = list(csv.DictReader(file))
-    assert sorted(row["name"] for row in rows) == sorted(
+    listed = csv_rows(out / "loadfile.csv")
+    assert sorted(row["name"] for row in listed) == sorted(
         ["m.eml", "report.txt", "report.txt", "2024/05 plan.txt", "one.txt"]
     )
-    assert [row["path"] for row in rows if row["path"].endswith("report.txt (2)")]
+    assert [row["path"] for row in listed if row["path"].endswith("report.txt (2)")]
     dat = (out / "loadfile.dat").read_text(encoding="utf-8-sig")
     assert "\u00fereport.txt (2)\u00fe" not in dat
     assert "\u00fe2024/05 plan.txt\u00fe" in dat
@@ -436,8 +424,7 @@ def test_copies_that_are_attached(discovered: Discovered) -> None:
 
 
 def _rows(out: Path) -> dict[str, dict[str, str]]:
-    with (out / "loadfile.csv").open(newline="", encoding="utf-8") as file:
-        return {row["name"]: row for row in csv.DictReader(file)}
+    return {row["name"]: row for row in csv_rows(out / "loadfile.csv")}
 
 
 def test_without_families_nothing_hangs_on_a_sibling_and_no_native_holds_what_was_not_chosen(
@@ -452,18 +439,18 @@ def test_without_families_nothing_hangs_on_a_sibling_and_no_native_holds_what_wa
         "m3.eml": mail("figs and plums", {"taken.txt": "figs"}),
     })  # fmt: skip
     job, out = found.run(found.create(kind=JobType.EXPORT, query="figs OR plums OR inner", families=False))
-    rows = _rows(out)
-    assert set(rows) == {"a.txt", "b.txt", "c.eml", "deep.txt", "e.txt", "m2.eml", "m3.eml", "taken.txt"}
-    attached = {name: row["parent"] for name, row in rows.items()}
-    begin = {name: row["begin"] for name, row in rows.items()}
+    listed = _rows(out)
+    assert set(listed) == {"a.txt", "b.txt", "c.eml", "deep.txt", "e.txt", "m2.eml", "m3.eml", "taken.txt"}
+    attached = {name: row["parent"] for name, row in listed.items()}
+    begin = {name: row["begin"] for name, row in listed.items()}
     parents = {"deep.txt": begin["c.eml"], "taken.txt": begin["m3.eml"]}
-    assert attached == dict.fromkeys(rows, "") | parents
-    for name, row in rows.items():
+    assert attached == dict.fromkeys(listed, "") | parents
+    for name, row in listed.items():
         top = {"deep.txt": "c.eml", "taken.txt": "m3.eml"}.get(name, name)
         last = {"c.eml": "deep.txt", "m3.eml": "taken.txt"}.get(top, top)
         assert (row["begin_family"], row["end_family"]) == (begin[top], begin[last])
-    assert {name: row["exceptions"] for name, row in rows.items() if row["exceptions"]} == {"m2.eml": "withheld"}
-    assert {name for name, row in rows.items() if not row["native"]} == {"m2.eml"}
+    assert {name: row["exceptions"] for name, row in listed.items() if row["exceptions"]} == {"m2.eml": "withheld"}
+    assert {name for name, row in listed.items() if not row["native"]} == {"m2.eml"}
     assert b"nothing of that kind" not in b"".join(path.read_bytes() for path in out.rglob("*") if path.is_file())
     faults: list[str] = []
     check(out, faults.append)
@@ -471,7 +458,7 @@ def test_without_families_nothing_hangs_on_a_sibling_and_no_native_holds_what_wa
     whole = _rows(found.run(found.create(kind=JobType.EXPORT))[1])
     assert whole["e.txt"]["parent"] == whole["m1.eml"]["begin"]
     assert not any(row["exceptions"] for row in whole.values())
-    assert verify_production(job, Storage(NullRecorder()), examples=5, progress=print).differences == 0
+    assert verify_production(job, FILER, examples=5, progress=print).differences == 0
 
 
 def test_an_export_of_pages_asks_again(discovered: Discovered) -> None:
@@ -500,7 +487,7 @@ def test_an_export_of_pages_asks_again(discovered: Discovered) -> None:
     prefix = pages.job.options.of_type.prefix
     assert told == ["begin,end", *(f"{prefix}{n:08d},{prefix}{n:08d}" for n in (1, 2, 3))]
     assert [path.stem for path in out.glob("VOL001/IMAGES/*/*")] == [f"{prefix}00000004"]
-    assert verify_production(job, Storage(NullRecorder()), examples=5, progress=print).differences == 0
+    assert verify_production(job, FILER, examples=5, progress=print).differences == 0
     names = b"".join(path.read_bytes() for path in out.rglob("*.*") if path.is_file())
     assert not any(name in names for name in (b"pears", b"plan.txt", b"m.eml"))
     tag_found([found.handle], found.opened, "hot", "name:last", remove=True)
@@ -514,7 +501,7 @@ def test_a_gap_in_an_export_of_pages_is_the_one_that_it_tells(discovered: Discov
     found.tag("privileged", "m.eml", "plan.txt")
     job, out = found.run(found.create(kind=JobType.EXPORT, images=pages, withhold=("privileged",)))
     assert found.taken(job) == ["a alone.txt", "z last.txt"]
-    assert verify_production(job, Storage(NullRecorder()), examples=5, progress=print).differences == 0
+    assert verify_production(job, FILER, examples=5, progress=print).differences == 0
     faults: list[str] = []
     check(out, faults.append)
     assert faults == []

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import csv
 import errno
 import hashlib
 import json
@@ -13,26 +12,25 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from produced import FILER, csv_rows, handle, produce, tree
+from recording import MemoryRecorder
 from taskbench import TaskBench
 from unpacking import make_mail, make_zip
 
 from controller.databases import JobHandle
 from core.errors import StorageFault
 from core.job_types import JobType
-from core.operations import MemoryRecorder, NullRecorder, Op
+from core.operations import Op
 from core.records import FINALISE_LIST, FINALISE_REST, FINALISE_TABLES, JobOptions, Limits, NewTask, Phase
 from core.storage import layer, sync
 from core.storage.files import WriteFile
-from core.storage.layer import Storage
 from production import finish
-from production.create import ProductionPlan, create_production
 from production.layout import REPORTS
-from production.options import DPI, MARKER, ProductionChoice
+from production.options import DPI, MARKER
 from production.reports import Record, records
 from production.verify import verify_production
 from sql import bulk, states
 from sql.custody import CUSTODY, ActionRow
-from sql.jobs import get_job
 from worker.phases.task import TaskWork
 
 # A 7z whose member needs a password (ingest-file, MIT).
@@ -50,13 +48,8 @@ def begun(task_bench: TaskBench) -> Path:
         (task_bench.source / name).write_text(name)
     task_bench.create()
     assert task_bench.run() == "completed"
-    with task_bench.database.transaction() as conn:
-        source = JobHandle(task_bench.database, get_job(conn, task_bench.job))
-    out = task_bench.home / "out"
-    choice = ProductionChoice(type=JobType.EXTRACTION, out=str(out), prefix="A")
-    plan = ProductionPlan(sources=[source], options=JobOptions(of_type=choice), name="x", workers=1, slots=1)
-    created = create_production(Storage(NullRecorder()), task_bench.context.settings, plan)
-    task_bench.job = created.each[0].id
+    source, out = handle(task_bench.database, task_bench.job), task_bench.home / "out"
+    task_bench.job = produce(task_bench.context.settings, [source], JobType.EXTRACTION, out=str(out), prefix="A").id
     return out
 
 
@@ -65,10 +58,6 @@ def extraction(task_bench: TaskBench, begun: Path) -> Path:
     """The same, whose last phase is to come."""
     task_bench.until(Phase.FINALISE)
     return begun
-
-
-def _tree(out: Path) -> dict[str, bytes]:
-    return {str(p.relative_to(out)): p.read_bytes() for p in out.rglob("*") if p.is_file() and p.name != MARKER}
 
 
 @pytest.mark.parametrize("breaks", [False, True])
@@ -115,12 +104,12 @@ def test_a_claim_that_was_lost_gives_its_reports_no_names(
         task_bench.rows("UPDATE task SET state = 'pending', lease = NULL WHERE id = %(t)s RETURNING 1", t=task)
         (again,) = task_bench.dispatch()
         task_bench.handle(again, task_bench.slot("w2"))
-        done.append(_tree(extraction))
+        done.append(tree(extraction))
 
     monkeypatch.setattr(finish, "records", overtaken)
     task_bench.handle(task)
     assert b",7," in done[0]["metadata.csv"]
-    assert _tree(extraction) == done[0]
+    assert tree(extraction) == done[0]
 
 
 def test_what_was_produced_is_written_down(task_bench: TaskBench, extraction: Path) -> None:
@@ -148,7 +137,7 @@ def test_what_was_produced_is_written_down(task_bench: TaskBench, extraction: Pa
 def test_a_cancelled_job_leaves_what_it_wrote_and_says_so(task_bench: TaskBench, extraction: Path) -> None:
     with task_bench.database.transaction(durable=True) as conn:
         assert states.request_cancel(conn, task_bench.job) == "cancelled"
-    assert sorted(_tree(extraction)) == [f"VOL001/TEXT/0001/A0000000{n}.txt" for n in (1, 2)]
+    assert sorted(tree(extraction)) == [f"VOL001/TEXT/0001/A0000000{n}.txt" for n in (1, 2)]
     *_, last = _actions(task_bench, "=")
     assert last.action == "cancelled"
     assert (last.details["files"], last.details["bytes"], last.details["hashes"]) == (2, 10, None)
@@ -168,13 +157,9 @@ def test_pages_are_made_under_the_limits_of_the_discovery(task_bench: TaskBench)
         (task_bench.source / name).write_bytes(b"Subject: plums\r\nFrom: ann@example.org\r\n\r\n" + b"x" * many)
     task_bench.create()
     assert task_bench.run() == "completed_with_exceptions"
-    with task_bench.database.transaction() as conn:
-        source = JobHandle(task_bench.database, get_job(conn, task_bench.job))
-    choice = ProductionChoice(
-        type=JobType.PROCESSING, out=str(task_bench.home / "out"), prefix="A", extras=((DPI, "72"),)
-    )
-    plan = ProductionPlan(sources=[source], options=JobOptions(of_type=choice), name="x", workers=1, slots=1)
-    task_bench.job = create_production(Storage(NullRecorder()), task_bench.context.settings, plan).each[0].id
+    source = handle(task_bench.database, task_bench.job)
+    chosen = {"out": str(task_bench.home / "out"), "prefix": "A", "extras": ((DPI, "72"),)}
+    task_bench.job = produce(task_bench.context.settings, [source], JobType.PROCESSING, **chosen).id
     assert task_bench.run() == "completed_with_exceptions"
     told = task_bench.rows("SELECT code FROM exception WHERE job = %(job)s", job=task_bench.job)
     assert [code for (code,) in told] == ["too_large"]
@@ -228,7 +213,7 @@ def test_a_text_that_lies_in_another_shard_now_is_told(task_bench: TaskBench, be
     task_bench.until(Phase.FINALISE)
     task_bench.drain()
     assert str(task_bench.advance()) == "completed_with_exceptions"
-    first, second = csv.DictReader((begun / "metadata.csv").read_text(encoding="utf-8").splitlines())
+    first, second = csv_rows(begun / "metadata.csv")
     assert (first["text"], first["exceptions"]) == ("VOL001/TEXT/0001/A00000001.txt", "")
     assert (second["text"], second["exceptions"]) == ("", "vanished")
 
@@ -238,11 +223,10 @@ def test_an_end_that_all_load_files_lack_is_told(task_bench: TaskBench, extracti
     between two."""
     task_bench.drain()
     assert str(task_bench.advance()) == "completed"
-    with task_bench.database.transaction() as conn:
-        handle = JobHandle(task_bench.database, get_job(conn, task_bench.job))
+    job = handle(task_bench.database, task_bench.job)
 
     def faults() -> tuple[int, list[str]]:
-        found = verify_production(handle, Storage(NullRecorder()), examples=9, progress=lambda _: None)
+        found = verify_production(job, FILER, examples=9, progress=lambda _: None)
         assert found.differences == found.load_file_faults
         return found.load_file_faults, found.load_file_examples
 
@@ -274,20 +258,20 @@ def test_two_tasks_write_at_once(task_bench: TaskBench, extraction: Path, monkey
         yield from records(work)
         monkeypatch.setattr(finish, "records", records)
         task_bench.handle(other, task_bench.slot("w2"))
-        between.append(_tree(extraction))
+        between.append(tree(extraction))
 
     monkeypatch.setattr(finish, "records", beside)
     task_bench.handle(tables)
     assert "metadata.jsonl" in between[0]
     assert "metadata.csv" not in between[0]
     assert str(task_bench.advance()) == "completed"
-    tree = _tree(extraction)
-    assert {name for name in tree if "/" not in name} == {"metadata.jsonl", "metadata.csv", "hashes.csv"}
-    assert tree["metadata.csv"].count(b"\n") == 3
-    rows = task_bench.rows(
+    written = tree(extraction)
+    assert {name for name in written if "/" not in name} == {"metadata.jsonl", "metadata.csv", "hashes.csv"}
+    assert written["metadata.csv"].count(b"\n") == 3
+    reports = task_bench.rows(
         "SELECT path FROM production_file WHERE job = %(j)s AND kind = 'report' ORDER BY page", j=task_bench.job
     )
-    assert [path for (path,) in rows] == ["metadata.jsonl", "metadata.csv", "hashes.csv"]
+    assert [path for (path,) in reports] == ["metadata.jsonl", "metadata.csv", "hashes.csv"]
 
 
 @pytest.mark.parametrize("failing", [1, 2])
@@ -340,30 +324,22 @@ def test_a_container_that_was_not_opened_has_a_record_and_a_page(task_bench: Tas
     (task_bench.source / "loose.7z").write_bytes(PASSWORD_7Z)
     task_bench.create()
     assert task_bench.run() == "completed_with_exceptions"
-    with task_bench.database.transaction() as conn:
-        source = JobHandle(task_bench.database, get_job(conn, task_bench.job))
+    source = handle(task_bench.database, task_bench.job)
 
     def made(kind: JobType, images: JobHandle | None = None) -> tuple[JobHandle, dict[str, str]]:
         """Exceptions by path, of the CSV; `verify` compares DAT, EDRM XML, JSON lines and Opticon with it."""
         out = task_bench.home / f"{kind.value}{'' if images is None else ' with images'}"
-        extras = ((DPI, "72"),) if kind is JobType.PROCESSING else ()
-        taking = "" if images is None else images.id.hex
-        choice = ProductionChoice(type=kind, out=str(out), prefix="A", extras=extras, images=taking)
-        options = JobOptions(of_type=choice)
-        plan = ProductionPlan(sources=[source], options=options, name="x", workers=1, slots=1, images=images)
-        task_bench.job = create_production(Storage(NullRecorder()), task_bench.context.settings, plan).each[0].id
+        chosen = {"out": str(out), "prefix": "A" if images is None else "EDB"}
+        chosen |= {"extras": ((DPI, "72"),)} if kind is JobType.PROCESSING else {}
+        task_bench.job = produce(task_bench.context.settings, [source], kind, images, **chosen).id
         task_bench.run()
-        with task_bench.database.transaction() as conn:
-            handle = JobHandle(task_bench.database, get_job(conn, task_bench.job))
-        found = verify_production(handle, Storage(NullRecorder()), examples=9, progress=lambda _: None)
-        assert (found.differences, handle.job.options.of_type.chosen) == (0, 16)
+        job = handle(task_bench.database, task_bench.job)
+        found = verify_production(job, FILER, examples=9, progress=lambda _: None)
+        assert (found.differences, job.job.options.of_type.chosen) == (0, 16)
         if kind is JobType.PROCESSING or images is not None:
             assert (out / "loadfile.opt").read_text().count(",Y,") == 16
-        rows = csv.DictReader(
-            (out / ("loadfile.csv" if kind is JobType.EXPORT else "metadata.csv")).read_text("utf-8-sig").splitlines()
-        )
-        lower = ({name.lower(): value for name, value in row.items()} for row in rows)
-        return handle, {row.get("filepath") or row["path"]: row["exceptions"] for row in lower}
+        listed = csv_rows(out / ("loadfile.csv" if kind is JobType.EXPORT else "metadata.csv"))
+        return job, {row["path"]: row["exceptions"] for row in listed}
 
     own = {
         "locked.eml": "encrypted", "locked.eml / enc.zip": "encrypted", "cut.eml": "truncated",

@@ -118,6 +118,12 @@ def test_a_production_that_its_load_files_agree_on_is_forged(
         ("loadfile.xml", 'FileName="A10.txt"', 'FileName="A9.txt"', "loadfile.xml does not name VOL001/TEXT/0001/A10.txt"),
         ("loadfile.xml", 'FileSize="6"', 'FileSize="5"', "has Text of 5 bytes for VOL001/TEXT/0001"),
         ("loadfile.xml", 'FileType="Text"', 'FileType="Native"', "has Native of 6 bytes for VOL001/TEXT/0001"),
+        ("loadfile.dat", "NATIVES\\0001\\A10.eml", "..\\..\\etc\\passwd", "outside the production"),
+        ("loadfile.dat", "VOL001\\NATIVES\\0001\\A10.eml", "C:\\a", "outside the production"),
+        ("loadfile.dat", "NATIVES\\0001\\A10.eml", "NATIVES\\0001\\A12.eml", "not listed for"),
+        ("loadfile.dat", md5(b"native 1"), md5(b"2"), "MD5 is not that of"),
+        ("loadfile.xml", 'ChildDocID="A10"', 'ChildDocID="A12"', "as attached to"),
+        ("loadfile.xml", f'Hash="{md5(b"native 1")}"', f'Hash="{md5(b"2")}"', "another MD5"),
         ("hashes.csv", ",A11,", ",A77,", "A77: hashes.csv has it, loadfile.dat does not"),
         ("hashes.csv", ",6,", ",60,", "it has 6 bytes, hashes.csv has 60"),
         ("hashes.csv", ",text,", ",prose,", "hashes.csv calls VOL001/TEXT/0001/A9.txt 'prose'"),
@@ -128,6 +134,13 @@ def test_one_load_file_is_forged(tmp_path: Path, name: str, old: str, new: str, 
     write_export(tmp_path, _items())
     swap(tmp_path, name, old, new, 1)
     _told(tmp_path, said)
+
+
+@pytest.mark.parametrize(("number", "said"), [("A8", "is not within its family"), ("A9", "comes after A9")])
+def test_a_record_has_the_number_of_another(tmp_path: Path, number: str, said: str) -> None:
+    write_export(tmp_path, _items())
+    swap(tmp_path, "loadfile.dat", "þA10þ\x14þA10þ", f"þ{number}þ\x14þ{number}þ")
+    assert any(said in fault for fault in _checked(tmp_path)[1])
 
 
 _TENTH = "A10,VOL001,VOL001\\IMAGES\\0001\\A10.tif,,,,\r\n"

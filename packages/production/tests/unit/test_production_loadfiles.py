@@ -6,14 +6,13 @@ import csv
 import io
 import os
 import shutil
-from collections.abc import Callable
 from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from productions import item, md5, swap, write_export
+from productions import item, swap, write_export
 
 from core.errors import UsageError
 from core.imported import BESIDE
@@ -98,36 +97,6 @@ def test_a_dat_of_many_columns(tmp_path: Path) -> None:
     path.write_text("|".join(f"^c{n}^" for n in range(100_000)) + "\n" + "|".join(["^x^"] * 100_000) + "\n")
     (row,) = read_dat(path)
     assert (len(row), row["C99999"]) == (100_000, "x")
-
-
-def test_what_is_right_has_no_fault(production: Path) -> None:
-    faults: list[str] = []
-    done = check(production, faults.append)
-    assert faults == []
-    assert (done.records, done.files, done.load_files) == (3, 3, ["loadfile.dat", "loadfile.csv", "loadfile.xml"])
-
-
-@pytest.mark.parametrize(
-    ("attack", "said"),
-    [
-        (lambda root: (root / "VOL001/NATIVES/0001/A10.eml").unlink(), "missing"),
-        (lambda root: (root / "VOL001/NATIVES/0001/A10.eml").write_bytes(b"2"), "its hash differs from"),
-        (lambda root: (root / "VOL001/NATIVES/0001/A77.eml").write_bytes(b"2"), "not in any list"),
-        (lambda root: swap(root, "loadfile.dat", "NATIVES\\0001\\A10.eml", "..\\..\\etc\\passwd"), "outside the production"),
-        (lambda root: swap(root, "loadfile.dat", "VOL001\\NATIVES\\0001\\A10.eml", "C:\\a"), "outside the production"),
-        (lambda root: swap(root, "loadfile.dat", "NATIVES\\0001\\A10.eml", "NATIVES\\0001\\A12.eml"), "not listed for"),
-        (lambda root: swap(root, "loadfile.dat", "þA10þ\x14þA10þ", "þA8þ\x14þA8þ"), "is not within its family"),
-        (lambda root: swap(root, "loadfile.dat", "þA10þ\x14þA10þ", "þA9þ\x14þA9þ"), "comes after A9"),
-        (lambda root: swap(root, "loadfile.dat", md5(b"two"), md5(b"2")), "MD5 is not that of"),
-        (lambda root: swap(root, "loadfile.csv", "A10,A10", "A12,A10"), "A10: loadfile.csv lacks it"),
-        (lambda root: swap(root, "loadfile.xml", 'DocID="A10"', 'DocID="A12"'), "A10: loadfile.xml lacks it"),
-        (lambda root: swap(root, "loadfile.xml", 'ChildDocID="A10"', 'ChildDocID="A12"'), "as attached to"),
-        (lambda root: swap(root, "loadfile.xml", md5(b"two"), md5(b"2")), "another MD5"),
-    ],
-)  # fmt: skip
-def test_what_is_wrong_is_told(production: Path, attack: Callable[[Path], object], said: str) -> None:
-    attack(production)
-    assert any(said in fault for fault in _faults(production))
 
 
 @pytest.mark.parametrize(

@@ -26,40 +26,42 @@ def exif_place(file: BinaryIO, size: int) -> tuple[int, int] | None:
 
 def breaks_off(file: BinaryIO, size: int) -> bool:
     """Whether the outermost boxes do not add up to the file, or none of them describes or holds a picture."""
-    at = 0
-    kinds: set[bytes] = set()
-    for _ in range(_MAX_BOXES):
-        if at == size:
-            return not kinds & {b"meta", b"moov"}
-        file.seek(at)
-        head = file.read(16)
-        length = int.from_bytes(head[:4], "big")
-        length = int.from_bytes(head[8:16], "big") if length == 1 else length or size - at
-        if len(head) < 8 or length < 8 or at + length > size:
-            return True
-        kinds.add(head[4:8])
-        at += length
-    return False
+    kinds, end = set[bytes](), 0
+    try:
+        for kind, _, end in _outermost(file, size):
+            if end > size:
+                return True
+            kinds.add(kind)
+    except LookupError:
+        return True
+    return end == size and not kinds & {b"meta", b"moov"}
 
 
 def _meta(file: BinaryIO, size: int) -> bytes:
     """The content of the box `meta`; LookupError without one."""
+    for kind, start, end in _outermost(file, size):
+        if kind == b"meta":
+            file.seek(start)
+            return file.read(min(end - start, _MAX_META))
+    raise LookupError("no box meta")
+
+
+def _outermost(file: BinaryIO, size: int) -> Iterator[tuple[bytes, int, int]]:
+    """(kind, start of the content, end) of the outermost boxes; the end may be more than there is. LookupError where no
+    box begins."""
     at = 0
     for _ in range(_MAX_BOXES):
-        if at >= size:  # a box may claim more than there is, and more than a file can have
-            break
+        if at >= size:
+            return
         file.seek(at)
         head = file.read(16)
         length = int.from_bytes(head[:4], "big")
         header = 16 if length == 1 else 8
         length = int.from_bytes(head[8:16], "big") if length == 1 else length or size - at
         if len(head) < 8 or length < header:
-            break
-        if head[4:8] == b"meta":
-            file.seek(at + header)
-            return file.read(min(length - header, _MAX_META))
+            raise LookupError("no box")
+        yield head[4:8], at + header, at + length
         at += length
-    raise LookupError("no box meta")
 
 
 def _boxes(data: bytes, at: int) -> Iterator[tuple[bytes, bytes]]:

@@ -12,20 +12,7 @@ from readers.clean import Collector, note_charset, value, values
 from readers.declared import Declared
 from readers.errors import DocumentError, ExceptionCode, FieldUnread
 from readers.last import Last
-from readers.mail.headers import (
-    RARER_KEYS,
-    Fields,
-    addresses,
-    decode_text,
-    field_date,
-    field_moment,
-    header_metadata,
-    message_id_hash,
-    message_ids,
-    parameters,
-    reference_ids,
-    words_guessed,
-)
+from readers.mail import headers
 from readers.mail.parts import MAX_PARTS, MailPart, Message
 from readers.mail.text import body_texts, damage_of, folded, read_in
 from readers.records import Kind, Limits, TextState
@@ -73,7 +60,7 @@ class EmlHandler(LeafHandler):
         extensions=("eml",),
         text="the plain body, then the lines of the HTML body with words that it lacks, or all of that where it "
         "has much more text; every body part of a message that has several",
-        metadata=(*MAIL_KEYS, *RARER_KEYS, "signed"),
+        metadata=(*MAIL_KEYS, *headers.RARER_KEYS, "signed"),
         children="attachments in order, decoded: attached messages unchanged, files in uuencode and yEnc within "
         "the text too, inline pictures",
         leaves_out=(
@@ -105,17 +92,17 @@ class EmlHandler(LeafHandler):
         message = _MESSAGES(source.whole(limits.parse_bytes))
         out = message.body(limits).result("\n")
         fields = message.root.fields
-        described = values(header_metadata(fields))
+        described = values(headers.header_metadata(fields))
         if not fields.has_any(_OF_SYSTEMS):
             out.text = _memo(fields) + out.text
         note_charset(out, read_in(message.root))
-        if out.state is None and words_guessed(fields):
+        if out.state is None and headers.words_guessed(fields):
             out.state = TextState.GUESSED
         out.metadata |= described
         references = fields.raw(b"references")
-        if references and (ids := message_ids(decode_text(references))):
+        if references and (ids := headers.message_ids(headers.decode_text(references))):
             out.metadata["references"] = len(ids)
-            out.metadata["reference_ids"] = [value(each) for each in reference_ids(ids)]
+            out.metadata["reference_ids"] = [value(each) for each in headers.reference_ids(ids)]
         if children := message.child_parts():
             out.metadata["attachments"] = [value(name) for name in _names(children)]
         kind = message.root.media_type
@@ -138,7 +125,7 @@ class EmlHandler(LeafHandler):
             data = source.head
         message = _MESSAGES(data)
         return MessageHashes(
-            content_hash=content_hash(message, limits), message_id_hash=message_id_hash(message.root.fields)
+            content_hash=content_hash(message, limits), message_id_hash=headers.message_id_hash(message.root.fields)
         )
 
 
@@ -185,22 +172,22 @@ def text_cut(message: Message, called: str) -> DocumentError | None:
     return None if message.truncated and not message.ends_in_text else cut(message, called)
 
 
-def _date_unread(fields: Fields) -> DocumentError | None:
+def _date_unread(fields: headers.Fields) -> DocumentError | None:
     """That there is a date, which is not in the metadata because it cannot be read for sure."""
     stored = fields.stored(b"date")
-    if not stored.strip() or field_moment(stored) is not None:
+    if not stored.strip() or headers.field_moment(stored) is not None:
         return None
     return FieldUnread(ExceptionCode.CORRUPT, f"the date cannot be read for sure: {fields.text(b'date')[:80]!r}")
 
 
 def _partial(message: Message) -> DocumentError:
     """Why a message/partial (RFC 2046, 5.2.2) is not a whole message."""
-    given = parameters(decode_text(message.root.fields.raw(b"content-type")))
+    given = headers.parameters(headers.decode_text(message.root.fields.raw(b"content-type")))
     place = f"part {given.get('number', '?')[:9]} of {given.get('total', '?')[:9]} of a message"
     return DocumentError(ExceptionCode.UNSUPPORTED, f"{place}; join the parts first")
 
 
-def _memo(fields: Fields) -> str:
+def _memo(fields: headers.Fields) -> str:
     """Lines above a text that look like a message's header, of one that no mail system has seen: those that are in no metadata."""
     kept = ((name, text) for name, text in islice(fields.items(), _MOST_LINES) if not name.startswith(_NO_LINES))
     return "".join(f"{name.capitalize()}: {text}\n" for name, text in kept if name not in _OF_A_MEMO)
@@ -234,11 +221,11 @@ def content_hash(message: _ReadMessage, limits: Limits) -> bytes:
     fields = message.root.fields
     text, children = fields.text, message.child_parts()
     wanted = (
-        ",".join(addresses(text(b"from"))).encode("utf-8", "replace"),
-        ",".join(addresses(text(b"to"))).encode("utf-8", "replace"),
-        ",".join(addresses(text(b"cc"))).encode("utf-8", "replace"),
+        ",".join(headers.addresses(text(b"from"))).encode("utf-8", "replace"),
+        ",".join(headers.addresses(text(b"to"))).encode("utf-8", "replace"),
+        ",".join(headers.addresses(text(b"cc"))).encode("utf-8", "replace"),
         folded(text(b"subject")),
-        field_date(fields.stored(b"date")).encode("ascii") or folded(text(b"date")),
+        headers.field_date(fields.stored(b"date")).encode("ascii") or folded(text(b"date")),
         folded(message.body(limits).text(" ")),
         ",".join(sorted(hashlib.sha256(leaf.content()).hexdigest() for leaf in children)).encode("ascii"),
     )

@@ -8,11 +8,10 @@ import struct
 import tarfile
 import zlib
 from collections.abc import Callable
+from functools import partial
 
-import py7zr
-import pycdlib
 import pytest
-from archive_files import Files, cabinet, cpio, zipped
+from archive_files import Files, cabinet, cpio, disc, rar, sevenzipped, tarred, zipped
 from bad_files import docx
 from old_office import begin, biff, word, workbook
 from unpacking import unpack
@@ -32,51 +31,8 @@ TRAILING = b"trailingword in clear after the end\n"
 AFTER = "bytes after the end"
 
 
-def tarred(files: Files) -> bytes:
-    out = io.BytesIO()
-    with tarfile.open(fileobj=out, mode="w") as archive:
-        for name, data in files:
-            info = tarfile.TarInfo(name)
-            info.size = len(data)
-            archive.addfile(info, io.BytesIO(data))
-    return out.getvalue()
-
-
-def sevenzipped(files: Files) -> bytes:
-    out = io.BytesIO()
-    with py7zr.SevenZipFile(out, "w") as archive:
-        for name, data in files:
-            archive.writestr(data, name)
-    return out.getvalue()
-
-
-def rar(files: Files) -> bytes:
-    """Version 4, stored (technote.txt)."""
-
-    def block(kind: int, flags: int, body: bytes) -> bytes:
-        head = struct.pack("<BHH", kind, flags, 7 + len(body)) + body
-        return struct.pack("<H", zlib.crc32(head) & 0xFFFF) + head
-
-    out = b"Rar!\x1a\x07\0" + block(0x73, 0, bytes(6))
-    for name, data in files:
-        body = struct.pack("<LLBLLBBHL", len(data), len(data), 3, zlib.crc32(data), 0, 20, 0x30, len(name), 0o100644)
-        out += block(0x74, 0x8000, body + name.encode()) + data
-    return out + block(0x7B, 0x4000, b"")
-
-
-def disc(files: Files) -> bytes:
-    image = pycdlib.PyCdlib()
-    image.new(joliet=3)
-    for name, data in files:
-        image.add_fp(io.BytesIO(data), len(data), f"/{name.upper()};1", joliet_path=f"/{name}")
-    out = io.BytesIO()
-    image.write_fp(out)
-    image.close()
-    return out.getvalue()
-
-
 MAKERS: dict[str, Callable[[Files], bytes]] = {
-    "zip": zipped, "tar": tarred, "7z": sevenzipped, "cab": cabinet, "rar": rar, "cpio": cpio, "iso": disc
+    "zip": zipped, "tar": tarred, "7z": sevenzipped, "cab": cabinet, "rar": rar, "cpio": cpio, "iso": partial(disc, joliet=True)
 }  # fmt: skip
 
 

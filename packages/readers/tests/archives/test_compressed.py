@@ -6,10 +6,10 @@ import bz2
 import io
 import lzma
 import random
-import tarfile
 from collections.abc import Callable
 
 import pytest
+from archive_files import tarred
 
 from core.records import Limits
 from readers.archives.compressed import StreamReader, bare_name
@@ -44,16 +44,6 @@ def found(data: bytes, name: bytes) -> tuple[list[tuple[bytes, bytes]], Exceptio
     except DocumentError as error:
         return out, error.code
     return out, None
-
-
-def tarred(members: dict[str, bytes]) -> bytes:
-    out = io.BytesIO()
-    with tarfile.open(fileobj=out, mode="w") as archive:
-        for name, data in members.items():
-            info = tarfile.TarInfo(name)
-            info.size = len(data)
-            archive.addfile(info, io.BytesIO(data))
-    return out.getvalue()
 
 
 @EACH

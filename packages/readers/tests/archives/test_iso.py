@@ -7,6 +7,8 @@ import random
 
 import pycdlib
 import pytest
+from archive_files import disc as image_of
+from archive_files import written
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -22,25 +24,8 @@ NOISE = random.Random(9).randbytes(50_000)
 FILES = {"größe a.txt": b"hello " * 900, "empty": b"", "dir/inner.bin": NOISE}
 
 
-def disc(files: dict[str, bytes], *, joliet: bool = False, rock_ridge: bool = True, link: bool = False) -> bytes:
-    """An image with plain names F0, F1 … under the others."""
-    image = pycdlib.PyCdlib()
-    image.new(joliet=3 if joliet else None, rock_ridge="1.09" if rock_ridge else None)
-    for number, (path, data) in enumerate(files.items()):
-        folder, _, name = path.rpartition("/")
-        plain = "/DIR" if folder else ""
-        if folder and number == len(files) - 1:
-            more = {"rr_name": "dir"} if rock_ridge else {}
-            image.add_directory("/DIR", **more, **({"joliet_path": "/dir"} if joliet else {}))
-        more = {"rr_name": name} if rock_ridge else {}
-        more |= {"joliet_path": f"/{path}"} if joliet else {}
-        image.add_fp(io.BytesIO(data), len(data), f"{plain}/F{number}.;1", **more)
-    if link:
-        image.add_symlink("/L.;1", "link", rr_path="F0")
-    out = io.BytesIO()
-    image.write_fp(out)
-    image.close()
-    return out.getvalue()
+def disc(files: dict[str, bytes], *, rock_ridge: bool = True, **how: bool) -> bytes:
+    return image_of(list(files.items()), rock_ridge=rock_ridge, **how)
 
 
 def children(data: bytes) -> list[tuple[Child, bytes]]:
@@ -75,12 +60,10 @@ def test_what_another_kind_of_name_alone_leads_to() -> None:
     image.add_fp(io.BytesIO(b"note"), 4, "/README.TXT;1", udf_path="/note.txt")
     image.add_fp(io.BytesIO(b"plain"), 5, "/ALONE.TXT;1")
     image.add_fp(io.BytesIO(b"words"), 5, udf_path="/größe.txt")
-    out = io.BytesIO()
-    image.write_fp(out)
-    image.close()
-    found = {child.name.decode(): body for child, body in children(out.getvalue())}
+    data = written(image)
+    found = {child.name.decode(): body for child, body in children(data)}
     assert found == {"note.txt": b"note", "größe.txt": b"words", "ALONE.TXT": b"plain"}
-    assert ISO.announced(MemorySource(b"x.iso", out.getvalue())) == 3
+    assert ISO.announced(MemorySource(b"x.iso", data)) == 3
 
 
 def test_links_and_large_files() -> None:

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import gzip
-import io
 import tarfile
 import zipfile
 
 import pytest
-from archive_files import cpio, zipped
+from archive_files import cpio, tarred, zipped
 from effort import takes_at_most
 from unpacking import unpack
 
@@ -22,14 +21,6 @@ JAPANESE = ["会議の議事録と資料.txt", "契約書の写し.pdf"]
 GREEK = ["Οικονομική κατάσταση της εταιρείας.doc"]
 
 
-def _tar(names: list[str], charset: str) -> bytes:
-    out = io.BytesIO()
-    with tarfile.open(fileobj=out, mode="w", format=tarfile.USTAR_FORMAT, encoding=charset) as archive:
-        for name in names:
-            archive.addfile(tarfile.TarInfo(name), io.BytesIO())
-    return out.getvalue()
-
-
 def _shown(media_type: str, data: bytes) -> list[str]:
     children = handler_for(media_type).children(MemorySource(b"x", data), Limits())
     return [child.name.decode() if child.shown is None else child.shown for child in children]
@@ -40,10 +31,11 @@ def _shown(media_type: str, data: bytes) -> list[str]:
     [(RUSSIAN, "cp1251"), (RUSSIAN, "cp866"), (RUSSIAN, "koi8-r"), (RUSSIAN, "utf-8"), (JAPANESE, "cp932"), (GREEK, "cp1253")],
 )  # fmt: skip
 def test_names_are_shown_as_they_were_written(names: list[str], charset: str) -> None:
-    tar = _tar(names, charset)
+    files = [(name, b"") for name in names]
+    tar = tarred(files, tarfile.USTAR_FORMAT, charset)
     assert _shown("application/x-tar", tar) == names
     assert _shown("application/gzip", gzip.compress(tar)) == names
-    assert _shown("application/x-cpio", cpio([(name, b"") for name in names], charset)) == names
+    assert _shown("application/x-cpio", cpio(files, charset)) == names
     one = b"\x1f\x8b\x08\x08" + bytes(6) + names[0].encode(charset) + b"\0" + gzip.compress(b"x", mtime=0)[10:]
     assert _shown("application/gzip", one) == names[:1]
     found = handler_for("application/x-tar").children(MemorySource(b"x", tar), Limits())

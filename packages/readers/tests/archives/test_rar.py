@@ -10,6 +10,8 @@ import zlib
 from pathlib import Path
 
 import pytest
+from archive_files import rar5_block as block
+from archive_files import rar5_number as number
 from unpacking import unpack
 
 from core.records import Limits
@@ -31,24 +33,6 @@ SOLID = base64.b64decode(
     "Y7gh7mHXh38fy/wAjXhTbCcCAwuZAASAIKSDAtQ+xBDAHQEJdGVzdDQuYmluCgMTgV+sW6EmHRJCDhZwACACAG2X8f3s8GL2P5h14d/H8v8AHXdW"
     "UQMFBAA="
 )
-
-
-def number(value: int) -> bytes:
-    """Seven bits a byte."""
-    out = bytearray()
-    while value > 0x7F:
-        out.append(value & 0x7F | 0x80)
-        value >>= 7
-    return bytes((*out, value))
-
-
-def block(kind: int, body: bytes, data: bytes = b"", extra: bytes = b"", flags: int = 0) -> bytes:
-    """One block of version 5."""
-    flags |= bool(extra) | 2 * bool(data)
-    fields = number(kind) + number(flags)
-    fields += (number(len(extra)) if extra else b"") + (number(len(data)) if data else b"") + body + extra
-    head = number(len(fields)) + fields
-    return struct.pack("<L", zlib.crc32(head)) + head + data
 
 
 def member(name: str, data: bytes, *, folder: bool = False, extra: bytes = b"", flags: int = 0) -> bytes:

@@ -121,17 +121,6 @@ def test_nobody_decodes_a_bomb_to_get_behind_it() -> None:
     assert (behind.error.code, behind.emit) == (ExceptionCode.EXPANSION_LIMIT, False)
 
 
-def test_encrypted_members_fail_each() -> None:
-    found = Found(packed(FILES, password="secret"))
-    assert found.announced == len(FILES)
-    assert found.failed == dict.fromkeys(FILES, ExceptionCode.ENCRYPTED)
-
-
-def test_an_encrypted_header_hides_everything() -> None:
-    found = Found(packed(FILES, password="secret", hide=True))
-    assert (found.announced, found.members, found.error) == (None, {}, ExceptionCode.ENCRYPTED)
-
-
 def test_a_hidden_header_without_a_crc_is_opened_by_its_password() -> None:
     source = MemorySource(b"x.7z", packed(FILES, password="secret", hide=True), Passwords({"wrong": 1, "secret": 2}))
     assert [child.name.decode() for child in SEVENZ.children(source, Limits())] == list(FILES)
@@ -253,26 +242,6 @@ def test_sizes_beyond_limits() -> None:
     assert Found(with_header(header, b"x")).failed == {"a": ExceptionCode.TOO_LARGE}
 
 
-@settings(max_examples=60, deadline=None)
-@given(st.sampled_from(sorted(CHAINS)), st.integers(0, 1 << 30), st.integers(0, 3))
-def test_mutants_add_up(chain: str, seed: int, flips: int) -> None:
-    random_ = random.Random(seed)
-    data = bytearray(sample(chain))
-    for _ in range(flips):
-        data[random_.randrange(len(data))] = random_.randrange(256)
-    found = Found(bytes(data), limits=Limits(parse_bytes=2_000_000))
-    if found.error is None:
-        assert found.announced is not None
-        assert len(found.members) + len(found.failed) <= found.announced  # names may have become equal
-
-
-@settings(max_examples=40, deadline=None)
-@given(st.binary(max_size=120), st.booleans())
-def test_any_header(body: bytes, encoded: bool) -> None:
-    found = Found(with_header((b"\x17" if encoded else b"\x01") + body, b"some packed bytes"))
-    assert found.error is None or found.members == {}
-
-
 def test_a_big_archive_is_handed_on_in_pieces() -> None:
     inner = packed({"deep.txt": b"deep", "noise": NOISE[:40_000]}, "copy")
     data = packed({"inner.7z": inner, "a.txt": b"text " * 900, "noise": NOISE}, "lzma2")
@@ -335,3 +304,23 @@ def test_a_short_stream_that_breaks_off_opens_with_nothing() -> None:
     data, folder = locked(b"c")
     with pytest.raises(DocumentError):
         unlock(io.BytesIO(data[:7]), folder, 16, Passwords({SECRET: 1}), TryBudget(Limits()))
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.sampled_from(sorted(CHAINS)), st.integers(0, 1 << 30), st.integers(0, 3))
+def test_mutants_add_up(chain: str, seed: int, flips: int) -> None:
+    random_ = random.Random(seed)
+    data = bytearray(sample(chain))
+    for _ in range(flips):
+        data[random_.randrange(len(data))] = random_.randrange(256)
+    found = Found(bytes(data), limits=Limits(parse_bytes=2_000_000))
+    if found.error is None:
+        assert found.announced is not None
+        assert len(found.members) + len(found.failed) <= found.announced  # names may have become equal
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.binary(max_size=120), st.booleans())
+def test_any_header(body: bytes, encoded: bool) -> None:
+    found = Found(with_header((b"\x17" if encoded else b"\x01") + body, b"some packed bytes"))
+    assert found.error is None or found.members == {}

@@ -292,7 +292,7 @@ def test_a_member_beyond_the_end_is_corrupt() -> None:
     assert found.failed == [(1, ExceptionCode.CORRUPT)]
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(
     st.dictionaries(st.text("abcdé/ .", min_size=1, max_size=12), st.binary(max_size=400), max_size=6),
     st.sampled_from(METHODS),

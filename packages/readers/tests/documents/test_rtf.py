@@ -8,7 +8,7 @@ import struct
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from core.records import Limits
@@ -387,7 +387,6 @@ def test_bytes_among_the_digits_of_an_object_count_in_their_place() -> None:
 
 
 @given(st.binary(max_size=300) | st.text("ab{}\\ ", max_size=9000).map(str.encode) | st.just(b"x" * 20_000))
-@settings(max_examples=60, deadline=None, database=None, derandomize=True)
 def test_back_as_it_was(data: bytes) -> None:
     """What the generator's compressor, written from the same specification, makes."""
     assert decompress(compress(data), 1 << 20) == (data, None)

@@ -1,21 +1,18 @@
 """`make fuzz`: each of our own parsers under libFuzzer (atheris), a process for each target.
 
-A target is a row of `formats.FORMATS`, whose handler reads the input, or a module below `targets` with `read(data)`, which may raise
-DocumentError and nothing else, and `SEEDS`, bytes to begin with. What libFuzzer finds worth keeping stays below the directory given, so that a later run goes on from it.
+The targets are those of `support/fuzz_targets.py`, which may raise DocumentError and nothing else. What libFuzzer finds worth keeping
+stays below the directory given, so that a later run goes on from it.
 """
 
 from __future__ import annotations
 
 import argparse
-import importlib
 import os
 import subprocess
 import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from types import SimpleNamespace
-from typing import Any
 
 HERE = Path(__file__).parent
 _LONGEST = 65_536  # bytes of an input
@@ -23,30 +20,13 @@ _ONE_INPUT_S = 20
 _MEMORY_MB = 2_048  # libFuzzer's own needs included
 
 
-def targets() -> dict[str, str]:
-    """All targets by their names: the module of each, "" for a format."""
-    from formats import FORMATS  # not before imports are instrumented
-
-    own = {path.stem: f"targets.{path.parent.name}.{path.stem}" for path in (HERE / "targets").glob("*/*.py")}
-    return dict(sorted((dict.fromkeys(FORMATS, "") | own).items()))
-
-
-def load(name: str) -> Any:
-    """`read` and `SEEDS` of a target."""
-    if module := targets()[name]:
-        return importlib.import_module(module)
-    from formats import FORMATS
-    from reading import files, handler
-
-    media_type, endings, *written = FORMATS[name]
-    return SimpleNamespace(read=handler(media_type), SEEDS=[*files(*endings), *written])
-
-
 def fuzz(name: str, corpus: Path, arguments: list[str]) -> None:
     """In a process of its own, never to return: libFuzzer ends it."""
     import atheris  # only here: the other uses of this folder do without
 
     with atheris.instrument_imports(include=["readers"]):
+        from fuzz_targets import load
+
         target = load(name)
     from readers.errors import DocumentError
 
@@ -57,7 +37,7 @@ def fuzz(name: str, corpus: Path, arguments: list[str]) -> None:
             return
 
     corpus.mkdir(parents=True, exist_ok=True)
-    for number, seed in enumerate(target.SEEDS):
+    for number, seed in enumerate(target.seeds):
         if len(seed) <= _LONGEST:
             (corpus / f"seed-{number:03}").write_bytes(seed)
     atheris.Setup([sys.argv[0], str(corpus), *arguments], one)
@@ -99,7 +79,9 @@ def main() -> int:
             "print_final_stats": 1,
         }
         fuzz(chosen.one, chosen.corpus / chosen.one, [f"-{key}={value}" for key, value in options.items()])
-    names = [n for n in targets() if not chosen.only or n in chosen.only.split(",")]
+    from fuzz_targets import names as all_names  # not before imports are instrumented
+
+    names = [n for n in all_names() if not chosen.only or n in chosen.only.split(",")]
     with ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:
         results = list(pool.map(lambda name: _run(name, chosen.corpus, chosen.seconds), names))
     for line, _ in results:

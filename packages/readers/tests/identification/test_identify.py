@@ -13,7 +13,7 @@ from random import Random
 
 import pytest
 from archive_files import zipped
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from readers.base import MemorySource
@@ -227,7 +227,6 @@ def test_any_bytes_get_a_media_type(data: bytes, prefix: bytes) -> None:
     assert kind.count("/") == 1
 
 
-@settings(max_examples=60, deadline=None)
 @given(st.integers(0, 2000), st.integers(0, 255))
 def test_damaged_compound_files_get_a_media_type(at: int, value: int) -> None:
     data = bytearray(compound("a", "b", "c", "d", "e", "Workbook"))

@@ -7,7 +7,7 @@ import binascii
 from collections.abc import Callable
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from core.records import Limits
@@ -40,7 +40,6 @@ def yencoded(data: bytes, name: bytes) -> bytes:
 
 
 @given(st.binary(min_size=1, max_size=400), st.binary(min_size=1, max_size=400))
-@settings(max_examples=60, deadline=None, database=None, derandomize=True)
 def test_files_come_out_and_leave_the_text(one: bytes, two: bytes) -> None:
     body = b"before\n" + uuencoded(one, b"a b.gif") + b"between\n" + yencoded(two, b"c.bin") + b"after\n"
     source = MemorySource(b"m.eml", HEAD + body)
@@ -92,7 +91,6 @@ RUNS = st.lists(
 
 @pytest.mark.parametrize("encode", ENCODERS)
 @given(st.binary(min_size=1, max_size=300) | RUNS.map(b"".join))
-@settings(max_examples=80, deadline=None, database=None)
 def test_a_loose_file_is_its_child(encode: Callable[[bytes, bytes], bytes], data: bytes) -> None:
     text = b"word one\n\n" + encode(data, b"a.bin") + b"\nword two\n"
     loose = MemorySource(b"a.txt", text)

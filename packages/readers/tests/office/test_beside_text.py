@@ -7,8 +7,8 @@ import struct
 from xml.sax.saxutils import escape, quoteattr
 
 import pytest
-from office_xml import S, package, read
-from old_office import END, begin, biff
+from office_xml import S, opendocument, package, read
+from old_office import END, begin, biff, wide
 from old_office import workbook as compound
 
 from core.records import Limits
@@ -92,15 +92,8 @@ def test_a_code_without_end_takes_no_time() -> None:
     assert lines("<w:p>" + code(" EQ" + " " * 500_000, "&quot;" * 10) + words("behind") + "</w:p>")[0] == "behind"
 
 
-ODF = "urn:oasis:names:tc:opendocument:xmlns:"
-NAMES = f'xmlns:office="{ODF}office:1.0" xmlns:text="{ODF}text:1.0" xmlns:table="{ODF}table:1.0" xmlns:form="{ODF}form:1.0" '
-NAMES += f'xmlns:draw="{ODF}drawing:1.0" xmlns:dc="http://purl.org/dc/elements/1.1/" xmlns:xlink="http://www.w3.org/1999/xlink"'
-
-
-def opendocument(body: str, padding: str = "") -> Text:
-    content = f"<office:document-content {NAMES}>{padding}<office:body>{body}</office:body></office:document-content>"
-    parts = {"mimetype": "application/vnd.oasis.opendocument.text", "content.xml": content}
-    return OdfHandler().text(MemorySource(b"x", package(parts, {})), Limits())
+def odt(body: str, padding: str = "") -> Text:
+    return OdfHandler().text(MemorySource(b"x", opendocument(body, padding=padding)), Limits())
 
 
 def link(address: str, tag: str = "text:a") -> str:
@@ -120,7 +113,7 @@ def test_opendocument_tells_links_forms_and_who_commented(padding: str) -> None:
     body = (
         f"{changed}<office:forms><form:form>{form}</form:form></office:forms><text:p>a{comment}b {links}</text:p>{cell}"
     )
-    found = opendocument(body, padding)
+    found = odt(body, padding)
     said = ["Filled answer", "Agreed", "Preset", "Miller", "http://linked.example/", "other.odt"]
     assert found.text.splitlines() == ["why", "ab xxx", "why", "cell", *said]
     assert found.error is None
@@ -129,7 +122,7 @@ def test_opendocument_tells_links_forms_and_who_commented(padding: str) -> None:
 @PADDINGS
 def test_opendocument_says_that_there_are_more_links(padding: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(odf_beside, "MOST", 2)
-    found = opendocument("<text:p>" + "".join(link(f"http://{n}.example/") for n in range(4)) + "</text:p>", padding)
+    found = odt("<text:p>" + "".join(link(f"http://{n}.example/") for n in range(4)) + "</text:p>", padding)
     assert found.text.splitlines()[1:] == ["http://0.example/", "http://1.example/"]
     assert (found.error and found.error.code) is ExceptionCode.TOO_LARGE
 
@@ -178,10 +171,6 @@ def xls(*records: tuple[int, bytes]) -> Text:
     strings = (0xFC, struct.pack("<II", 1, 1) + wide("42 x"))
     stream = biff(begin(5), *forms, *used, strings, END, begin(), *records, END)
     return XlsHandler().text(MemorySource(b"x.xls", compound(stream, "Workbook")), Limits())
-
-
-def wide(text: str) -> bytes:
-    return struct.pack("<HB", len(text), 1) + text.encode("utf-16-le")
 
 
 def at(row: int, column: int, style: int) -> bytes:

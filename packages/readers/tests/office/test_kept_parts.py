@@ -11,8 +11,10 @@ from contextlib import suppress
 from datetime import datetime
 
 import pytest
-from office_xml import LIMITS, OFFICE, R, S, W, package, para, word
-from old_office import END, begin, biff
+from office_xml import LIMITS, OFFICE, R, S, W, package, para, word, xlsb
+from office_xml import binary as rec
+from office_xml import binary_text as wide_b
+from old_office import END, begin, biff, wide
 from unpacking import PNG, make_zip
 
 from readers.base import Child, MemorySource, Text
@@ -36,31 +38,6 @@ MANIFEST = (
     '<m:manifest xmlns:m="urn:oasis:names:tc:opendocument:xmlns:manifest:1.0"><m:file-entry m:full-path="/" m:media-type="%s"/>'
     '<m:file-entry m:full-path="content.xml" m:media-type="text/xml"/></m:manifest>'
 )
-
-
-def rec(kind: int, data: bytes = b"") -> bytes:
-    """A record of a binary part."""
-    return (bytes((kind,)) if kind < 128 else bytes((kind & 0x7F | 0x80, kind >> 7))) + bytes((len(data),)) + data
-
-
-def wide_b(text: str) -> bytes:
-    """A text in such a record."""
-    return struct.pack("<I", len(text)) + text.encode("utf-16-le")
-
-
-def xlsb(sheet: bytes, **more: bytes) -> bytes:
-    """A binary workbook of one sheet, which is called Sums."""
-    rels = b'<Relationships xmlns="r"><Relationship Id="rId7" Target="worksheets/sheet1.bin"/></Relationships>'
-    main = rec(156, bytes(8) + wide_b("rId7") + wide_b("Sums")) + rec(39, bytes(9) + wide_b("rate") + wide_b("agreed"))
-    return make_zip(
-        {
-            "[Content_Types].xml": b"<Types/>",
-            "xl/workbook.bin": main,
-            "xl/_rels/workbook.bin.rels": rels,
-            "xl/worksheets/sheet1.bin": sheet,
-            **more,
-        }
-    )
 
 
 def read(data: bytes, name: bytes = b"x") -> tuple[str, Text, list[Child]]:
@@ -282,7 +259,8 @@ def test_binary_workbooks_keep_the_same() -> None:
     )
     link = rec(360, bytes(4) + wide_b("Bonus")) + rec(367, bytes(4) + wide_b("kept"))
     more = {"xl/pivotCache/pivotCacheDefinition1.bin": cache, "xl/externalLinks/externalLink1.bin": link}
-    data = xlsb(rec(500) + rec(502, bytes(6) + wide_b("scenario") + wide_b("said")), **more)
+    named = rec(39, bytes(9) + wide_b("rate") + wide_b("agreed"))
+    data = xlsb(rec(500) + rec(502, bytes(6) + wide_b("scenario") + wide_b("said")), behind=named, **more)
     media_type, out, _ = read(data)
     assert media_type == XLSB
     assert out.text.splitlines() == [
@@ -300,9 +278,6 @@ def test_binary_workbooks_keep_the_same() -> None:
 
 
 def test_old_workbooks_keep_the_same() -> None:
-    def wide(text: str) -> bytes:
-        return struct.pack("<HB", len(text), 1) + text.encode("utf-16-le")
-
     def bare(text: str) -> bytes:
         return b"\1" + text.encode("utf-16-le")
 

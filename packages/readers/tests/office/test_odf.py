@@ -9,7 +9,8 @@ import pytest
 from as_found import text_of
 from hypothesis import given
 from hypothesis import strategies as st
-from unpacking import PNG, make_zip
+from office_xml import ODF, ODF_NAMES, opendocument
+from unpacking import PNG
 
 from core.records import Limits
 from dataset_gen.formats import ole_package
@@ -22,26 +23,7 @@ from readers.office.odf.text import read_text
 from readers.office.ooxml import xml as ooxml_xml
 from readers.records import Kind, TextState
 
-ODF = OdfHandler()
-TYPE = "application/vnd.oasis.opendocument."
-NAMES = (
-    " ".join(
-        f'xmlns:{short}="urn:oasis:names:tc:opendocument:xmlns:{name}:1.0"'
-        for short, name in (
-            ("office", "office"),
-            ("text", "text"),
-            ("table", "table"),
-            ("draw", "drawing"),
-            ("style", "style"),
-            ("meta", "meta"),
-            ("svg", "svg-compatible"),
-            ("presentation", "presentation"),
-        )
-    )
-    + ' xmlns:dc="http://purl.org/dc/elements/1.1/"'
-)
-
-
+HANDLER = OdfHandler()
 TAGS = (
     *("text:p", "text:h", "text:span", "text:s text:c='3'", "text:tab", "text:note", "office:annotation"),
     *("draw:frame", "svg:desc", "draw:page", "table:table table:name='T'", "table:table-row", "table:table-row"),
@@ -51,13 +33,7 @@ TAGS = (
 WORDS = ("one", " two ", "a  b", "\n  x", " ")
 
 
-def package(kind: str, body: str, **more: bytes) -> bytes:
-    """A document of that kind; further members by name."""
-    content = f"<office:document-content {NAMES}><office:body>{body}</office:body></office:document-content>"
-    return make_zip({"mimetype": (TYPE + kind).encode(), "content.xml": content.encode(), **more}, stored=True)
-
-
-read = partial(text_of, kind=TYPE)
+read = partial(text_of, kind=ODF)
 
 
 @pytest.mark.parametrize(
@@ -73,7 +49,7 @@ read = partial(text_of, kind=TYPE)
     ],
 )  # fmt: skip
 def test_text_of_documents(body: str, text: str) -> None:
-    assert read(package("text", f"<office:text>{body}</office:text>")).text == text
+    assert read(opendocument(f"<office:text>{body}</office:text>")).text == text
 
 
 def numbered(level: int, form: str, more: str = "", tag: str = "list-level-style-number") -> str:
@@ -97,7 +73,7 @@ def test_numbers_that_lists_make() -> None:
     body += (
         '<text:list text:continue-list="one" text:style-name="L"><text:list-item><text:p/></text:list-item></text:list>'
     )
-    found = read(package("text", body)).text.splitlines()
+    found = read(opendocument(body)).text.splitlines()
     assert found[:6] == ["1. a", "2. b", "2.a) x", "more", "2.b) x", "more"]
     assert found[6:] == ["free", "2.c) x", "more", "3. c", "9. d", "e", "4."]
 
@@ -107,11 +83,11 @@ def test_numbers_of_headings() -> None:
     outline += numbered(2, "1", 'text:display-levels="2"', "outline-level-style")
     letters = numbered(1, "A", 'style:num-letter-sync="true" text:start-value="28"')
     named = f'<text:list-style style:name="N">{letters}</text:list-style>'
-    styles = f"<office:document-styles {NAMES}><text:outline-style>{outline}</text:outline-style>{named}</office:document-styles>"
+    styles = f"<office:document-styles {ODF_NAMES}><text:outline-style>{outline}</text:outline-style>{named}</office:document-styles>"
     head = '<text:h text:outline-level="{}">{}</text:h>'
     body = "".join(head.format(*pair) for pair in ((1, "a"), (2, "b"), (2, "c"), (1, "d"), (2, "e"), (3, "f")))
     body += '<text:list text:style-name="N"><text:list-item><text:p>g</text:p></text:list-item></text:list>'
-    found = read(package("text", body, **{"styles.xml": styles.encode()})).text.splitlines()
+    found = read(opendocument(body, **{"styles.xml": styles.encode()})).text.splitlines()
     assert found == ["Part I a", "I.1 b", "I.2 c", "Part II d", "II.1 e", "f", "BB g"]
 
 
@@ -126,7 +102,7 @@ def test_deleted_headings_do_not_count(most: int, monkeypatch: pytest.MonkeyPatc
     changes = f"<text:tracked-changes><text:changed-region>{gone}</text:changed-region></text:tracked-changes>"
     body = f"{outline}{style}{changes}"
     body += f"<text:h>First</text:h>{item.format('kept')}<text:h>Second</text:h>"
-    found = read(package("text", body)).text.splitlines()
+    found = read(opendocument(body)).text.splitlines()
     assert found == ["Old", "lost", "1 First", "a kept", "2 Second"]
 
 
@@ -134,13 +110,13 @@ def test_levels_of_headings_are_ten() -> None:
     """Deeper ones count as the deepest: counts are held for ten levels, and not for as many as a document names."""
     style = f"<text:outline-style>{numbered(10, '1', tag='outline-level-style')}</text:outline-style>"
     body = "".join(f'<text:h text:outline-level="{level}">x</text:h>' for level in (10, 11, 999))
-    assert read(package("text", style + body)).text.splitlines() == ["1 x", "2 x", "3 x"]
+    assert read(opendocument(style + body)).text.splitlines() == ["1 x", "2 x", "3 x"]
 
 
 def test_what_stands_around_a_number_is_short() -> None:
     around = f'style:num-prefix="{"<" * 1000}" style:num-suffix="{">" * 1000}"'.replace("<", "&lt;")
     style = f"<text:outline-style>{numbered(1, '1', around, 'outline-level-style')}</text:outline-style>"
-    found = read(package("text", f"{style}<text:h>x</text:h>")).text
+    found = read(opendocument(f"{style}<text:h>x</text:h>")).text
     assert found == f"{'<' * LONGEST}1{'>' * LONGEST} x\n"
 
 
@@ -155,7 +131,7 @@ def test_cells_without_text_show_their_values() -> None:
         "<table:table-cell/>"
     )
     body = f'<table:table table:name="T"><table:table-row>{cells}</table:table-row></table:table>'
-    shown = read(package("spreadsheet", f"<office:spreadsheet>{body}</office:spreadsheet>")).text
+    shown = read(opendocument(f"<office:spreadsheet>{body}</office:spreadsheet>", "spreadsheet")).text
     assert shown == "T\n36:15:00\t-24:00:05.5\t1899-12-30\t7.5\tword\t8,00\n"
 
 
@@ -166,7 +142,7 @@ def test_sheets() -> None:
         "<text:p>{}</text:p></table:table-cell></table:table-row></table:table>"
     )
     body = sheet.format("First", 1) + sheet.format("Secret", 2)
-    assert read(package("spreadsheet", f"<office:spreadsheet>{body}</office:spreadsheet>")).text == (
+    assert read(opendocument(f"<office:spreadsheet>{body}</office:spreadsheet>", "spreadsheet")).text == (
         "First\nwhy\n1\nSecret\nwhy\n2\n"
     )
 
@@ -174,25 +150,25 @@ def test_sheets() -> None:
 def test_slides_are_pages() -> None:
     page = "<draw:page><draw:frame><draw:text-box><text:p>{0}</text:p></draw:text-box></draw:frame><presentation:notes><text:p>say {0}</text:p></presentation:notes></draw:page>"
     out = read(
-        package("presentation", f"<office:presentation>{page.format('a')}{page.format('b')}</office:presentation>")
+        opendocument(f"<office:presentation>{page.format('a')}{page.format('b')}</office:presentation>", "presentation")
     )
     assert (out.text, out.pages) == ("a\nsay a\nb\nsay b\n", 2)
 
 
 def test_headers_metadata_and_objects() -> None:
     styles = (
-        f"<office:document-styles {NAMES}><office:master-styles><style:master-page><text:p>not this</text:p><style:header>"
+        f"<office:document-styles {ODF_NAMES}><office:master-styles><style:master-page><text:p>not this</text:p><style:header>"
         "<text:p>top</text:p></style:header><style:footer-left><text:p>bottom</text:p></style:footer-left>"
         "</style:master-page></office:master-styles></office:document-styles>"
     )
     meta = (
-        f"<office:document-meta {NAMES}><office:meta><dc:title>T</dc:title><meta:initial-creator>A</meta:initial-creator>"
+        f"<office:document-meta {ODF_NAMES}><office:meta><dc:title>T</dc:title><meta:initial-creator>A</meta:initial-creator>"
         "<dc:creator>B</dc:creator><dc:date>2020-01-02T03:04:05</dc:date></office:meta></office:document-meta>"
     )
-    chart = f"<office:document-content {NAMES}><text:p>axis</text:p></office:document-content>"
+    chart = f"<office:document-content {ODF_NAMES}><text:p>axis</text:p></office:document-content>"
     parts = {"styles.xml": styles.encode(), "meta.xml": meta.encode(), "Object 1/content.xml": chart.encode()}
     parts["Obj2/content.xml"] = chart.replace("axis", "title").encode()  # as other programs call the folder
-    out = read(package("text", "<office:text><text:p>x</text:p></office:text>", **parts))
+    out = read(opendocument("<office:text><text:p>x</text:p></office:text>", **parts))
     assert out.text == "x\ntop\nbottom\naxis\ntitle\n"
     assert out.metadata == {"title": "T", "author": "A", "last_author": "B", "modified": "2020-01-02T03:04:05"}
 
@@ -205,8 +181,8 @@ def test_children() -> None:
         "ObjectReplacements/Object 1": b"x",
     }
     parts["Object 2/Pictures/2.png"] = PNG
-    data = package("text", "<office:text/>", **parts)
-    found = list(ODF.children(MemorySource(b"", data), Limits()))
+    data = opendocument("<office:text/>", **parts)
+    found = list(HANDLER.children(MemorySource(b"", data), Limits()))
     assert [(c.name, c.ordinal, c.data) for c in found] == [
         (b"1.png", 0, PNG),
         (b"thumbnail.png", 1, PNG),
@@ -218,8 +194,8 @@ def test_children() -> None:
 
 
 def test_packaged_file() -> None:
-    data = package("text", "<office:text/>", **{"Object 1": ole_package.compound_file("größe.txt", b"inside")})
-    assert [(c.name, c.data) for c in ODF.children(MemorySource(b"", data), Limits())] == [
+    data = opendocument("<office:text/>", **{"Object 1": ole_package.compound_file("größe.txt", b"inside")})
+    assert [(c.name, c.data) for c in HANDLER.children(MemorySource(b"", data), Limits())] == [
         ("größe.txt".encode(), b"inside")
     ]
 
@@ -229,10 +205,10 @@ def test_encrypted() -> None:
         b'<m:manifest xmlns:m="urn:oasis:names:tc:opendocument:xmlns:manifest:1.0"><m:file-entry m:full-path="content.xml">'
         b'<m:encryption-data m:checksum="x"/></m:file-entry></m:manifest>'
     )
-    data = package("text", "", **{"META-INF/manifest.xml": manifest, "Pictures/1.png": PNG})
+    data = opendocument("", **{"META-INF/manifest.xml": manifest, "Pictures/1.png": PNG})
     with pytest.raises(DocumentError, match=r"^encrypted:"):
         read(data)
-    assert list(ODF.children(MemorySource(b"", data), Limits())) == []
+    assert list(HANDLER.children(MemorySource(b"", data), Limits())) == []
 
 
 def body_of(steps: list[int]) -> str:
@@ -252,7 +228,7 @@ def body_of(steps: list[int]) -> str:
 @given(st.lists(st.integers(0, len(TAGS) + 3 * len(WORDS)), max_size=50), st.booleans())
 def test_large_parts_read_as_small_ones(steps: list[int], headers_only: bool) -> None:
     body = f"<style:header>{body_of(steps)}</style:header><text:p>body</text:p>" if headers_only else body_of(steps)
-    data = f"<x {NAMES}>{body}</x>".encode()
+    data = f"<x {ODF_NAMES}>{body}</x>".encode()
     seen = []
     for most in (1 << 20, 0):
         with pytest.MonkeyPatch.context() as patched:
@@ -264,18 +240,18 @@ def test_large_parts_read_as_small_ones(steps: list[int], headers_only: bool) ->
 
 
 def test_damaged() -> None:
-    broken = package("text", "<office:text><text:p>before</text:p><text:p>cut</office:text>")
+    broken = opendocument("<office:text><text:p>before</text:p><text:p>cut</office:text>")
     out = read(broken)
     assert out.text.startswith("before\n")
     assert (out.error and out.error.code) is ExceptionCode.CORRUPT
     bomb = b'<!DOCTYPE x [<!ENTITY a "aaaa"><!ENTITY b "&a;&a;">]><x xmlns="u">&b;</x>'
-    data = make_zip({"mimetype": (TYPE + "text").encode(), "content.xml": bomb}, stored=True)
-    assert "aaaa" not in ODF.text(MemorySource(b"", data), Limits()).text
+    data = opendocument("", **{"content.xml": bomb})
+    assert "aaaa" not in HANDLER.text(MemorySource(b"", data), Limits()).text
 
 
 def test_lines_without_end_are_bounded() -> None:
     spaces = "<text:s text:c='1000'/>" * 40_000
-    out = read(package("text", f"<office:text><text:p>before</text:p><text:p>x{spaces}</text:p></office:text>"))
+    out = read(opendocument(f"<office:text><text:p>before</text:p><text:p>x{spaces}</text:p></office:text>"))
     assert out.state is TextState.TRUNCATED_BY_LIMIT
     assert out.text.startswith("before\nx ")
     assert len(out.text) < 21_000_000
@@ -292,7 +268,7 @@ def test_lines_without_end_are_bounded() -> None:
 def test_real_files(name: str, fragment: str, pictures: int, real_files: Path) -> None:
     """Of LibreOffice and pandoc; each has a thumbnail."""
     source = MemorySource(name.encode(), (real_files / "ingest-file" / name).read_bytes())
-    out = ODF.text(source, Limits())
+    out = HANDLER.text(source, Limits())
     assert fragment in out.text
     assert out.error is None
-    assert len(list(ODF.children(source, Limits()))) == pictures
+    assert len(list(HANDLER.children(source, Limits()))) == pictures

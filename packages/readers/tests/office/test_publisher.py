@@ -5,7 +5,7 @@ from __future__ import annotations
 import struct
 
 import pytest
-from old_office import record
+from old_office import lettered, record
 
 from core.records import Limits
 from readers.base import MemorySource, Text
@@ -51,13 +51,6 @@ def test_pictures_are_children() -> None:
     source = document(contents("x"), record(0xF01E, bytes(17) + b"\x89PNG\r\n", 0x6E0))
     found = list(handler_for(identify(source)).children(source, Limits()))
     assert [(c.name, c.data) for c in found] == [(b"picture1.png", b"\x89PNG\r\n")]
-
-
-def lettered(text: str) -> bytes:
-    """A shape's properties ([MS-ODRAW] 2.2.9, 2.3.22.1): letters, and something short."""
-    raw = (text + "\0").encode("utf-16-le")
-    table = struct.pack("<HI", 0x80C0, len(raw)) + struct.pack("<HI", 0xC2, 0x240000)
-    return bytes(record(0xF00B, table + raw, 2, 3))
 
 
 def test_wordart_is_text() -> None:

@@ -8,6 +8,8 @@ import zipfile
 import pytest
 from archive_files import zipped
 from as_found import children_of, text_of
+from office_xml import opendocument
+from old_office import property_section
 
 from core.records import Limits
 from readers.base import MemorySource
@@ -125,12 +127,7 @@ def test_visio(extension: str, kind: str) -> None:
     ],
 )
 def test_opendocument(kind: str, body: str) -> None:
-    spaces = "".join(
-        f' xmlns:{name}="urn:oasis:names:tc:opendocument:xmlns:{name}:1.0"' for name in ("office", "text", "table")
-    )
-    content = f"<office:document-content{spaces}><office:body>{body}</office:body></office:document-content>"
-    parts = {"mimetype": "application/vnd.oasis.opendocument." + kind, "content.xml": content}
-    assert text_of(zipped(parts, zipfile.ZIP_STORED)).text == "the words\n"
+    assert text_of(opendocument(body, kind)).text == "the words\n"
 
 
 MATTER = ["ClientMatter: Oberschwaben Takeover", "Pages: 7"]
@@ -161,16 +158,6 @@ def test_of_opendocument_texts() -> None:
     assert OdfHandler().text(archive(**parts), Limits()).metadata == {"custom_properties": MATTER}
 
 
-def section(page: int, names: bytes, *values: bytes) -> bytes:
-    """A section whose dictionary is its first value; then its code page, then values from number 2."""
-    numbered = [(0, names), (1, struct.pack("<II", 2, page)), *enumerate(values, 2)]
-    at, places, data = 8 + 8 * len(numbered), b"", b""
-    for number, raw in numbered:
-        places += struct.pack("<II", number, at + len(data))
-        data += raw + bytes(-len(raw) % 4)
-    return struct.pack("<II", at + len(data), len(numbered)) + places + data
-
-
 def stream(page: int, wide: bool) -> bytes:
     """A stream of two sections, the second with names."""
     names = struct.pack("<I", 3)
@@ -179,7 +166,7 @@ def stream(page: int, wide: bool) -> bytes:
         names += struct.pack("<II", number, len(name) + 1) + raw + (bytes(-len(raw) % 4) if wide else b"")
     matter = "Oberschwaben Takeover\0".encode("utf-16-le" if wide else "cp1251")
     values = struct.pack("<II", 30, len(matter)) + matter, struct.pack("<II", 3, 7)
-    first, second = section(1252, b"\0\0\0\0"), section(page, names, *values)
+    first, second = property_section((0, b"\0\0\0\0")), property_section((0, names), *enumerate(values, 2), page=page)
     head = struct.pack("<HHI16sI", 0xFFFE, 0, 0, bytes(16), 2)
     return head + bytes(16) + struct.pack("<I", 68) + USER_DEFINED + struct.pack("<I", 68 + len(first)) + first + second
 
@@ -196,7 +183,7 @@ def test_of_older_documents(page: int, wide: bool) -> None:
 
 def test_other_values() -> None:
     names = struct.pack("<I", 2) + b"".join(struct.pack("<II", n, 2) + b"ab"[n - 2 : n - 1] + b"\0" for n in (2, 3))
-    second = section(1252, names, struct.pack("<II", 11, 0xFFFF), struct.pack("<Id", 5, 1.5))
+    second = property_section((0, names), (2, struct.pack("<II", 11, 0xFFFF)), (3, struct.pack("<Id", 5, 1.5)))
     head = struct.pack("<HHI16sI", 0xFFFE, 0, 0, bytes(16), 2) + bytes(20) + USER_DEFINED
     assert list(added(head + struct.pack("<I", 68) + second)) == [("a", "true"), ("b", "1.5")]
 

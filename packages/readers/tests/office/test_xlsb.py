@@ -9,31 +9,20 @@ import pytest
 from as_found import text_of
 from hypothesis import given
 from hypothesis import strategies as st
-from unpacking import PNG, make_zip
+from office_xml import binary as rec
+from office_xml import binary_text as wide
+from office_xml import xlsb
+from unpacking import PNG
 
 from core.records import Limits
 from readers.base import MemorySource
 from readers.errors import DocumentError, ExceptionCode
 from readers.identification.zip import BY_EXTENSION
-from readers.office.ooxml import xlsb
 from readers.office.ooxml.handler import OoxmlHandler
+from readers.office.ooxml.xlsb import records
 
 XLSB = "application/vnd.ms-excel.sheet.binary.macroenabled.12"
 HANDLER = OoxmlHandler()
-RELATIONS = "http://schemas.openxmlformats.org/package/2006/relationships"
-
-
-def rec(kind: int, data: bytes = b"") -> bytes:
-    head = bytes((kind,)) if kind < 128 else bytes((kind & 0x7F | 0x80, kind >> 7))
-    size = len(data)
-    while size > 127:
-        head += bytes((size & 0x7F | 0x80,))
-        size >>= 7
-    return head + bytes((size,)) + data
-
-
-def wide(text: str) -> bytes:
-    return struct.pack("<I", len(text)) + text.encode("utf-16-le")
 
 
 def cell(kind: int, value: bytes, style: int = 0) -> bytes:
@@ -46,18 +35,9 @@ def workbook(sheet: bytes, *, strings: tuple[str, ...] = (), dates_1904: bool = 
     styles += (
         rec(47, bytes(16)) + rec(617) + b"".join(rec(47, struct.pack("<HH12x", 0, n)) for n in (0, 14, 200)) + rec(618)
     )
-    return make_zip(
-        {
-            "[Content_Types].xml": b"<Types/>",
-            "xl/workbook.bin": rec(153, bytes((dates_1904,)) + bytes(11))
-            + rec(156, bytes(8) + wide("rId7") + wide("Sums")),
-            "xl/_rels/workbook.bin.rels": f'<Relationships xmlns="{RELATIONS}"><Relationship Id="rId7" Target="worksheets/sheet1.bin"/></Relationships>'.encode(),
-            "xl/worksheets/sheet1.bin": sheet,
-            "xl/styles.bin": styles,
-            "xl/sharedStrings.bin": b"".join(rec(19, b"\0" + wide(text)) for text in strings),
-            **more,
-        }
-    )  # fmt: skip
+    shared = b"".join(rec(19, b"\0" + wide(text)) for text in strings)
+    since = rec(153, bytes((dates_1904,)) + bytes(11))
+    return xlsb(sheet, before=since, **{"xl/styles.bin": styles, "xl/sharedStrings.bin": shared, **more})
 
 
 read = partial(text_of, kind=XLSB)
@@ -114,7 +94,12 @@ def test_an_encrypted_one_is_known_by_its_name() -> None:
 def test_records_come_back_however_they_are_cut(made: list[tuple[int, bytes]], step: int) -> None:
     data = b"".join(rec(kind, content) for kind, content in made)
     pieces = (data[at : at + step] for at in range(0, len(data), step))
-    assert list(xlsb.records(pieces)) == made
+    assert list(records(pieces)) == made
+
+
+def test_a_record_without_end_is_corrupt() -> None:
+    with pytest.raises(DocumentError, match="record of"):
+        list(records(iter([b"\x07\xff\xff\xff\x7f" + bytes(9)])))
 
 
 @given(st.binary(max_size=200))
@@ -124,8 +109,3 @@ def test_any_bytes_are_read_or_refused(data: bytes) -> None:
     except DocumentError:
         return
     assert out.text.startswith("Sums")
-
-
-def test_a_record_without_end_is_corrupt() -> None:
-    with pytest.raises(DocumentError, match="record of"):
-        list(xlsb.records(iter([b"\x07\xff\xff\xff\x7f" + bytes(9)])))

@@ -1,12 +1,6 @@
 """Worst shapes of support/shapes/mail.py, at n and at 2n."""
 
-from __future__ import annotations
+from scaling import check_of
+from shapes import mail
 
-import pytest
-from scaling import check_shape
-from shapes import Shape, mail
-
-
-@pytest.mark.parametrize("shape", mail.SHAPES, ids=str)
-def test_twice_the_bytes_take_about_twice_the_effort(shape: Shape, monkeypatch: pytest.MonkeyPatch) -> None:
-    check_shape(shape, monkeypatch)
+test_twice_the_bytes_take_about_twice_the_effort = check_of(mail.SHAPES)

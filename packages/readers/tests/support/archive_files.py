@@ -1,11 +1,17 @@
-"""Archives from names and bytes; cabinets and cpio archives, which no library here writes, by hand."""
+"""Archives from names and bytes; cabinets, cpio and RAR archives, which no library here writes, by hand."""
 
 from __future__ import annotations
 
 import io
 import struct
+import tarfile
 import zipfile
+import zlib
 from collections.abc import Mapping, Sequence
+from typing import Any
+
+import py7zr
+import pycdlib
 
 Files = Sequence[tuple[str, bytes]]
 _LAST = b"TRAILER!!!"
@@ -16,7 +22,87 @@ def zipped(files: Files | Mapping[str, str | bytes], method: int = zipfile.ZIP_D
     out = io.BytesIO()
     with zipfile.ZipFile(out, "w", method) as archive:
         for name, data in files.items() if isinstance(files, Mapping) else files:
-            archive.writestr(name, data)
+            archive.writestr(zipfile.ZipInfo(name), data, method)
+    return out.getvalue()
+
+
+def tarred(files: Files | Mapping[str, bytes], fmt: int = tarfile.GNU_FORMAT, charset: str = "utf-8") -> bytes:
+    """A tar archive."""
+    out = io.BytesIO()
+    with tarfile.open(fileobj=out, mode="w", format=fmt, encoding=charset) as archive:
+        for name, data in files.items() if isinstance(files, Mapping) else files:
+            info = tarfile.TarInfo(name)
+            info.size = len(data)
+            archive.addfile(info, io.BytesIO(data))
+    return out.getvalue()
+
+
+def sevenzipped(files: Files, filters: Sequence[dict[str, int]] | None = None, **how: Any) -> bytes:
+    """A solid 7z archive."""
+    out = io.BytesIO()
+    with py7zr.SevenZipFile(out, "w", filters=filters, **how) as archive:
+        for name, data in files:
+            archive.writef(io.BytesIO(data), name)
+    return out.getvalue()
+
+
+def rar(files: Files) -> bytes:
+    """Version 4, stored (technote.txt)."""
+
+    def block(kind: int, flags: int, body: bytes) -> bytes:
+        head = struct.pack("<BHH", kind, flags, 7 + len(body)) + body
+        return struct.pack("<H", zlib.crc32(head) & 0xFFFF) + head
+
+    out = b"Rar!\x1a\x07\0" + block(0x73, 0, bytes(6))
+    for name, data in files:
+        body = struct.pack("<LLBLLBBHL", len(data), len(data), 3, zlib.crc32(data), 0, 20, 0x30, len(name), 0o100644)
+        out += block(0x74, 0x8000, body + name.encode()) + data
+    return out + block(0x7B, 0x4000, b"")
+
+
+def rar5_number(value: int) -> bytes:
+    """Seven bits a byte."""
+    out = bytearray()
+    while value > 0x7F:
+        out.append(value & 0x7F | 0x80)
+        value >>= 7
+    return bytes((*out, value))
+
+
+def rar5_block(kind: int, body: bytes, data: bytes = b"", extra: bytes = b"", flags: int = 0) -> bytes:
+    """One block of version 5."""
+    number = rar5_number
+    fields = number(kind) + number(flags | bool(extra) | 2 * bool(data))
+    fields += (number(len(extra)) if extra else b"") + (number(len(data)) if data else b"") + body + extra
+    head = number(len(fields)) + fields
+    return struct.pack("<L", zlib.crc32(head)) + head + data
+
+
+def disc(files: Files, *, joliet: bool = False, rock_ridge: bool = False, link: bool = False) -> bytes:
+    """A disc image; its plain names are F0, F1 … in the directory DIR where there is one. `link`: to the first file."""
+    image, folders = pycdlib.PyCdlib(), set[str]()
+    image.new(joliet=3 if joliet else None, rock_ridge="1.09" if rock_ridge else None)
+
+    def names(path: str) -> dict[str, str]:
+        own = {"rr_name": path.rpartition("/")[2]} if rock_ridge else {}
+        return own | ({"joliet_path": f"/{path}"} if joliet else {})
+
+    for number, (path, data) in enumerate(files):
+        folder = path.rpartition("/")[0]
+        if folder and not folders:
+            folders.add(folder)
+            image.add_directory("/DIR", **names(folder))
+        image.add_fp(io.BytesIO(data), len(data), f"{'/DIR' if folder else ''}/F{number}.;1", **names(path))
+    if link:
+        image.add_symlink("/L.;1", "link", rr_path="F0")
+    return written(image)
+
+
+def written(image: pycdlib.PyCdlib) -> bytes:
+    """The bytes of a disc image, which is closed."""
+    out = io.BytesIO()
+    image.write_fp(out)
+    image.close()
     return out.getvalue()
 
 

@@ -9,11 +9,12 @@ import struct
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from outlook_bytes import attribute, eight_bit_message, winmail
+
 from dataset_gen.formats import msg, tnef
 from dataset_gen.formats.mapi_mail import compress, message_of
 from dataset_gen.formats.pst.message import Extras
 from dataset_gen.formats.pst.writer import PstWriter
-from readers import cfb
 from readers.mail_form import MailAttachment, MailForm
 
 
@@ -292,16 +293,16 @@ ics(
 )
 
 
-def _attribute(level: int, ident: int, value: bytes) -> bytes:
-    return struct.pack("<BII", level, ident, len(value)) + value + struct.pack("<H", sum(value) & 0xFFFF)
-
-
 def _old_stream(page: int, subject: bytes, title: bytes, body: bytes = b"") -> bytes:
     """A stream of TNEF without properties."""
-    out = struct.pack("<IH", 0x223E9F78, 1) + _attribute(1, 0x00069007, struct.pack("<II", page, 0))
-    out += _attribute(1, 0x00018004, subject + b"\0") + (_attribute(1, 0x0002800C, body + b"\0") if body else b"")
-    out += _attribute(2, 0x00069002, struct.pack("<HIHHI", 1, 0xFFFFFFFF, 32, 32, 0))
-    return out + _attribute(2, 0x00018010, title + b"\0") + _attribute(2, 0x0006800F, b"tnefword\n")
+    return winmail(
+        attribute(0x00069007, struct.pack("<II", page, 0)),
+        attribute(0x00018004, subject + b"\0"),
+        attribute(0x0002800C, body + b"\0") if body else b"",
+        attribute(0x00069002, struct.pack("<HIHHI", 1, 0xFFFFFFFF, 32, 32, 0), 2),
+        attribute(0x00018010, title + b"\0", 2),
+        attribute(0x0006800F, b"tnefword\n", 2),
+    )
 
 
 def _form(**fields: object) -> MailForm:
@@ -407,12 +408,11 @@ _EIGHT_BITS = {
     0x0037: "Договор",
     0x1000: "Добрый день, это письмо о договоре поставки оборудования",
 }
-_streams = {f"__substg1.0_{ident:04X}001E": text.encode("cp1251") for ident, text in _EIGHT_BITS.items()}
 outlook(
     "TeamMsgExtractor/msg-extractor#344",
     "strings of eight bits without a code page",
     "m.msg",
-    cfb.write(cfb.Storage(streams={"__properties_version1.0": bytes(32), **_streams})),
+    eight_bit_message({ident: text.encode("cp1251") for ident, text in _EIGHT_BITS.items()}),
     ["договоре поставки", "Договор"],
 )
 outlook(
@@ -571,12 +571,11 @@ outlook(
 t2 = message_of(_form(attachments=(_file("lost.txt"),)))
 del t2.attachments[0].properties[0x37010102]
 outlook("own ([MS-OXTNEF])", "an attachment without data (reported)", "winmail.dat", tnef.write(t2), ["reported"])
-dtr = (
-    struct.pack("<IH", 0x223E9F78, 1)
-    + _attribute(1, 0x00069007, struct.pack("<II", 1252, 0))
-    + _attribute(1, 0x00018004, b"old\0")
-    + _attribute(1, 0x00038005, struct.pack("<7H", 2024, 3, 5, 9, 11, 12, 2))
-    + _attribute(1, 0x0002800C, b"oldbody\0")
+dtr = winmail(
+    attribute(0x00069007, struct.pack("<II", 1252, 0)),
+    attribute(0x00018004, b"old\0"),
+    attribute(0x00038005, struct.pack("<7H", 2024, 3, 5, 9, 11, 12, 2)),
+    attribute(0x0002800C, b"oldbody\0"),
 )
 outlook(
     "own ([MS-OXTNEF] 2.1.3.3.3)",

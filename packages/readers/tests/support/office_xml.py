@@ -1,7 +1,8 @@
-"""Office Open XML packages from their parts."""
+"""Office Open XML and OpenDocument packages from their parts."""
 
 from __future__ import annotations
 
+import struct
 import zipfile
 from collections.abc import Mapping
 
@@ -18,8 +19,15 @@ A = "http://schemas.openxmlformats.org/drawingml/2006/main"
 S = "http://schemas.openxmlformats.org/spreadsheetml/2006/main"
 R = "http://schemas.openxmlformats.org/officeDocument/2006/relationships"
 MC = "http://schemas.openxmlformats.org/markup-compatibility/2006"
+V = "urn:schemas-microsoft-com:vml"
 OFFICE = "application/vnd.openxmlformats-officedocument."
-
+ODF = "application/vnd.oasis.opendocument."
+_ODF_NAMES = {name: name for name in ("office", "text", "table", "form", "style", "meta", "presentation")}
+_ODF_NAMES |= {"draw": "drawing", "svg": "svg-compatible"}
+ODF_NAMES = (
+    " ".join(f'xmlns:{short}="urn:oasis:names:tc:opendocument:xmlns:{name}:1.0"' for short, name in _ODF_NAMES.items())
+    + ' xmlns:dc="http://purl.org/dc/elements/1.1/" xmlns:xlink="http://www.w3.org/1999/xlink"'
+)
 
 MAIN = {
     "word/document": "wordprocessingml.document.main",
@@ -50,7 +58,7 @@ def package(
 
 def word(body: str, tag: str = "document") -> str:
     """A Word part."""
-    return f'<w:{tag} xmlns:w="{W}" xmlns:mc="{MC}" xmlns:a="{A}"><w:body>{body}</w:body></w:{tag}>'
+    return f'<w:{tag} xmlns:w="{W}" xmlns:mc="{MC}" xmlns:a="{A}" xmlns:v="{V}"><w:body>{body}</w:body></w:{tag}>'
 
 
 def para(text: str) -> str:
@@ -63,6 +71,42 @@ def docx(body: str, **more: str | bytes) -> bytes:
     return package({"word/document.xml": word(body), **more}, {"word/document.xml": "wordprocessingml.document.main"})
 
 
+def opendocument(body: str, kind: str = "text", padding: str = "", **more: str | bytes) -> bytes:
+    """An OpenDocument package of that kind with this body; further members by name."""
+    content = (
+        f"<office:document-content {ODF_NAMES}>{padding}<office:body>{body}</office:body></office:document-content>"
+    )
+    return zipped({"mimetype": ODF + kind, "content.xml": content, **more}, zipfile.ZIP_STORED)
+
+
 def read(data: bytes, limits: Limits = LIMITS) -> Text:
     """Text of the document in these bytes."""
     return HANDLER.text(MemorySource(b"x", data), limits)
+
+
+def binary(kind: int, data: bytes = b"") -> bytes:
+    """A record of a binary part ([MS-XLSB] 2.1.4)."""
+    head = bytes((kind,)) if kind < 128 else bytes((kind & 0x7F | 0x80, kind >> 7))
+    size = len(data)
+    while size > 127:
+        head += bytes((size & 0x7F | 0x80,))
+        size >>= 7
+    return head + bytes((size,)) + data
+
+
+def binary_text(text: str) -> bytes:
+    """A text in such a record."""
+    return struct.pack("<I", len(text)) + text.encode("utf-16-le")
+
+
+def xlsb(sheet: bytes, *, before: bytes = b"", behind: bytes = b"", **more: bytes) -> bytes:
+    """A binary workbook of one sheet, which is called Sums; records before and behind the sheet's name in the main part."""
+    return zipped(
+        {
+            "[Content_Types].xml": "<Types/>",
+            "xl/workbook.bin": before + binary(156, bytes(8) + binary_text("rId7") + binary_text("Sums")) + behind,
+            "xl/_rels/workbook.bin.rels": '<Relationships><Relationship Id="rId7" Target="worksheets/sheet1.bin"/></Relationships>',
+            "xl/worksheets/sheet1.bin": sheet,
+            **more,
+        }
+    )

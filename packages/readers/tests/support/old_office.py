@@ -105,6 +105,11 @@ def packager(name: bytes, data: bytes, *, wide: str = "", size: int | None = Non
     return struct.pack("<I", len(body)) + body
 
 
+def wide(text: str) -> bytes:
+    """XLUnicodeString."""
+    return struct.pack("<HB", len(text), 1) + text.encode("utf-16-le")
+
+
 def biff(*records: tuple[int, bytes]) -> bytes:
     """A workbook's stream of these records."""
     return b"".join(struct.pack("<HH", kind, len(data)) + data for kind, data in records)
@@ -137,6 +142,24 @@ def record(kind: int, data: bytes, instance: int = 0, version: int = 0) -> bytes
 def holding(kind: int, *parts: bytes, instance: int = 0) -> bytes:
     """A record of records."""
     return record(kind, b"".join(parts), instance, 15)
+
+
+def lettered(text: str, *before: tuple[int, bytes]) -> bytes:
+    """A shape's properties ([MS-ODRAW] 2.2.9, 2.3.22.1): long ones, the letters, a short one behind them."""
+    long = [*((kind | 0x8000, data) for kind, data in before), (0xC0 | 0x8000, (text + "\0").encode("utf-16-le"))]
+    table = b"".join(struct.pack("<HI", kind, len(data)) for kind, data in long) + struct.pack("<HI", 0xC2, 0x240000)
+    return record(0xF00B, table + b"".join(data for _, data in long), len(long) + 1, 3)
+
+
+def property_section(*numbered: tuple[int, bytes], page: int = 1252) -> bytes:
+    """A section of a property set ([MS-OLEPS]): raw values by their numbers, the code page behind number 0."""
+    first = [one for one in numbered if one[0] == 0]
+    entries = [*first, (1, struct.pack("<IHH", 2, page, 0)), *(one for one in numbered if one[0])]
+    at, places, data = 8 + 8 * len(entries), b"", b""
+    for number, raw in entries:
+        places += struct.pack("<II", number, at + len(data))
+        data += raw + bytes(-len(raw) % 4)
+    return struct.pack("<II", at + len(data), len(entries)) + places + data
 
 
 def chars(text: str) -> bytes:

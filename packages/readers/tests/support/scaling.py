@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import gc
 import time
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import pytest
@@ -93,10 +94,15 @@ def growth(shape: Shape) -> Growth:
     return found
 
 
-def check_shape(shape: Shape, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Twice the bytes take about twice the effort. Processor time, the least of several runs; a limit of the reader's may
-    be lowered, so that it is reached."""
-    for place, value in shape.lowered:
-        monkeypatch.setattr(place, value)
-    found = growth(shape)
-    assert found.linear, f"{found}; the limit is {MOST} times"
+def check_of(shapes: Sequence[Shape]) -> Callable[[Shape, pytest.MonkeyPatch], None]:
+    """A test of these shapes: twice the bytes take about twice the effort. Processor time, the least of several runs; a limit
+    of the reader's may be lowered, so that it is reached."""
+
+    @pytest.mark.parametrize("shape", shapes, ids=str)
+    def check(shape: Shape, monkeypatch: pytest.MonkeyPatch) -> None:
+        for place, value in shape.lowered:
+            monkeypatch.setattr(place, value)
+        found = growth(shape)
+        assert found.linear, f"{found}; the limit is {MOST} times"
+
+    return check

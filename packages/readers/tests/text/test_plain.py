@@ -7,7 +7,7 @@ import json
 
 import pytest
 from effort import takes_at_most
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from core.records import Limits
@@ -72,7 +72,6 @@ class _Trickle(io.BytesIO):
 
 
 @given(st.text(alphabet=st.characters(exclude_categories=["Cs"], exclude_characters="\0\ufeff\x1b"), max_size=300))
-@settings(max_examples=60, deadline=None)
 def test_pieces_join_to_the_whole(text: str) -> None:
     data = text.encode()
     assert "".join(Decoder(data).chunks(_Trickle(data))) == text
@@ -266,7 +265,6 @@ def test_white_space_is_folded_as_it_is_defined(text: str) -> None:
     assert fold(text) == "\n".join(filter(None, (" ".join(line.split()) for line in text.split("\n"))))
 
 
-@settings(max_examples=50, deadline=None)
 @given(st.integers(0, 40_000), st.integers(14_990, 40_000), st.integers(0, 40_000))
 def test_long_tags_are_noticed_wherever_they_stand(before: int, length: int, behind: int) -> None:
     markup = f"{'x' * (before % 977)}<p>{'y' * before}<b {'a' * length}><i {'z' * behind}"

@@ -18,6 +18,7 @@ from typing import Any
 
 import pytest
 from memory_traces import MemoryTrace
+from recording import MemoryRecorder
 from relay_traces import MS, SIZE, compiled, relay, run_local
 from strace_counts import SYSCALLS, kernel_counts, need_strace
 
@@ -25,7 +26,7 @@ from core.errors import RunFailed, StorageFault
 from core.filer.arbiter import Arbiter
 from core.filer.emulation import EmulatedFiler, Pacer
 from core.filer.model import FilerModel, load_filer
-from core.operations import CallRecord, MemoryRecorder, Op
+from core.operations import CallRecord, Op
 from core.records import Phase
 from core.storage.layer import Storage
 from replay.client import run_client, shared_steps

@@ -20,8 +20,8 @@ _ROOT = Path(__file__).parents[4]
 _PROGRAM = """
 import errno, json, os, sys
 from core.errors import EdbenchError
-from core.operations import MemoryRecorder
 from core.storage.layer import Storage
+from recording import MemoryRecorder
 recorder = MemoryRecorder()
 storage = Storage(recorder)
 root = os.fsencode(sys.argv[1])
@@ -52,8 +52,9 @@ def test_an_import_gives_what_was_recorded(tmp_path: Path) -> None:
     data.mkdir()
     ended = subprocess.run(
         [strace, "-f", "-ttt", "-T", "-o", str(log), sys.executable, "-c", _PROGRAM, str(data)],
-        cwd=_ROOT, env={**os.environ, "PYTHONDONTWRITEBYTECODE": "1"}, capture_output=True, text=True, check=False,
-        timeout=300,
+        cwd=_ROOT,
+        env={**os.environ, "PYTHONDONTWRITEBYTECODE": "1", "PYTHONPATH": f"{_ROOT}/tests/support/systems"},
+        capture_output=True, text=True, check=False, timeout=300,
     )  # fmt: skip
     if "PTRACE" in ended.stderr:
         pytest.skip("this system lets nobody trace a program")

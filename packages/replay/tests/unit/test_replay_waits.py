@@ -9,7 +9,7 @@ from pathlib import Path
 from random import Random
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from lived_traces import traces
 from memory_traces import MemoryTrace, memory_trace
@@ -252,7 +252,6 @@ def test_on_a_storage_as_fast_every_call_begins_when_it_was_recorded(
     assert all(call.start_ns <= slower[Op.STAT, node] <= times * call.start_ns for node, call in calls.items())
 
 
-@settings(max_examples=60)
 @given(lives(), st.integers(1, 4))
 def test_streams_are_dealt_out_and_every_call_is_made_once(
     tmp_path_factory: pytest.TempPathFactory, trace: MemoryTrace, clients: int

@@ -10,7 +10,7 @@ import hashlib
 import json
 import uuid
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 from pydantic import Field
 
@@ -23,11 +23,9 @@ from review.carry import carry
 from review.kinds import By, Scope
 from review.looked_at import Site, looked_at, note, transactions
 from review.report import Report
+from review.statements import REVIEW, DuplicateRow
+from sql.connection import Connection
 from sql.deletion import users_of
-from sql.review import REVIEW, DuplicateRow
-
-if TYPE_CHECKING:
-    from sqlalchemy import Connection
 
 
 class Duplicates(Document):

@@ -19,7 +19,7 @@ from core.names import display_name
 from core.operations import NullRecorder
 from core.settings import Settings
 from core.storage.layer import Storage
-from sql.review import REVIEW, Undigested
+from review.statements import REVIEW, Undigested
 
 ITEMS_AT_ONCE = 1_000
 READERS = 4  # each waits for the filer most of the time

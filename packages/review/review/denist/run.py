@@ -27,7 +27,7 @@ from review.denist.digests import read_digests
 from review.denist.lists import Digests, HashKind, HashList, hash_list
 from review.looked_at import Site, looked_at, note, transactions
 from review.report import Report
-from sql.review import REVIEW, SystemFile
+from review.statements import REVIEW, SystemFile
 
 ITEMS_AT_ONCE = 4_000_000  # some 100 bytes each
 MOST_LISTS = 1_000

@@ -21,8 +21,8 @@ from core.settings import Settings
 from review.languages.identify import UNKNOWN, language_of
 from review.looked_at import looked_at, note, transactions
 from review.report import Report
+from review.statements import REVIEW
 from review.texts import texts_of
-from sql.review import REVIEW
 
 _ROWS_AT_ONCE = 5_000
 

@@ -30,8 +30,8 @@ from review.near.collected import Collected, Numbers, collecting
 from review.near.grouping import NOBODY, Grouped, grouped
 from review.near.shingles import LEAST, shingles
 from review.report import Report
+from review.statements import REVIEW, NearRow
 from review.texts import texts_of
-from sql.review import REVIEW, NearRow
 
 _ROWS_AT_ONCE = 10_000
 _CUSTODIANS = 1 << 32

@@ -20,8 +20,8 @@ from core.document import Document
 from readers.records import NO_FIELDS
 from review.looked_at import LookedAt, Site, looked_at, note, transactions
 from review.report import Report
+from review.statements import REVIEW, MailRow, ThreadRow
 from review.threads.linking import NO_ID, By, Mail, Place, Threads
-from sql.review import REVIEW, MailRow, ThreadRow
 
 ROWS_AT_ONCE = 10_000
 _Message = tuple[Site, LookedAt, MailRow]

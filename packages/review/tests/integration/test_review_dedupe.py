@@ -11,7 +11,6 @@ from typing import Any
 import pytest
 from servers import OWNER, as_superuser
 from shelf import Shelf, digest
-from sqlalchemy import Connection
 
 from controller.browse.item_filter import ItemFilter
 from controller.browse.items import stream_items
@@ -22,6 +21,7 @@ from core.settings import Settings
 from readers.records import NO_FIELDS, Kind
 from review.dedupe.run import DUPLICATES, dedupe
 from review.kinds import By, Scope
+from sql.connection import Connection
 from sql.migrate import migrate
 from sql.session import Database
 
@@ -164,7 +164,7 @@ def test_again_gives_the_same_rows_and_killed_leaves_those_of_before(shelf: Shel
         def transaction(self, *, durable: bool = False) -> Iterator[Connection]:
             with super().transaction(durable=durable) as conn:
                 yield conn
-                if conn.exec_driver_sql("SELECT to_regclass('pg_temp.outcome')").scalar() is not None:
+                if conn.exec_driver_sql("SELECT to_regclass('pg_temp.outcome')").scalar_one() is not None:
                     raise Killed
 
     for custodian in ("anna", "boris"):

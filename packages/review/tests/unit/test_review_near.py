@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from benchmarks.review import languages_told
@@ -99,7 +99,6 @@ def test_nothing_in_a_collection_is_no_group(tmp_path: Path) -> None:
 
 
 @given(st.floats(0.5, 1))
-@settings(max_examples=50, deadline=None, database=None, derandomize=True)
 def test_bands_miss_few_at_any_threshold(threshold: float) -> None:
     """And have no more candidates than that takes: one row more would miss too many."""
     bands = bands_for(threshold)

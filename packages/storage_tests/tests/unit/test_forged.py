@@ -15,7 +15,7 @@ from result_packages import edit_json
 
 from core.clock import SystemClock
 from core.histogram import bucket_of
-from experiments.kinds import cases
+from experiments.kinds import planned
 from experiments.package.check import check, finish
 from experiments.package.manifest import broken, seal
 from experiments.report import page
@@ -127,7 +127,7 @@ def genuine(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     out = {}
     for name, (observed, load) in loads.items():
         made = Made(name, tmp_path_factory.mktemp(name), observed)
-        result, out[name] = conduct(made, cases("clients", [load], repeats=2, seed=1))
+        result, out[name] = conduct(made, planned("profile", "clients", [load], repeats=2, seed=1))
         finish(result, out[name])
     return out
 

@@ -13,7 +13,6 @@ from chaos.faults import (
     limits,
     network,
     processes,
-    servers,
     source,
     storage,
 )
@@ -32,7 +31,6 @@ FAMILIES: Mapping[str, tuple[Fault, ...]] = {
     "clock": clock.FAULTS,
     "source": source.FAULTS,
     "poison": source.POISON,
-    "servers": servers.FAULTS,
 }
 ALL: tuple[Fault, ...] = tuple(fault for family in FAMILIES.values() for fault in family)
 

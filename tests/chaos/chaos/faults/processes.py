@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import signal
+
+import psutil
 
 from chaos.faults.base import FOREVER, Fault, Scene
 from chaos.faults.signals import Victim, signals
-from chaos.moments import parent_of
 
 
 def a_slot(scene: Scene) -> int:
@@ -20,9 +22,10 @@ def a_slot(scene: Scene) -> int:
 def a_worker(scene: Scene) -> int:
     """The worker whose slot came to the moment; else any."""
     workers = [pid for name, pid in sorted(scene.site.members().items()) if name != "queue-manager"]
-    above = parent_of(scene.peer)
-    if above in workers:
-        return above
+    with contextlib.suppress(psutil.NoSuchProcess):
+        above = psutil.Process(scene.peer).ppid()
+        if above in workers:
+            return above
     return workers[scene.choice % len(workers)] if workers else 0
 
 

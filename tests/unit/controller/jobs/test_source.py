@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from recording import MemoryRecorder
 
 import controller.jobs.source
 from controller.jobs.create import copy_source, lpt, remove_copies, split_source
@@ -19,7 +20,7 @@ from controller.jobs.directories import hand_over, hand_over_tree
 from controller.jobs.source import custodians_of, first_tasks, prepare_source, refuse_own_output
 from core.errors import StorageFault, UsageError
 from core.imported import BESIDE, RECORDS, Imported, write_imported
-from core.operations import MemoryRecorder, NullRecorder, Op
+from core.operations import NullRecorder, Op
 from core.records import Phase
 from core.settings import Settings
 from core.storage import layer as storage_listing

@@ -17,9 +17,10 @@ from typing import NoReturn
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from recording import MemoryRecorder
 
 from core.errors import SourceFileError, StorageFault
-from core.operations import MemoryRecorder, NullRecorder, Op
+from core.operations import NullRecorder, Op
 from core.records import FsyncPolicy
 from core.storage import sync
 from core.storage.files import WRITE_SIZE, gathered

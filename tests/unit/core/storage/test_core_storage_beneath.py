@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from recording import MemoryRecorder
 
 from core.errors import SourceFileError, StorageFault
-from core.operations import MemoryRecorder
 from core.records import FsyncPolicy
 from core.storage import beneath
 from core.storage.beneath import kernel_has_openat2, open_beneath

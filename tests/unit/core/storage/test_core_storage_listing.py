@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from recording import MemoryRecorder
 
 from core.errors import SourceFileError, StorageFault
-from core.operations import MemoryRecorder
 from core.storage import layer as storage_module
 from core.storage.beneath import Entry, entry_kind
 from core.storage.layer import EntryKind, Listing, Storage

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from core.errors import UsageError
-from experiments.kinds import Measure, Plan, checked, kind_of, knee, parse_bounds, scale_out, scale_up, shuffled, sweep
+from experiments.kinds import Measure, Plan, checked, kind_of, knee, parse_bounds, shuffled, sweep
 from experiments.result.schema import At
 from experiments.workloads.discovery import ABOUT
 from experiments.workloads.discovery.figures import Times, activity, first_and_last_done, merge_spans, used_between
@@ -34,12 +34,12 @@ def _points(plan: Plan) -> Sequence[At]:
 
 
 def test_the_points_are_what_was_asked_for() -> None:
-    up = scale_up([PointSpec(1, 1, 2)], [4, 1, 4], repeats=1, seed=1)
+    up = sweep([PointSpec(1, 1, 2)], "workers", [4, 1, 4], repeats=1, seed=1)
     assert _points(up) == (PointSpec(1, 1, 2), PointSpec(1, 4, 2))
-    out = scale_out([PointSpec(1, 3, 4)], [2, 1], repeats=1, seed=1)
+    out = sweep([PointSpec(1, 3, 4)], "databases", [2, 1], repeats=1, seed=1)
     assert _points(out) == (PointSpec(1, 3, 4), PointSpec(2, 3, 4))
     both = [PointSpec(1, 1, 2, setting=setting) for setting in ("fsync=none", "fsync=file")]
-    varied = scale_up(both, [1, 4], repeats=1, seed=1)
+    varied = sweep(both, "workers", [1, 4], repeats=1, seed=1, name="scale-up")
     assert _points(varied) == tuple(dataclasses.replace(base, workers=n) for base in both for n in (1, 4))
     assert (varied.kind, varied.axis) == ("scale-up", "workers")
     slots = sweep([PointSpec(2, 1, 1), PointSpec(1, 1, 1)], "slots", [4, 1], repeats=1, seed=1)
@@ -69,23 +69,41 @@ def _storage(breaks_at: int) -> Measure:
 @given(st.integers(1, 70), st.integers(1, 64))
 @settings(max_examples=80, deadline=None)
 def test_the_search_finds_the_knee_wherever_it_is(breaks_at: int, most: int) -> None:
-    plan = knee(PointSpec(1, 1, 1), "workers", {"read": 20_000.0}, most=most, repeats=1)
+    plan = knee([PointSpec(1, 1, 1)], "workers", {"read": 20_000.0}, most=most, repeats=1)
     found = kind_of(plan, ABOUT).run(_storage(breaks_at))
     order = [spec for spec in found.runs if isinstance(spec, PointSpec)]
     assert order == sorted(order)
-    assert found.knee is not None
+    (one,) = found.knees
     if breaks_at == 1:
-        assert found.knee.knee is None
+        assert one.knee is None
     else:
-        assert found.knee.knee is not None
-        assert order[found.knee.knee].workers == min(breaks_at - 1, most)
+        assert one.knee is not None
+        assert order[one.knee].workers == min(breaks_at - 1, most)
     plural = "s" if breaks_at > 1 else ""
     if breaks_at <= most:
-        assert found.knee.broken == f"read p99 50.00 ms over 20.00 ms at {breaks_at} worker{plural}"
+        assert one.broken == f"read p99 50.00 ms over 20.00 ms at {breaks_at} worker{plural}"
     else:
-        assert found.knee.broken is None
+        assert one.broken is None
     assert len(order) <= 15
-    assert order[found.knee.peak].workers == max((s.workers for s in order if s.workers <= breaks_at), default=1)
+    assert order[one.peak].workers == max((s.workers for s in order if s.workers <= breaks_at), default=1)
+
+
+def test_each_setting_is_searched_for_its_own_knee() -> None:
+    """One after the other: a knee names points of its own setting."""
+    breaks = {"fsync=none": 6, "fsync=file": 3}
+    starts = [PointSpec(1, 1, 1, setting=setting) for setting in breaks]
+
+    def measure(spec: At, repeat: int) -> Run:
+        assert isinstance(spec, PointSpec)
+        return _storage(breaks[spec.setting or ""])(spec, repeat)
+
+    kind = kind_of(knee(starts, "workers", {"read": 20_000.0}, most=8, repeats=2), ABOUT)
+    assert kind.points() == [dataclasses.replace(start, workers=n) for start in starts for n in (1, 8)]
+    found = kind.run(measure)
+    points = list(found.runs)
+    knees = [points[one.knee] for one in found.knees if one.knee is not None]
+    assert knees == [PointSpec(1, at - 1, 1, setting=setting) for setting, at in breaks.items()]
+    assert [found.knees[n].broken is not None for n in (0, 1)] == [True, True]
 
 
 def test_neighbouring_tasks_of_a_slot_are_one_span() -> None:

@@ -48,7 +48,7 @@ def test_what_nobody_touched_checks(genuine: Path) -> None:
 
 
 def test_a_search_is_gone_through_again(tmp_path: Path) -> None:
-    made = package(tmp_path, plan=knee(PointSpec(1, 1, 1), "slots", {"read": 500.0}, most=4, repeats=1))
+    made = package(tmp_path, plan=knee([PointSpec(1, 1, 1)], "slots", {"read": 500.0}, most=4, repeats=1))
     assert check(made).differences == ()
     found = read_result(made).knee
     assert found is not None

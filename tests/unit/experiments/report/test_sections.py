@@ -315,6 +315,23 @@ def test_knee_names_peak_knee_and_what_broke() -> None:
     assert "the last point within every bound is 1 worker with 40.4 (read p99 21.0 ms over" in text
 
 
+def test_each_setting_has_a_line_of_its_own() -> None:
+    """Told apart in the series and in words."""
+    whole = made.result(kind="knee")
+    points = [
+        dataclasses.replace(point, at=dataclasses.replace(point.at, setting=f"fsync={policy}"))
+        for policy in ("none", "file")
+        for point in whole.points
+    ]
+    each = len(whole.points)
+    knees = tuple(Knee(bounds_us={"read": 20_000.0}, peak=n, knee=None, broken="x") for n in (0, each))
+    section = knee(dataclasses.replace(whole, points=tuple(points), knees=knees))
+    (plot,) = (part for part in section.parts if isinstance(part, Plot))
+    assert [row[0] for row in plot.series.rows] == ["fsync=none"] * each + ["fsync=file"] * each
+    assert "fsync=none: The peak is" in said(section)
+    assert "fsync=file: The peak is" in said(section)
+
+
 def test_calls_an_item_are_said_to_be_another_quantity() -> None:
     """36,000 calls over 2,400 items; R1's filer operations stand beside, labelled."""
     section = calls_an_item(made.result())

@@ -29,7 +29,9 @@ def limits_of(runs: list[Run]) -> tuple[str, ...]:
 
 
 def _line(kind: str, points: tuple[Point, ...], labels: tuple[str, ...], where: str, knee: Knee | None) -> str:
-    return "; ".join([*labels, sentence(ABOUT, kind, "workers", points, where=where, pace="", found=knee)])
+    return "; ".join(
+        [*labels, sentence(ABOUT, kind, "workers", points, where=where, pace="", found=[knee] if knee else ())]
+    )
 
 
 @pytest.mark.parametrize(
@@ -140,8 +142,8 @@ def test_groups_of_points_are_named_in_words() -> None:
     """Points on one database and on two: "on 1, 4" would say nothing."""
     points = points_of({PointSpec(d, w, 4): [a_run()] for d, w in ((1, 10), (1, 30), (2, 30))})
     line = _line("r1", points, (), "local storage (ext4)", None)
-    assert " on 1 database, 4 slots: " in line
-    assert "; on 2 databases, 4 slots: " in line
+    assert "r1 on local storage (ext4): 1 database: " in line
+    assert "; 2 databases: " in line
 
 
 def test_a_factor_wants_five_repeats_and_a_difference() -> None:
@@ -170,6 +172,14 @@ def test_the_knee_says_what_broke() -> None:
     assert line.endswith("read p99 5.00 ms over 1.00 ms at 2 workers")
     none = Knee(bounds_us={}, peak=0, knee=None, broken="broke")
     assert "no load stays within the bounds: broke" in _line("knee", points, (), "x", none)
+
+
+def test_each_setting_has_its_knee_in_the_first_line() -> None:
+    runs = {PointSpec(1, n, 4, setting=f"fsync={policy}"): [a_run()] for policy in ("none", "file") for n in (1, 2)}
+    knees = [Knee(bounds_us={}, peak=n + 1, knee=n, broken=None) for n in (0, 2)]
+    line = sentence(ABOUT, "knee", "workers", points_of(runs), where="x", pace="", found=knees)
+    assert line.startswith("knee on x: fsync=none: peak ")
+    assert "; fsync=file: peak " in line
 
 
 def test_warnings_say_what_is_missing() -> None:

@@ -10,7 +10,7 @@ import struct
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -113,9 +113,9 @@ def test_a_nursery_is_started_without_secrets(targets: Targets) -> None:
     assert found["read /etc/passwd"].startswith("refused")
 
 
-def _killed(handler: Handler, data: bytes, *, text: bool = False) -> int:
-    """How a slot ends whose box this kills."""
-    with nursery(body=_body) as address:
+def _end(handler: Handler, data: bytes, body: Callable[[int, int], int], *, text: bool = False) -> int:
+    """The wait status of a slot that has this read in a box which does `body`."""
+    with nursery(body=body) as address:
 
         def slot() -> None:
             one = boxed(introduction(handler), order_box(address))
@@ -129,7 +129,7 @@ def _killed(handler: Handler, data: bytes, *, text: bool = False) -> int:
 
 
 def test_a_slot_dies_as_its_box_died() -> None:
-    status = _killed(KILLERS[0], b"KILLER children")
+    status = _end(KILLERS[0], b"KILLER children", _body)
     assert os.WIFSIGNALED(status)
     assert os.WTERMSIG(status) == signal.SIGABRT
 
@@ -181,8 +181,16 @@ _LIES: dict[str, Any] = {
 }
 
 
-@pytest.mark.parametrize("lie", _LIES.values(), ids=_LIES)
-def test_a_box_that_lies_ends_its_slot_and_convicts_the_item(lie: bytes) -> None:
+_FAR = [b"a", "attachment", 0, None, True, None, None, True, None, 1, None, b"", 0]
+_EARLY = msgspec.msgpack.encode([5, [_FAR, _FAR], False, None, []])  # names a stream too early
+
+
+@pytest.mark.parametrize(
+    ("media_type", "lie"),
+    [*(("text/plain", lie) for lie in _LIES.values()), ("application/zip", _EARLY)],
+    ids=[*_LIES, "a child's stream"],
+)
+def test_a_box_that_lies_ends_its_slot_and_convicts_the_item(media_type: str, lie: bytes) -> None:
     def liar(talk: int, _memory_mb: int) -> int:
         pipe = Pipe(talk)
         pipe.receive()
@@ -194,40 +202,5 @@ def test_a_box_that_lies_ends_its_slot_and_convicts_the_item(lie: bytes) -> None
             pipe.receive()
         return 0
 
-    with nursery(body=liar) as address:
-
-        def slot() -> None:
-            with contextlib.suppress(BaseException):
-                boxed(introduction(handler_for("text/plain")), order_box(address)).text(
-                    MemorySource(b"x", b"abc"), Limits()
-                )
-
-        status = ended(slot)
-    assert os.WIFEXITED(status)
-    assert os.WEXITSTATUS(status) == 70
-
-
-def test_a_child_that_names_a_stream_too_early_ends_the_slot() -> None:
-    far = [b"a", "attachment", 0, None, True, None, None, True, None, 1, None, b"", 0]
-    lie = msgspec.msgpack.encode([5, [far, far], False, None, []])
-
-    def liar(talk: int, _memory_mb: int) -> int:
-        pipe = Pipe(talk)
-        pipe.receive()
-        pipe.send(lie)
-        with contextlib.suppress(Exception):
-            pipe.receive()
-        return 0
-
-    with nursery(body=liar) as address:
-
-        def slot() -> None:
-            with contextlib.suppress(BaseException):
-                list(
-                    boxed(introduction(handler_for("application/zip")), order_box(address)).children(
-                        MemorySource(b"x", b"a"), Limits()
-                    )
-                )
-
-        status = ended(slot)
+    status = _end(handler_for(media_type), b"abc", liar, text=media_type == "text/plain")
     assert (os.WIFEXITED(status), os.WEXITSTATUS(status)) == (True, 70)

@@ -143,20 +143,32 @@ def _lines(found: Iterator[bytes | Line]) -> list[dict[str, Any]]:
 
 def test_deaths_within_a_batch_cost_its_other_files_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Each file has its lines once and in order, those read before a death, those not begun yet and the one it happened
-    at; a member that kills is blamed alone."""
+    at; a member that kills is blamed alone, whatever container holds it."""
     monkeypatch.setenv("PYTHONPATH", str(PLUGINS))
-    member = make_zip({"a": b"alpha", "bad": b"KILLER children", "z": b"omega"})
+    inner = make_zip({"b": b"beta", "bad": b"KILLER children", "worse": b"KILLER text", "c": b"gamma"})
+    member = make_zip({"a": b"alpha", "inner": inner, "z": b"omega"})
     killers = {0: b"KILLER children", 71: b"KILLER text", 72: b"KILLER children", 79: member}
     names = _write(tmp_path, killers, 80)
-    found = _lines(inspect_paths([str(tmp_path)], JobOptions(), processes=1, memory_mb=1024, plugins=KILLER))
+    (tmp_path / names[75]).unlink()
+    os.mkfifo(tmp_path / names[75])
+    found = _lines(inspect_paths([str(tmp_path)], JobOptions(), processes=2, memory_mb=1024, plugins=KILLER))
     loose = [line for line in found if line["parent"] is None]
     assert [line["name"] for line in loose] == names
     assert {line["name"]: line["exceptions"] for line in loose if line["exceptions"]} == {
-        name: ["killed_parser"] for name in ("000.txt", "071.txt", "072.txt")
+        **{name: ["killed_parser"] for name in ("000.txt", "071.txt", "072.txt")},
+        "075.txt": ["special_file"],
     }
-    assert all(line["text"] == f"words {n}" for n, line in enumerate(loose) if n not in killers)
+    assert all(line["text"] == f"words {n}" for n, line in enumerate(loose) if n not in {*killers, 75})
     members = [(line["name"], line["text"], line["exceptions"]) for line in found if line["parent"] is not None]
-    assert members == [("a", "alpha", []), ("bad", "", ["killed_parser"]), ("z", "omega", [])]
+    assert members == [
+        ("a", "alpha", []),
+        ("b", "beta", []),
+        ("bad", "", ["killed_parser"]),
+        ("worse", "", ["killed_parser"]),
+        ("c", "gamma", []),
+        ("inner", "", []),
+        ("z", "omega", []),
+    ]
     assert found[-1]["name"] == "079.txt"
 
 

@@ -8,7 +8,6 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -28,11 +27,6 @@ from worker.inspect.summary import Summary
 from worker.inspect.tree import find_loose, inspect_paths
 
 REPOSITORY = Path(__file__).parents[4]
-PLUGINS = Path(__file__).parents[3] / "support" / "plugins"
-
-
-def _lines(found: Iterable[bytes | dict[str, object]]) -> list[dict[str, Any]]:
-    return [json.loads(line) if isinstance(line, bytes) else dict(line) for line in found]
 
 
 def _file(tmp_path: Path, name: bytes, data: bytes, options: JobOptions | None = None) -> dict[tuple[str, ...], Any]:
@@ -155,45 +149,6 @@ def test_a_very_deep_tree(tmp_path: Path) -> None:
             os.chdir("..")
             os.rmdir("d")
         os.chdir(here)
-
-
-def test_many_files_in_order_and_one_that_kills(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Lines come in the order of the files whatever finishes first; a killer costs nobody else anything."""
-    monkeypatch.setenv("PYTHONPATH", str(PLUGINS))
-    for n in range(12):
-        (tmp_path / f"{n:02}.txt").write_bytes(b"words %d" % n)
-    (tmp_path / "05.txt").write_bytes(b"KILLER children")
-    (tmp_path / "07.txt").unlink()
-    os.mkfifo(tmp_path / "07.txt")
-    lines = _lines(
-        inspect_paths([str(tmp_path)], JobOptions(), processes=2, memory_mb=1024, plugins=("killer_plugin",))
-    )
-    assert [line["container_path"] for line in lines] == [[f"{n:02}.txt"] for n in range(12)]
-    assert {line["name"]: line["exceptions"] for line in lines if line["exceptions"]} == {
-        "05.txt": ["killed_parser"],
-        "07.txt": ["special_file"],
-    }
-
-
-def test_a_member_that_kills_costs_its_siblings_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The other members of the same container have their lines, each once; the killers have the reason."""
-    monkeypatch.setenv("PYTHONPATH", str(PLUGINS))
-    inner = make_zip({"before.txt": b"before", "one": b"KILLER children", "two": b"KILLER text", "after.txt": b"after"})
-    (tmp_path / "a.zip").write_bytes(make_zip({"first.txt": b"first", "inner.zip": inner, "last.txt": b"last"}))
-    found = inspect_paths(
-        [str(tmp_path / "a.zip")], JobOptions(), processes=1, memory_mb=1024, plugins=("killer_plugin",)
-    )
-    lines = [(line["container_path"][-1], line["text"], line["exceptions"]) for line in _lines(found)]
-    assert lines == [
-        ("first.txt", "first", []),
-        ("before.txt", "before", []),
-        ("one", "", ["killed_parser"]),
-        ("two", "", ["killed_parser"]),
-        ("after.txt", "after", []),
-        ("inner.zip", "", []),
-        ("last.txt", "last", []),
-        ("a.zip", "", []),
-    ]
 
 
 def test_a_directory_swapped_for_a_link_is_not_entered(tmp_path: Path) -> None:

@@ -8,9 +8,10 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from recording import MemoryRecorder
 
 from core.errors import SourceFileError, StorageFault
-from core.operations import MemoryRecorder, NullRecorder, Op
+from core.operations import NullRecorder, Op
 from core.storage.layer import Storage
 from readers.errors import DocumentError, ExceptionCode
 from worker.items.sources import CHUNK, FilerSource, HashedSource, confirm, settled

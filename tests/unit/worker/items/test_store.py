@@ -8,8 +8,8 @@ import uuid
 from pathlib import Path
 
 import pytest
+from recording import MemoryRecorder
 
-from core.operations import MemoryRecorder
 from core.records import Layout, Limits
 from core.storage.layer import Storage
 from readers.base import Child

@@ -9,13 +9,12 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from installation import PATIENCE
+from installation import is_gone, until
 from ocr_pictures import ENGLISH, captioned, drawn, mixed_pdf, need_tesseract, picture, read, stand_in
 from PIL import Image
 
@@ -145,24 +144,15 @@ def test_it_dies_with_its_slot(tmp_path: Path) -> None:
     )
     root = Path(__file__).parents[4]
     slot = subprocess.Popen([sys.executable, "-c", code], cwd=root, env={**os.environ, "PYTHONPATH": str(root)})
-    deadline = time.monotonic() + PATIENCE
-    while not (asleep := [pid for pid in children_of(slot.pid) if _is_asleep(pid)]):
+
+    def asleep() -> list[int]:
         assert slot.poll() is None
-        assert time.monotonic() < deadline
-        time.sleep(0.01)
-    (pid,) = asleep
+        return [pid for pid in children_of(slot.pid) if _is_asleep(pid)]
+
+    (pid,) = until(asleep)
     slot.kill()
     slot.wait()
-    while _lives(pid):
-        assert time.monotonic() < deadline
-        time.sleep(0.01)
-
-
-def _lives(pid: int) -> bool:
-    try:
-        return (Path("/proc") / str(pid) / "stat").read_text().rpartition(")")[2].split()[0] not in ("Z", "X")
-    except (FileNotFoundError, ProcessLookupError):
-        return False
+    until(lambda: is_gone(pid))
 
 
 @pytest.mark.parametrize(

@@ -9,8 +9,9 @@ import uuid
 from pathlib import Path
 
 import pytest
+from recording import MemoryRecorder
 
-from core.operations import MemoryRecorder, Op
+from core.operations import Op
 from core.records import Phase
 from core.storage.layer import Storage
 from traces.parts import WorkerParts, read_spool, worker_parts

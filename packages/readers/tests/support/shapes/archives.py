@@ -10,6 +10,7 @@ import struct
 import zlib
 
 import pycdlib
+from archive_files import rar5_block, rar5_number, written
 
 from shapes.shape import shapes
 from traces.blocks import zstd
@@ -106,25 +107,11 @@ def _many_crcs(n: int) -> bytes:
     return _sevenz(b"\x01\x04" + streams + b"\0" + _files(n) + b"\0")
 
 
-def _rar_number(value: int) -> bytes:
-    out = bytearray()
-    while value > 0x7F:
-        out.append(value & 0x7F | 0x80)
-        value >>= 7
-    return bytes((*out, value))
-
-
-def _block(kind: int, body: bytes, data: bytes = b"", extra: bytes = b"") -> bytes:
-    flags = bool(extra) | 2 * bool(data)
-    fields = _rar_number(kind) + _rar_number(flags)
-    fields += (_rar_number(len(extra)) if extra else b"") + (_rar_number(len(data)) if data else b"") + body + extra
-    head = _rar_number(len(fields)) + fields
-    return struct.pack("<L", zlib.crc32(head)) + head + data
-
-
 def _rar(n: int, extra: bytes = b"") -> bytes:
-    body = b"\x04\x01" + _rar_number(0o644) + struct.pack("<L", zlib.crc32(b"x")) + b"\0\x01\x01a"
-    return b"Rar!\x1a\x07\x01\0" + _block(1, b"\0", extra=extra) + _block(2, body, b"x") * n + _block(5, b"\0")
+    body = b"\x04\x01" + rar5_number(0o644) + struct.pack("<L", zlib.crc32(b"x")) + b"\0\x01\x01a"
+    return (
+        b"Rar!\x1a\x07\x01\0" + rar5_block(1, b"\0", extra=extra) + rar5_block(2, body, b"x") * n + rar5_block(5, b"\0")
+    )
 
 
 # ar, cpio, cab, discs ----------------------------------------------------------------------------------------------
@@ -151,23 +138,19 @@ def _cab(n: int) -> bytes:
 
 
 def _disc(n: int) -> bytes:
-    image, out = pycdlib.PyCdlib(), io.BytesIO()
+    image = pycdlib.PyCdlib()
     image.new(interchange_level=4)
     for i in range(n):
         image.add_fp(io.BytesIO(b"x"), 1, f"/F{i:06}")
-    image.write_fp(out)
-    image.close()
-    return out.getvalue()
+    return written(image)
 
 
 def _directories(n: int) -> bytes:
-    image, out = pycdlib.PyCdlib(), io.BytesIO()
+    image = pycdlib.PyCdlib()
     image.new(interchange_level=4)
     for i in range(n):
         image.add_directory(f"/D{i:06}")
-    image.write_fp(out)
-    image.close()
-    return out.getvalue()
+    return written(image)
 
 
 def _packed_tar(n: int) -> bytes:

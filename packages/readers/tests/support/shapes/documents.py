@@ -8,6 +8,7 @@ import zlib
 from djvu_file import djvu
 from hwp_file import deflated, hwp
 from old_office import chars, holding, powerpoint, record, word
+from pdf_file import CATALOGUE, CONTENT, HELVETICA, PAGES, page, pdf, stream
 
 from readers.cfb import Storage, write
 from shapes.shape import shapes
@@ -22,31 +23,17 @@ def _rtf(text: bytes) -> bytes:
 # PDF ---------------------------------------------------------------------------------------------------------------
 
 
-def _pdf(*objects: bytes) -> bytes:
-    """Objects from number 1 on, the catalogue first."""
-    out, places = bytearray(b"%PDF-1.7\n"), []
-    for number, body in enumerate(objects, 1):
-        places.append(len(out))
-        out += b"%d 0 obj\n%b\nendobj\n" % (number, body)
-    start = len(out)
-    out += b"xref\n0 %d\n0000000000 65535 f \n" % (len(places) + 1)
-    out += b"".join(b"%010d 00000 n \n" % at for at in places)
-    return bytes(out) + b"trailer\n<</Root 1 0 R/Size %d>>\nstartxref\n%d\n%%%%EOF\n" % (len(places) + 1, start)
+_BOX = b"0 0 99 99"
 
 
-def _stream(data: bytes, about: bytes = b"") -> bytes:
-    return b"<<%b/Length %d>>\nstream\n%b\nendstream" % (about, len(data), data)
-
-
-_PAGES = b"<</Type/Catalog/Pages 2 0 R%b>>"
-_KIDS = b"<</Type/Pages/Kids[3 0 R]/Count 1>>"
-_PAGE = b"<</Type/Page/Parent 2 0 R/MediaBox[0 0 99 99]%b>>"
+def _one_page(*objects: bytes, entries: bytes = b"", catalogue: bytes = b"") -> bytes:
+    return pdf(CATALOGUE % catalogue, PAGES, page(entries, _BOX), *objects)
 
 
 def _packed(n: int) -> bytes:
     """Object streams before the table of objects, of which only the last ends."""
     own = b"9 0 obj<</Type /ObjStm /Filter /FlateDecode >>stream\n" + zlib.compress(b"1 0 <<>>") + b"\n"
-    return _pdf(_PAGES % b"", _KIDS, _PAGE % b"", own * n + b"endstream")
+    return _one_page(own * n + b"endstream")
 
 
 def _open_streams(n: int) -> bytes:
@@ -55,21 +42,19 @@ def _open_streams(n: int) -> bytes:
 
 
 def _page_of(content: bytes) -> bytes:
-    about = b"/Contents 4 0 R/Resources<</Font<</F 5 0 R>>>>"
-    font = b"<</Type/Font/Subtype/Type1/BaseFont/Helvetica>>"
-    return _pdf(_PAGES % b"", _KIDS, _PAGE % about, _stream(content), font)
+    return _one_page(stream(content), HELVETICA, entries=CONTENT)
 
 
 def _annotations(n: int) -> bytes:
     note = b"<</Type/Annot/Subtype/Text/Rect[0 0 1 1]/Contents(a)>>"
-    return _pdf(_PAGES % b"", _KIDS, _PAGE % (b"/Annots[" + note * n + b"]"))
+    return _one_page(entries=b"/Annots[" + note * n + b"]")
 
 
 def _fields(n: int) -> bytes:
     """A form; each field is a widget of the page."""
     refs = b" ".join(b"%d 0 R" % (4 + i) for i in range(n))
     fields = [b"<</Type/Annot/Subtype/Widget/FT/Tx/T(f%d)/V(v)/Rect[0 0 1 1]>>" % i for i in range(n)]
-    return _pdf(_PAGES % (b"/AcroForm<</Fields[%b]>>" % refs), _KIDS, _PAGE % (b"/Annots[%b]" % refs), *fields)
+    return _one_page(*fields, catalogue=b"/AcroForm<</Fields[%b]>>" % refs, entries=b"/Annots[%b]" % refs)
 
 
 def _files(n: int, *, nested: bool) -> bytes:
@@ -80,12 +65,12 @@ def _files(n: int, *, nested: bool) -> bytes:
     if nested:
         kids = b"".join(b"<</Limits[(%06d)(%06d)]/Names[(%06d) %b]>>" % (i, i, i, spec) for i in range(n))
         tree = b"<</Kids[%b]>>" % kids
-    return _pdf(_PAGES % (b"/Names<</EmbeddedFiles %b>>" % tree), _KIDS, _PAGE % b"", _stream(b"x"))
+    return _one_page(stream(b"x"), catalogue=b"/Names<</EmbeddedFiles %b>>" % tree)
 
 
 def _pages(n: int) -> bytes:
     kids = b" ".join(b"%d 0 R" % (3 + i) for i in range(n))
-    return _pdf(_PAGES % b"", b"<</Type/Pages/Kids[%b]/Count %d>>" % (kids, n), *[_PAGE % b""] * n)
+    return pdf(CATALOGUE % b"", b"<</Type/Pages/Kids[%b]/Count %d>>" % (kids, n), *[page(box=_BOX)] * n)
 
 
 # OneNote -----------------------------------------------------------------------------------------------------------

@@ -6,6 +6,8 @@ import functools
 import io
 import struct
 
+from outlook_bytes import attribute, winmail
+
 from dataset_gen.formats import msg, tnef
 from dataset_gen.formats.mapi_mail import message_of
 from dataset_gen.formats.pst.writer import PstWriter
@@ -42,27 +44,20 @@ def _tnef(**fields: object) -> bytes:
     return tnef.write(message_of(MailForm(subject="s", **fields)))  # type: ignore[arg-type]
 
 
-def _attribute(ident: int, value: bytes, level: int = 1) -> bytes:
-    return bytes((level,)) + struct.pack("<II", ident, len(value)) + value + struct.pack("<H", sum(value) & 0xFFFF)
-
-
 def _values(n: int) -> bytes:
     """A property of very many empty values."""
-    return _attribute(0x00069003, struct.pack("<IHHI", 1, 0x101E, 0x1000, min(n, 100_000)) + bytes(4 * n))
+    return attribute(0x00069003, struct.pack("<IHHI", 1, 0x101E, 0x1000, min(n, 100_000)) + bytes(4 * n))
 
 
 def _properties(n: int) -> bytes:
-    return _attribute(0x00069003, struct.pack("<I", n) + struct.pack("<HHI", 3, 0x10, 1) * n)
-
-
-_START = b"\x78\x9f\x3e\x22\0\0"
+    return attribute(0x00069003, struct.pack("<I", n) + struct.pack("<HHI", 3, 0x10, 1) * n)
 
 
 def _group(n: int) -> bytes:
     """A header with a group of very many people; the message has no table of them."""
     header = ("To: a: " + "b@c.de, " * n + "\n").encode("utf-16-le")
     value = struct.pack("<IHHII", 1, 0x1F, 0x7D, 1, len(header)) + header + bytes(-len(header) % 4)
-    return _START + _attribute(0x00069003, value)
+    return winmail(attribute(0x00069003, value))
 
 
 SHAPES = [
@@ -76,10 +71,10 @@ SHAPES = [
         "application/vnd.ms-tnef",
         ("attachments", 100, lambda n: _tnef(plain="p", attachments=(_FILE,) * n)),
         ("people", 200, lambda n: _tnef(plain="p", to=(_PEOPLE,) * n)),
-        ("attributes", 3_000, lambda n: _START + _attribute(0x00018004, b"a\0") * n),
-        ("files that begin", 2_000, lambda n: _START + _attribute(0x00069002, b"", 2) * n),
-        ("values of a property", 5_000, lambda n: _START + _values(n)),
-        ("properties", 3_000, lambda n: _START + _properties(n)),
+        ("attributes", 3_000, lambda n: winmail(attribute(0x00018004, b"a\0") * n)),
+        ("files that begin", 2_000, lambda n: winmail(attribute(0x00069002, b"", 2) * n)),
+        ("values of a property", 5_000, lambda n: winmail(_values(n))),
+        ("properties", 3_000, lambda n: winmail(_properties(n))),
         ("a group of people", 1_000, _group),
     ),
     *shapes(

@@ -158,14 +158,6 @@ SHAPES = [
         ("arrays in one another", 10_000, _arrays_in_one_another),
         ("strings in one another", 10_000, _strings_in_one_another),
     ),
-    *shapes(
-        "application/x-bittorrent",
-        ("files", 2_000, lambda n: b"d4:infod5:filesl" + b"d6:lengthi1e4:pathl1:a1:bee" * n + b"eee"),
-        ("lists that are empty", 10_000, lambda n: b"d4:infod5:filesl" + b"le" * n + b"eee"),
-        ("lists in one another", 10_000, lambda n: b"d4:info" + b"l" * n),
-        ("a long key of many values", 1_000, lambda n: b"d%d:%bl" % (n, b"k" * n) + b"i1e" * n + b"ee"),
-        ("parts of a name", 5_000, lambda n: b"d4:infod5:filesld4:pathl" + b"1:a" * n + b"eeeee"),
-    ),
     *shapes("text/vcard", ("cards", 500, lambda n: b"BEGIN:VCARD\nFN:a\nEMAIL:b\nEND:VCARD\n" * n)),
     *shapes("text/calendar", ("people", 1_000, _event(b"ATTENDEE;CN=a:mailto:b@c.de\n"))),  # type: ignore[arg-type]
     *shapes(

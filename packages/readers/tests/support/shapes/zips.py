@@ -6,6 +6,8 @@ import io
 import struct
 import zipfile
 
+from office_xml import binary
+
 from shapes.shape import shapes
 
 _OFFICE = "application/vnd.openxmlformats-officedocument."
@@ -153,26 +155,17 @@ def _media(n: int) -> bytes:
     return _docx(b"", **{f"word/media/image{i}.png": b"x" for i in range(n)})
 
 
-def _binary(kind: int, data: bytes) -> bytes:
-    head = bytes((kind,)) if kind < 128 else bytes((kind & 0x7F | 0x80, kind >> 7))
-    size = len(data)
-    while size > 127:
-        head += bytes((size & 0x7F | 0x80,))
-        size >>= 7
-    return head + bytes((size,)) + data
-
-
 def _xlsb(n: int) -> bytes:
-    cell = _binary(5, bytes(8) + struct.pack("<d", 1.5))
-    return _zip({"xl/workbook.bin": _binary(153, b"\0"), "xl/worksheets/sheet1.bin": _binary(0, bytes(4)) + cell * n})
+    cell = binary(5, bytes(8) + struct.pack("<d", 1.5))
+    return _zip({"xl/workbook.bin": binary(153, b"\0"), "xl/worksheets/sheet1.bin": binary(0, bytes(4)) + cell * n})
 
 
 def _xlsb_counts(n: int) -> bytes:
     """In a cache of a pivot table one record, where every place may be the beginning of a text that ends with the record."""
-    cache = _binary(33, struct.pack("<IHH", n, 65, 66) * n + bytes(8))
+    cache = binary(33, struct.pack("<IHH", n, 65, 66) * n + bytes(8))
     return _zip(
         {
-            "xl/workbook.bin": _binary(153, b"\0"),
+            "xl/workbook.bin": binary(153, b"\0"),
             "xl/worksheets/sheet1.bin": b"",
             "xl/pivotCache/pivotCacheDefinition1.bin": cache,
         }
