@@ -146,7 +146,8 @@ def follow(
     own = processes(settings, workers, slots, context.env) if installed.embedded else None
     try:
         with watched_filer(installed.settings) as filer, progress_display(context.err) as display:
-            outcomes = run_all_to_rest(jobs.each, settings, own, context.clock, display.show, context.say)
+            show, every = display.show, display.every
+            outcomes = run_all_to_rest(jobs.each, settings, own, context.clock, show, context.say, every)
             observed = filer.figures()
         state = group_state([outcome.state for outcome in outcomes])
         interrupted = any(outcome.interrupted for outcome in outcomes)

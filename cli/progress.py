@@ -16,11 +16,13 @@ from rich.table import Table
 from cli.output import print_lines
 from controller.jobs.progress import Snapshot, duration, items_text, left_text, one_line, percent
 
-PLAIN_SECONDS = 5.0
+PLAIN_SECONDS, LIVE_SECONDS = 5.0, 0.5
 
 
 class Display(Protocol):
     """Shows snapshots as they come."""
+
+    every: float  # seconds between two that it can show
 
     def show(self, snapshot: Snapshot, at: float) -> None:
         """`at`: second of a monotonic clock."""
@@ -28,6 +30,8 @@ class Display(Protocol):
 
 class PlainDisplay:
     """One line at most every `PLAIN_SECONDS`."""
+
+    every = PLAIN_SECONDS
 
     def __init__(self, console: Console) -> None:
         self._console = console
@@ -43,6 +47,8 @@ class PlainDisplay:
 
 class LiveDisplay:
     """Redraws one small table."""
+
+    every = LIVE_SECONDS
 
     def __init__(self, live: Live) -> None:
         self._live = live

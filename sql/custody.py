@@ -11,6 +11,8 @@ from typing import Any, NamedTuple, Protocol
 from sql.connection import Connection
 from sql.face import QUERIES, face
 
+COMPLETED, CANCELLED = "completed", "cancelled"  # actions that the product itself writes into a job's list
+
 
 class Written(NamedTuple):
     """An item that has a file on the filer."""

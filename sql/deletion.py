@@ -14,7 +14,7 @@ from core.job_types import registered
 from core.records import JobState
 from sql import models
 from sql.connection import Connection
-from sql.custody import CUSTODY
+from sql.custody import CANCELLED, COMPLETED, CUSTODY
 from sql.face import QUERIES
 from sql.models import production_file, production_item
 from sql.session import Database
@@ -73,9 +73,6 @@ def _items(database: Database, job: uuid.UUID) -> None:
     while after is not None:
         with database.transaction() as conn:
             after = QUERIES["delete_items"].run(conn, job=job, after=after, limit=ROWS_AT_ONCE).scalar_one_or_none()
-
-
-COMPLETED, CANCELLED = "completed", "cancelled"  # actions that the product itself writes into a job's list
 
 
 def ended(conn: Connection, job: uuid.UUID) -> dict[str, Any]:

@@ -68,12 +68,14 @@ def run_all_to_rest(
     clock: Clock,
     show: Callable[[Snapshot, float], None],
     say: Callable[[str], None],
+    every: float = 0.0,
 ) -> list[Outcome]:
     """Follow jobs that run at the same time, with workers at them, until each is over, paused or suspended. `settings`: with services
     attached; `workers`: entered for as long as they are wanted, such as `processes`; None: others run them.
 
-    The outcome of each. `show` gets one snapshot for all of them; the first interruption pauses them. Raises SystemFault
-    (the jobs are left suspended or paused) when workers will not stay up or the database is gone.
+    The outcome of each. `show` gets one snapshot for all of them, at least `every` seconds after the one before. The
+    first interruption pauses them. Raises SystemFault (the jobs are left suspended or paused) when workers will not stay
+    up or the database is gone.
     """
     snapshots: list[Snapshot] = []
     interrupted = False
@@ -83,7 +85,7 @@ def run_all_to_rest(
         with own as tended:
             try:
                 checks = _checks(handles, settings, tended, clock, say)
-                for snapshots in wait_all(handles, clock, check=checks, say=say):
+                for snapshots in wait_all(handles, clock, check=checks, say=say, every=every):
                     show(combined(snapshots), clock.monotonic_ns() / 1e9)
                 over = [h for h, snapshot in zip(handles, snapshots, strict=True) if snapshot.state.over]
                 complete = sum(wait_for_frames(handle, clock) for handle in over) == len(over)
@@ -229,9 +231,10 @@ AT_REST = frozenset(state for state in JobState if state.over) | {JobState.PAUSE
 class Watch:
     """Looks at one job, and reports when its database goes away or comes back."""
 
-    def __init__(self, handle: JobHandle, say: Callable[[str], None]) -> None:
+    def __init__(self, handle: JobHandle, say: Callable[[str], None], every: float) -> None:
         self._handle = handle
         self._say = say
+        self._every, self._due = every, 0.0
         self._pace = Pace(handle.job.options)
         self._lost_at: float | None = None
         self.latest: Snapshot | None = None
@@ -242,10 +245,13 @@ class Watch:
         return self.latest is not None and self._lost_at is None and self.latest.state in AT_REST
 
     def look(self, at: float) -> bool:
-        """Whether there is a new snapshot, at monotonic second `at`. Raises DatabaseFault when the database stays
-        away, UsageError when the job was deleted."""
+        """Whether there is a new snapshot, at monotonic second `at`: one is due, or the job has another state. Raises
+        DatabaseFault when the database stays away, UsageError when the job was deleted."""
         try:
+            if at < self._due and self._lost_at is None and self.latest is not None and not self._changed(self.latest):
+                return False
             self.latest = look(self._handle, self._pace, at)
+            self._due = at + self._every
         except DatabaseFault as fault:
             if self._lost_at is None:
                 self._lost_at = at
@@ -258,6 +264,10 @@ class Watch:
             self._lost_at = None
         return True
 
+    def _changed(self, before: Snapshot) -> bool:
+        with self._handle.database.transaction() as conn:
+            return ledger_jobs.JOBS.job_state(conn, job=self._handle.id) is not before.state
+
 
 def wait_all(
     handles: Sequence[JobHandle],
@@ -265,14 +275,15 @@ def wait_all(
     *,
     check: Callable[[], None],
     say: Callable[[str], None],
-    look_seconds: float = LOOK_SECONDS,
+    every: float = 0.0,
 ) -> Iterator[list[Snapshot]]:
-    """A snapshot of each job, in order, every `look_seconds` until all are over, paused or suspended; the last ones have those states.
+    """A snapshot of each job, in order, until all are over, paused or suspended; the last ones have those states. It looks
+    whether that is so every LOOK_SECONDS; a snapshot takes more, and is at least `every` seconds old when the next is made.
 
     `check` is called at each look and may raise (the cluster's); `say` gets a line when the database went away or came
     back. Raises DatabaseFault when it stays away, UsageError when a job was deleted.
     """
-    watches = [Watch(handle, say) for handle in handles]
+    watches = [Watch(handle, say, every) for handle in handles]
     while True:
         check()
         at = clock.monotonic_ns() / 1e9
@@ -282,7 +293,7 @@ def wait_all(
             yield known
         if all(watch.at_rest for watch in watches):
             return
-        clock.sleep(look_seconds)
+        clock.sleep(LOOK_SECONDS)
 
 
 def look(handle: JobHandle, pace: Pace, at: float) -> Snapshot:

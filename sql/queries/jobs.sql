@@ -19,6 +19,10 @@ SELECT id FROM job WHERE id = %(job)s FOR UPDATE;
 -- The phase, which stays until the transaction's end: whoever changes it locks the row.
 SELECT phase FROM job WHERE id = %(job)s FOR SHARE;
 
+-- name: job_state
+-- The state of a job; none where there is no such job.
+SELECT state FROM job WHERE id = %(job)s;
+
 -- name: job_options
 -- What a job was created with.
 SELECT options FROM job WHERE id = %(job)s;

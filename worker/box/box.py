@@ -192,6 +192,7 @@ class Box:
     _known: dict[tuple[int, bytes], tuple[int, bytes]] = field(default_factory=dict)  # id of bytes, name → key, bytes
     _files: Files = field(default_factory=Files)
     _latest: tuple[int, Source] | None = None  # the source that was sent last
+    _ahead: tuple[Source, int, Type] | None = None  # identified last: its generator, and what came with its type
     _keys: int = 0
     _generators: int = 0
     _forget: list[int] = field(default_factory=list)
@@ -288,6 +289,37 @@ class Box:
         """End the process: the sandbox broke the protocol, so its answers cannot be used and its inputs are dropped."""
         log.error("a sandbox broke its protocol (%s); its slot ends", str(why)[:300])
         os._exit(EXIT_BROKEN)
+
+    def identify(self, source: Source, declared: str | None, limits: Limits | None) -> str:
+        """Its media type. With `limits`, hashes and first children of what is in memory come along in one exchange."""
+        self._forget_ahead()
+        ref, number = self.ref(source), 0
+        if limits is not None and isinstance(source, MemorySource):
+            number = self.new_generator(ref)
+        answer = self.ask(Identify(ref, declared, number), Type, limits)
+        self._ahead = source, number, answer
+        return answer.media_type
+
+    def hashes_of(self, source: Source, handler: str, limits: Limits) -> FarHashes:
+        """Hashes of a message."""
+        if self._ahead is not None and _same(self._ahead[0], source) and self._ahead[2].hashes is not None:
+            return self._ahead[2].hashes
+        return self.ask(Hashes(self.ref(source), handler), FarHashes, limits)
+
+    def opened_ahead(self, source: Source) -> tuple[int, Batch] | None:
+        """The generator over this source that was opened when it was identified, and its first batch; once."""
+        if self._ahead is None or not _same(self._ahead[0], source) or self._ahead[2].batch is None:
+            return None
+        _, number, answer = self._ahead
+        batch, answer.batch = answer.batch, None
+        return None if batch is None else (number, batch)
+
+    def _forget_ahead(self) -> None:
+        if self._ahead is not None and (unused := self.opened_ahead(self._ahead[0])) is not None:
+            number, batch = unused
+            self._close.append(number)
+            self._forget += [child.key for child in batch.children if child.data is not None]
+        self._ahead = None
 
     # Sources and generators
 
@@ -404,7 +436,7 @@ def install(box: Box) -> None:
     """From now on this process identifies and parses nothing itself: every handler it gets forwards to the sandbox.
     Waits until the sandbox is running: otherwise the fork server's loading would be charged to an item's time."""
     registry.replace(boxed(handler, box) for handler in box.introduced())
-    identify_by(lambda source, declared: box.ask(Identify(box.ref(source), declared), Type).media_type)
+    identify_by(box.identify)
     render_by(boxed_rendering(box))
 
 
@@ -437,8 +469,7 @@ class BoxedLeaf(LeafHandler):
     def message_hashes(self, source: Source, limits: Limits) -> MessageHashes | None:
         if not self._hashes:
             return None
-        box = self._box
-        far = box.ask(Hashes(box.ref(source), self.name), FarHashes, limits)
+        far = self._box.hashes_of(source, self.name, limits)
         if far.content is None:
             return None
         return MessageHashes(content_hash=far.content, message_id_hash=far.message_id)
@@ -464,10 +495,11 @@ class BoxedHandler(BoxedLeaf):
     def children(self, source: Source, limits: Limits, part: Part | None = None) -> Iterator[Child]:
         box = self._box
         ref = box.ref(source)
-        number = box.new_generator(ref)
+        ahead = box.opened_ahead(source) if part is None else None
+        number = box.new_generator(ref) if ahead is None else ahead[0]
         wanted = None if part is None else range_of(part)
         try:
-            batch = box.ask(Children(ref, self.name, wanted, number), Batch, limits)
+            batch = box.ask(Children(ref, self.name, wanted, number), Batch, limits) if ahead is None else ahead[1]
             while True:
                 error = None if batch.error is None else box.raised(batch.error)
                 yield from self._of(batch, number)

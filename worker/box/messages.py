@@ -143,8 +143,11 @@ def range_of(part: Part) -> Range:
 
 
 class Identify(Struct, array_like=True, tag=0):
+    """With a `generator`, the answer also has what the slot asks for next of most items (Hashes, Children)."""
+
     source: Ref
     declared: str | None
+    generator: int = 0
 
 
 class Announced(Struct, array_like=True, tag=1):
@@ -244,6 +247,8 @@ class Fault(Struct, array_like=True, tag=1):
 class Type(Struct, array_like=True, tag=2):
     media_type: MediaType
     closed: list[int] = []
+    hashes: FarHashes | None = None  # None: ask for them
+    batch: Batch | None = None  # of children, the first; None: ask for it
 
 
 class Count(Struct, array_like=True, tag=3):

@@ -9,15 +9,17 @@ from __future__ import annotations
 import io
 import time
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, BinaryIO, cast
 
 from core.errors import EdbenchError, SourceFileError, SystemFault
-from readers.base import Child, Handler, MemorySource, Source
+from readers.base import Child, Handler, MemorySource, MessageHashes, Source, is_leaf
 from readers.errors import DocumentError, ExceptionCode
 from readers.identification.identify import identify
 from readers.passwords import NO_PASSWORDS, Passwords
 from readers.records import FixedLimits
+from readers.registry import handler_for
 from worker.box.box import PageRoom
 from worker.box.messages import (
     ENCODER,
@@ -254,7 +256,20 @@ class Room:
         return Introduced([introduction(handler) for handler in self.handlers.values()])
 
     def _identify(self, what: Identify) -> Answer:
-        return Type(identify(self._source(what.source), what.declared))
+        source = self._source(what.source)
+        answer = Type(identify(source, what.declared))
+        if what.generator:
+            with suppress(DocumentError):  # the slot asks for what is missing, and gets the error then
+                self._go_on(answer, source, what.generator)
+        return answer
+
+    def _go_on(self, answer: Type, source: Source, generator: int) -> None:
+        handler = handler_for(answer.media_type)
+        with guarded:
+            answer.hashes = _far(handler.message_hashes(source, self.limits))
+            if not (handler.container or is_leaf(handler)):
+                opened = self.generators[generator] = _Opened(handler.children(source, self.limits))
+                answer.batch = self._batch(opened)
 
     def _announced(self, what: Announced) -> Answer:
         return Count(counted(self.handlers[what.handler].announced(self._source(what.source))))
@@ -330,8 +345,7 @@ class Room:
         )
 
     def _hashes(self, what: Hashes) -> Answer:
-        hashes = self.handlers[what.handler].message_hashes(self._source(what.source), self.limits)
-        return FarHashes(None, None) if hashes is None else FarHashes(hashes.content_hash, hashes.message_id_hash)
+        return _far(self.handlers[what.handler].message_hashes(self._source(what.source), self.limits))
 
     def _open_pages(self, what: OpenPages) -> Answer:
         return Count(self.pages.open(self._source(what.source), what.media_type, self.limits, what.choice))
@@ -359,6 +373,10 @@ _ANSWERS: dict[type, Callable[[Room, Any], Answer]] = {
     Settle: Room._nothing,
     Introduce: Room._introduce,
 }
+
+
+def _far(hashes: MessageHashes | None) -> FarHashes:
+    return FarHashes(None, None) if hashes is None else FarHashes(hashes.content_hash, hashes.message_id_hash)
 
 
 def _quietly(close: Callable[[], None]) -> None:

@@ -367,7 +367,7 @@ class Unpacker:
             return None
         self.out.extracted_bytes += intake.size
         source = intake.memory_source(self.passwords) or self.store.source(ident, child.name, intake.size)
-        media_type = identify(source, child.media_type)
+        media_type = self.identify(ident, source, child.media_type)
         handler = handler_for(media_type)
         content_hash, message_id_hash = self.hashes(ident, source, handler)
         item = replace(
@@ -385,6 +385,10 @@ class Unpacker:
             handler,
             intake.error or read_as_less(child.media_type, extension_of(child.name), media_type),
         )
+
+    def identify(self, ident: uuid.UUID, source: Source, declared: str | None) -> str:
+        """The media type; of what is not convicted hashes and children will be asked for."""
+        return identify(source, declared, None if ident in self.convicted else self.options.limits)
 
     def hashes(self, ident: uuid.UUID, source: Source, handler: Handler) -> tuple[bytes | None, bytes | None]:
         """(content hash, Message-ID hash) of a message; Nones for everything else and for the unreadable."""

@@ -18,7 +18,6 @@ from msgspec.structs import replace
 from core.errors import SourceFileError
 from core.records import ITEM_COST, NewTask, Phase, Shard, batches
 from readers.base import Handler, MemorySource, Part, Source, is_leaf
-from readers.identification.identify import identify
 from readers.registry import handler_for
 from sql.findings import Item, TaskResult
 from sql.items import ITEMS
@@ -97,7 +96,7 @@ class _Expand:
             return
         try:
             source, sha256, real_size, mtime_ns = self._read(relative)
-            media_type = identify(source, None)
+            media_type = self.unpacker.identify(unread.id, source, None)
         except SourceFileError as e:
             self.work.check_source_root()
             self.unpacker.emit(unread, None, handler_for(unread.media_type))

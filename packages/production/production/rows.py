@@ -16,8 +16,7 @@ from production.options import ProducedFile, ProductionChoice
 from production.statements import PRODUCTION, STATEMENTS, NumberedItem, Range
 from sql.bulk import ROWS_AT_ONCE, write_rows
 from sql.connection import Connection
-from sql.custody import CUSTODY
-from sql.deletion import CANCELLED, COMPLETED
+from sql.custody import CANCELLED, COMPLETED, CUSTODY
 from sql.findings import OwnFindings
 
 

@@ -246,6 +246,18 @@ def test_custody_records_a_suspension(handle: JobHandle, end: Callable[[JobHandl
     assert created.at <= datetime.fromisoformat(suspended.details["since"]) <= suspended.at
 
 
+def test_no_snapshot_is_made_before_it_is_due_unless_the_state_changes(handle: JobHandle) -> None:
+    looks = itertools.count()
+
+    def check() -> None:
+        if next(looks) == 5:
+            with handle.database.transaction() as conn:
+                states.suspend(conn, handle.id, "the filer is gone")
+
+    seen = list(wait_all([handle], FastClock(), check=check, say=pytest.fail, every=1e6))
+    assert [snapshot.state for (snapshot,) in seen] == [JobState.RUNNING, JobState.SUSPENDED]
+
+
 def test_waiting_ends_when_the_workers_do(handle: JobHandle) -> None:
     looks = itertools.count()
 

@@ -294,10 +294,10 @@ def test_clients_run_at_all_members(system: Settings, crew: Crew, tmp_path: Path
                 crew.ask(looked.admitted[0], Prepare(run=RUN, package=package, order=raw(good | changed)))
         if find_spec("replay") is not None:  # an optional package
             _replayed(taken, tmp_path)
-        with crowd_at(taken, ClientsPlace(roots=(place,)), 2) as people:
+        lost = pytest.raises(HostLost, match="member m2 was lost")
+        with lost, crowd_at(taken, ClientsPlace(roots=(place,)), 2) as people:
             os.killpg(killed.pid, signal.SIGKILL)
-            with pytest.raises(HostLost, match="member m2 was lost"):
-                people.do("write", range(1), 10)
+            people.do("write", range(1), 10)
 
 
 def _replayed(taken: System, tmp_path: Path) -> None:

@@ -46,16 +46,6 @@ def test_a_claim_takes_the_task_once(hands: Any) -> None:
     assert (worker, slot) == ("w1", 0)
 
 
-def test_a_message_of_a_pending_task_claims_nothing(hands: Any) -> None:
-    """Promise: a message that outlived its deadline is stale, and so is one of a task that never existed."""
-    job = hands.create(1)
-    (task,) = hands.dispatch(job)
-    with hands.database.transaction() as conn:
-        assert LEDGER.undispatch(conn, tasks=[task]) == 1
-    assert hands.claim(task) is None
-    assert hands.claim(uuid.uuid4()) is None
-
-
 def test_a_claim_is_found_again_by_its_token(hands: Any) -> None:
     """Promise: a slot that lost its connection at the commit of its claim asks again and has it, counted once; also
     while the job is to pause. Its token opens no other task."""
@@ -253,21 +243,6 @@ def test_expiry_takes_only_what_is_late(hands: Any) -> None:
         assert LEDGER.return_expired(conn) == ledger.Returned(dispatched=0, running=0)
     assert [hands.state(t) for t in (late, ok, lost.id, well.id)] == ["pending", "dispatched", "pending", "running"]
     assert hands.value("SELECT sum(failures) FROM task") == 0
-
-
-def test_the_largest_go_first_and_only_of_the_phase(hands: Any) -> None:
-    """Promise: dispatch order is by weight within the job's phase, up to the limit, for running jobs only."""
-    weights = [5, 9, 1, 9]
-    tasks = [NewTask(phase=Phase.WALK, weight=w, payload={}) for w in weights]
-    job = hands.create([*tasks, NewTask(phase=Phase.EXPAND, weight=100, payload={})])
-    got = hands.dispatch(job, 3)
-    assert [hands.value("SELECT weight FROM task WHERE id = %(id)s", id=t) for t in got] == [9, 9, 5]
-    assert len(hands.dispatch(job)) == 1
-    assert hands.dispatch(job) == []
-    paused = hands.create(1)
-    with hands.database.transaction() as conn:
-        states.request_pause(conn, paused)
-    assert hands.dispatch(paused) == []
 
 
 def test_undispatch_all_keeps_what_it_is_told(hands: Any) -> None:

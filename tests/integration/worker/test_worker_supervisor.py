@@ -45,13 +45,6 @@ def _threads(pid: int) -> int:
         return 0
 
 
-def _gone(pid: int) -> bool:
-    try:
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] in "ZX"
-    except (FileNotFoundError, ProcessLookupError):
-        return True
-
-
 def _stop(worker: Forked) -> int:
     worker.terminate()
     return worker.wait(PATIENCE)
@@ -136,7 +129,7 @@ def test_a_stopped_slot_loses_its_lease_but_convicts_nobody(bench: Any) -> None:
     os.kill(slot, signal.SIGSTOP)
     overdue = "SELECT 1 FROM task WHERE lease < clock_timestamp() - interval '9 s'"
     bench.until(lambda: bench.rows(overdue))
-    assert not _gone(slot)
+    assert not is_gone(slot)
     os.kill(slot, signal.SIGCONT)
     go.touch()
     bench.until(lambda: bench.done(resend=False))
@@ -186,7 +179,7 @@ def test_slots_die_with_their_supervisor(bench: Any) -> None:
     (left,) = (bench.scratch / "workers").iterdir()
     worker.kill()
     worker.wait()
-    bench.until(lambda: all(_gone(pid) for pid in pids))
+    bench.until(lambda: all(map(is_gone, pids)))
     bench.start("w2")
     bench.until(lambda: not left.exists())
     assert bench.rows("SELECT * FROM death") == []
@@ -202,22 +195,9 @@ def test_a_slot_killed_from_outside_is_replaced(bench: Any) -> None:
     assert slot not in _slot_pids(bench, worker)
 
 
-def test_a_dead_reporter_is_replaced(bench: Any) -> None:
+def test_a_dead_reporter_is_replaced_and_metrics_outlive_it(bench: Any, port: int) -> None:
     """When the reporter is killed, another one registers as a new incarnation and signs off the old one, whose last
-    frame is counted as lost: the calls of a job are a lower bound then."""
-    worker = bench.start()
-    (slot,) = bench.until(lambda: _slot_pids(bench, worker))
-    (reporter,) = set(_children(worker)) - {slot}
-    os.kill(reporter, signal.SIGKILL)
-    bench.until(lambda: len(bench.rows("SELECT 1 FROM worker")) == 2)
-    bench.until(lambda: bench.one("SELECT count(stopped_at) AS stopped FROM worker").stopped == 1)
-    assert bench.one("SELECT frames_lost FROM worker WHERE stopped_at IS NOT NULL").frames_lost >= 1
-    bench.tasks({"do": "abort"})
-    bench.until(bench.done)
-    assert len(bench.rows("SELECT * FROM death")) == 1
-
-
-def test_metrics_outlive_slots_and_reporter(bench: Any, port: int) -> None:
+    frame is counted as lost: the calls of a job are a lower bound then. Deaths are reported and counted as before."""
     endpoint = Endpoint(port)
 
     def ended(outcome: str) -> float | None:
@@ -237,8 +217,15 @@ def test_metrics_outlive_slots_and_reporter(bench: Any, port: int) -> None:
     (reporter,) = set(_children(worker)) - set(_slot_pids(bench, worker))
     os.kill(reporter, signal.SIGKILL)
     bench.until(lambda: len(bench.rows("SELECT 1 FROM worker")) == 2)
+    bench.until(lambda: bench.one("SELECT count(stopped_at) AS stopped FROM worker").stopped == 1)
+    assert bench.one("SELECT frames_lost FROM worker WHERE stopped_at IS NOT NULL").frames_lost >= 1
     bench.until(lambda: ended("done") == 2)
     assert ended("died") == 1
+    with bench.database.transaction() as conn:
+        conn.exec_driver_sql("UPDATE task SET state = 'pending', attempt = 0 WHERE payload ->> 'do' = 'abort'")
+    bench.until(bench.done)
+    assert len(bench.rows("SELECT * FROM death")) == 2
+    bench.until(lambda: ended("died") == 2)
 
 
 def test_a_slot_that_hangs_outside_an_item_is_ended_and_its_task_charged(bench: Any) -> None:
@@ -327,7 +314,7 @@ def test_a_worker_that_leaves_delivers_whatever_its_jobs_do(bench: Any) -> None:
     slots = children_of(psutil.Process(killed.pid))
     os.killpg(killed.pid, signal.SIGKILL)
     killed.wait()
-    bench.until(lambda: all(is_gone(slot) for slot in slots))
+    bench.until(lambda: all(map(is_gone, slots)))
     assert _delivered(bench) == []
     later = bench.start("w2")
     bench.until(lambda: _delivered(bench) == [b"/", b"/usr"])

@@ -17,6 +17,7 @@ from readers.identification import libmagic
 from readers.identification.text import as_text, mail_type, page_type, text_type
 from readers.identification.zip import BY_EXTENSION, zip_type
 from readers.mail.smime.content_type import content_type
+from readers.records import Limits
 from readers.rest import known_by
 from readers.tables.dbase.table import is_table
 
@@ -274,21 +275,23 @@ def register_identify(asked: Callable[[bytes], str | None]) -> None:
         _ASKED.append(asked)
 
 
-_ELSEWHERE: list[Callable[[Source, str | None], str]] = []
+Elsewhere = Callable[[Source, str | None, Limits | None], str]
+_ELSEWHERE: list[Elsewhere] = []
 
 
-def identify_by(elsewhere: Callable[[Source, str | None], str]) -> None:
+def identify_by(elsewhere: Elsewhere) -> None:
     """Have `identify` call this function instead, for the rest of this process (worker.box)."""
     _ELSEWHERE[:] = [elsewhere]
 
 
-def identify(source: Source, declared: str | None = None) -> str:
+def identify(source: Source, declared: str | None = None, limits: Limits | None = None) -> str:
     """The media type of these bytes. `declared` is what a parent declares (a MIME part's Content-Type); it and the
-    extension decide only where the bytes could be several things. Raises nothing but what reading raises."""
+    extension decide only where the bytes could be several things. `limits`: of the caller, who takes hashes and children
+    next. Raises nothing but what reading raises."""
     if source.size == 0:
         return EMPTY
     if _ELSEWHERE:
-        return _ELSEWHERE[0](source, declared)
+        return _ELSEWHERE[0](source, declared, limits)
     head = source.head
     extension = extension_of(source.name)
     return (

@@ -99,7 +99,7 @@ def result(*points: ReplayPoint, **changes: Any) -> ReplayResult:
     labels = labels_of(points, emulated, cached=True)
     knee = changes.get("knee")
     kind = "knee" if knee else "sweep"
-    said = sentence(ABOUT, kind, "clients", points, where=LOCAL, pace="at recorded speed", found=knee)
+    said = sentence(ABOUT, kind, "clients", points, where=LOCAL, pace="at recorded speed", found=[knee] if knee else ())
     made = ReplayResult(
         workload="replay",
         kind="knee" if knee else "sweep",

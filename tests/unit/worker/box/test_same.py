@@ -23,7 +23,7 @@ from readers.base import MemorySource, Source
 from readers.errors import DocumentError, ExceptionCode
 from readers.passwords import NO_PASSWORDS, Passwords
 from readers.registry import handler_for
-from worker.box.box import boxed, install
+from worker.box.box import Box, boxed, install
 from worker.box.messages import introduction
 from worker.box.nursery import order_box, start_nursery
 from worker.inspect.file import Loose, inspect_files
@@ -195,3 +195,26 @@ def test_passwords_go_along(box: Any) -> None:
     with pytest.raises(DocumentError) as caught:
         handler.text(MemorySource(b"a.odt", again), Limits())
     assert caught.value.code is ExceptionCode.ENCRYPTED
+
+
+def test_hashes_and_children_come_with_the_type(box: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One exchange for a message in memory; what is not taken of it is closed with the next."""
+    asked: list[str] = []
+    ask = Box.ask
+    monkeypatch.setattr(
+        Box, "ask", lambda self, what, *rest: asked.append(type(what).__name__) or ask(self, what, *rest)
+    )
+    plain = handler_for("message/rfc822")
+    handler, limits = boxed(introduction(plain), box), Limits()
+    for taken in (True, False, True):
+        source = MemorySource(b"a.eml", make_mail(f"taken {taken}", attachments={"a.bin": b"bytes"}))
+        asked.clear()
+        assert box.identify(source, None, limits) == "message/rfc822"
+        if taken:
+            assert handler.message_hashes(source, limits) == plain.message_hashes(source, limits)
+            children = [(child.name, child.data) for child in handler.children(source, limits)]
+            assert children == [(child.name, child.data) for child in plain.children(source, limits)]
+            assert children
+            assert list(handler.children(source, limits))  # a second time they are asked for
+            assert asked == ["Identify", "Children"]
+        assert box.identify(MemorySource(b"a.txt", b"hello %d" % taken), None, None) == "text/plain"
