@@ -64,12 +64,12 @@ def test_a_server_that_cannot_make_the_tables_is_named(monkeypatch: pytest.Monke
         """Answers as PostgreSQL 14 does."""
 
         def __init__(self, *_: object, **__: object) -> None:
-            self.dispose = self.scalar = lambda: None
+            self.dispose = self.scalar_one_or_none = lambda: None
 
         def transaction(self) -> nullcontext[Old]:
             return nullcontext(self)
 
-        def execute(self, _: object) -> Old:
+        def exec_driver_sql(self, _: object) -> Old:
             return self
 
         def one(self) -> tuple[int, float]:

@@ -136,7 +136,7 @@ def pages() -> dict[str, dict[str, Any]]:
     near = Near(**known, near_to=JOB, similarity=0.9)
     message = Message(**known, parent=None, depth=1, sent_at=None, subject=HOSTILE)
     action = Action(
-        at=now, who=HOSTILE, action=HOSTILE, details={HOSTILE: HOSTILE}, chain=None, hashed=HOSTILE, broken=True
+        at=now, who=HOSTILE, action=HOSTILE, details={HOSTILE: HOSTILE}, chain=HOSTILE, hashed=HOSTILE, broken=True
     )
     way = Way(words="items", back="/", before=None, after=None)
     return {

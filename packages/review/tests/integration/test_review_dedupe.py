@@ -83,7 +83,7 @@ def test_families_stay_together(shelf: Shelf) -> None:
     assert shelf.names(copies=True) == {"anna/a.mbox / mail 1" + end for end in ("", " / x.txt", " / y.txt")}
     assert len(shelf.names(copies=False)) == 3
     ((members, originals),) = shelf.rows(
-        "SELECT count(*), count(DISTINCT original) FROM duplicate d JOIN item i ON i.id = d.item WHERE d.job = %(job)s"
+        "SELECT count(*) AS members, count(DISTINCT original) AS originals FROM duplicate d JOIN item i ON i.id = d.item WHERE d.job = %(job)s"
         " AND d.original IN (SELECT id FROM item WHERE container_path = '{anna/a.mbox,mail 0}')"
     )
     assert (members, originals) == (6, 1)
