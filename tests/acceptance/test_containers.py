@@ -264,7 +264,7 @@ def test_a_worker_that_is_killed_in_an_experiment_is_named_and_the_run_repeated(
     line = ("exec", "-T", "controller", "edbench", "bench", "scale-up", *words, "--repeats", "1", "--no-baseline")
     process = system.begun(*line, "-o", "json")
     storage = system.volume("storage")
-    until(lambda: any(storage.glob("experiments/*/jobs/*/items/*")), "items are written")
+    until(lambda: any(storage.glob("experiments/*/*/jobs/*/items/*")), "items are written")
     system.kill("worker")
     out, err = process.communicate(timeout=COMMAND_SECONDS)
     assert process.returncode == 0, f"{out}\n{err}"

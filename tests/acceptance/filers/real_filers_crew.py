@@ -132,7 +132,7 @@ def test_a_killed_member_is_named_and_the_run_repeated(moosefs: Real, bench: Ben
         line = (*words, "--no-baseline", "--workers", "2", *_LISTEN)
         command = made.start_afresh(*line, "-o", "json")
         with _members(made, mount, (_MOUNTING,) * 2) as members:
-            items = "experiments/*/jobs/*/items/*"
+            items = "experiments/*/*/jobs/*/items/*"
             until(lambda: any(made.storage.glob(items)), "the workers write items", 300.0)
             os.killpg(members[0].pid, signal.SIGKILL)
             members[0].wait()
