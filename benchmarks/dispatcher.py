@@ -52,7 +52,7 @@ def measure(directory: Path) -> Dispatching:
         worker, about = uuid.uuid4(), {"name": "none", "host": "none", "boot_id": "", "version": "none"}
         with database.transaction(durable=True) as conn:
             register(conn, NewWorker(incarnation=worker, pid=1, slots=_SLOTS, **about))
-            conn.exec_driver_sql(_TASKS, {"job": bare_job(conn, "dispatching"), "tasks": PENDING})
+            conn.execute(_TASKS, {"job": bare_job(conn, "dispatching"), "tasks": PENDING})
         environment = {**os.environ, **running.for_role(QUEUE_MANAGER).environment()}
         manager = subprocess.Popen([sys.executable, "-m", "queue_manager"], env=environment, cwd=set_up.ROOT)
         process, most, sent, start, began = psutil.Process(manager.pid), 0, 0, 0.0, time.monotonic()
@@ -62,7 +62,7 @@ def measure(directory: Path) -> Dispatching:
                 with database.transaction() as conn:
                     WORKERS.worker_seen(conn, incarnation=worker, cpu_seconds=0.0, run_queue_seconds=0.0)
                     done = "UPDATE task SET state = 'done', deadline = NULL WHERE state = 'dispatched'"
-                    sent += int(conn.exec_driver_sql(done).rowcount)
+                    sent += int(conn.execute(done).rowcount)
                 broker.delete(queue_name("db1"))
                 most = max(most, process.memory_info().rss)
                 if not start and sent and now > began + _WARM_S:
@@ -77,9 +77,7 @@ def measure(directory: Path) -> Dispatching:
 
 def _cpu_seconds(manager: psutil.Process, database: Database, broker: Any) -> float:
     with database.transaction() as conn:
-        found = conn.exec_driver_sql(
-            "SELECT pid FROM pg_stat_activity WHERE application_name LIKE 'edbench queue_manager%%'"
-        )
+        found = conn.execute("SELECT pid FROM pg_stat_activity WHERE application_name LIKE 'edbench queue_manager%%'")
         serving = [psutil.Process(pid) for (pid,) in found]
     info = broker.info("cpu")
     return sum(map(used, (manager, *serving))) + float(info["used_cpu_user"] + info["used_cpu_sys"])

@@ -253,7 +253,7 @@ def _timed(figures: Figures, name: str, most: float | None, job: Jobs, work: Cal
 def _server_seconds(database: Database) -> float:
     """Processor seconds of the database's processes so far, those that have ended too."""
     with database.transaction() as conn:
-        postmaster = psutil.Process(conn.exec_driver_sql("SELECT pg_backend_pid()").scalar_one()).parent()
+        postmaster = psutil.Process(conn.execute("SELECT pg_backend_pid()").scalar_one()).parent()
     if postmaster is None:
         raise RuntimeError("the database's first process has ended")
     ended = postmaster.cpu_times()
@@ -276,12 +276,12 @@ def _job(database: Database, items: int) -> Jobs:
     with database.transaction() as conn:
         create_job(conn, new)
         for statement in (_ITEMS, _MESSAGES, _ATTACHMENTS, _TEXTS):
-            conn.exec_driver_sql(statement, sizes)
-        conn.exec_driver_sql("UPDATE job SET state = 'completed', finished_at = now() WHERE id = %(job)s", {"job": job})
+            conn.execute(statement, sizes)
+        conn.execute("UPDATE job SET state = 'completed', finished_at = now() WHERE id = %(job)s", {"job": job})
     with database.transaction() as conn:
         conn.raw.commit()  # VACUUM runs outside a transaction
         conn.raw.autocommit = True
-        conn.exec_driver_sql("VACUUM ANALYZE")
+        conn.execute("VACUUM ANALYZE")
         conn.raw.autocommit = False
     with database.transaction() as conn:
         return alone(JobHandle(database, get_job(conn, job)))
@@ -291,7 +291,7 @@ def _list(path: Path, database: Database, job: Jobs, hashes: int) -> Path:
     """Random hashes, and among them one in a thousand of the items'."""
     with database.transaction() as conn:
         query = "SELECT encode(sha256, 'hex') FROM item WHERE job = %(job)s AND hashtext(id::text) %% 1000 = 0"
-        known = list(conn.exec_driver_sql(query, {"job": job.id}).scalars())
+        known = list(conn.execute(query, {"job": job.id}).scalars())
     dice = np.random.default_rng(1)
     with path.open("w") as file:
         file.writelines(f"{each}\n" for each in known)

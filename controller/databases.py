@@ -93,7 +93,7 @@ def refuse_experiment(database: Database) -> None:
     while True:
         with database.transaction() as conn:
             held = "SELECT pg_try_advisory_xact_lock_shared(%(key)s)"
-            if conn.exec_driver_sql(held, {"key": EXPERIMENT_KEY}).scalar_one():
+            if conn.execute(held, {"key": EXPERIMENT_KEY}).scalar_one():
                 return
         if time.monotonic() > deadline:
             raise UsageError("an experiment uses this system; wait until it has ended")

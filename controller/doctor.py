@@ -420,13 +420,13 @@ def database(address: DatabaseAddress, clock: Clock) -> Iterator[Finding]:
     opened = Database(address.name, address.url, application="edbench doctor")
     try:
         with opened.transaction() as connection:
-            connection.exec_driver_sql("SELECT 1")
+            connection.execute("SELECT 1")
             before = clock.now()
-            version, theirs = connection.exec_driver_sql(
+            version, theirs = connection.execute(
                 "SELECT current_setting('server_version_num')::int, extract(epoch FROM clock_timestamp())::float8"
             ).one()
             own = "SELECT rolsuper FROM pg_roles WHERE rolname = current_user"
-            powers = connection.exec_driver_sql(own).scalar_one_or_none()
+            powers = connection.execute(own).scalar_one_or_none()
             offset = theirs - (before + clock.now()) / 2
     except EdbenchError as error:
         yield bad(str(error), "start it, or correct EDBENCH_DATABASES")

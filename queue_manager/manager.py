@@ -47,7 +47,7 @@ class Pulse:
         began = self._monotonic()
         try:
             with self._database.transaction(durable=True) as conn:
-                conn.exec_driver_sql("SELECT 1")
+                conn.execute("SELECT 1")
                 silent = self._monotonic() - (began if self._failing_since is None else self._failing_since)
                 if self._failing_since is not None or silent >= SLOW_SECONDS:
                     WORKERS.note_outage(conn, seconds=silent)
@@ -189,7 +189,7 @@ class Observer:
         """
         try:
             with self._database.transaction() as conn:
-                conn.exec_driver_sql(f"SET LOCAL statement_timeout = {_TIMEOUT_MS}")
+                conn.execute(f"SET LOCAL statement_timeout = {_TIMEOUT_MS}")
                 self._observe(conn)
         except (DatabaseFault, psycopg2.Error) as error:
             fault = " ".join(str(error).split())[:300]

@@ -20,7 +20,7 @@ class Connection:
         """The same connection, whose results come through a cursor of the server, so many rows at a time."""
         return Connection(self.raw, rows_at_once)
 
-    def exec_driver_sql(self, sql: str, parameters: Mapping[str, Any] | None = None) -> Rows:
+    def execute(self, sql: str, parameters: Mapping[str, Any] | None = None) -> Rows:
         """Run a statement; rows of a stream are fetched as they are read."""
         cursor = self.raw.cursor(f"rows_{next(_STREAMS)}" if self._rows_at_once else None)
         if self._rows_at_once:

@@ -51,11 +51,11 @@ def delete_rows(database: Database, job: uuid.UUID) -> None:
         gone = ROWS_AT_ONCE
         while gone == ROWS_AT_ONCE:
             with database.transaction() as conn:
-                gone = conn.exec_driver_sql(statement, {"job": job}).rowcount
+                gone = conn.execute(statement, {"job": job}).rowcount
     with database.transaction(durable=True) as conn:
         # A slot may have finished a task meanwhile; of these a job's end takes none along.
         for table in (models.task.name, *_LOOSE):
-            conn.exec_driver_sql(f"DELETE FROM {table} WHERE job = %(job)s", {"job": job})
+            conn.execute(f"DELETE FROM {table} WHERE job = %(job)s", {"job": job})
         QUERIES["delete_job"].run(conn, job=job)
         QUERIES["forget_observations"].run(conn)
 

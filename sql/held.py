@@ -88,7 +88,7 @@ def in_transaction(raw: Any, *, durable: bool) -> Iterator[Connection]:
     conn = Connection(raw)
     try:
         if durable:
-            conn.exec_driver_sql("SET LOCAL synchronous_commit = on")
+            conn.execute("SET LOCAL synchronous_commit = on")
         yield conn
         reached("commit")
         raw.commit()
@@ -126,14 +126,14 @@ class HeldConnection:
     def try_lock(self, key: int) -> bool:
         """Take the advisory lock `key` for as long as this connection lives; False if another session has it."""
         with self.transaction() as conn:
-            return bool(conn.exec_driver_sql("SELECT pg_try_advisory_lock(%(key)s)", {"key": key}).scalar_one())
+            return bool(conn.execute("SELECT pg_try_advisory_lock(%(key)s)", {"key": key}).scalar_one())
 
     def subscribe(self, channel: str) -> None:
         """LISTEN on a channel (a plain identifier)."""
         if not _CHANNEL.fullmatch(channel):
             raise ValueError(f"not a channel name: {channel!r}")
         with self.transaction() as conn:
-            conn.exec_driver_sql(f"LISTEN {channel}")
+            conn.execute(f"LISTEN {channel}")
 
     def wait(self, seconds: float) -> bool:
         """Until a notification comes or the time is over; whether one came. Forgets those it saw."""

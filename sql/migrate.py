@@ -77,19 +77,19 @@ WHERE c.relnamespace = 'public'::regnamespace AND c.relkind = 'r' AND r.rolname 
 def renew_grants(conn: Connection) -> None:
     """Give the logins that this server has exactly their rights, where they have others. As the tables' owner."""
     wanted_names = [login_name(role) for role in (QUEUE_MANAGER, WORKER)]
-    names = set(conn.exec_driver_sql(_LOGINS, {"names": wanted_names}).scalars())
+    names = set(conn.execute(_LOGINS, {"names": wanted_names}).scalars())
     if not names:
         return
-    given = set(conn.exec_driver_sql(_GIVEN, {"names": sorted(names)}).scalars())
+    given = set(conn.execute(_GIVEN, {"names": sorted(names)}).scalars())
     if given == {line for line, name in _lines() if name in names}:
         return
     listed = ", ".join(f'"{name}"' for name in sorted(names))
-    conn.exec_driver_sql(f"GRANT USAGE ON SCHEMA public TO {listed}")
-    conn.exec_driver_sql(f"REVOKE ALL ON ALL TABLES IN SCHEMA public FROM {listed}")
+    conn.execute(f"GRANT USAGE ON SCHEMA public TO {listed}")
+    conn.execute(f"REVOKE ALL ON ALL TABLES IN SCHEMA public FROM {listed}")
     for table, roles in GRANTS.items():
         for role, privileges in roles.items():
             if privileges and login_name(role) in names:
-                conn.exec_driver_sql(f'GRANT {", ".join(privileges)} ON "{table}" TO "{login_name(role)}"')
+                conn.execute(f'GRANT {", ".join(privileges)} ON "{table}" TO "{login_name(role)}"')
 
 
 def _lines() -> Iterator[tuple[str, str]]:
@@ -115,16 +115,16 @@ def migrate(database: Database) -> None:
     database cannot be reached, or something is missing and this login may not make it.
     """
     with database.transaction(durable=True) as conn:
-        encoding = conn.exec_driver_sql("SHOW server_encoding").scalar_one()
+        encoding = conn.execute("SHOW server_encoding").scalar_one()
         if encoding != "UTF8":
             raise UsageError(
                 f"database {database.name} has the encoding {encoding}, which cannot store every name;"
                 " create it with: createdb --encoding=UTF8 --template=template0"
             )
         # Before the first look at the version: a process that waits here finds the work done.
-        conn.exec_driver_sql("SELECT pg_advisory_xact_lock(%(key)s)", {"key": LOCK_KEY})
+        conn.execute("SELECT pg_advisory_xact_lock(%(key)s)", {"key": LOCK_KEY})
         refused = schema_refusal(conn, database.name)
-        makes = conn.exec_driver_sql("SELECT has_schema_privilege('public', 'CREATE')").scalar_one()
+        makes = conn.execute("SELECT has_schema_privilege('public', 'CREATE')").scalar_one()
         if isinstance(refused, UsageError) or (refused is not None and not makes):
             raise refused
         if not makes:
@@ -158,20 +158,20 @@ def _make(conn: Connection) -> None:
     from sql.models import metadata
 
     def run(statement: Any, *_: object, **__: object) -> None:
-        conn.exec_driver_sql(str(statement.compile(dialect=engine.dialect)))
+        conn.execute(str(statement.compile(dialect=engine.dialect)))
 
     engine = create_mock_engine("postgresql+psycopg2://", run)
     metadata.create_all(engine, checkfirst=False)
-    conn.exec_driver_sql(
+    conn.execute(
         f"CREATE TABLE IF NOT EXISTS {VERSION_TABLE}"
         f" (version_num VARCHAR(32) NOT NULL, CONSTRAINT {VERSION_TABLE}_pkc PRIMARY KEY (version_num))"
     )
-    conn.exec_driver_sql(f"INSERT INTO {VERSION_TABLE} VALUES (%(revision)s)", {"revision": REVISION})
+    conn.execute(f"INSERT INTO {VERSION_TABLE} VALUES (%(revision)s)", {"revision": REVISION})
 
 
 def _current(conn: Connection) -> str | None:
     """The schema's revision; None for a fresh database."""
-    if conn.exec_driver_sql("SELECT to_regclass('alembic_version')").scalar_one() is None:
+    if conn.execute("SELECT to_regclass('alembic_version')").scalar_one() is None:
         return None
-    revision: str | None = conn.exec_driver_sql("SELECT version_num FROM alembic_version").scalar_one_or_none()
+    revision: str | None = conn.execute("SELECT version_num FROM alembic_version").scalar_one_or_none()
     return revision

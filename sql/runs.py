@@ -90,7 +90,7 @@ def set_mark(conn: Connection, run: str, mark: RunMark | None) -> None:
     name = database_name(run, 1)
     assert RUN_DATABASE.fullmatch(name)
     text = "NULL" if mark is None else f"'{mark}'"
-    conn.exec_driver_sql(f"COMMENT ON DATABASE {name} IS {text}".replace("%", "%%"))
+    conn.execute(f"COMMENT ON DATABASE {name} IS {text}".replace("%", "%%"))
 
 
 def managed(conn: Connection, run: str) -> bool:

@@ -87,7 +87,7 @@ class DatabaseHealth:
         self._asking = (database.name, self._now())
         try:
             with database.transaction() as conn:
-                conn.exec_driver_sql("SELECT 1")
+                conn.execute("SELECT 1")
         except DatabaseFault as fault:
             return str(fault)
         return "ok"

@@ -373,7 +373,7 @@ def load_documents(conn: Connection, readers: Mapping[uuid.UUID, IndexReader]) -
     """Fill `held` with every document of every shard; how many there are."""
     rows = ((shard, item, owner) for shard, reader in readers.items() for item, owner in reader.owners())
     count = copy_rows(conn, "held", ("shard", "item", "owner"), rows)
-    conn.exec_driver_sql("ANALYZE held")
+    conn.execute("ANALYZE held")
     return count
 
 
@@ -386,7 +386,7 @@ def check_documents(conn: Connection, job: uuid.UUID) -> int:
 def check_terms(conn: Connection, terms: Sequence[str], readers: Mapping[uuid.UUID, IndexReader]) -> None:
     """Search every planted term in every shard."""
     copy_rows(conn, "hit", ("number", "shard", "item", "owner"), _hits(terms, readers))
-    conn.exec_driver_sql("ANALYZE hit")
+    conn.execute("ANALYZE hit")
     VERIFY.verify_terms(conn, terms=list(terms))
 
 

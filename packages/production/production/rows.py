@@ -88,12 +88,12 @@ class Twice:
 def number_pages(conn: Connection, job: uuid.UUID, choice: ProductionChoice) -> str | None:
     """The barrier after the rendering: number the pages in sequence. Where one of the numbers is already given the
     pages are not numbered, and the returned text describes what to do."""
-    conn.exec_driver_sql("SAVEPOINT numbering")
+    conn.execute("SAVEPOINT numbering")
     PRODUCTION.number_production_pages(conn, job=job, first=choice.first)
     twice = given_twice(conn, job, choice)
     if twice is None:
         return None
-    conn.exec_driver_sql("ROLLBACK TO SAVEPOINT numbering")
+    conn.execute("ROLLBACK TO SAVEPOINT numbering")
     return (
         f"its pages would get numbers that job {twice.other} has given to other items or pages: cancel this job and create"
         f" it again with --first {twice.free}, or delete that job"

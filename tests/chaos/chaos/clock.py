@@ -20,8 +20,8 @@ def lay_clock(database: Database) -> None:
     """Put the clock there; sessions that connect from now on go by it. Raises DatabaseFault."""
     with database.transaction(durable=True) as conn:
         QUERIES["clock"].run(conn)
-        name = conn.exec_driver_sql("SELECT current_database()").scalar_one()
-        conn.exec_driver_sql(f'ALTER DATABASE "{name}" SET search_path = chaos, pg_catalog, public')
+        name = conn.execute("SELECT current_database()").scalar_one()
+        conn.execute(f'ALTER DATABASE "{name}" SET search_path = chaos, pg_catalog, public')
     database.dispose()
 
 

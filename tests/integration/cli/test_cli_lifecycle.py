@@ -61,7 +61,7 @@ def test_a_job_is_paused_resumed_and_cancelled_for_good(
 def _now(database: Database) -> datetime:
     """By its clock."""
     with database.transaction() as conn:
-        now: datetime = conn.exec_driver_sql("SELECT clock_timestamp()").scalar_one()
+        now: datetime = conn.execute("SELECT clock_timestamp()").scalar_one()
         return now
 
 

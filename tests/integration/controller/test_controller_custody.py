@@ -47,7 +47,7 @@ def exported(copy: Any) -> list[dict[str, Any]]:
             "action": "tagged",
             "details": '{"n": 1.50, "changed": true}',
         }
-        conn.exec_driver_sql(_AN_HOUR_AGO, given)
+        conn.execute(_AN_HOUR_AGO, given)
     return [*actions_told([copy.handle]), *items_of([copy.handle])]
 
 
@@ -321,7 +321,7 @@ def test_parts_of_a_task_tell_who_made_it(task_bench: TaskBench) -> None:
     assert task_bench.advance() is Phase.EXPAND
     task_bench.drain(slot)
     with task_bench.database.transaction() as conn:
-        conn.exec_driver_sql(
+        conn.execute(
             "INSERT INTO worker (incarnation, name, host, pid, slots, version, seen_at)"
             " VALUES (gen_random_uuid(), 'w', 'h', 1, 4, '0', clock_timestamp())"
         )
@@ -340,16 +340,14 @@ def test_text_of_ocr_has_both_before_it(task_bench: TaskBench) -> None:
     token = uuid.uuid4()
     later = _parsers("2.0")
     with task_bench.database.transaction() as conn:
-        conn.exec_driver_sql(
-            "INSERT INTO parser_set (id, told) VALUES (%(i)s, %(t)s)", {"i": later.id, "t": later.text}
-        )
-        conn.exec_driver_sql(
+        conn.execute("INSERT INTO parser_set (id, told) VALUES (%(i)s, %(t)s)", {"i": later.id, "t": later.text})
+        conn.execute(
             "INSERT INTO task (job, phase, state, weight, payload, token, origin, origin_token, parsers, worker, finished_at)"
             " SELECT job, 'ocr', 'done', 1, '{}', %(token)s, id, token, %(parsers)s, 'w-2.0', clock_timestamp()"
             " FROM task WHERE phase = 'index'",
             {"token": token, "parsers": later.id},
         )
-        conn.exec_driver_sql(
+        conn.execute(
             "UPDATE item_index SET owner = %(token)s WHERE item = (SELECT id FROM item WHERE display LIKE '%%a.txt')",
             {"token": token.hex},
         )
@@ -367,9 +365,9 @@ def test_of_tasks_from_before_it_is_said_to_be_unknown(task_bench: TaskBench) ->
     assert task_bench.advance() is Phase.EXPAND
     task_bench.drain(slot)
     with task_bench.database.transaction() as conn:
-        conn.exec_driver_sql("UPDATE task SET parsers = NULL")
-        conn.exec_driver_sql("DELETE FROM parser_set")
-        conn.exec_driver_sql(
+        conn.execute("UPDATE task SET parsers = NULL")
+        conn.execute("DELETE FROM parser_set")
+        conn.execute(
             "INSERT INTO worker (incarnation, name, host, pid, slots, version, seen_at, started_at)"
             " VALUES (gen_random_uuid(), 'w-2.0', 'h', 1, 1, '0.9', now(), now() - interval '1 day')"
         )
@@ -381,9 +379,9 @@ def test_of_tasks_from_before_it_is_said_to_be_unknown(task_bench: TaskBench) ->
     assert _by(told["b.zip"]) == ("index", "w-3.0", None, None, "3.0")
     assert {len(line["earlier"]) for line in told.values()} == {0}
     with task_bench.database.transaction() as conn:
-        conn.exec_driver_sql("UPDATE task SET parsers = NULL")
-        conn.exec_driver_sql("DELETE FROM parser_set")
-        conn.exec_driver_sql("UPDATE worker SET name = 'w-3.0'")
+        conn.execute("UPDATE task SET parsers = NULL")
+        conn.execute("DELETE FROM parser_set")
+        conn.execute("UPDATE worker SET name = 'w-3.0'")
     assert {_by(line) for line in _told(task_bench).values()} == {("index", "w-3.0", None, None, "0.9")}
     assert {line["parsers"] for line in _told(task_bench).values()} == {None}
     assert list(parsers_told([_handle(task_bench)])) == []

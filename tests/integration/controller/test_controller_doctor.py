@@ -69,7 +69,7 @@ def test_a_server_that_cannot_make_the_tables_is_named(monkeypatch: pytest.Monke
         def transaction(self) -> nullcontext[Old]:
             return nullcontext(self)
 
-        def exec_driver_sql(self, _: object) -> Old:
+        def execute(self, _: object) -> Old:
             return self
 
         def one(self) -> tuple[int, float]:

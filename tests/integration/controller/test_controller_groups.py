@@ -82,7 +82,7 @@ def place(servers: Settings, tmp_path: Path) -> Iterator[Place]:
     finally:
         for database in databases:
             with database.transaction() as conn:
-                conn.exec_driver_sql("DELETE FROM job; DELETE FROM job_group")
+                conn.execute("DELETE FROM job; DELETE FROM job_group")
             database.dispose()
 
 
@@ -118,13 +118,13 @@ def test_a_shard_gives_each_custodian_to_one_database(place: Place) -> None:
 def test_a_group_that_cannot_be_made_leaves_nothing(place: Place) -> None:
     """Promise: where the second database takes no job, the first one's is gone again, with the copies of the source."""
     with place.databases[1].transaction() as conn:
-        conn.exec_driver_sql("ALTER TABLE job RENAME TO no_job")
+        conn.execute("ALTER TABLE job RENAME TO no_job")
     try:
         with pytest.raises(psycopg2.ProgrammingError):
             place.create(source_copies=True)
     finally:
         with place.databases[1].transaction() as conn:
-            conn.exec_driver_sql("ALTER TABLE no_job RENAME TO job")
+            conn.execute("ALTER TABLE no_job RENAME TO job")
     assert list_groups(place.databases) == []
     assert newest_jobs(place.databases) == []
     assert not list((place.storage / "corpora").iterdir())
@@ -175,7 +175,7 @@ def test_a_group_is_resumed_and_deleted_as_one(place: Place) -> None:
     with pytest.raises(UsageError, match="nothing to resume"):
         resume_all(group, attach=False)
     with group.each[0].database.transaction() as conn:
-        conn.exec_driver_sql("DELETE FROM job")  # as far as a deletion came
+        conn.execute("DELETE FROM job")  # as far as a deletion came
     left = find_group(place.databases, group.id.hex)
     assert left is not None
     delete_all(left, FILER, place.storage)
@@ -194,8 +194,8 @@ def test_a_group_counts_each_byte_once(place: Place, plan: dict[str, Any], cache
     with contextlib.ExitStack() as stack:
         jobs = [(stack.enter_context(handle.database.transaction()), handle.id) for handle in group.each]
         for conn, _ in jobs:
-            conn.exec_driver_sql("UPDATE job SET first_claim_at = clock_timestamp()")
-            second = conn.exec_driver_sql("SELECT extract(epoch FROM clock_timestamp())::bigint").scalar_one()
+            conn.execute("UPDATE job SET first_claim_at = clock_timestamp()")
+            second = conn.execute("SELECT extract(epoch FROM clock_timestamp())::bigint").scalar_one()
             values = {"host": "h", "processors": 2, "memory_bytes": 1000}
             row = {"second": second, "kind": "worker", "source": "w1", "job": None, "values": values}
             add_row(conn, "observation", **row)
@@ -204,7 +204,7 @@ def test_a_group_counts_each_byte_once(place: Place, plan: dict[str, Any], cache
         standings = [read_status(conn, job) for conn, job in jobs]
         labels = labels_of_jobs(jobs, standings, done, FilerCache())
         for conn, _ in jobs:
-            conn.exec_driver_sql("DELETE FROM observation")
+            conn.execute("DELETE FROM observation")
     assert labels == ([CACHED] if cached else [])
 
 

@@ -126,7 +126,7 @@ def test_no_job_at_all_is_said(database: Database) -> None:
 def test_an_ambiguous_beginning_is_refused(handle: JobHandle, tmp_path: Path) -> None:
     twin = uuid.UUID(hex=handle.id.hex[:-1] + ("0" if handle.id.hex[-1] != "0" else "1"))
     with handle.database.transaction() as conn:
-        conn.exec_driver_sql(
+        conn.execute(
             "INSERT INTO job SELECT (jsonb_populate_record(j, jsonb_build_object('id', %(twin)s::text))).* FROM job j",
             {"twin": str(twin)},
         )
@@ -203,7 +203,7 @@ def test_delete_removes_rows_and_files_but_not_of_a_running_job(handle: JobHandl
     assert newest_jobs([handle.database]) == []
     with handle.database.transaction() as conn:
         for name in ("task", "custodian"):
-            assert conn.exec_driver_sql(f"SELECT count(*) FROM {name}").scalar_one() == 0
+            assert conn.execute(f"SELECT count(*) FROM {name}").scalar_one() == 0
 
 
 def test_delete_with_another_storage_root_removes_nothing(handle: JobHandle, tmp_path: Path) -> None:
@@ -296,7 +296,7 @@ def test_no_transaction_is_open_while_files_are_deleted(handle: JobHandle, tmp_p
 
         def remove_tree(self, path: bytes) -> None:
             with handle.database.transaction() as conn:
-                row = conn.exec_driver_sql("SELECT state FROM job FOR UPDATE NOWAIT").scalar_one()
+                row = conn.execute("SELECT state FROM job FOR UPDATE NOWAIT").scalar_one()
             assert row == "deleting"
             if self.fails:
                 raise StorageFault("the filer is away", errno=5)
@@ -369,7 +369,7 @@ def test_a_look_at_running_jobs_asks_little_of_each(database: Database) -> None:
     with database.transaction() as conn:
         for number in range(3):
             bare_job(conn, f"j{number}", workers=1, slots=4)
-        conn.exec_driver_sql("UPDATE job SET phase = 'index', first_claim_at = clock_timestamp()")
+        conn.execute("UPDATE job SET phase = 'index', first_claim_at = clock_timestamp()")
     now = 1_000.0
     overview = Overview(monotonic=lambda: now)
 
@@ -385,7 +385,7 @@ def test_a_look_at_running_jobs_asks_little_of_each(database: Database) -> None:
     assert whole - kept >= 3 * 8  # of read_labels
     assert kept <= 1 + 3 * 7  # the list, and each job's progress and stops
     with database.transaction() as conn:
-        conn.exec_driver_sql("UPDATE job SET state = 'pausing' WHERE name = 'j0'")
+        conn.execute("UPDATE job SET state = 'pausing' WHERE name = 'j0'")
     _, changed = look()
     assert kept < changed < whole
     now += KEEP_SECONDS

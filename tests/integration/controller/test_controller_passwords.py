@@ -113,7 +113,7 @@ def test_the_bank_is_its_owners_and_goes_with_the_job(task_bench: TaskBench) -> 
     assert handle.job.options.passwords.digest in row
     assert SECRET not in row
     with task_bench.database.transaction() as conn:
-        conn.exec_driver_sql("UPDATE job SET state = 'cancelled' WHERE id = %(job)s", {"job": handle.id})
+        conn.execute("UPDATE job SET state = 'cancelled' WHERE id = %(job)s", {"job": handle.id})
     delete_job(_handle(task_bench), FILER, task_bench.storage_root)
     assert not file.exists()
 

@@ -111,8 +111,8 @@ def test_calls_are_complete(finished: Any, handle: JobHandle) -> None:
     result = job_result(handle, finished.settings).to_json()
     calls = result["calls"]
     with handle.database.transaction() as conn:
-        written = conn.exec_driver_sql("SELECT count(*) FROM item WHERE location IS NOT NULL").scalar_one()
-        loose = conn.exec_driver_sql("SELECT count(*) FROM item WHERE parent IS NULL").scalar_one()
+        written = conn.execute("SELECT count(*) FROM item WHERE location IS NOT NULL").scalar_one()
+        loose = conn.execute("SELECT count(*) FROM item WHERE parent IS NULL").scalar_one()
     assert result["calls_complete"]
     assert result["frames_lost"] == 0
     assert calls["rename"]["count"] >= written
@@ -208,7 +208,7 @@ def test_all_shards_are_asked(finished: Any, handle: JobHandle) -> None:
     with opened_shards(handle, finished.settings) as readers:
         assert len(readers) >= 1
     with handle.database.transaction() as conn:
-        mails = conn.exec_driver_sql("SELECT count(*) FROM item WHERE media_type = 'message/rfc822'").scalar_one()
+        mails = conn.execute("SELECT count(*) FROM item WHERE media_type = 'message/rfc822'").scalar_one()
     assert len(_search(handle, finished.settings, 'type:"message/rfc822"', 10_000)) == mails
     assert os.listdir(finished.settings.scratch)  # views were made there and are gone
     assert not list(finished.settings.scratch.glob("search-*"))

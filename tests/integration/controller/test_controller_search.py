@@ -178,7 +178,7 @@ def test_items_that_a_requeue_took_out_are_in_no_tags_number(database: Database)
     with database.transaction() as conn:
         for item in (kept.id, uuid.uuid4()):
             tagged = "INSERT INTO item_tag (job, tag, item, tagged_by) VALUES (%(job)s, 'seen', %(item)s, 'ann')"
-            conn.exec_driver_sql(tagged, {"job": shelf.job, "item": item})
+            conn.execute(tagged, {"job": shelf.job, "item": item})
     assert [(tag.tag, tag.items) for tag in tags_of(job.each)] == [("seen", 1)]
 
 
@@ -252,7 +252,7 @@ def test_what_is_done_to_the_list_of_actions_shows(copy: Any) -> None:
     }
     for attack, broken in attacks.items():
         with copy.handle.database.transaction() as conn:
-            conn.exec_driver_sql(attack, {"job": copy.handle.id, "n": last - 1})
+            conn.execute(attack, {"job": copy.handle.id, "n": last - 1})
             rows = CUSTODY.list_actions(conn, job=copy.handle.id)
             conn.raw.rollback()
         found = [n for n, r in enumerate(rows) if bytes(r.chain) != bytes(r.told)]
@@ -344,7 +344,7 @@ Metadata = dict[str, Any]
 def metadata(handle: JobHandle) -> dict[str, Metadata]:
     """Of every item, by its id."""
     with handle.database.transaction() as conn:
-        rows = conn.exec_driver_sql("SELECT item::text, metadata FROM item_text WHERE job = %s", (handle.id,)).all()
+        rows = conn.execute("SELECT item::text, metadata FROM item_text WHERE job = %s", (handle.id,)).all()
     return {item: dict(found or {}) for item, found in rows}
 
 

@@ -26,7 +26,7 @@ from sql.session import Database
 
 def value(handle: JobHandle, sql: str) -> Any:
     with handle.database.transaction() as conn:
-        return conn.exec_driver_sql(sql, {"job": handle.id}).scalar_one()
+        return conn.execute(sql, {"job": handle.id}).scalar_one()
 
 
 def series(timeline: dict[str, Any], panel: str) -> dict[str, list[float | None]]:
@@ -37,7 +37,7 @@ def series(timeline: dict[str, Any], panel: str) -> dict[str, list[float | None]
 def test_a_real_job_leaves_its_seconds(handle: JobHandle) -> None:
     """Queue, progress and database from the queue manager, workers from their reporters, the host's kernel beside."""
     with handle.database.transaction() as conn:
-        rows = conn.exec_driver_sql('SELECT kind, source, job, "values" FROM observation ORDER BY second').all()
+        rows = conn.execute('SELECT kind, source, job, "values" FROM observation ORDER BY second').all()
     kinds: dict[str, Any] = {row.kind: row for row in rows}
     assert {"queue", "progress", "database", "worker"} <= set(kinds)
     assert kinds["queue"].job == kinds["progress"].job == handle.id
@@ -102,13 +102,9 @@ def running(database: Database) -> JobHandle:
     """A job 20 s into its index phase, whose slots spend nearly all of their time in storage calls."""
     with database.transaction() as conn:
         job = bare_job(conn, "j", workers=1, slots=4)
-        conn.exec_driver_sql(
-            "UPDATE job SET phase = 'index', first_claim_at = clock_timestamp() - interval '30 seconds'"
-        )
-        conn.exec_driver_sql(
-            "INSERT INTO job_phase SELECT id, 'index', first_claim_at + interval '10 seconds' FROM job"
-        )
-        now = int(conn.exec_driver_sql("SELECT extract(epoch FROM first_claim_at) FROM job").scalar_one()) + 30
+        conn.execute("UPDATE job SET phase = 'index', first_claim_at = clock_timestamp() - interval '30 seconds'")
+        conn.execute("INSERT INTO job_phase SELECT id, 'index', first_claim_at + interval '10 seconds' FROM job")
+        now = int(conn.execute("SELECT extract(epoch FROM first_claim_at) FROM job").scalar_one()) + 30
         for n in range(32):
             second = now - 31 + n
             worker = {"cpu_s": 0.5 * n, "run_queue_s": 0.01 * n, "busy_s": 3.9 * n, "database_s": {"db1": 0.2 * n}}
@@ -144,11 +140,9 @@ _LATER = (
 def _thirty_seconds_old(running: JobHandle) -> None:
     """As the fixture left the job, however long ago that was: a machine that is busy may take its time in between."""
     with running.database.transaction() as conn:
-        age = conn.exec_driver_sql(
-            "SELECT extract(epoch FROM clock_timestamp() - first_claim_at) FROM job"
-        ).scalar_one()
+        age = conn.execute("SELECT extract(epoch FROM clock_timestamp() - first_claim_at) FROM job").scalar_one()
         for statement in _LATER:
-            conn.exec_driver_sql(statement, {"s": int(age) - 30})
+            conn.execute(statement, {"s": int(age) - 30})
 
 
 def _read_in_time(running: JobHandle) -> dict[str, Any]:
@@ -178,8 +172,8 @@ def test_a_running_job_names_its_bottleneck_and_when_it_may_end(running: JobHand
 def test_a_job_that_is_over_keeps_the_bottleneck_of_its_longest_phase(running: JobHandle) -> None:
     """All of the phase counts, not the last ten seconds, in which slots may have run out of work; pauses do not."""
     with running.database.transaction() as conn:
-        conn.exec_driver_sql("UPDATE job SET state = 'completed', finished_at = first_claim_at + interval '31 seconds'")
-        conn.exec_driver_sql("UPDATE job_phase SET finished_at = started_at + interval '20 seconds'")
+        conn.execute("UPDATE job SET state = 'completed', finished_at = first_claim_at + interval '31 seconds'")
+        conn.execute("UPDATE job_phase SET finished_at = started_at + interval '20 seconds'")
     found = read_timeline([running]).to_json()["limit"]
     assert found["who"] == "storage", found
     assert found["verdict"].startswith(
@@ -193,7 +187,7 @@ def test_pauses_stand_on_the_axis_and_survive_a_reload(running: JobHandle) -> No
     _thirty_seconds_old(running)
     with running.database.transaction() as conn:
         jobs.request_pause(conn, job)
-        conn.exec_driver_sql("UPDATE job SET stopped_at = stopped_at - interval '12 seconds'")
+        conn.execute("UPDATE job SET stopped_at = stopped_at - interval '12 seconds'")
         jobs.request_resume(conn, job)
     slack = 1 + time.monotonic() - began
     start, end = pytest.approx(18, abs=slack), pytest.approx(30, abs=slack)
@@ -211,7 +205,7 @@ def test_pauses_stand_on_the_axis_and_survive_a_reload(running: JobHandle) -> No
 
 def test_a_job_that_nobody_has_claimed_is_an_empty_timeline(running: JobHandle) -> None:
     with running.database.transaction() as conn:
-        conn.exec_driver_sql("UPDATE job SET first_claim_at = NULL")
+        conn.execute("UPDATE job SET first_claim_at = NULL")
     found = read_timeline([running]).to_json()
     assert (found["t"], found["panels"], found["progress"]) == ([], [], None)
 
@@ -249,7 +243,7 @@ def test_a_job_that_stood_still_says_for_how_long(
     conn: Connection, handle: JobHandle, state: str, reason: str | None, label: str
 ) -> None:
     assert elapsed_note(conn, handle.id) == ""
-    conn.exec_driver_sql(_STOPPED, {"job": handle.id, "state": state, "reason": reason})
+    conn.execute(_STOPPED, {"job": handle.id, "state": state, "reason": reason})
     (said,) = disturbances(conn, handle.id)
     assert said.startswith(f"{label} for 30 s")
     assert ("EIO" in said) == (state == "suspended")
@@ -262,9 +256,9 @@ def test_an_outage_of_the_database_is_on_the_label(
     conn: Connection, handle: JobHandle, ended: str, seconds: float, label: bool
 ) -> None:
     """One that touched the job's course, and was longer than a connection that is made again."""
-    conn.exec_driver_sql("UPDATE job SET first_claim_at = finished_at - interval '10 s'")
+    conn.execute("UPDATE job SET first_claim_at = finished_at - interval '10 s'")
     for later in "0", "-0.1 s":  # two queue managers noted it
-        conn.exec_driver_sql(
+        conn.execute(
             "INSERT INTO outage (ended_at, seconds)"
             f" SELECT first_claim_at + interval '{ended}' + interval '{later}', {seconds} FROM job"
         )
@@ -276,7 +270,7 @@ def test_an_outage_of_the_database_is_on_the_label(
 def test_other_workers_than_at_the_beginning(conn: Connection, handle: JobHandle) -> None:
     """Resumed with another worker: more did its tasks than it was planned with."""
     one = "UPDATE task SET worker = 'another' WHERE id = (SELECT id FROM task WHERE job = %(job)s ORDER BY id LIMIT 1)"
-    conn.exec_driver_sql(one, {"job": handle.id})
+    conn.execute(one, {"job": handle.id})
     assert [line.split(":")[0] for line in disturbances(conn, handle.id)] == [WORKERS_CHANGED]
 
 
@@ -284,12 +278,12 @@ def test_a_worker_that_left_before_the_end(conn: Connection, handle: JobHandle) 
     early = """
     UPDATE worker SET stopped_at = j.finished_at - interval '1 ms' FROM job j WHERE j.id = %(job)s
     """
-    conn.exec_driver_sql(early, {"job": handle.id})
+    conn.execute(early, {"job": handle.id})
     (said,) = disturbances(conn, handle.id)
-    (name,) = conn.exec_driver_sql("SELECT DISTINCT worker FROM task WHERE job = %(job)s", {"job": handle.id}).scalars()
+    (name,) = conn.execute("SELECT DISTINCT worker FROM task WHERE job = %(job)s", {"job": handle.id}).scalars()
     assert f"{name} (0.0 s before it) left before its end" in said
-    conn.exec_driver_sql("UPDATE job SET first_claim_at = finished_at - interval '1 min'")
-    conn.exec_driver_sql("UPDATE worker SET stopped_at = NULL, seen_at = j.finished_at - interval '12 s' FROM job j")
+    conn.execute("UPDATE job SET first_claim_at = finished_at - interval '1 min'")
+    conn.execute("UPDATE worker SET stopped_at = NULL, seen_at = j.finished_at - interval '12 s' FROM job j")
     (said,) = disturbances(conn, handle.id)
     assert f"{name} (not seen for 12.0 s) left before its end" in said
 
@@ -301,5 +295,5 @@ def test_workers_that_left_a_job_that_stands_still(conn: Connection, handle: Job
         WHERE id = %(job)s RETURNING stopped_at
     ) UPDATE worker SET stopped_at = job.stopped_at + interval '1 ms' FROM job
     """
-    conn.exec_driver_sql(stood, {"job": handle.id})
+    conn.execute(stood, {"job": handle.id})
     assert [line.split(",")[0] for line in disturbances(conn, handle.id)] == [SUSPENDED]  # for how long is not known

@@ -96,7 +96,7 @@ def test_a_job_is_traced_across_workers_that_come_and_go(traced: TaskBench) -> N
         register(
             conn, NewWorker(incarnation=second.worker, name="w2", host="h", pid=1, boot_id="b", slots=1, version="1")
         )
-        conn.exec_driver_sql("UPDATE worker SET seen_at = clock_timestamp() + interval '1 hour'")
+        conn.execute("UPDATE worker SET seen_at = clock_timestamp() + interval '1 hour'")
     clock = DeliveringClock(Deliveries(second.parts, traced.database, second.worker))
     with open_trace(collected(traced, clock)) as trace:
         header, nodes = trace.header, trace.nodes

@@ -205,9 +205,9 @@ texts = st.text(st.characters(exclude_characters="\0", exclude_categories=["Cs"]
 @given(st.lists(st.tuples(texts, st.lists(texts, max_size=3), st.binary(max_size=20)), max_size=5))
 def test_copied_values_come_back(database: Database, rows: list[tuple[str, list[str], bytes]]) -> None:
     with database.transaction() as conn:
-        conn.exec_driver_sql("CREATE TEMP TABLE t (n int, a text, b text[], c bytea, d bool, e int) ON COMMIT DROP")
+        conn.execute("CREATE TEMP TABLE t (n int, a text, b text[], c bytea, d bool, e int) ON COMMIT DROP")
         copied = copy_rows(conn, "t", "nabcde", ((n, a, b, c, n % 2 == 0, None) for n, (a, b, c) in enumerate(rows)))
-        back = conn.exec_driver_sql("SELECT a, b, c, d, e FROM t ORDER BY n").all()
+        back = conn.execute("SELECT a, b, c, d, e FROM t ORDER BY n").all()
     assert copied == len(rows)
     assert [(a, b, bytes(c)) for a, b, c, _, _ in back] == rows
     assert [(d, e) for _, _, _, d, e in back] == [(n % 2 == 0, None) for n in range(len(rows))]

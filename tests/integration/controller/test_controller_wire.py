@@ -36,14 +36,14 @@ def handle(task_bench: TaskBench) -> JobHandle:
     task_bench.create()
     database, job = task_bench.database, str(task_bench.job)
     with database.transaction() as conn:
-        conn.exec_driver_sql("DELETE FROM job_phase")
+        conn.execute("DELETE FROM job_phase")
         for phase, start, finish in (("walk", 0, 1), ("expand", 1, 11), ("index", 11, 21)):
-            conn.exec_driver_sql(
+            conn.execute(
                 "INSERT INTO job_phase (job, phase, started_at, finished_at) "
                 "VALUES (%(job)s, %(phase)s, to_timestamp(%(start)s), to_timestamp(%(finish)s))",
                 {"job": job, "phase": phase, "start": START + start, "finish": START + finish},
             )
-            conn.exec_driver_sql(
+            conn.execute(
                 "INSERT INTO call_second VALUES (%(job)s, gen_random_uuid(), %(at)s, %(phase)s, %(op)s, 1, 1000, 0, 1, 1, '')",
                 {"job": job, "at": START + start, "phase": phase, "op": int(Op.READ)},
             )
@@ -57,7 +57,7 @@ def observe(
     """Cumulative bytes of a source, a reading a second from just before the job's start."""
     with handle.database.transaction() as conn:
         for at, value in enumerate(values):
-            conn.exec_driver_sql(
+            conn.execute(
                 "INSERT INTO observation (second, kind, source, \"values\") VALUES (%(at)s, 'wire', %(source)s, %(json)s)",
                 {
                     "at": START - 1 + at,
@@ -107,9 +107,7 @@ def test_the_sources_own_mount_counts_and_a_counter_may_begin_anew(handle: JobHa
 def test_phases_of_a_group_that_overlap_have_no_ratio(handle: JobHandle) -> None:
     """The wire does not know of phases: with another in the same seconds there is no telling."""
     with handle.database.transaction() as conn:
-        conn.exec_driver_sql(
-            "UPDATE job_phase SET started_at = to_timestamp(%(at)s) WHERE phase = 'index'", {"at": START + 5}
-        )
+        conn.execute("UPDATE job_phase SET started_at = to_timestamp(%(at)s) WHERE phase = 'index'", {"at": START + 5})
     observe(handle, "aaaaaaaa:filer:0:50", list(range(0, 2_300, 100)), storage=True)
     shares = wire_shares([handle])
     assert shares is not None
@@ -167,7 +165,7 @@ def discovered(task_bench: TaskBench) -> JobHandle:
     """A job that ran for a hundred seconds."""
     task_bench.create()
     with task_bench.database.transaction() as conn:
-        conn.exec_driver_sql(
+        conn.execute(
             "UPDATE job SET first_claim_at = to_timestamp(%(a)s), finished_at = to_timestamp(%(b)s)",
             {"a": START, "b": START + 100},
         )
@@ -177,7 +175,7 @@ def discovered(task_bench: TaskBench) -> JobHandle:
 def stored(discovered: JobHandle) -> list[tuple[int, str, dict[str, float]]]:
     """The job's array observations."""
     with discovered.database.transaction() as conn:
-        rows = conn.exec_driver_sql(
+        rows = conn.execute(
             "SELECT second, source, \"values\" FROM observation WHERE kind = 'array' AND job = %(job)s ORDER BY 2, 1",
             {"job": str(discovered.id)},
         )

@@ -78,7 +78,7 @@ def calls(job: uuid.UUID, values: list[int], *, op: Op = Op.READ, phase: Phase =
 def worker_row(database: Database, incarnation: uuid.UUID) -> tuple[int, int, float]:
     with database.transaction() as conn:
         look = "SELECT frames_sequence, frames_lost, frames_through FROM worker WHERE incarnation = %(incarnation)s"
-        return tuple(conn.exec_driver_sql(look, {"incarnation": incarnation}).one())
+        return tuple(conn.execute(look, {"incarnation": incarnation}).one())
 
 
 def send(sender: FrameSender, maker: FrameMaker, deltas: list[CounterDelta], now: float) -> None:
@@ -94,7 +94,7 @@ def drain(collector: Collector) -> None:
 
 
 def calls_in_phases(conn: Any) -> dict[tuple[Phase, Op], int]:
-    rows = conn.exec_driver_sql("SELECT phase, op, sum(calls) AS calls FROM call_second GROUP BY phase, op")
+    rows = conn.execute("SELECT phase, op, sum(calls) AS calls FROM call_second GROUP BY phase, op")
     return {(Phase(row.phase), Op(row.op)): int(row.calls) for row in rows}
 
 
@@ -181,7 +181,7 @@ def test_unknown_jobs_and_garbage_are_dropped_and_counted(
     drain(collector)
     assert (collector.frames, collector.unknown, collector.undecodable) == (1, 1, 2)
     with database.transaction() as conn:
-        conn.exec_driver_sql("DELETE FROM job")
+        conn.execute("DELETE FROM job")
     send(sender, maker, [calls(job, [1_000])], 2.0)  # the collector still believes in this job
     drain(collector)
     assert worker_row(database, incarnation)[0] == 2

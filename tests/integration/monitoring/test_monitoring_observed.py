@@ -35,7 +35,7 @@ def new_job(database: Database, state: str = "running") -> uuid.UUID:
 
 def rows(database: Database, sql: str) -> list[Any]:
     with database.transaction() as conn:
-        return list(conn.exec_driver_sql(sql).all())
+        return list(conn.execute(sql).all())
 
 
 def collect(broker_url: str, database: Database) -> Collector:
@@ -104,12 +104,12 @@ def test_idle_workers_write_nothing(database: Database, broker_url: str) -> None
     collect(broker_url, database)
     new_job(database, "paused")
     with database.transaction() as conn:
-        conn.exec_driver_sql("UPDATE job SET stopped_at = now() - interval '1 hour'")
+        conn.execute("UPDATE job SET stopped_at = now() - interval '1 hour'")
     send(broker_url, maker, time.time() + 1, [], Observation(WORKER, "w1", {}))
     collect(broker_url, database)
     assert rows(database, "SELECT * FROM observation") == []
     with database.transaction() as conn:
-        conn.exec_driver_sql("UPDATE job SET state = 'running', stopped_at = NULL")
+        conn.execute("UPDATE job SET state = 'running', stopped_at = NULL")
     send(broker_url, maker, time.time() + 2, [], Observation(WORKER, "w1", {}))
     collect(broker_url, database)
     assert len(rows(database, "SELECT * FROM observation")) == 1
@@ -146,7 +146,7 @@ def test_steps_are_the_sum_of_the_seconds_stored(database: Database, broker_url:
 def test_deleting_a_job_takes_its_observations_and_what_is_older_than_all_jobs(database: Database) -> None:
     first, second = new_job(database, "completed"), new_job(database, "completed")
     with database.transaction() as conn:
-        conn.exec_driver_sql(
+        conn.execute(
             "UPDATE job SET created_at = to_timestamp(CASE id WHEN %(first)s THEN 10000 ELSE 50000 END)",
             {"first": first},
         )

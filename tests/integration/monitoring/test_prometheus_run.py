@@ -81,7 +81,7 @@ def samples(text: str) -> dict[str, float]:
 
 def test_the_counters_are_those_of_the_ledger(scraped: Any, job: uuid.UUID) -> None:
     with scraped.database.transaction() as conn:
-        one = lambda sql: conn.exec_driver_sql(sql).scalar_one()  # noqa: E731
+        one = lambda sql: conn.execute(sql).scalar_one()  # noqa: E731
         items, exceptions = one("SELECT count(*) FROM item"), one("SELECT count(*) FROM exception")
         texts = one("SELECT count(*) FROM item_text")
         tasks = one("SELECT count(*) FROM task WHERE state = 'done' AND attempt = 1")
@@ -104,7 +104,7 @@ def test_the_counters_are_those_of_the_ledger(scraped: Any, job: uuid.UUID) -> N
 
     def stored() -> bool:
         with scraped.database.transaction() as conn:
-            rows = conn.exec_driver_sql("SELECT sum(calls) FROM call_second").scalar_one() or 0
+            rows = conn.execute("SELECT sum(calls) FROM call_second").scalar_one() or 0
         return bool(rows == samples(scraped.scrape("worker"))["edbench_calls_total"])
 
     until(stored, "Prometheus is told of as many calls as the database")

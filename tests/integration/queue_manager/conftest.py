@@ -84,7 +84,7 @@ def add_slots(database: Database) -> Callable[[int], uuid.UUID]:
                 conn,
                 NewWorker(incarnation=incarnation, name="w", host="h", pid=1, boot_id="", slots=slots, version="0"),
             )
-            conn.exec_driver_sql("UPDATE worker SET seen_at = seen_at + interval '1 hour'")
+            conn.execute("UPDATE worker SET seen_at = seen_at + interval '1 hour'")
         return incarnation
 
     return add
@@ -97,7 +97,7 @@ def states_of(database: Database) -> Callable[[uuid.UUID], dict[str, int]]:
     def states(job: uuid.UUID) -> dict[str, int]:
         sql = "SELECT state, count(*) FROM task WHERE job = %(job)s GROUP BY state"
         with database.transaction() as conn:
-            rows: list[Any] = list(conn.exec_driver_sql(sql, {"job": job}).all())
+            rows: list[Any] = list(conn.execute(sql, {"job": job}).all())
         return dict(rows)
 
     return states

@@ -51,7 +51,7 @@ class _Rig:
 
     def run(self, sql: str, by: float) -> None:
         with self.database.transaction() as conn:
-            conn.exec_driver_sql(sql.replace("%(b)s", "make_interval(secs => %(b)s)"), {"b": by})
+            conn.execute(sql.replace("%(b)s", "make_interval(secs => %(b)s)"), {"b": by})
 
     def claim(self, job: uuid.UUID, limit: int = 1) -> ClaimedTask:
         """Dispatch so many and claim the first."""
@@ -68,7 +68,7 @@ class _Rig:
             " WHERE state IN ('dispatched', 'running') ORDER BY state"
         )
         with self.database.transaction() as conn:
-            return [(row.state, row.left) for row in conn.exec_driver_sql(sql)]
+            return [(row.state, row.left) for row in conn.execute(sql)]
 
     def elapsed(self, job: uuid.UUID) -> list[float]:
         """Of the job and of its phases."""
@@ -159,7 +159,7 @@ def test_no_time_is_negative_when_the_step_is_not_seen(
     with rig.database.transaction() as conn:
         states.request_resume(conn, job)
         states.request_cancel(conn, job)
-        ends = conn.exec_driver_sql(
+        ends = conn.execute(
             "SELECT finished_at >= first_claim_at AND stopped_seconds >= 0 FROM job"
             " UNION ALL SELECT finished_at >= started_at FROM job_pause"
         ).scalars()

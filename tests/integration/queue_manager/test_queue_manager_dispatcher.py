@@ -53,7 +53,7 @@ class _Rig:
 
     def run(self, sql: str) -> None:
         with self.database.transaction() as conn:
-            conn.exec_driver_sql(sql)
+            conn.execute(sql)
 
 
 @pytest.fixture
@@ -79,8 +79,7 @@ def test_a_look_fills_the_window_largest_first(
     messages = mailbox.take()
     with rig.database.transaction() as conn:
         weights = [
-            conn.exec_driver_sql("SELECT weight FROM task WHERE id = %(id)s", {"id": m[1]}).scalar_one()
-            for m in messages
+            conn.execute("SELECT weight FROM task WHERE id = %(id)s", {"id": m[1]}).scalar_one() for m in messages
         ]
     assert {m[0] for m in messages} == {job}
     assert weights == [19, 18, 17, 16]
@@ -123,7 +122,7 @@ def test_the_simulation_sends_in_the_same_order(
         for message in mailbox.take():
             with rig.database.transaction() as conn:
                 query = "SELECT weight, phase FROM task WHERE id = %(id)s"
-                task = conn.exec_driver_sql(query, {"id": message[1]}).one()
+                task = conn.execute(query, {"id": message[1]}).one()
             if task.phase == Phase.WALK:  # one job may be at its end before the other
                 sent.append((real.index(message[0]), task.weight))
             assert rig.work(message)
@@ -137,7 +136,7 @@ def test_a_fair_job_sends_tasks_by_their_random_ids(
     job = create_job(40, JobOptions(task_order=TaskOrder.FAIR))
     add_slots(2)
     with rig.database.transaction() as conn:
-        tasks = conn.exec_driver_sql("SELECT id, weight FROM task WHERE job = %(job)s", {"job": job}).all()
+        tasks = conn.execute("SELECT id, weight FROM task WHERE job = %(job)s", {"job": job}).all()
     sent = []
     while len(sent) < len(tasks):
         rig.look()
@@ -383,7 +382,7 @@ def test_tasks_of_a_high_job_are_handed_out_before_those_of_a_low_one(
         for kind, priority in _PRIORITIES.items()
     }
     with database.transaction() as conn:  # the first phase of each type
-        conn.exec_driver_sql("UPDATE task SET phase = j.phase FROM job j WHERE j.id = task.job")
+        conn.execute("UPDATE task SET phase = j.phase FROM job j WHERE j.id = task.job")
     order: list[JobType] = []
     sender = Sender(broker_url, "db1")
     with database.listen() as held:

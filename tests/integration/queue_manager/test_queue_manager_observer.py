@@ -19,7 +19,7 @@ def observed(database: Database) -> dict[str, list[Any]]:
     sql = 'SELECT kind, source, job, "values" FROM observation ORDER BY second'
     out: dict[str, list[Any]] = {}
     with database.transaction() as conn:
-        for row in conn.exec_driver_sql(sql):
+        for row in conn.execute(sql):
             out.setdefault(row.kind, []).append(row)
     return out
 
@@ -33,7 +33,7 @@ def test_a_running_job_is_observed_and_an_idle_database_is_not(
     assert observed(database) == {}
     job = create_job(5)
     with database.transaction() as conn:
-        conn.exec_driver_sql("UPDATE task SET state = 'dispatched', dispatched_at = now() WHERE weight = 4")
+        conn.execute("UPDATE task SET state = 'dispatched', dispatched_at = now() WHERE weight = 4")
     observer.look()
     found = observed(database)
     assert {kind: len(rows) for kind, rows in found.items()} == {"queue": 1, "progress": 1, "database": 1}
@@ -55,13 +55,13 @@ def test_a_job_that_has_just_ended_is_observed_once_more(
     job = create_job(0)
     with database.transaction() as conn:
         while not isinstance(states.advance(conn, job), JobState):
-            conn.exec_driver_sql("UPDATE task SET state = 'done', items = 7 WHERE job = %(job)s", {"job": job})
+            conn.execute("UPDATE task SET state = 'done', items = 7 WHERE job = %(job)s", {"job": job})
     observer = Observer(database, DatabaseNumbers())
     observer.look()
     assert observed(database)["progress"][0].values["phase"] == "finalise"
     with database.transaction() as conn:
-        conn.exec_driver_sql("UPDATE job SET finished_at = finished_at - interval '1 minute'")
-        conn.exec_driver_sql("DELETE FROM observation")
+        conn.execute("UPDATE job SET finished_at = finished_at - interval '1 minute'")
+        conn.execute("DELETE FROM observation")
     observer.look()
     assert observed(database) == {}
 
@@ -70,7 +70,7 @@ def _end(database: Database, job: uuid.UUID) -> None:
     """Every task is done, seven items each, and the job with them."""
     with database.transaction() as conn:
         while not isinstance(states.advance(conn, job), JobState):
-            conn.exec_driver_sql("UPDATE task SET state = 'done', items = 7 WHERE job = %(job)s", {"job": job})
+            conn.execute("UPDATE task SET state = 'done', items = 7 WHERE job = %(job)s", {"job": job})
 
 
 def test_the_end_is_observed_however_long_nobody_looked(
@@ -82,12 +82,12 @@ def test_the_end_is_observed_however_long_nobody_looked(
     observer.look()
     _end(database, job)
     with database.transaction() as conn:
-        conn.exec_driver_sql("UPDATE job SET finished_at = finished_at - interval '1 minute'")
-        conn.exec_driver_sql("DELETE FROM observation")
+        conn.execute("UPDATE job SET finished_at = finished_at - interval '1 minute'")
+        conn.execute("DELETE FROM observation")
     observer.look()
     assert observed(database)["progress"][0].values["phase"] == "finalise"
     with database.transaction() as conn:
-        conn.exec_driver_sql("DELETE FROM observation")
+        conn.execute("DELETE FROM observation")
     observer.look()
     assert observed(database) == {}
 
@@ -111,10 +111,10 @@ def test_a_fault_is_told_once_and_raises_nothing(database: Database, caplog: pyt
         observer.look()
     assert len(caplog.records) == 1
     with database.transaction() as conn:
-        conn.exec_driver_sql("ALTER TABLE observation RENAME TO elsewhere")
+        conn.execute("ALTER TABLE observation RENAME TO elsewhere")
     broken = Observer(database, DatabaseNumbers())
     with database.transaction() as conn:
-        conn.exec_driver_sql("ALTER TABLE job RENAME TO other")
+        conn.execute("ALTER TABLE job RENAME TO other")
     broken.look()
     assert len(caplog.records) == 2
 

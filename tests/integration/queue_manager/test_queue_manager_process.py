@@ -107,7 +107,7 @@ def test_it_runs_a_job_survives_database_and_broker_and_leaves_cleanly(
     )
     until(work)
     with database.transaction() as conn:
-        every = conn.exec_driver_sql("SELECT id FROM task").scalars().all()
+        every = conn.execute("SELECT id FROM task").scalars().all()
     assert len(done) > 6  # those of walk, and finalise's
     assert done == set(every)
     said = _stop(process)
@@ -157,7 +157,7 @@ def test_healthy_only_while_a_manager_is_connected(database: Database, services:
     assert ailing(env) == "no queue manager is connected to database db1"
     manager = Database("db1", database.url, application=APPLICATION)
     with manager.transaction() as conn:
-        conn.exec_driver_sql("SELECT 1")
+        conn.execute("SELECT 1")
         assert ailing(env) is None
     manager.dispose()
 
@@ -183,7 +183,7 @@ def _refused(services: Settings, database: Database) -> Iterator[None]:
 
 def _noted(database: Database) -> list[float]:
     with database.transaction() as conn:
-        return list(conn.exec_driver_sql("SELECT seconds FROM outage ORDER BY ended_at").scalars())
+        return list(conn.execute("SELECT seconds FROM outage ORDER BY ended_at").scalars())
 
 
 def _clock(*seconds: float) -> Callable[[], float]:

@@ -175,7 +175,7 @@ def _expected(returned: Any) -> list[tuple[str | None, Any]]:
 def test_rows_have_the_columns_of_their_statements(name: str, database: Database) -> None:
     """Every statement is run; in the order of declaration, since some work on tables that others make."""
     with database.transaction() as conn:
-        types = dict(map(tuple, conn.exec_driver_sql("SELECT oid, typname FROM pg_type")))
+        types = dict(map(tuple, conn.execute("SELECT oid, typname FROM pg_type")))
         for statement in parameters(FACES[name]):
             hints = get_type_hints(getattr(FACES[name], statement))
             given = _samples({key: hint for key, hint in hints.items() if key not in ("conn", "return")})
@@ -200,7 +200,7 @@ def _plain(value: Any) -> Any:
 
 def _rows(database: Database, at_once: int, count: int) -> list[tuple[Any, ...]]:
     with database.transaction() as conn:
-        conn.exec_driver_sql("SET LOCAL timezone = 'UTC'")
+        conn.execute("SET LOCAL timezone = 'UTC'")
         taking = conn.streaming(at_once) if at_once else conn
         found = VALUES.run(taking, id=uuid.UUID(int=7), rows=count)
         names = ("n", "id", "ids", "text", "number", "yes", "data", "bytes", "nothing", "texts")
@@ -220,18 +220,18 @@ def test_values_have_their_types_whether_streamed_or_not(at_once: int, count: in
 def test_one_row_is_one(database: Database) -> None:
     """More or fewer than were expected are an error, as everywhere here."""
     with database.transaction() as conn:
-        assert conn.exec_driver_sql("SELECT 1 WHERE false").one_or_none() is None
-        assert conn.exec_driver_sql("SELECT 1 WHERE false").scalar_one_or_none() is None
+        assert conn.execute("SELECT 1 WHERE false").one_or_none() is None
+        assert conn.execute("SELECT 1 WHERE false").scalar_one_or_none() is None
         for rows in ("SELECT 1 WHERE false", "VALUES (1), (2)"):
             with pytest.raises(LookupError):
-                conn.exec_driver_sql(rows).scalar_one()
+                conn.execute(rows).scalar_one()
         with pytest.raises(LookupError):
-            conn.exec_driver_sql("VALUES (1), (2)").one_or_none()
+            conn.execute("VALUES (1), (2)").one_or_none()
 
 
 def test_two_transactions_at_a_time_have_a_connection_each(database: Database) -> None:
     with database.transaction() as one, database.transaction() as other:
-        pids = {conn.exec_driver_sql("SELECT pg_backend_pid()").scalar_one() for conn in (one, other)}
+        pids = {conn.execute("SELECT pg_backend_pid()").scalar_one() for conn in (one, other)}
     assert len(pids) == 2
     with database.transaction() as conn:
-        assert conn.exec_driver_sql("SELECT pg_backend_pid()").scalar_one() in pids
+        assert conn.execute("SELECT pg_backend_pid()").scalar_one() in pids

@@ -210,7 +210,7 @@ def test_live_slots_are_those_of_workers_seen_lately(database: Database) -> None
         assert WORKERS.live_slots(conn) == 7
         WORKERS.worker_stopped(conn, incarnation=departed)
         assert WORKERS.live_slots(conn) == 5
-        conn.exec_driver_sql("UPDATE worker SET seen_at = now() - interval '11 seconds'")
+        conn.execute("UPDATE worker SET seen_at = now() - interval '11 seconds'")
         assert WORKERS.live_slots(conn) == 0
         WORKERS.worker_seen(conn, incarnation=well, cpu_seconds=1.5, run_queue_seconds=0.25)
         assert WORKERS.live_slots(conn) == 4

@@ -92,7 +92,7 @@ def test_eight_slots_race_for_one_message(hands: Any) -> None:
         own = Database("db1", hands.database.url, pool_size=1)
         try:
             with own.transaction() as conn:
-                conn.exec_driver_sql("SELECT 1")
+                conn.execute("SELECT 1")
                 barrier.wait()
                 return ledger.claim(conn, job, task, uuid.uuid4(), f"w{number}", number)
         finally:
@@ -491,10 +491,10 @@ def test_a_look_reads_only_what_it_takes(database: Database, query: str, paramet
     touches a few pages, not a page for each (a plan that sorts all of them touches over 5,000)."""
     with database.transaction() as conn:
         job = bare_job(conn, "")
-        conn.exec_driver_sql(_INSERT, {"job": job, "tasks": PENDING})
+        conn.execute(_INSERT, {"job": job, "tasks": PENDING})
     with database.transaction() as conn:
         explained = "EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON) " + QUERIES[query].sql
-        plan = conn.exec_driver_sql(explained, {"job": job} | parameters).scalar_one()
+        plan = conn.execute(explained, {"job": job} | parameters).scalar_one()
         top = (json.loads(plan) if isinstance(plan, str) else plan)[0]["Plan"]
     assert top["Shared Hit Blocks"] + top["Shared Read Blocks"] < 500
 

@@ -377,12 +377,12 @@ class LedgerMachine(RuleBasedStateMachine):
     def ledger_is_as_the_model_says(self) -> None:
         m = self.model
         with self.hands.database.transaction() as conn:
-            tasks = conn.exec_driver_sql(
+            tasks = conn.execute(
                 "SELECT id, state, attempt, failures FROM task WHERE job = %(job)s", {"job": self.job}
             ).all()
-            (job,) = conn.exec_driver_sql("SELECT state, phase FROM job WHERE id = %(job)s", {"job": self.job}).all()
-            items = conn.exec_driver_sql("SELECT id FROM item WHERE parent = %(b)s", {"b": self.box.id}).scalars()
-            emitted = conn.exec_driver_sql(
+            (job,) = conn.execute("SELECT state, phase FROM job WHERE id = %(job)s", {"job": self.job}).all()
+            items = conn.execute("SELECT id FROM item WHERE parent = %(b)s", {"b": self.box.id}).scalars()
+            emitted = conn.execute(
                 "SELECT coalesce(sum(emitted), 0) FROM container_count WHERE item = %(b)s", {"b": self.box.id}
             ).scalar_one()
             assert set(items) == m.items

@@ -22,8 +22,8 @@ from sql.session import Database
 
 def _empty(database: Database) -> None:
     with database.transaction() as conn:
-        conn.exec_driver_sql("DROP SCHEMA public CASCADE")
-        conn.exec_driver_sql("CREATE SCHEMA public")
+        conn.execute("DROP SCHEMA public CASCADE")
+        conn.execute("CREATE SCHEMA public")
 
 
 def test_a_fresh_database_has_exactly_the_models(database: Database) -> None:
@@ -34,10 +34,10 @@ def test_a_fresh_database_has_exactly_the_models(database: Database) -> None:
         " WHERE table_schema = 'public'"
     )
     with database.transaction() as conn:
-        assert conn.exec_driver_sql(f"SELECT version_num FROM {VERSION_TABLE}").scalars().all() == [REVISION]
-        made = set(conn.exec_driver_sql(columns))
-        checks = conn.exec_driver_sql("SELECT count(*) FROM pg_constraint WHERE contype = 'c'").scalar_one()
-        indexes = dict(conn.exec_driver_sql("SELECT indexname, indexdef FROM pg_indexes WHERE schemaname = 'public'"))
+        assert conn.execute(f"SELECT version_num FROM {VERSION_TABLE}").scalars().all() == [REVISION]
+        made = set(conn.execute(columns))
+        checks = conn.execute("SELECT count(*) FROM pg_constraint WHERE contype = 'c'").scalar_one()
+        indexes = dict(conn.execute("SELECT indexname, indexdef FROM pg_indexes WHERE schemaname = 'public'"))
     tables = metadata.tables.values()
     assert made - {(VERSION_TABLE, "version_num", False)} == {
         (table.name, column.name, bool(column.nullable)) for table in tables for column in table.columns
@@ -63,13 +63,13 @@ def test_several_processes_may_start_together(database: Database) -> None:
     with ThreadPoolExecutor(4) as threads:
         assert list(threads.map(start, range(4))) == [None] * 4
     with database.transaction() as conn:
-        assert conn.exec_driver_sql("SELECT count(*) FROM job").scalar_one() == 0
+        assert conn.execute("SELECT count(*) FROM job").scalar_one() == 0
 
 
 def test_a_newer_schema_is_refused(database: Database) -> None:
     """Promise: old code does not write into a schema it does not know."""
     with database.transaction() as conn:
-        conn.exec_driver_sql("UPDATE alembic_version SET version_num = '9999'")
+        conn.execute("UPDATE alembic_version SET version_num = '9999'")
     with pytest.raises(UsageError, match="newer version"):
         migrate(database)
 
@@ -109,16 +109,16 @@ def test_every_table_says_who_may_use_it() -> None:
 def test_rights_that_were_not_declared_are_taken_back(database: Database) -> None:
     """Promise: whatever somebody granted by hand, or an earlier version did, the next start sets right."""
     with database.transaction() as conn:
-        before = conn.exec_driver_sql(_PRIVILEGES, {"table": "item"}).scalar_one()
-        conn.exec_driver_sql("GRANT DELETE ON item TO edbench_worker")
-        conn.exec_driver_sql("GRANT UPDATE (options) ON job TO edbench_queue_manager")
-        conn.exec_driver_sql("REVOKE SELECT ON task FROM edbench_worker")
+        before = conn.execute(_PRIVILEGES, {"table": "item"}).scalar_one()
+        conn.execute("GRANT DELETE ON item TO edbench_worker")
+        conn.execute("GRANT UPDATE (options) ON job TO edbench_queue_manager")
+        conn.execute("REVOKE SELECT ON task FROM edbench_worker")
     migrate(database)
     with database.transaction() as conn:
-        assert conn.exec_driver_sql(_PRIVILEGES, {"table": "item"}).scalar_one() == before
+        assert conn.execute(_PRIVILEGES, {"table": "item"}).scalar_one() == before
         look = "SELECT has_column_privilege(%(role)s, 'job', 'options', 'UPDATE')"
-        assert not conn.exec_driver_sql(look, {"role": "edbench_queue_manager"}).scalar_one()
-        assert conn.exec_driver_sql("SELECT has_table_privilege('edbench_worker', 'task', 'SELECT')").scalar_one()
+        assert not conn.execute(look, {"role": "edbench_queue_manager"}).scalar_one()
+        assert conn.execute("SELECT has_table_privilege('edbench_worker', 'task', 'SELECT')").scalar_one()
 
 
 def test_the_query_that_scales_workers_in_the_chart_runs_as_the_queue_manager(
@@ -129,7 +129,7 @@ def test_the_query_that_scales_workers_in_the_chart_runs_as_the_queue_manager(
     own = as_role(database, services.handed, QUEUE_MANAGER)
     try:
         with own.transaction() as conn:
-            assert conn.exec_driver_sql(query).scalar_one() == 0
+            assert conn.execute(query).scalar_one() == 0
     finally:
         own.dispose()
 
@@ -141,7 +141,7 @@ def test_a_role_that_makes_no_tables_waits_for_them(services: Settings, database
     try:
         migrate(own)
         with database.transaction() as conn:
-            conn.exec_driver_sql("DELETE FROM alembic_version")
+            conn.execute("DELETE FROM alembic_version")
         with pytest.raises(DatabaseFault, match="the controller") as caught:
             migrate(own)
         assert caught.value.transient

@@ -32,11 +32,11 @@ def test_nothing_connects_at_construction() -> None:
 def test_durability_is_per_transaction(database: Database) -> None:
     """Promise: ledger transactions do not wait for the log, changes of job and phase do."""
     with database.transaction() as conn:
-        assert conn.exec_driver_sql("SHOW synchronous_commit").scalar_one() == "off"
+        assert conn.execute("SHOW synchronous_commit").scalar_one() == "off"
     with database.transaction(durable=True) as conn:
-        assert conn.exec_driver_sql("SHOW synchronous_commit").scalar_one() == "on"
+        assert conn.execute("SHOW synchronous_commit").scalar_one() == "on"
     with database.transaction() as conn:
-        assert conn.exec_driver_sql("SHOW synchronous_commit").scalar_one() == "off"
+        assert conn.execute("SHOW synchronous_commit").scalar_one() == "off"
 
 
 def test_an_exception_rolls_back(database: Database) -> None:
@@ -44,19 +44,19 @@ def test_an_exception_rolls_back(database: Database) -> None:
 
     def fail() -> None:
         with database.transaction() as conn:
-            conn.exec_driver_sql("CREATE TABLE left_over (n int)")
+            conn.execute("CREATE TABLE left_over (n int)")
             raise KeyError("x")
 
     with pytest.raises(KeyError):
         fail()
     with database.transaction() as conn:
-        assert conn.exec_driver_sql("SELECT to_regclass('left_over')").scalar_one() is None
+        assert conn.execute("SELECT to_regclass('left_over')").scalar_one() is None
 
 
 def test_a_statements_own_error_is_not_a_fault(database: Database) -> None:
     """Promise: a bug in a statement is shown as such."""
     with pytest.raises(psycopg2.ProgrammingError), database.transaction() as conn:
-        conn.exec_driver_sql("SELECT nothing_of_that_name")
+        conn.execute("SELECT nothing_of_that_name")
 
 
 def test_a_wrong_password_is_a_lasting_fault(database: Database) -> None:
@@ -87,7 +87,7 @@ def test_an_exhausted_pool_is_transient(database: Database, monkeypatch: pytest.
         pass
     assert caught.value.transient
     with own.transaction() as conn:
-        assert conn.exec_driver_sql("SELECT 1").scalar_one() == 1
+        assert conn.execute("SELECT 1").scalar_one() == 1
     own.dispose()
 
 
@@ -96,29 +96,29 @@ def test_a_killed_session_is_transient_and_the_next_transaction_works(database: 
 
     def lose_the_session() -> None:
         with database.transaction() as conn:
-            pid = conn.exec_driver_sql("SELECT pg_backend_pid()").scalar_one()
+            pid = conn.execute("SELECT pg_backend_pid()").scalar_one()
             with Database("other", database.url).transaction() as other:
-                other.exec_driver_sql("SELECT pg_terminate_backend(%(pid)s)", {"pid": pid})
-            conn.exec_driver_sql("SELECT 1")
+                other.execute("SELECT pg_terminate_backend(%(pid)s)", {"pid": pid})
+            conn.execute("SELECT 1")
 
     with pytest.raises(DatabaseFault) as caught:
         lose_the_session()
     assert caught.value.transient
     assert caught.value.__cause__ is not None
     with database.transaction() as conn:
-        assert conn.exec_driver_sql("SELECT 1").scalar_one() == 1
+        assert conn.execute("SELECT 1").scalar_one() == 1
 
 
 def test_a_forked_child_does_not_use_its_parents_socket(database: Database) -> None:
     """Promise: both sides of a fork can go on with the same object."""
     with database.transaction() as conn:
-        mine = conn.exec_driver_sql("SELECT pg_backend_pid()").scalar_one()
+        mine = conn.execute("SELECT pg_backend_pid()").scalar_one()
     read, write = os.pipe()
     child = os.fork()
     if child == 0:
         try:
             with database.transaction() as conn:
-                os.write(write, str(conn.exec_driver_sql("SELECT pg_backend_pid()").scalar_one()).encode())
+                os.write(write, str(conn.execute("SELECT pg_backend_pid()").scalar_one()).encode())
         finally:
             os._exit(0)
     os.close(write)
@@ -127,7 +127,7 @@ def test_a_forked_child_does_not_use_its_parents_socket(database: Database) -> N
     os.waitpid(child, 0)
     assert theirs != mine
     with database.transaction() as conn:
-        assert conn.exec_driver_sql("SELECT pg_backend_pid()").scalar_one() == mine
+        assert conn.execute("SELECT pg_backend_pid()").scalar_one() == mine
 
 
 def test_only_one_connection_has_the_lock_and_it_dies_with_it(database: Database) -> None:
@@ -136,7 +136,7 @@ def test_only_one_connection_has_the_lock_and_it_dies_with_it(database: Database
         with database.listen() as first:
             assert first.try_lock(7)
             with first.transaction(durable=True) as conn:  # a transaction's end does not give it up
-                conn.exec_driver_sql("SELECT 1")
+                conn.execute("SELECT 1")
             assert not second.try_lock(7)
         # The server ends the first one's process when it notices that it is gone.
         until(lambda: second.try_lock(7), "the lock is free")
@@ -150,7 +150,7 @@ def test_a_notification_ends_the_wait(database: Database) -> None:
 
         def notify() -> None:
             with database.transaction() as conn:
-                conn.exec_driver_sql("SELECT pg_notify('edbench_tasks', '')")
+                conn.execute("SELECT pg_notify('edbench_tasks', '')")
 
         thread = threading.Timer(0.1, notify)
         thread.start()
@@ -163,9 +163,9 @@ def test_a_held_connection_that_died_says_so(database: Database) -> None:
     """Promise: who lost its lock cannot write on: every use of the dead connection is a transient fault."""
     with database.listen() as held:
         with held.transaction() as conn:
-            pid = conn.exec_driver_sql("SELECT pg_backend_pid()").scalar_one()
+            pid = conn.execute("SELECT pg_backend_pid()").scalar_one()
         with database.transaction() as conn:
-            conn.exec_driver_sql("SELECT pg_terminate_backend(%(pid)s)", {"pid": pid})
+            conn.execute("SELECT pg_terminate_backend(%(pid)s)", {"pid": pid})
 
         def wait_until_it_shows() -> None:
             until(lambda: held.wait(0.1), "it shows")  # the server's farewell may be read before the end of the stream
@@ -174,7 +174,7 @@ def test_a_held_connection_that_died_says_so(database: Database) -> None:
             wait_until_it_shows()
         assert caught.value.transient
         with pytest.raises(DatabaseFault), held.transaction() as conn:
-            conn.exec_driver_sql("SELECT 1")
+            conn.execute("SELECT 1")
 
 
 def test_a_held_connection_found_dead_while_waiting_is_given_up_quietly(
@@ -185,9 +185,9 @@ def test_a_held_connection_found_dead_while_waiting_is_given_up_quietly(
     def wait_until_it_dies() -> None:
         with database.listen() as held:
             with held.transaction() as conn:
-                pid = conn.exec_driver_sql("SELECT pg_backend_pid()").scalar_one()
+                pid = conn.execute("SELECT pg_backend_pid()").scalar_one()
             with database.transaction() as conn:
-                conn.exec_driver_sql("SELECT pg_terminate_backend(%(pid)s)", {"pid": pid})
+                conn.execute("SELECT pg_terminate_backend(%(pid)s)", {"pid": pid})
             until(lambda: held.wait(0.1), "it shows")
 
     with pytest.raises(DatabaseFault):
@@ -198,7 +198,7 @@ def test_a_held_connection_found_dead_while_waiting_is_given_up_quietly(
 def test_a_full_disk_is_a_lasting_fault(database: Database) -> None:
     """Promise: the server's disk_full state, as it really arrives, suspends rather than retries."""
     with pytest.raises(DatabaseFault, match="disk is full") as caught, database.transaction() as conn:
-        conn.exec_driver_sql("DO $$ BEGIN RAISE 'no space' USING ERRCODE = 'disk_full'; END $$")
+        conn.execute("DO $$ BEGIN RAISE 'no space' USING ERRCODE = 'disk_full'; END $$")
     assert not caught.value.transient
 
 
@@ -218,7 +218,7 @@ from sql.session import Database
 
 try:
     with Database("db1", sys.argv[1], silent_seconds=1).transaction() as conn:
-        conn.exec_driver_sql("UPDATE held_row SET n = n + 1")
+        conn.execute("UPDATE held_row SET n = n + 1")
         os.kill(os.getpid(), signal.SIGSTOP)
 except DatabaseFault as fault:
     sys.exit(7 if fault.transient else str(fault))
@@ -229,17 +229,17 @@ def test_what_a_stopped_process_holds_is_let_go(database: Database) -> None:
     """Promise: nobody waits for ever for the row that a process locked before it was stopped; once it goes on, its
     transaction is known to be lost."""
     with database.transaction() as conn:
-        conn.exec_driver_sql("CREATE TABLE held_row (n int); INSERT INTO held_row VALUES (0)")
+        conn.execute("CREATE TABLE held_row (n int); INSERT INTO held_row VALUES (0)")
     child = subprocess.Popen([sys.executable, "-c", _STOPPED, database.url], cwd=Path(__file__).parents[3])
     try:
         watched = psutil.Process(child.pid)
         until(lambda: watched.status() == psutil.STATUS_STOPPED, "it is stopped")
         with database.transaction() as conn:
-            conn.exec_driver_sql(f"SET LOCAL lock_timeout = '{PATIENCE}s'; UPDATE held_row SET n = n + 10")
+            conn.execute(f"SET LOCAL lock_timeout = '{PATIENCE}s'; UPDATE held_row SET n = n + 10")
         child.send_signal(signal.SIGCONT)
         assert child.wait(PATIENCE) == 7
     finally:
         child.kill()
         child.wait()
     with database.transaction() as conn:
-        assert conn.exec_driver_sql("SELECT n FROM held_row").scalars().all() == [10]
+        assert conn.execute("SELECT n FROM held_row").scalars().all() == [10]

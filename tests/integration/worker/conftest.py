@@ -104,7 +104,7 @@ class Bench:
     def rows(self, statement: str) -> list[Any]:
         """Rows of a query."""
         with self.database.transaction() as conn:
-            return list(conn.exec_driver_sql(statement))
+            return list(conn.execute(statement))
 
     def one(self, statement: str) -> Any:
         """The one row of a query."""

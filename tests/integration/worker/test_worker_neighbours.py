@@ -90,7 +90,7 @@ def test_a_worker_on_a_database_without_the_schema_of_this_version_does_not_star
 ) -> None:
     """A worker started by hand ends with one line that says what to do, before it forks anything."""
     with database.transaction() as conn:
-        conn.exec_driver_sql(statement)
+        conn.execute(statement)
     settings = Settings(
         databases=(DatabaseAddress(name="db1", url=database.url),), broker="redis://:pw@h", scratch=tmp_path
     )

@@ -85,7 +85,7 @@ def test_slots_come_back_after_the_broker_did(bench: Any, own_broker: OwnBroker)
     go.touch()
     bench.until(lambda: bench.done(resend=False))
     with bench.database.transaction() as conn:
-        conn.exec_driver_sql("UPDATE task SET state = 'pending', attempt = 0")
+        conn.execute("UPDATE task SET state = 'pending', attempt = 0")
     bench.until(lambda: "does not answer" in bench.log())
     own_broker.start_again()
     bench.until(own_broker.answers)

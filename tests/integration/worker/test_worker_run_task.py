@@ -392,7 +392,7 @@ def test_custodians_are_asked_for_once_a_job(task_bench: TaskBench) -> None:
     task_bench.create()
     with task_bench.database.transaction() as conn:
         assert custodians.of(conn, task_bench.job) == {0: "ann"}
-        conn.exec_driver_sql("UPDATE custodian SET display = 'bea'")
+        conn.execute("UPDATE custodian SET display = 'bea'")
         assert custodians.of(conn, task_bench.job) == {0: "ann"}
         assert custodians.of(conn, uuid.uuid4()) == {}
         assert custodians.of(conn, task_bench.job) == {0: "bea"}

@@ -222,7 +222,7 @@ def test_a_dead_reporter_is_replaced_and_metrics_outlive_it(bench: Any, port: in
     bench.until(lambda: ended("done") == 2)
     assert ended("died") == 1
     with bench.database.transaction() as conn:
-        conn.exec_driver_sql("UPDATE task SET state = 'pending', attempt = 0 WHERE payload ->> 'do' = 'abort'")
+        conn.execute("UPDATE task SET state = 'pending', attempt = 0 WHERE payload ->> 'do' = 'abort'")
     bench.until(bench.done)
     assert len(bench.rows("SELECT * FROM death")) == 2
     bench.until(lambda: ended("died") == 2)
@@ -300,7 +300,7 @@ def test_a_worker_that_lives_on_delivers_when_the_job_is_over(bench: Any) -> Non
     bench.until(bench.done)
     assert not parts_directory(bench.scratch / "storage", bench.job).exists()
     with bench.database.transaction() as conn:
-        conn.exec_driver_sql("UPDATE job SET state = 'completed'")
+        conn.execute("UPDATE job SET state = 'completed'")
     incarnation = bench.one("SELECT incarnation FROM worker").incarnation
     done = parts_directory(bench.scratch / "storage", bench.job) / f"{incarnation.hex}.done"
     bench.until(done.exists)
@@ -319,7 +319,7 @@ def test_a_worker_that_leaves_delivers_whatever_its_jobs_do(bench: Any) -> None:
     later = bench.start("w2")
     bench.until(lambda: _delivered(bench) == [b"/", b"/usr"])
     with bench.database.transaction() as conn:
-        conn.exec_driver_sql("UPDATE task SET state = 'pending', attempt = 0 WHERE payload ->> 'stat' = '/'")
+        conn.execute("UPDATE task SET state = 'pending', attempt = 0 WHERE payload ->> 'stat' = '/'")
     bench.until(bench.done)
     later.terminate()
     assert later.wait(PATIENCE) == 0

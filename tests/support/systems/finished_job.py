@@ -130,7 +130,7 @@ class Copy:
     def run(self, statement: str, **parameters: object) -> list[tuple[object, ...]]:
         """One statement on the copy; rows if it gives any."""
         with self.handle.database.transaction() as conn:
-            result = conn.exec_driver_sql(statement, parameters)
+            result = conn.execute(statement, parameters)
             return [tuple(row) for row in result] if result.returns_rows else []
 
 

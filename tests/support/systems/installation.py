@@ -282,7 +282,7 @@ class Bench:
         database = Database(name, services.server_of(name).url(name))
         try:
             with database.transaction() as conn:
-                return conn.exec_driver_sql(sql).all()
+                return conn.execute(sql).all()
         except Exception:  # noqa: BLE001 - the server is being killed by the test
             return []
         finally:

@@ -57,7 +57,7 @@ class LedgerHands:
     ) -> ClaimedTask | None:
         """As a slot with a message of this task would; `job`: that the message names, by default the task's own."""
         with self.database.transaction() as conn:
-            own = conn.exec_driver_sql("SELECT job FROM task WHERE id = %(id)s", {"id": task}).scalar_one_or_none()
+            own = conn.execute("SELECT job FROM task WHERE id = %(id)s", {"id": task}).scalar_one_or_none()
             return ledger.claim(conn, job or own or uuid.uuid4(), task, token or uuid.uuid4(), "w1", 0)
 
     def take(self, job: uuid.UUID) -> ClaimedTask:
@@ -73,15 +73,15 @@ class LedgerHands:
 
     def rows(self, sql: str, **parameters: Any) -> list[Any]:
         with self.database.transaction() as conn:
-            return list(conn.exec_driver_sql(sql, parameters).all())
+            return list(conn.execute(sql, parameters).all())
 
     def value(self, sql: str, **parameters: Any) -> Any:
         with self.database.transaction() as conn:
-            return conn.exec_driver_sql(sql, parameters).scalar_one()
+            return conn.execute(sql, parameters).scalar_one()
 
     def run(self, sql: str, **parameters: Any) -> int:
         with self.database.transaction() as conn:
-            return conn.exec_driver_sql(sql, parameters).rowcount
+            return conn.execute(sql, parameters).rowcount
 
     def state(self, task: uuid.UUID) -> str:
         return str(self.value("SELECT state FROM task WHERE id = %(id)s", id=task))

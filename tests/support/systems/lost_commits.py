@@ -48,7 +48,7 @@ class LostCommits(Generic[M]):
     def note(self, model: M, *, durable: bool) -> None:
         """A commit: what the ledger holds now, and what the model says of it."""
         with self._database.transaction() as conn:
-            rows = conn.exec_driver_sql(_COPY, {"job": self._job}).scalar_one()
+            rows = conn.execute(_COPY, {"job": self._job}).scalar_one()
         if durable:
             self._commits.clear()
         self._commits.append((rows, copy.deepcopy(model)))
@@ -57,8 +57,8 @@ class LostCommits(Generic[M]):
         """All commits after number `kept` are lost; the model of what is left. A recovered server has it on disk."""
         rows, model = self._commits[kept]
         with self._database.transaction() as conn:
-            conn.exec_driver_sql("DELETE FROM job WHERE id = %(job)s", {"job": self._job})
+            conn.execute("DELETE FROM job WHERE id = %(job)s", {"job": self._job})
             for table in _TABLES:
-                conn.exec_driver_sql(_PUT.format(table), {"rows": rows})
+                conn.execute(_PUT.format(table), {"rows": rows})
         self._commits = [(rows, copy.deepcopy(model))]
         return model

@@ -102,7 +102,7 @@ class Shelf:
             jobs.create_job(conn, new)
             bulk.insert_items(conn, self.job, [self.items[n] for n in order or range(len(self.items))])
             finished = "UPDATE job SET state = 'completed', finished_at = now() - interval '1 hour' WHERE id = %(job)s"
-            conn.exec_driver_sql(finished, {"job": self.job})
+            conn.execute(finished, {"job": self.job})
         return self.reference()
 
     def reference(self) -> Jobs:
@@ -113,7 +113,7 @@ class Shelf:
     def rows(self, statement: str, **parameters: object) -> list[tuple[Any, ...]]:
         """One statement's rows."""
         with self.database.transaction() as conn:
-            return [tuple(row) for row in conn.exec_driver_sql(statement, {"job": self.job} | parameters)]
+            return [tuple(row) for row in conn.execute(statement, {"job": self.job} | parameters)]
 
     def names(self, *, copies: bool) -> set[str]:
         """Container paths of the duplicates, or of the originals."""

@@ -18,7 +18,7 @@ def add_row(conn: Connection, table: str, **values: Any) -> None:
     """Insert one row; a dictionary is JSON."""
     given = {name: json.dumps(value) if isinstance(value, dict) else value for name, value in values.items()}
     names, places = ", ".join(f'"{name}"' for name in given), ", ".join(f"%({name})s" for name in given)
-    conn.exec_driver_sql(f"INSERT INTO {table} ({names}) VALUES ({places})", given)
+    conn.execute(f"INSERT INTO {table} ({names}) VALUES ({places})", given)
 
 
 @contextmanager
@@ -28,9 +28,9 @@ def statements_of(database: Database) -> Iterator[list[str]]:
     begin = database.transaction
 
     class Noting(Connection):
-        def exec_driver_sql(self, sql: str, parameters: Mapping[str, Any] | None = None) -> Rows:
+        def execute(self, sql: str, parameters: Mapping[str, Any] | None = None) -> Rows:
             seen.append(sql)
-            return super().exec_driver_sql(sql, parameters)
+            return super().execute(sql, parameters)
 
     @contextmanager
     def noting(*, durable: bool = False) -> Iterator[Connection]:

@@ -155,7 +155,7 @@ class TaskBench:
 
     def rows(self, sql: str, **parameters: Any) -> list[Any]:
         with self.database.transaction() as conn:
-            return list(conn.exec_driver_sql(sql, parameters))
+            return list(conn.execute(sql, parameters))
 
     def value(self, sql: str, **parameters: Any) -> Any:
         ((value,),) = self.rows(sql, **parameters)

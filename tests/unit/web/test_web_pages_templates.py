@@ -303,7 +303,7 @@ class Frozen:
         self.thawed.wait(PATIENCE)
         yield self
 
-    def exec_driver_sql(self, _: str) -> None:
+    def execute(self, _: str) -> None:
         """Nothing to find."""
 
 

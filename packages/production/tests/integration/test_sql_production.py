@@ -31,7 +31,7 @@ SELECT %(job)s, n, kind, 1, n::text, 1, '', '' FROM generate_series(0, %(items)s
 
 def _produced(conn: Connection) -> uuid.UUID:
     job = bare_job(conn, "")
-    conn.exec_driver_sql(_INSERT, {"job": job, "items": _ITEMS, "taken": _TAKEN, "shard": _SHARD})
+    conn.execute(_INSERT, {"job": job, "items": _ITEMS, "taken": _TAKEN, "shard": _SHARD})
     return job
 
 
@@ -65,12 +65,12 @@ def test_items_of_a_new_job_are_found_by_their_numbers(database: Database) -> No
     read = {}
     with database.transaction() as conn:
         _produced(conn)
-        conn.exec_driver_sql("ANALYZE production_item")
-        conn.exec_driver_sql("ANALYZE production_file")
+        conn.execute("ANALYZE production_item")
+        conn.execute("ANALYZE production_file")
         job = _produced(conn)
         for query, (parameters, _) in _ASKED.items():
             explained = "EXPLAIN (ANALYZE, FORMAT JSON) " + STATEMENTS[query].sql
-            plan = conn.exec_driver_sql(explained, {"job": job, "images": job} | parameters).scalar_one()
+            plan = conn.execute(explained, {"job": job, "images": job} | parameters).scalar_one()
             read[query] = _read((json.loads(plan) if isinstance(plan, str) else plan)[0]["Plan"])
     assert {query: rows for query, rows in read.items() if not 0 < rows <= _ASKED[query][1]} == {}
 

@@ -114,7 +114,7 @@ def test_messages_are_compared_by_their_fields_unless_these_are_unsure(shelf: Sh
             "INSERT INTO item_text SELECT id, job, CASE WHEN starts_with(display, 'cut') THEN 'truncated_by_limit' ELSE 'ok' END,"
             " 1, 1, '{}' FROM item WHERE NOT container",
         ):
-            conn.exec_driver_sql(statement)
+            conn.execute(statement)
     found = dedupe([job], Scope.JOB, By.ITEM)
     assert shelf.names(copies=True) == {"anna/a.mbox / sound 1", "anna/a.mbox / void again 1"}
     assert (found.several_ids, found.several_hashes) == (1, 0)
@@ -164,7 +164,7 @@ def test_again_gives_the_same_rows_and_killed_leaves_those_of_before(shelf: Shel
         def transaction(self, *, durable: bool = False) -> Iterator[Connection]:
             with super().transaction(durable=durable) as conn:
                 yield conn
-                if conn.exec_driver_sql("SELECT to_regclass('pg_temp.outcome')").scalar_one() is not None:
+                if conn.execute("SELECT to_regclass('pg_temp.outcome')").scalar_one() is not None:
                     raise Killed
 
     for custodian in ("anna", "boris"):
@@ -235,11 +235,11 @@ def test_only_finished_jobs_and_none_twice(shelf: Shelf) -> None:
         dedupe([job, job], Scope.JOB, By.ITEM)
     dedupe([job], Scope.JOB, By.ITEM)
     with shelf.database.transaction() as conn:
-        conn.exec_driver_sql("UPDATE job SET finished_at = now() + interval '1 day'")
+        conn.execute("UPDATE job SET finished_at = now() + interval '1 day'")
     with pytest.raises(UsageError, match="processed again"):
         DUPLICATES.last(job.each, [shelf.database])
     with shelf.database.transaction() as conn:
-        conn.exec_driver_sql("UPDATE job SET state = 'paused'")
+        conn.execute("UPDATE job SET state = 'paused'")
     with pytest.raises(UsageError, match="only completed discovery jobs"):
         dedupe([shelf.reference()], Scope.JOB, By.ITEM)
 
@@ -266,7 +266,7 @@ def test_a_job_that_was_processed_again_makes_findings_of_the_others_old(databas
     assert DUPLICATES.last(jobs[1].each, [database]) == found
     with database.transaction() as conn:
         again = "UPDATE job SET finished_at = now() + interval '1 day' WHERE id = %(job)s"
-        conn.exec_driver_sql(again, {"job": shelves[0].job})
+        conn.execute(again, {"job": shelves[0].job})
     with pytest.raises(UsageError, match="jobs that changed since"):
         DUPLICATES.last(jobs[1].each, [database])
 

@@ -26,7 +26,7 @@ def _texts(shelf: Shelf, metadata: dict[str, dict[str, object]]) -> None:
     )
     with shelf.database.transaction() as conn:
         for name, each in metadata.items():
-            conn.exec_driver_sql(statement, {"job": shelf.job, "name": name, "metadata": json.dumps(each)})
+            conn.execute(statement, {"job": shelf.job, "name": name, "metadata": json.dumps(each)})
 
 
 def test_messages_are_stored_in_their_threads(shelf: Shelf) -> None:
