@@ -66,7 +66,11 @@ def _meaning(error: psycopg2.Error, closed: bool) -> tuple[str, bool] | None:
     for needle, meaning, transient in _CONNECT_TEXTS:
         if needle in message and "No such file" not in message:
             return meaning, transient
-    if closed or isinstance(error, psycopg2.OperationalError | psycopg2.InterfaceError):
+    # Without a state the driver raises a plain DatabaseError where the connection broke; of a statement's own it raises a subclass.
+    lost = type(error) is psycopg2.DatabaseError or isinstance(
+        error, psycopg2.OperationalError | psycopg2.InterfaceError
+    )
+    if closed or lost:
         return "it cannot be reached", True
     return None
 

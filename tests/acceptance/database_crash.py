@@ -22,7 +22,7 @@ CRASHES = 3
 UNLUCKY = 12  # as many, should none have lost a claim yet: on a busy machine something else may have flushed it
 _SOON = ("--lease-seconds", "3", "--dispatch-seconds", "3")
 _WRITER = "SELECT pid FROM pg_stat_activity WHERE backend_type = 'walwriter'"
-_A_SLOTS_BACKEND = "SELECT max(pid) AS pid FROM pg_stat_activity WHERE application_name LIKE 'edbench %/%'"
+_A_SLOTS_BACKEND = "SELECT max(pid) AS pid FROM pg_stat_activity WHERE application_name LIKE 'edbench %%/%%'"
 
 
 def _lose_commits(bench: Bench) -> None:
