@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 from installation import until
-from produced import FILER, handle, produce
+from produced import filer, handle, produce
 from shelf import Shelf
 from taskbench import TaskBench
 
@@ -185,7 +185,7 @@ def test_the_same_pages_may_be_made_again_but_no_others(made: Productions) -> No
 def test_numbers_of_pages_are_the_exports_that_took_them(made: Productions) -> None:
     pages = made.processed(1, 3, 1)
     exports = [made.ended(made.create(JobType.EXPORT, pages)) for _ in range(2)]
-    delete_job(pages, FILER, made.bench.storage_root)
+    delete_job(pages, filer(), made.bench.storage_root)
     again = made.create(JobType.PROCESSING)
     assert made.counted(again, 2, 3, 1) is JobState.SUSPENDED
     assert any(str(export.id) in made.state(again)[1] for export in exports)
@@ -288,10 +288,10 @@ def test_what_an_export_takes_is_not_deleted(made: Productions) -> None:
     for taken in (pages, made.source):
         line = f"job {export.id} uses items or pages of job {taken.id}; delete that job, or wait"
         with pytest.raises(UsageError, match=line):
-            delete_job(taken, FILER, made.bench.storage_root)
+            delete_job(taken, filer(), made.bench.storage_root)
         assert made.state(taken)[0].startswith("completed")
     cancel_job(export)
-    delete_job(pages, FILER, made.bench.storage_root)
+    delete_job(pages, filer(), made.bench.storage_root)
 
 
 def test_what_somebody_has_begun_to_delete_is_not_taken(made: Productions) -> None:
@@ -389,7 +389,7 @@ def test_items_are_tagged_while_a_job_is_made_of_them(made: Productions) -> None
             assert tagged.result(PATIENCE).changed == 1
             with pytest.raises(UsageError, match="only a running job can be paused"):
                 others.submit(pause_job, made.source).result(PATIENCE)
-            deleted = others.submit(delete_job, made.source, FILER, made.bench.storage_root)
+            deleted = others.submit(delete_job, made.source, filer(), made.bench.storage_root)
             assert _waiting(made.bench)
             lock_sources(conn, [made.source], GoesBy((), 0))  # what it does at its end, though somebody waits
         assert deleted.result(PATIENCE) == ""

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from produced import FILER, csv_rows, handle, produce
+from produced import csv_rows, filer, handle, produce
 from taskbench import TaskBench
 
 from controller.custody import actions_of
@@ -458,7 +458,7 @@ def test_without_families_nothing_hangs_on_a_sibling_and_no_native_holds_what_wa
     whole = _rows(found.run(found.create(kind=JobType.EXPORT))[1])
     assert whole["e.txt"]["parent"] == whole["m1.eml"]["begin"]
     assert not any(row["exceptions"] for row in whole.values())
-    assert verify_production(job, FILER, examples=5, progress=print).differences == 0
+    assert verify_production(job, filer(), examples=5, progress=print).differences == 0
 
 
 def test_an_export_of_pages_asks_again(discovered: Discovered) -> None:
@@ -487,7 +487,7 @@ def test_an_export_of_pages_asks_again(discovered: Discovered) -> None:
     prefix = pages.job.options.of_type.prefix
     assert told == ["begin,end", *(f"{prefix}{n:08d},{prefix}{n:08d}" for n in (1, 2, 3))]
     assert [path.stem for path in out.glob("VOL001/IMAGES/*/*")] == [f"{prefix}00000004"]
-    assert verify_production(job, FILER, examples=5, progress=print).differences == 0
+    assert verify_production(job, filer(), examples=5, progress=print).differences == 0
     names = b"".join(path.read_bytes() for path in out.rglob("*.*") if path.is_file())
     assert not any(name in names for name in (b"pears", b"plan.txt", b"m.eml"))
     tag_found([found.handle], found.opened, "hot", "name:last", remove=True)
@@ -501,7 +501,7 @@ def test_a_gap_in_an_export_of_pages_is_the_one_that_it_tells(discovered: Discov
     found.tag("privileged", "m.eml", "plan.txt")
     job, out = found.run(found.create(kind=JobType.EXPORT, images=pages, withhold=("privileged",)))
     assert found.taken(job) == ["a alone.txt", "z last.txt"]
-    assert verify_production(job, FILER, examples=5, progress=print).differences == 0
+    assert verify_production(job, filer(), examples=5, progress=print).differences == 0
     faults: list[str] = []
     check(out, faults.append)
     assert faults == []

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from produced import FILER, csv_rows, handle, produce, tree
+from produced import csv_rows, filer, handle, produce, tree
 from recording import MemoryRecorder
 from taskbench import TaskBench
 from unpacking import make_mail, make_zip
@@ -226,7 +226,7 @@ def test_an_end_that_all_load_files_lack_is_told(task_bench: TaskBench, extracti
     job = handle(task_bench.database, task_bench.job)
 
     def faults() -> tuple[int, list[str]]:
-        found = verify_production(job, FILER, examples=9, progress=lambda _: None)
+        found = verify_production(job, filer(), examples=9, progress=lambda _: None)
         assert found.differences == found.load_file_faults
         return found.load_file_faults, found.load_file_examples
 
@@ -334,7 +334,7 @@ def test_a_container_that_was_not_opened_has_a_record_and_a_page(task_bench: Tas
         task_bench.job = produce(task_bench.context.settings, [source], kind, images, **chosen).id
         task_bench.run()
         job = handle(task_bench.database, task_bench.job)
-        found = verify_production(job, FILER, examples=9, progress=lambda _: None)
+        found = verify_production(job, filer(), examples=9, progress=lambda _: None)
         assert (found.differences, job.job.options.of_type.chosen) == (0, 16)
         if kind is JobType.PROCESSING or images is not None:
             assert (out / "loadfile.opt").read_text().count(",Y,") == 16

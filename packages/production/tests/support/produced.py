@@ -20,7 +20,10 @@ from production.options import MARKER, ProductionChoice
 from sql.jobs import get_job
 from sql.session import Database
 
-FILER = Storage(NullRecorder())
+
+def filer() -> Storage:
+    """A storage layer that is kept below no directory yet: a production keeps its own below the storage root."""
+    return Storage(NullRecorder())
 
 
 def handle(database: Database, job: uuid.UUID) -> JobHandle:
@@ -37,7 +40,7 @@ def produce(
     if images is not None:
         options = options_with_images(images, options, list(sources))
     plan = ProductionPlan(sources=list(sources), options=options, name="x", workers=1, slots=1, images=images)
-    return create_production(FILER, settings, plan).each[0]
+    return create_production(filer(), settings, plan).each[0]
 
 
 def tree(out: Path) -> dict[str, bytes]:

@@ -142,7 +142,7 @@ def test_an_emulated_filer_delays_the_calls(tmp_path: Path) -> None:
     program, target = compiled(tmp_path, relay(), 3)
     found = run_local(program, target, station=Slow)
     assert found.merged.differences == ()
-    assert all(one.service.percentile(0.1) >= MS // 2 for one in found.merged.ops.values())
+    assert all(one.service.percentiles((0.1,))[0] >= MS // 2 for one in found.merged.ops.values())
 
 
 def story_by_storage(root: Path) -> list[CallRecord]:
