@@ -18,8 +18,8 @@ sys.path.insert(0, str(Path(__file__).parents[2] / "scripts"))
 import house
 
 BOUNDS = {
-    "product lines": 138_000,
-    "product statements": 90_000,
+    "product lines": 136_000,
+    "product statements": 89_000,
     "product modules": 780,
     "product folders": 100,
     "lines of a module, largest": 900,
@@ -27,7 +27,7 @@ BOUNDS = {
     "lines of a function, largest": 150,
     "functions with more than 8 parameters": 10,
     "docstrings with a word to replace, %": 2,
-    "tests lines": 92_000,
+    "tests lines": 90_000,
     "benchmarks lines": 3_000,
     "scripts lines": 1_500,
 }
