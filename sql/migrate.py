@@ -103,7 +103,7 @@ def _lines() -> Iterator[tuple[str, str]]:
 
 
 # Of the tables that `sql.models` describes. No version has been released, so there is nothing to migrate: a database has these
-# tables or is made anew. The first release gets migrations (Alembic), which begin at this revision.
+# tables or is deleted and made. The first release gets migrations (Alembic), which begin at this revision.
 REVISION = "0001"
 LOCK_KEY = 0x65646265_6E636801  # "edbench" 1: held while a schema is changed
 

@@ -356,7 +356,7 @@ def children_of(process: psutil.Process) -> list[psutil.Process]:
 
 
 def is_gone(process: psutil.Process | int) -> bool:
-    """Whether it, or the process of this id, has ended; one that nobody has reaped yet has."""
+    """Whether it, or the process of this id, has ended; one that is not reaped yet has."""
     try:
         one = psutil.Process(process) if isinstance(process, int) else process
         return not one.is_running() or bool(one.status() == psutil.STATUS_ZOMBIE)
