@@ -33,8 +33,9 @@ from simulate.site import Unit, emulated_site
 _CORES = os.cpu_count() or 1
 _SLOTS = 2  # few, so that a small machine has cores for 8 workers
 _KNOWN = 2  # workers: more are predicted
+_REPEATS = 3  # of runs of seconds; of those on the slow filer one
 _PROFILE, _SCALE, _SEED = "reference", 0.002, 1
-_WAITS = (0.0, 0.25, 0.5, 0.75, 1.0, 1.5, 2.0, 3.0)
+_WAITS = (0.0, 0.25, 0.5, 0.75, 1.0, 1.5, 2.0, 3.0, 4.0, 5.0, 6.0, 8.0)
 _DOUBLED, _AT = "titan", 4  # filer and workers of which resources are doubled
 _PACKAGES = Path(__file__).parents[1] / "docs" / "dev" / "results" / "packages"
 _REAL = ("moosefs", "moosefs-200mbit", "glusterfs", "xfs", "ext4", "btrfs", "tmpfs")
@@ -56,7 +57,18 @@ class Runs:
         if not out.exists():
             if not corpus.exists():
                 subprocess.run([*edbench, "corpus", "generate", corpus, "--profile", _PROFILE, "--scale", f"{_SCALE}", "--seed", f"{_SEED}"], check=True)  # fmt: skip
-            options = ["--workers", workers, "--slots", f"{slots}", "--repeats", "1", "--no-baseline", "--filer", filer]
+            repeats = 1 if _DOUBLED in filer else _REPEATS
+            options = [
+                "--workers",
+                workers,
+                "--slots",
+                f"{slots}",
+                "--repeats",
+                f"{repeats}",
+                "--no-baseline",
+                "--filer",
+                filer,
+            ]
             command: list[str | Path] = [*edbench, "bench", "scale-up", "--corpus", corpus, *options, "--storage", self._directory / "storage", "-o", "json", "--output-file", out]  # fmt: skip
             subprocess.run(command, check=True, env=os.environ | {"EDBENCH_SCRATCH": f"{self._directory / 'scratch'}"})
         return dict(json.loads(out.read_text(encoding="utf-8")))
@@ -113,10 +125,11 @@ def _waiting(demands: Demands, times: float) -> Demands:
 
 
 def _took(result: Mapping[str, Any], workers: int) -> tuple[float, float]:
-    """Measured seconds of a point, and the seconds that slots waited for a core in each of them: many, and others used the machine."""
-    run = next(point["repeats"][0] for point in result["points"] if point["at"]["workers"] == workers)
-    elapsed_s = float(run["result"]["elapsed_s"])
-    return elapsed_s, run["run_queue_s"] / elapsed_s
+    """Measured seconds of a point, the median of its runs, and the seconds that slots waited for a core in each of them: many, and
+    others used the machine."""
+    runs = next(point["repeats"] for point in result["points"] if point["at"]["workers"] == workers)
+    elapsed_s = statistics.median(float(run["elapsed_s"]) for run in runs)
+    return elapsed_s, statistics.median(run["run_queue_s"] / run["elapsed_s"] for run in runs)
 
 
 def compared(filer: str, model: Model, result: Mapping[str, Any]) -> list[float]:

@@ -1,7 +1,7 @@
 """Measure what the pipeline demands, by phase and type of item, and write the shipped calibration: `make calibration`.
 
 Each job discovers a small generated corpus of one type of item with one worker of one slot, and one of all types also in many tasks
-and with many slots. What the database does is measured in three larger jobs: it is the same for every item, so they differ in
+and with many slots. What the database does is measured in larger jobs: it is the same for every item, so they differ in
 items a second only. The demands of each type, task and slot follow from the jobs' CPU accounts, calls and database counters
 (`simulate.demands.solve`). An interrupted run continues with the jobs that are missing in DIR.
 """
@@ -31,7 +31,7 @@ from core.records import JobOptions
 from core.residency import drop_pages
 from experiments.conditions import Drop
 from experiments.workloads.discovery.sampler import Sampler
-from experiments.workloads.discovery.site import Meter
+from experiments.workloads.discovery.site import Deployment
 from experiments.workloads.discovery.workload import Discovery
 from simulate.demands import CPU, DATABASE_CPU, ROWS, WAIT, job_of, write_shipped
 from simulate.plan import contents_of
@@ -52,8 +52,12 @@ _SIZES = {
 # Of the corpus of all types: loose files of a task, and slots.
 _CREWS = {"crew-few": (500, 1), "crew-tasks": (16, 1), "crew-slots": (16, 8)}
 
-# Jobs that are measured for their database, and times the loose files or messages of the job of that name: fast, medium and slow items.
-_DATABASE = {"loose-text-small": 6, "mail-mbox-bare": 6, "loose-pdf-large": 1}
+# Jobs that are measured for their database: times the loose files or messages of the job of that name, and files of a task. Fast and
+# slow items tell apart what comes with items and with time; few and many tasks, what comes with items and with transactions.
+_DATABASE = (
+    ("loose-text-small", 16, 500), ("loose-text-small", 16, 50), ("loose-text-small", 16, 12), ("mail-mbox-bare", 16, 500),
+    ("loose-office-small", 6, 25), ("loose-pdf-large", 3, 500), ("loose-pdf-large", 3, 20),
+)  # fmt: skip
 
 # Formats of one type of item with their weights and medians in bytes.
 _TYPES: dict[str, dict[str, tuple[float, float]]] = {
@@ -121,14 +125,14 @@ def profiles() -> dict[str, str]:
     return out | dict.fromkeys(_CREWS, mixed)
 
 
-def _measure(name: str, profile: str, work: Path, times: float | None = None) -> None:
+def _measure(name: str, profile: str, work: Path, times: float | None = None, batch: int = 0) -> None:
     """Generate the corpus, run the job, keep what `solve` needs of it: of `times` the corpus for its database, else for its workers."""
-    files, slots = _CREWS.get(name, (JobOptions().batch_files, 1))
-    label = name if times is None else f"{name}-database"
+    files, slots = _CREWS.get(name, (batch or JobOptions().batch_files, 1))
+    label = name if times is None else f"{name}-database-{batch}"
     kept, result = (work / f"{label}.{suffix}" for suffix in ("json", "result.json"))
     if kept.exists():
         return
-    described, corpus = work / f"{name}.toml", work / "corpora" / label
+    described, corpus = work / f"{name}.toml", work / "corpora" / (name if times is None else f"{name}-database")
     described.write_text(profile)
     if not (corpus / "manifest.parquet").exists():
         _generate(corpus, str(described), times or 1.0)
@@ -162,7 +166,7 @@ def _generate(corpus: Path, profile: str, scale: float) -> None:
 class _Settling(Sampler):
     """Waits until rows are counted: before the job those that made its tables, at the barrier into phase index those of phase expand."""
 
-    def __init__(self, handles: Sequence[JobHandle], meter: Meter, *, at_index: object) -> None:
+    def __init__(self, handles: Sequence[JobHandle], meter: Deployment, *, at_index: object) -> None:
         super().__init__(handles, meter, at_index=self._settle)
 
     def __enter__(self) -> Self:
@@ -201,9 +205,9 @@ if __name__ == "__main__":
         sys.exit()
     args.work.mkdir(parents=True, exist_ok=True)
     made, began = profiles(), time.monotonic()
-    for name, times in [*dict.fromkeys(made).items(), *_DATABASE.items()]:
-        _measure(name, made[name], args.work.absolute(), times)
-        print(f"{name}: {(time.monotonic() - began) / 60:.1f} min since the start", flush=True)
+    for name, *of_database in [*((name,) for name in made), *_DATABASE]:
+        _measure(name, made[name], args.work.absolute(), *of_database)
+        print(f"{name} {of_database or ''}: {(time.monotonic() - began) / 60:.1f} min since the start", flush=True)
     print("contents", flush=True)
     corpus = args.work.absolute() / "corpora" / "contents"
     _generate(corpus, _CONTENTS[0], _CONTENTS[1])

@@ -67,10 +67,10 @@ def simulate(wish: Wish, say: Say) -> Answer:
     site = wish.site
     if wish.result is not None and site.report:
         raise UsageError(
-            f"site {site.name} is fitted to the shipped calibration; use --from with a site without `report`"
+            f"site {site.name} is fitted to a calibration of its own; use --from with a site without `report`"
         )
     cases = _cases(wish)
-    calibration = shipped()
+    calibration = shipped(site.report)
     say("planning the data set")
     plan = plan_of(site.profile, wish.scale, wish.seed, contents_of_plain(calibration.contents))
     demands = calibration.demands if wish.result is None else _calibrated(calibration, wish.result, plan)

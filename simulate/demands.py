@@ -137,7 +137,7 @@ class Demands:
     each_slot: Mapping[str, Mapping[str, float]]
     source: str
     others: tuple[float, float] = (0.0, 0.0)  # of a result, as `others_of` has it
-    crowding: float = 0.0  # of a result: CPU seconds grow by so many times the share of slots that have no core
+    crowding: float = 0.0  # of a result: CPU seconds grow by so much for each slot of a core beyond the first
 
 
 def solve(jobs: Sequence[Mapping[str, Any]], source: str) -> Demands:
@@ -149,17 +149,20 @@ def solve(jobs: Sequence[Mapping[str, Any]], source: str) -> Demands:
     phases: dict[str, dict[str, Any]] = {phase: {} for phase in PHASES}
     each_task: dict[str, dict[str, float]] = {phase: {} for phase in PHASES}
     each_slot: dict[str, dict[str, float]] = {phase: {} for phase in PHASES}
+    database = _database(jobs)
     for phase in PHASES:
         for name in QUANTITIES:
             measured = [job for job in jobs if name in job["phases"]["expand"]]
             counts = np.array([job["items"] for job in measured], np.float64)  # jobs x kinds x 2
             took = np.array([_took(job["phases"].get(phase, {}), phase, name) for job in measured])
             each_task[phase][name] = each_slot[phase][name] = 0.0
-            if name in _OF_DATABASE:
-                lasted = np.array([job["phases"].get(phase, {}).get("elapsed_s", 0.0) for job in measured])
-                phases[phase][name] = _pooled(counts, took, lasted)
+            if name == DATABASE_CPU:
+                phases[phase][name] = _of_every_kind(database[f"{phase} items"])
+                each_task[phase][name] = database[f"{phase} tasks"]
+            elif name == ROWS:
+                phases[phase][name] = _pooled(counts, took, _of(measured, phase, "elapsed_s"))
             else:
-                tasks = [job["phases"].get(phase, {}).get("tasks", 0.0) for job in measured]
+                tasks = _of(measured, phase, "tasks")
                 comes = name in _WITH_CREW or (phase == Phase.INDEX and name in _PUBLISHED)
                 crews = np.array([tasks, [job.get("slots", 1) for job in measured]]).T * comes
                 if name == WAIT:
@@ -171,12 +174,42 @@ def solve(jobs: Sequence[Mapping[str, Any]], source: str) -> Demands:
     return Demands(phases=phases, each_task=each_task, each_slot=each_slot, source=source)
 
 
+def _of(jobs: Sequence[Mapping[str, Any]], phase: str, name: str) -> Array:
+    return np.array([job["phases"].get(phase, {}).get(name, 0.0) for job in jobs], np.float64)
+
+
+def _of_every_kind(each: float) -> Array:
+    return np.stack((np.full(KINDS, each), np.zeros(KINDS)), axis=1)
+
+
+def _database(jobs: Sequence[Mapping[str, Any]]) -> dict[str, float]:
+    """CPU seconds of the database for an item and a task of each phase. What comes with each second, looks of queue manager and
+    monitors, is told apart and left out; it is the same in all phases."""
+    jobs = [job for job in jobs if DATABASE_CPU in job["phases"]["expand"]]
+    items = np.array([np.array(job["items"])[:, 0].sum() for job in jobs])
+    names = [f"{phase} {what}" for phase in PHASES for what in ("items", "tasks")] + ["seconds"]
+    rows, took = [], []
+    for phase in PHASES:
+        columns = np.zeros((len(jobs), len(names)))
+        at = names.index(f"{phase} items")
+        columns[:, at], columns[:, at + 1], columns[:, -1] = (
+            items,
+            _of(jobs, phase, "tasks"),
+            _of(jobs, phase, "elapsed_s"),
+        )
+        rows.append(columns / items[:, None])
+        took.append(_of(jobs, phase, DATABASE_CPU) / items)
+    none = np.zeros(len(names))
+    found = _nonnegative(np.concatenate(rows), np.concatenate(took), none, none)
+    return dict(zip(names, found.tolist(), strict=True))
+
+
 def _pooled(counts: Array, took: Array, lasted: Array) -> Array:
     """So much an item of every kind, without what comes with the seconds that a job lasted: looks of queue manager and monitors."""
     items = counts[:, :, 0].sum(axis=1)
     columns = np.stack((items, lasted), axis=1)
     each = _nonnegative(columns / items[:, None], took / items, np.zeros(2), np.zeros(2))[0]
-    return np.stack((np.full(KINDS, each), np.zeros(KINDS)), axis=1)
+    return _of_every_kind(each)
 
 
 def _by_kind(counts: Array, crews: Array, took: Array, name: str) -> tuple[Array, Array]:
@@ -238,32 +271,47 @@ def _nonnegative(matrix: Array, wanted: Array, shrink: Array, toward: Array, tur
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Calibration:
-    """The shipped one: jobs as measured, what they demand, and what generated files of each format hold."""
+    """What jobs demand, and what generated files of each format hold."""
 
     demands: Demands
     contents: Mapping[str, Any]  # as `simulate.plan.contents_of_plain` takes it
-    jobs: Sequence[Mapping[str, Any]]
 
 
-def write_shipped(work: Path, contents: Mapping[str, Any], file: Path = FILE) -> Path:
-    """Put the jobs measured in a directory together; the same measurements give the same bytes."""
+def file_of(report: str) -> Path:
+    """The shipped calibration, or the one that the site of a report is fitted to: a fit belongs to its calibration."""
+    return FILE.parent / "sites" / f"{report}.calibration.json.gz" if report else FILE
+
+
+def write_shipped(work: Path, contents: Mapping[str, Any]) -> Path:
+    """Put the jobs measured in a directory together, with what they demand; the same measurements give the same bytes."""
     jobs = [
         json.loads(path.read_text()) for path in sorted(work.glob("*.json")) if not path.name.endswith(".result.json")
     ]
-    plain = {"jobs": jobs, "contents": contents}
-    file.write_bytes(gzip.compress(json.dumps(plain, separators=(",", ":"), sort_keys=True).encode(), mtime=0))
-    return file
+    found = solve(jobs, "")
+    demands = {name: _plain(getattr(found, name)) for name in _SOLVED}
+    plain = {"jobs": jobs, "contents": contents, "demands": demands}
+    FILE.write_bytes(gzip.compress(json.dumps(plain, separators=(",", ":"), sort_keys=True).encode(), mtime=0))
+    return FILE
 
 
-def shipped() -> Calibration:
-    """The calibration of the product. Raises UsageError where the installation is not whole."""
+_SOLVED = ("phases", "each_task", "each_slot")
+
+
+def _plain(by_phase: Mapping[str, Mapping[str, Any]]) -> dict[str, dict[str, Any]]:
+    return {phase: {name: np.asarray(each).tolist() for name, each in of.items()} for phase, of in by_phase.items()}
+
+
+def shipped(report: str = "") -> Calibration:
+    """The calibration of the product, or of the site of a report. Raises UsageError where the installation is not whole."""
     try:
-        plain = json.loads(gzip.decompress(FILE.read_bytes()))
+        plain = json.loads(gzip.decompress(file_of(report).read_bytes()))
     except (OSError, ValueError) as error:
         raise UsageError(f"{read_problem('the calibration', error)}; install edbench again") from error
-    jobs = plain["jobs"]
-    source = f"the shipped calibration of {len(jobs)} jobs"
-    return Calibration(demands=solve(jobs, source), contents=plain["contents"], jobs=jobs)
+    phases, each_task, each_slot = (plain["demands"][name] for name in _SOLVED)
+    arrays = {phase: {name: np.array(each) for name, each in of.items()} for phase, of in phases.items()}
+    source = f"the shipped calibration of {len(plain['jobs'])} jobs" + f" for report {report}" * bool(report)
+    demands = Demands(phases=arrays, each_task=each_task, each_slot=each_slot, source=source)
+    return Calibration(demands=demands, contents=plain["contents"])
 
 
 def of_result(calibration: Calibration, result: Mapping[str, Any], items: Array, source: str) -> Demands:
@@ -272,8 +320,9 @@ def of_result(calibration: Calibration, result: Mapping[str, Any], items: Array,
     `items`: number and bytes of its data set by kind. The mean of all its runs is taken. What the database takes stays: the totals of
     a job hold what comes with time too.
 
-    CPU seconds grow where slots share cores, as each finds less of its data in the core's caches. With n slots on c cores a core goes
-    on with another slot than before (n - c) / n of the time; how much that costs follows from results with several numbers of slots.
+    CPU seconds grow where slots share cores: the more of them a core has, the shorter is the time that its scheduler gives each, and
+    the more often a slot finds another one's data in the caches. The growth is proportional to the slots without a core; how much it is
+    follows from results with several numbers of slots.
     """
     runs = [(phases_of(run), slots_of(point)) for point in result["points"] for run in point["repeats"]]
     of, cores = calibration.demands, cores_of(result["conditions"])
@@ -283,7 +332,7 @@ def of_result(calibration: Calibration, result: Mapping[str, Any], items: Array,
         own = of.each_task[phase][name] * tasks + of.each_slot[phase][name] * slots
         return float((of.phases[phase][name] * items).sum()) + own
 
-    crowds = np.array([1.0 - min(1.0, cores / slots) for _, slots in runs])
+    crowds = np.array([max(1.0, slots / cores) - 1.0 for _, slots in runs])
     used = np.array([
         sum(_took(run.get(phase, {}), phase, CPU) for phase in of.phases)
         / (sum(expected(phase, CPU, run, slots) for phase in of.phases) or 1.0)

@@ -119,7 +119,7 @@ class _Host:
 
     def _longer(self, used: float, number: int) -> float:
         """How many times as long work takes on a core as it would alone."""
-        return 1.0 + self.crowding * (1.0 - used / number)
+        return 1.0 + self.crowding * (number / used - 1.0)
 
 
 @dataclass(slots=True, eq=False)

@@ -91,7 +91,7 @@ class Site:
     disks: Disks
     options: JobOptions = field(default_factory=JobOptions)  # how tasks are cut and distributed
     emulated: FilerModel | None = None  # its costs are those of this emulated filer, whose protocol counts
-    crowding: float = 0.0  # CPU seconds grow by so many times the share of a host's running slots that have no core
+    crowding: float = 0.0  # CPU seconds grow by so much for each running slot of a core beyond the first
 
 
 def emulated_site(model: FilerModel, *, cores: int, slots: int, others: tuple[float, float] = (0.0, 0.0), crowding: float = 0.0) -> Site:  # fmt: skip
