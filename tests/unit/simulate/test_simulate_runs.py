@@ -61,6 +61,17 @@ def test_two_simulations_give_the_same_bytes() -> None:
     assert first == second
 
 
+def test_report_r1_is_reproduced() -> None:
+    """Promise: at full scale every fact that was fitted holds, with the required ones and at least 80 % of those that are predicted."""
+    answer = simulate(Wish(site=load_site("r1")), lambda _: None)
+    facts = answer.facts or ()
+    predicted = [fact.held for fact in facts if fact.use == "predict"]
+    assert "NOT REPRODUCED" not in answer.verdict
+    assert len(facts) == 27
+    assert all(fact.held for fact in facts if fact.use == "fit" or fact.required)
+    assert sum(predicted) >= 0.8 * len(predicted)
+
+
 def test_every_seed_has_as_many_bytes_inside(plan: Plan) -> None:
     """Promise: seeds differ in where things are; what files hold comes to the same size within 0.5 %."""
     other = plan_of("r1", _SCALE, 2, contents_of_plain(_CALIBRATION.contents))
