@@ -31,7 +31,7 @@ from core.records import JobOptions
 from core.residency import drop_pages
 from experiments.conditions import Drop
 from experiments.workloads.discovery.sampler import Sampler
-from experiments.workloads.discovery.site import Meter
+from experiments.workloads.discovery.site import Deployment
 from experiments.workloads.discovery.workload import Discovery
 from simulate.demands import CPU, DATABASE_CPU, ROWS, WAIT, job_of, write_shipped
 from simulate.plan import contents_of
@@ -162,7 +162,7 @@ def _generate(corpus: Path, profile: str, scale: float) -> None:
 class _Settling(Sampler):
     """Waits until rows are counted: before the job those that made its tables, at the barrier into phase index those of phase expand."""
 
-    def __init__(self, handles: Sequence[JobHandle], meter: Meter, *, at_index: object) -> None:
+    def __init__(self, handles: Sequence[JobHandle], meter: Deployment, *, at_index: object) -> None:
         super().__init__(handles, meter, at_index=self._settle)
 
     def __enter__(self) -> Self:
