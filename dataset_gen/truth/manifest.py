@@ -82,11 +82,6 @@ SCHEMA = pa.schema(
 _DEPTH_LIMIT = Limits().depth
 
 
-def rows_of(path: bytes, truth: Truth, first: int) -> list[Row]:
-    """The rows of one loose file and all beneath it; see `each_row`."""
-    return list(each_row(path, truth, first))
-
-
 def each_row(path: bytes, truth: Truth, first: int) -> Iterator[Row]:
     """The rows of one loose file and all beneath it, in order of position; `first` is the first one's number.
 
