@@ -175,7 +175,13 @@ def _quiet(_line: str) -> None:
 
 
 def verification(
-    jobs: Jobs, settings: Settings, given: Path | None, *, internal: bool | None, examples: int, progress: Progress = _quiet
+    jobs: Jobs,
+    settings: Settings,
+    given: Path | None,
+    *,
+    internal: bool | None,
+    examples: int,
+    progress: Progress = _quiet,
 ) -> Callable[[], Any]:
     """What verifies these jobs: as a job's type does, else by a manifest, the `given` one or that of the source.
 
