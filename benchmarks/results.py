@@ -75,7 +75,9 @@ def measure(mount: Path, name: str, about: str, cache: str, scale: str) -> list[
         corpus, state = Path(there, "corpus"), home.directory / "state"
         home.run("corpus", "generate", str(corpus), "--profile", "reference", "--scale", scale, "--seed", "7")
         scale_up = ("bench", "scale-up", "--corpus", str(corpus), "--workers", "1,2,4", "--slots", "1", "--seed", "1")
-        steps = {"discovery": (*scale_up, "--repeats", "2", "--storage", str(Path(there, "root")))}
+        steps: dict[str, tuple[str, ...]] = {
+            "discovery": (*scale_up, "--repeats", "2", "--storage", str(Path(there, "root")))
+        }
         for package, (test, *settings) in _TESTS.items():
             given = [word for setting in settings for word in ("--set", setting)]
             path = ("--path", str(Path(there, package)))
@@ -89,7 +91,7 @@ def measure(mount: Path, name: str, about: str, cache: str, scale: str) -> list[
                 shutil.copytree(Path(page).parent, state / "packages" / package)
                 lighten(state / "packages" / package)
             except (RuntimeError, OSError) as why:
-                entry["why_not"] = str(why).strip().rpartition("\n")[2].replace(there, "…")
+                entry["why_not"] = str(why).strip().rpartition("\n")[2].replace(str(there), "…")
             record["steps"].append(entry | {"took_s": round(time.time() - entry["began"], 1)})
         state.mkdir(exist_ok=True)
         (state / FILE).write_text(json.dumps(record, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
@@ -190,7 +192,7 @@ def _extract(archive: tarfile.TarFile, directory: Path) -> None:
         target = (directory / member.name).resolve()
         content = archive.extractfile(member)
         if content is None or not target.is_relative_to(directory.resolve()):
-            raise ValueError(f"{archive.name}: {member.name!r} is no regular file below the package")
+            raise ValueError(f"{archive.name!r}: {member.name!r} is no regular file below the package")
         target.parent.mkdir(parents=True, exist_ok=True)
         target.write_bytes(content.read())
 

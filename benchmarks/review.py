@@ -200,9 +200,11 @@ def measure(figures: Figures, items: int = ITEMS, hashes: int = HASHES) -> None:
 
 def _measure(figures: Figures, job: Jobs, hashes: Path, settings: Settings, items: int) -> None:
     for by in By:
-        _timed(
-            figures, f"dedupe {items:,} items by {by}", 30, job, lambda by=by: dedupe([job], Scope.JOB, by).duplicates
-        )
+
+        def found(by: By = by) -> int:
+            return dedupe([job], Scope.JOB, by).duplicates
+
+        _timed(figures, f"dedupe {items:,} items by {by}", 30, job, found)
     _timed(figures, f"denist {items:,} items", 20, job, lambda: denist([job], [hashes], settings).system)
     _timed(figures, f"threads of {items:,} items", None, job, lambda: thread([job], subjects=False).threads)
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1000

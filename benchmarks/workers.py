@@ -176,7 +176,9 @@ class Runs:
 
     def each(self, what: str, items: int) -> float:
         """Of an item, what an empty job takes left out; the median."""
-        of = [getattr(job, what) - getattr(start, what) for job, start in zip(self.spent, self.empty, strict=True)]
+        of: list[float] = [
+            getattr(job, what) - getattr(start, what) for job, start in zip(self.spent, self.empty, strict=True)
+        ]
         return statistics.median(of) / items
 
 

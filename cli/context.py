@@ -102,6 +102,4 @@ def _console(file: TextIO) -> Console:
 
 def shared(ctx: typer.Context) -> CommandContext:
     """The context of the running command."""
-    if not isinstance(ctx.obj, Mapping):
-        raise TypeError("commands are started by cli.main")
     return CommandContext(ctx.obj, output=ctx.params.get("output", "table"), csv_raw=ctx.params.get("csv_raw", False))

@@ -86,7 +86,8 @@ def inspect(
     summary = Summary(titles)
     if context.output == "table":
         shown = _first(lines, summary)  # rich is imported meanwhile
-        show(context.out, summary, shown)
+        _show_items(context.out, shown, summary.items)
+        show(context.out, summary)
         return
     if context.output == "jsonl":
         for line in lines:
@@ -120,13 +121,6 @@ def _import_tables() -> None:
     import rich.table  # noqa: F401
 
 
-def show(console: Console, summary: Summary, lines: list[Any] | None = None) -> None:
-    """The first items, as a table, and the summary."""
-    if lines is not None:
-        _show_items(console, lines, summary.items)
-    _show(console, summary)
-
-
 def _show_items(console: Console, lines: list[Any], items: int) -> None:
     rows = []
     for line in lines:
@@ -139,7 +133,8 @@ def _show_items(console: Console, lines: list[Any], items: int) -> None:
     console.print()
 
 
-def _show(console: Console, summary: Summary) -> None:
+def show(console: Console, summary: Summary) -> None:
+    """The summary, by format."""
     rows = [(title, *_counts(of)) for title, of in (*summary.by_items(), ("all", summary.total()))]
     console.print(table(("format", "items", "bytes", "text", "exceptions"), rows, right=(1, 2)))
     unknown = (

@@ -94,9 +94,7 @@ def main(argv: Sequence[str], env: Mapping[str, str]) -> int:
     except BrokenPipeError:
         _forget_stdout()
         return FAILED
-    except (EdbenchError, TyperException, KeyboardInterrupt, OSError) as error:
-        return _failed(error, debug)
-    except Exception as error:  # noqa: BLE001 — a bug of ours: the user gets one line and how to see the rest
+    except (Exception, KeyboardInterrupt) as error:  # noqa: BLE001 — of a bug of ours, too, the user gets one line
         return _failed(error, debug)
     if status == INTERRUPTED:
         return _failed(KeyboardInterrupt(), debug)
@@ -114,16 +112,13 @@ def _failed(error: BaseException, debug: bool) -> int:
 
 def _meaning(error: BaseException) -> tuple[str, int]:
     """The message of an error, and the exit status."""
-    if isinstance(error, UsageError):
-        return str(error), USAGE
-    if isinstance(error, BoundsBroken):
-        return str(error), BROKEN
     if isinstance(error, Interrupted):
         return f"interrupted: {error}", INTERRUPTED
     if isinstance(error, KeyboardInterrupt):
         return "interrupted", INTERRUPTED
     if isinstance(error, EdbenchError):
-        return str(error), FAILED
+        usage, broken = isinstance(error, UsageError), isinstance(error, BoundsBroken)
+        return str(error), USAGE if usage else BROKEN if broken else FAILED
     if isinstance(error, TyperException):
         message = error.format_message().rstrip(".")
         return f"{message}{'' if message.endswith('?') else '.'} Try '{_command_of(error)} --help'.", error.exit_code

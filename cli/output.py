@@ -141,7 +141,7 @@ def flush() -> None:
 def print_lines(console: Console, *lines: str) -> None:
     """Print each line as it is, however long."""
     for line in lines:
-        console.print(line, markup=False, soft_wrap=True)
+        console.print(line, soft_wrap=True)
 
 
 def table(

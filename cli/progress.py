@@ -5,8 +5,8 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from typing import Protocol
+from contextlib import contextmanager, nullcontext
+from dataclasses import dataclass
 
 from rich.console import Console
 from rich.live import Live
@@ -19,52 +19,31 @@ from controller.jobs.progress import Snapshot, duration, items_text, left_text, 
 PLAIN_SECONDS, LIVE_SECONDS = 5.0, 0.5
 
 
-class Display(Protocol):
+@dataclass(frozen=True, slots=True)
+class Display:
     """Shows snapshots as they come."""
 
+    show: Callable[[Snapshot, float], None]  # a snapshot, and the second of a monotonic clock
     every: float  # seconds between two that it can show
-
-    def show(self, snapshot: Snapshot, at: float) -> None:
-        """`at`: second of a monotonic clock."""
-
-
-class PlainDisplay:
-    """One line at most every `PLAIN_SECONDS`."""
-
-    every = PLAIN_SECONDS
-
-    def __init__(self, console: Console) -> None:
-        self._console = console
-        self._next: float | None = None
-
-    def show(self, snapshot: Snapshot, at: float) -> None:
-        if self._next is None:
-            self._next = at + PLAIN_SECONDS
-        if at >= self._next:
-            self._next = at + PLAIN_SECONDS
-            self._console.print(one_line(snapshot))
-
-
-class LiveDisplay:
-    """Redraws one small table."""
-
-    every = LIVE_SECONDS
-
-    def __init__(self, live: Live) -> None:
-        self._live = live
-
-    def show(self, snapshot: Snapshot, at: float) -> None:
-        self._live.update(panel(snapshot))
 
 
 @contextmanager
 def progress_display(console: Console) -> Iterator[Display]:
-    """The display that fits the console."""
+    """The display that fits the console: one small table that is redrawn, or one line at most every PLAIN_SECONDS."""
+    due: float | None = None
+
+    def plain(snapshot: Snapshot, at: float) -> None:
+        nonlocal due
+        if due is not None and at >= due:
+            console.print(one_line(snapshot))
+        if due is None or at >= due:
+            due = at + PLAIN_SECONDS
+
     if not console.is_terminal:
-        yield PlainDisplay(console)
+        yield Display(plain, PLAIN_SECONDS)
         return
     with Live(console=console, refresh_per_second=4, transient=True) as live:
-        yield LiveDisplay(live)
+        yield Display(lambda snapshot, _: live.update(panel(snapshot)), LIVE_SECONDS)
 
 
 def panel(snapshot: Snapshot) -> Table:
@@ -124,27 +103,17 @@ def live_line(console: Console) -> Iterator[Callable[[str], None]]:
     """The current step and its time: one line that is redrawn on a terminal, one every five seconds elsewhere."""
     began, doing, said = time.monotonic(), "", 0.0
 
-    def text() -> str:
-        return f"{doing}, {duration(time.monotonic() - began)}"
-
-    if console.is_terminal:
-        with console.status("") as status:
-
-            def live(line: str) -> None:
-                nonlocal began, doing
-                if line and line != doing:
-                    began, doing = time.monotonic(), line
-                status.update(text())
-
-            yield live
-        return
-
-    def plain(line: str) -> None:
+    def show(line: str) -> None:
         nonlocal began, doing, said
+        now = time.monotonic()
         if line and line != doing:
-            began, doing = time.monotonic(), line
-        if time.monotonic() - max(said, began) >= PLAIN_SECONDS:
-            said = time.monotonic()
-            console.print(text())
+            began, doing = now, line
+        text = f"{doing}, {duration(now - began)}"
+        if status is not None:
+            status.update(text)
+        elif now - max(said, began) >= PLAIN_SECONDS:
+            said = now
+            console.print(text)
 
-    yield plain
+    with console.status("") if console.is_terminal else nullcontext() as status:
+        yield show

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
-from collections.abc import Iterator
+from contextlib import AbstractContextManager, nullcontext
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -95,29 +94,25 @@ def serve(
                     runner.stop()
 
 
-@contextlib.contextmanager
-def page_during(context: CommandContext, settings: Settings, port: int | None) -> Iterator[None]:
+def page_during(context: CommandContext, settings: Settings, port: int | None) -> AbstractContextManager[None]:
     """Serve the web UI over `settings` with services attached, while the block lasts; not where `port` is None.
 
     Raises UsageError when the port is taken, DatabaseFault.
     """
     if port is None:
-        yield
-        return
+        return nullcontext()
     from web.installed import job_page
 
-    with job_page(settings, context.env, port, context.say):
-        yield
+    return job_page(settings, context.env, port, context.say)
 
 
-@contextlib.contextmanager
-def site_page(context: CommandContext, site: Site, settings: Settings, port: int | None) -> Iterator[None]:
+def site_page(
+    context: CommandContext, site: Site, settings: Settings, port: int | None
+) -> AbstractContextManager[None]:
     """Show the runs of an experiment in the web UI while the block lasts. Raises UsageError when the port
     is in use."""
     if port is None:
-        yield
-        return
+        return nullcontext()
     from web.installed import experiment_page
 
-    with experiment_page(site, settings, context.env, port, context.say):
-        yield
+    return experiment_page(site, settings, context.env, port, context.say)

@@ -69,42 +69,48 @@ def _wire_rows(wire: WireShares | None) -> list[tuple[str, str]]:
     return [("wire", f"wire-read ÷ call-read {wire.total.ratio:.2f}" + (f" ({parts})" if parts else ""))]
 
 
-def _produced_rows(of: JobFigures, made: ProductionFigures, phases: str) -> list[tuple[str, str]]:
-    """Of a job that takes the items of others."""
+def _result_rows(of: Figures) -> list[tuple[str, str]]:
+    made = of.production if isinstance(of, JobFigures) else None
+    phases = ", ".join(f"{name} {seconds:.1f} s" for name, seconds in of.phases.items())
     return [
-        ("type", of.type),
+        *([("type", of.type)] if isinstance(of, JobFigures) and made is not None else []),
         ("state", of.state + (f" ({of.reason})" if of.reason else "")),
         *([("storage", of.storage_is)] if of.storage_is else []),
-        ("elapsed", f"{_elapsed(of)} ({phases})" if phases else "0 s"),
+        ("elapsed", f"{_elapsed(of)} ({phases}){_longest(of)}" if phases else "0 s"),
+        *(_found_rows(of) if made is None else _produced_rows(of, made)),
+        *call_time_rows(of.call_time),
+        *io_rows(of.io),
+        *([("passwords", f"{of.passwords.count:,}, bank {of.passwords.digest[:8]}")] if of.passwords.count else []),
+        *([("ocr", f"tesseract, {of.ocr.languages}, at most {of.ocr.pages:,} pages an item")] if of.ocr else []),
+        *((str(job.database), _job_text(job)) for job in of.each if job is not of),
+        *(("trace", trace_text(job.trace)) for job in of.each if job.trace is not None),
+        ("labels", "; ".join(of.labels)),
+        *(("what to do", line) for line in advice_on(of.labels)),
+        *(("bound", outcome.line) for outcome in of.bounds),
+    ]
+
+
+def _produced_rows(of: Figures, made: ProductionFigures) -> list[tuple[str, str]]:
+    """Of a job that takes the items of others."""
+    return [
         ("items", f"{of.items:,}, {of.items_per_second:,.0f} a second"),
         *production_lines(made),
         ("written", f"{bytes_text(of.discovered_bytes)}, {of.gb_per_hour_discovered:.1f} GB/hour"),
         *((each.kind, f"{each.files:,} files, {bytes_text(each.bytes)}") for each in made.files),
         ("output", made.out),
         ("run with", f"{of.workers} x {of.slots} slots, fsync {of.fsync}"),
-        *call_time_rows(of.call_time),
-        *io_rows(of.io),
-        *([("trace", trace_text(of.trace))] if of.trace is not None else []),
-        *_verdict_rows(of),
     ]
 
 
-def _result_rows(of: Figures) -> list[tuple[str, str]]:
+def _found_rows(of: Figures) -> list[tuple[str, str]]:
+    """Of a discovery."""
     children = of.children
     sound = not of.violations and children.expected == children.emitted + children.failed
-    phases = ", ".join(f"{name} {seconds:.1f} s" for name, seconds in of.phases.items())
-    if isinstance(of, JobFigures) and of.production is not None:
-        return _produced_rows(of, of.production, phases)
     passes = "two-pass" if of.passes == 2 else "single-pass"
     expansion = f", expansion {of.expansion:.2f}" if of.expansion else ""
-    discovered = f"{bytes_text(of.discovered_bytes)}, {of.gb_per_hour_discovered:.1f} GB/hour{expansion}"
-    bank, ocr = of.passwords, of.ocr
     return [
-        ("state", of.state + (f" ({of.reason})" if of.reason else "")),
-        *([("storage", of.storage_is)] if of.storage_is else []),
-        ("elapsed", f"{_elapsed(of)} ({phases}){_longest(of)}" if phases else "0 s"),
         ("raw", f"{bytes_text(of.raw_bytes)}, {of.gb_per_hour_raw:.1f} GB/hour"),
-        ("discovered", discovered),
+        ("discovered", f"{bytes_text(of.discovered_bytes)}, {of.gb_per_hour_discovered:.1f} GB/hour{expansion}"),
         ("items", f"{of.items:,}, {of.items_per_second:,.0f} a second"),
         (
             "children",
@@ -114,22 +120,6 @@ def _result_rows(of: Figures) -> list[tuple[str, str]]:
         ("index", f"{bytes_text(of.index_bytes)}{_written(of)}, {of.index_engine}"),
         ("run with", f"{of.workers} x {of.slots} slots, {passes}, fsync {of.fsync}"),
         *([("distribution", str(of.distribution))] if of.distribution and of.distribution.chosen else []),
-        *call_time_rows(of.call_time),
-        *io_rows(of.io),
-        *([("passwords", f"{bank.count:,}, bank {bank.digest[:8]}")] if bank.count else []),
-        *([("ocr", f"tesseract, {ocr.languages}, at most {ocr.pages:,} pages an item")] if ocr else []),
-        *((str(job.database), _job_text(job)) for job in of.each if job is not of),
-        *(("trace", trace_text(job.trace)) for job in of.each if job.trace is not None),
-        *_verdict_rows(of),
-    ]
-
-
-def _verdict_rows(of: Figures) -> list[tuple[str, str]]:
-    """Labels, and what became of the bounds of --fail-if."""
-    return [
-        ("labels", "; ".join(of.labels)),
-        *(("what to do", line) for line in advice_on(of.labels)),
-        *(("bound", outcome.line) for outcome in of.bounds),
     ]
 
 

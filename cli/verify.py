@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from cli import options as opt
-from cli.context import CommandContext, shared
+from cli.context import shared
 from cli.output import flush, table
 from cli.tree import Commands
 from core.errors import RunFailed
@@ -18,7 +18,6 @@ from core.records import GroupKind
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from controller.databases import JobHandle
     from controller.verify.group import GroupVerification
     from controller.verify.job import Verification
     from sql.custody import Count, Example
@@ -51,63 +50,30 @@ def verify(
     is 0 only if nothing is missing, extra or wrong, else 1.
     """
     from cli.installation import installation
-    from controller.verify.group import GroupVerification, note_verified, verify_group
-    from controller.verify.job import choose_manifest, verify_job
-    from core.operations import NullRecorder
-    from core.storage.layer import Storage
+    from controller.verify.group import GroupVerification, note_verified, verification
+    from core.job_types import types_of
 
     context = shared(ctx)
     settings = context.settings(storage=storage)
     with installation(settings) as installed:
         target = installed.find(job)
-        if target.each and _verify_own(context, target.each[0], examples):
-            return
-        chosen = choose_manifest(target.source, manifest, internal=internal)
-        progress = context.say if context.err.is_terminal else _quiet
-        filer = Storage(NullRecorder())
-        outcome: Verification | GroupVerification
-        if target.group is not None:
-            outcome = verify_group(target, installed.settings, filer, chosen, examples=examples, progress=progress)
-        else:
-            outcome = verify_job(
-                target.each[0], installed.settings, filer, chosen, examples=examples, progress=progress
-            )
+        more = {"progress": context.say} if context.err.is_terminal else {}
+        work = verification(target, installed.settings, manifest, internal=internal, examples=examples, **more)
+        outcome = work()
         context.document(outcome)
-        if isinstance(outcome, GroupVerification):
+        produced = bool(target.each) and target.each[0].job.options.type.produces
+        if produced:
+            types_of(target.each[0].job.options.of_type).print_verified(context.people, outcome)
+        elif isinstance(outcome, GroupVerification):
             show_group(context.people, outcome)
         else:
             show(context.people, outcome)
         flush()
         note_verified(target.each, outcome)  # last: the result is printed even if this fails
     if outcome.differences:
-        raise RunFailed(f"job {target.id} differs from its manifest: {outcome.differences:,} differences, listed above")
-
-
-def _verify_own(context: CommandContext, handle: JobHandle, examples: int) -> bool:
-    """Verify a job as its type does (core.job_types); False where that is as a discovery is verified."""
-    from controller.verify.group import note_verified
-    from core.job_types import types_of
-    from core.operations import NullRecorder
-    from core.storage.layer import Storage
-
-    progress = context.say if context.err.is_terminal else _quiet
-    types = types_of(handle.job.options.of_type)
-    done = types.verify(handle, Storage(NullRecorder()), examples=examples, progress=progress)
-    if done is None:
-        return False
-    context.document(done)
-    types.print_verified(context.people, done)
-    flush()
-    note_verified([handle], done)  # last, as above
-    if done.differences:
-        raise RunFailed(
-            f"job {handle.id} differs from what it wrote, or in its load files: {done.differences:,} differences"
-        )
-    return True
-
-
-def _quiet(_line: str) -> None:
-    return None
+        what = "what it wrote, or in its load files" if produced else "its manifest"
+        listed = "" if produced else ", listed above"
+        raise RunFailed(f"job {target.id} differs from {what}: {outcome.differences:,} differences{listed}")
 
 
 def show_group(console: Console, group: GroupVerification) -> None:

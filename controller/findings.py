@@ -33,21 +33,13 @@ class ReviewKind(enum.StrEnum):
     LANGUAGES = "languages"
 
 
-_COMMANDS = {
-    ReviewKind.DEDUPE: "edbench review dedupe {}",
-    ReviewKind.DENIST: "edbench review denist {} --list FILE",
-    ReviewKind.THREADS: "edbench review threads {}",
-    ReviewKind.NEAR: "edbench review near-dup {}",
-    ReviewKind.LANGUAGES: "edbench review languages {}",
-}
-
-
-_SOUGHT = {
-    ReviewKind.DEDUPE: "duplicates",
-    ReviewKind.DENIST: "system files",
-    ReviewKind.THREADS: "threads",
-    ReviewKind.NEAR: "near-duplicates",
-    ReviewKind.LANGUAGES: "languages",
+# What each looks for, and the command that does.
+_SEARCHES = {
+    ReviewKind.DEDUPE: ("duplicates", "edbench review dedupe {}"),
+    ReviewKind.DENIST: ("system files", "edbench review denist {} --list FILE"),
+    ReviewKind.THREADS: ("threads", "edbench review threads {}"),
+    ReviewKind.NEAR: ("near-duplicates", "edbench review near-dup {}"),
+    ReviewKind.LANGUAGES: ("languages", "edbench review languages {}"),
 }
 
 
@@ -66,15 +58,16 @@ def latest(handles: Sequence[JobHandle], kind: ReviewKind, databases: Sequence[D
     jobs was processed again since or looked through with others, or the finding was broken off; DatabaseFault."""
     if not handles:
         raise UsageError("the group has no jobs")
-    again = f"run `{_COMMANDS[kind].format(' '.join(str(handle.id) for handle in handles))}`"
+    sought, command = _SEARCHES[kind]
+    again = f"run `{command.format(' '.join(str(handle.id) for handle in handles))}`"
     rows = []
     for handle in handles:
         with handle.database.transaction() as conn:
             row = REVIEW.get_review(conn, job=handle.id, kind=kind.value)
         if row is None:
-            raise UsageError(f"job {handle.id} was not searched for {_SOUGHT[kind]} yet; {again}")
+            raise UsageError(f"job {handle.id} was not searched for {sought} yet; {again}")
         if row.stale:
-            raise UsageError(f"job {handle.id} was processed again after the search for {_SOUGHT[kind]}; {again} again")
+            raise UsageError(f"job {handle.id} was processed again after the search for {sought}; {again} again")
         rows.append(row)
     first = rows[0]
     tokens = {row.token for row in rows} | _others(first.options["jobs"], handles, kind, databases)

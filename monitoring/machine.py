@@ -7,7 +7,7 @@ import itertools
 import os
 import platform
 import socket
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -17,12 +17,8 @@ from core.mounts import mount_of, read_mountinfo, storage_label
 from monitoring.block import boot_id
 from monitoring.control_groups import ControlGroups
 
-_PROC = "/proc"
 _GROUPS = ControlGroups()
 _QUOTA = (("cpu.max",), ("cpu.cfs_quota_us", "cpu.cfs_period_us"))  # of versions 2 and 1; no limit: "max", -1
-_NS = 1e9
-_TICKS = os.sysconf("SC_CLK_TCK")
-_TELLS = os.path.exists(f"{_PROC}/self/task/{os.getpid()}/children")  # the kernel, of children (CONFIG_PROC_CHILDREN)
 
 
 def processors() -> int:
@@ -61,118 +57,6 @@ def host_seconds() -> tuple[float, float]:
     times = psutil.cpu_times()
     busy = sum(getattr(times, name, 0.0) for name in ("user", "system", "nice", "irq", "softirq", "steal"))
     return busy, busy + times.idle + getattr(times, "iowait", 0.0)
-
-
-class WorkerMeter:
-    """Adds up what all worker processes below one process have used, those included that have ended since.
-
-    What a process used after the last look before its end is missed, and so is what a thread waited after that.
-    """
-
-    def __init__(self, parent: int, but: Collection[int] = ()) -> None:
-        """`but`: processes below it that are no workers."""
-        self._parent, self._but = parent, frozenset(but)
-        self._known: set[int] = set()
-        self._seen: dict[tuple[int, str], tuple[int, int]] = {}  # (process, thread) → on a CPU, waiting, ns
-        self._used: dict[int, float] = {}  # by process: seconds on a CPU, with those of threads that have ended
-
-    def read(self) -> tuple[float, float]:
-        """Seconds on a CPU and seconds waiting for one, since the processes began."""
-        for pid in self._workers():
-            exact = 0
-            for thread, used in _threads(pid):
-                self._seen[pid, thread] = used
-                exact += used[0]
-            # An index writer's threads last less long than the time between looks; the process counts them in steps of 10 ms.
-            self._used[pid] = max(self._used.get(pid, 0.0), exact / _NS, _process_s(pid))
-        return sum(self._used.values()), sum(waited for _, waited in self._seen.values()) / _NS
-
-    def _workers(self) -> Iterator[int]:
-        for pid in below(self._parent):
-            if pid in self._but:
-                continue
-            if pid not in self._known and _is_worker(command_line(pid)):  # before its exec(2) it is something else
-                self._known.add(pid)
-            if pid in self._known:
-                yield pid
-
-
-def _is_worker(line: list[str]) -> bool:
-    """Slots, or the sandboxes that parse for them."""
-    return "-m" in line and line[line.index("-m") :][1:2] in (["worker"], ["worker.box"])
-
-
-def below(parent: int, *, direct: bool = False) -> list[int]:
-    """The processes that live below one, or its children alone; of all its threads.
-
-    Not psutil's: that reads every process of the machine for it, a twentieth of a second where there are some hundred, and this
-    is asked every second while they work.
-    """
-    found: list[int] = []
-    parents = [parent]
-    while parents:
-        children = _children(parents.pop())
-        found += children
-        if not direct:
-            parents += children
-    return found
-
-
-def _children(pid: int) -> list[int]:
-    """None where the process is gone."""
-    found: list[int] = []
-    try:
-        for thread in os.listdir(f"{_PROC}/{pid}/task"):
-            found += map(int, _read(f"{_PROC}/{pid}/task/{thread}/children").split())
-    except OSError:
-        if _TELLS:
-            return found
-        try:
-            return [child.pid for child in psutil.Process(pid).children()]
-        except psutil.Error:
-            return []
-    return found
-
-
-def command_line(pid: int) -> list[str]:
-    """Its words; none where it is gone."""
-    try:
-        return _read(f"{_PROC}/{pid}/cmdline").split("\0")
-    except OSError:
-        return []
-
-
-def _read(path: str) -> str:
-    """A file of the kernel's, without a file object around it: several hundred of them a second."""
-    descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
-    try:
-        return os.read(descriptor, 65_536).decode(errors="replace")
-    finally:
-        os.close(descriptor)
-
-
-def _threads(pid: int) -> Iterator[tuple[str, tuple[int, int]]]:
-    """Each thread with its nanoseconds on a CPU and in a run queue; nothing for a process that is gone."""
-    try:
-        names = os.listdir(f"{_PROC}/{pid}/task")
-    except OSError:
-        return
-    for name in names:
-        try:
-            fields = _read(f"{_PROC}/{pid}/task/{name}/schedstat").split()
-        except OSError:
-            continue
-        if len(fields) >= 2:
-            yield name, (int(fields[0]), int(fields[1]))
-
-
-def _process_s(pid: int) -> float:
-    """CPU seconds of a process with its threads, those included that have ended (proc_pid_stat(5)); 0 where it is gone."""
-    try:
-        fields = _read(f"{_PROC}/{pid}/stat").rpartition(")")[2].split()
-    except OSError:
-        return 0.0
-    return sum(map(int, fields[11:13])) / _TICKS
 
 
 _CPUINFO = Path("/proc/cpuinfo")

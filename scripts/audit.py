@@ -13,8 +13,11 @@ import sys
 import tomllib
 import urllib.error
 import urllib.request
+from pathlib import Path
 
-from sbom import REPOSITORY, UV, bill
+sys.path.insert(0, str(Path(__file__).parents[1]))
+
+from scripts.sbom import REPOSITORY, UV, bill
 
 URL = os.environ.get("EDBENCH_OSV", "https://api.osv.dev/")
 CANARY = "pkg:pypi/jinja2@2.4.1"  # has known vulnerabilities; a database that finds none is not one to trust

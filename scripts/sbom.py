@@ -37,16 +37,14 @@ def licence_of(name: str, known: dict[str, str]) -> str:
     if name in known:
         return known[name]
     try:
-        metadata = importlib.metadata.metadata(name)
+        metadata = importlib.metadata.metadata(name).json
     except importlib.metadata.PackageNotFoundError:
         raise SystemExit(f"sbom: {name} is not installed here; put its licence into scripts/licences.toml") from None
-    if expression := metadata.get("License-Expression"):
+    if expression := metadata.get("license_expression"):
         return str(expression)
-    if _SPDX.fullmatch(text := str(metadata.get("License") or "").strip()):
+    if _SPDX.fullmatch(text := str(metadata.get("license") or "").strip()):
         return text
-    classifiers = [
-        str(c).rsplit(" :: ", 1)[-1] for c in metadata.get_all("Classifier") or [] if c.startswith("License")
-    ]
+    classifiers = [str(c).rsplit(" :: ", 1)[-1] for c in metadata.get("classifier", ()) if c.startswith("License")]
     if len(classifiers) == 1 and classifiers[0] in _BY_CLASSIFIER:
         return _BY_CLASSIFIER[classifiers[0]]
     raise SystemExit(f"sbom: {name} does not say its licence; put it into scripts/licences.toml")
@@ -54,7 +52,7 @@ def licence_of(name: str, known: dict[str, str]) -> str:
 
 def exported(*options: str) -> dict[str, Any]:
     """The lock as uv has it in CycloneDX."""
-    line = [UV, "export", "--quiet", "--frozen", "--all-packages", "--all-extras", *options]
+    line: list[str | Path] = [UV, "export", "--quiet", "--frozen", "--all-packages", "--all-extras", *options]
     line += ["--format", "cyclonedx1.5", "--preview-features", "sbom-export"]
     document: dict[str, Any] = json.loads(subprocess.run(line, cwd=REPOSITORY, check=True, capture_output=True).stdout)
     return document

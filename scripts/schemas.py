@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sys
 import uuid
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Literal
 
@@ -61,7 +62,7 @@ class ShownItem(Document):
 class ListedItem(ItemRow):
     """An item of `edbench review items`; of several jobs it has its database."""
 
-    job: uuid.UUID | None = None
+    job: uuid.UUID | None = None  # type: ignore[assignment]
     database: str | None = None
 
 
@@ -300,7 +301,7 @@ def _schema(of: Any, description: str) -> dict[str, Any]:
     return TypeAdapter(of).json_schema(mode="serialization") | dialect
 
 
-DOCUMENTS = {
+DOCUMENTS: dict[str, Callable[[], dict[str, Any]]] = {
     "verify": lambda: _schema(
         Verification | GroupVerified | ProductionVerification, "What `edbench verify -o json` prints."
     ),

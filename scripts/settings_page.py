@@ -60,7 +60,8 @@ def _value(info: FieldInfo) -> str:
     """Type and bounds."""
     of: Any = (*get_args(info.annotation), info.annotation)[0]
     if isinstance(of, enum.EnumType):
-        return ", ".join(f"`{each}`" for each in of)
+        values: list[Any] = list(of)
+        return ", ".join(f"`{each}`" for each in values)
     limits = bounds(info)
     words = [_KINDS[of]]
     if "ge" in limits:

@@ -68,15 +68,8 @@ def job_page(settings: Settings, env: Mapping[str, str], port: int, say: Callabl
 
     Raises UsageError when the port is taken, DatabaseFault.
     """
-    given = given_token(env)
-    with listening(HOST, port) as sock:
-        token = given or kept_token(settings.scratch)
-        with (
-            web_context(settings, env, BesideCommand(), embedded=True, door=Door(token)) as context,
-            served(Stage(create_app(context)), sock),
-        ):
-            say(f"web UI: {shown_address(address(sock), given, token)}")
-            yield
+    with idle_page(settings, env, port, say) as (stage, door), _shown(stage, settings.storage, door, env, settings):
+        yield
 
 
 def shown_address(address: str, given: str | None, token: str) -> str:

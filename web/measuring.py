@@ -82,6 +82,10 @@ class NewCorpus(CorpusOrder):
         return [f"--profile={self.profile}", "--", str(storage / "corpora" / self.name)]
 
 
+def _of_corpus(context: WebContext, order: Any) -> list[str]:
+    return [f"--corpus={chosen_source(context, order.corpus, order.source)}"]
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Kind:
     """One of them."""
@@ -89,13 +93,21 @@ class Kind:
     name: str
     does: str
     model: type[Document]
-    words: tuple[str, ...]  # of the command
     check: Callable[[Any], object]  # raises UsageError with the field
-    arguments: Callable[[WebContext, Any], list[str]]  # of the command, after its options; raises FieldErrors
+    group: str = "bench"  # of the command
+    command: str = ""  # in the group, if it is not the name
+    arguments: Callable[[WebContext, Any], list[str]] = (
+        _of_corpus  # of the command, after its options; raises FieldErrors
+    )
     template: str = "measure.html"
     shown: Callable[[WebContext, Overview, Mapping[str, str]], dict[str, Any]] = lambda *_: {}  # more values for it
     press: str = "Measure"  # on its button
     leaves: str = ""  # where it has no result
+
+    @property
+    def words(self) -> tuple[str, str]:
+        """Of the command."""
+        return self.group, self.command or self.name
 
     @property
     def of_corpus(self) -> bool:
@@ -158,81 +170,61 @@ def target_roots(context: WebContext) -> list[str]:
     return [str(context.settings.storage), *map(str, context.targets)]
 
 
-def _of_corpus(context: WebContext, order: Any) -> list[str]:
-    return [f"--corpus={chosen_source(context, order.corpus, order.source)}"]
-
-
 _ALIKE = some(DiscoveryOrder, ALIKE)
 _KINDS = (
     Kind(
         name="scale-up",
         does="process a corpus with increasing numbers of workers",
         model=model("ScaleUp", _ALIKE, StudyOrder, ScaleUpPoints, _WHERE),
-        words=("bench", "scale-up"),
         check=_numbers("workers"),
-        arguments=_of_corpus,
     ),
     Kind(
         name="scale-out",
         does="process a corpus with the same workers and increasing numbers of databases",
         model=model("ScaleOut", some(DiscoveryOrder, (*ALIKE, "shard")), StudyOrder, ScaleOutPoints, _WHERE),
-        words=("bench", "scale-out"),
         check=_numbers("databases"),
-        arguments=_of_corpus,
     ),
     Kind(
         name="knee",
         does="add workers until a latency bound is exceeded",
         model=model("Knee", _ALIKE, StudyOrder, KneePoints, _WHERE),
-        words=("bench", "knee"),
         check=_checks(max_p99=parse_bounds),
-        arguments=_of_corpus,
     ),
     Kind(
         name="tune",
         does="find a better distribution of tasks for a number of workers",
         model=model("Tune", some(DiscoveryOrder, TUNED_ALIKE), StudyOrder, TunePoints, _WHERE),
-        words=("bench", "tune"),
         check=_checks(setting=named),
-        arguments=_of_corpus,
     ),
     Kind(
         name="sweep",
         does="compare combinations of settings",
         model=model("Sweep", _ALIKE, StudyOrder, SweepPoints, _WHERE),
-        words=("bench", "sweep"),
         check=_crossed,
-        arguments=_of_corpus,
     ),
     Kind(
         name="job-types",
         does="compare discovery, extraction, processing and export of the same data",
         model=model("JobTypes", JobTypesOrder, _WHERE),
-        words=("bench", "job-types"),
         check=_numbers("workers"),
-        arguments=_of_corpus,
     ),
     Kind(
         name="day",
         does="let matters arrive at rising rates, each with all types of jobs",
         model=model("Day", DayOrder, _WHERE),
-        words=("bench", "day"),
         check=_checks(matters=day_loads),
-        arguments=_of_corpus,
     ),
     Kind(
         name="r1",
         does="run the three rows of report R1",
         model=model("R1", _ALIKE, StudyOrder, R1Points, _WHERE),
-        words=("bench", "r1"),
         check=_checks(workers=r1_rows),
-        arguments=_of_corpus,
     ),
     Kind(
         name="generate",
         does="generate a corpus with a manifest of its items",
         model=NewCorpus,
-        words=("corpus", "generate"),
+        group="corpus",
         check=_profile,
         press="Generate",
         leaves="Job forms then offer the corpus.",

@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 import functools
+import io
+import itertools
 import mimetypes
 import os
 import zipfile
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
+
+from pydantic import Field
 
 from controller.jobs.source import MANIFEST
+from core.document import Document
 from core.errors import UsageError
 from core.names import display_name
 from experiments.package.records import RESULTS
@@ -28,18 +34,13 @@ _OURS = frozenset(("jobs", "results", "hash-lists"))  # directories of the stora
 _MOST = 1_000
 
 
-@dataclass(frozen=True, slots=True)
-class Choice:
-    """A directory that can be chosen. Its id is the number of its root and the path below it."""
+class Corpus(Document):
+    """A directory that a job can process."""
 
-    id: str
-    path: Path
-    manifest: bool
-
-    @property
-    def name(self) -> str:
-        """The last part of its path."""
-        return display_name(os.fsencode(self.path.name))
+    id: str = Field(description="Give it as `corpus` when creating a job.")  # number of its root, and the path below it
+    name: str
+    path: str
+    manifest: bool = Field(description="Whether it is a generated corpus with a manifest.")
 
 
 def read_corpora(env: Mapping[str, str], variable: str = VARIABLE) -> tuple[Path, ...]:
@@ -58,17 +59,18 @@ def roots(context: WebContext) -> list[Path]:
     return [context.settings.storage, *context.corpora]
 
 
-def list_corpora(context: WebContext) -> list[Choice]:
+def list_corpora(context: WebContext) -> list[Corpus]:
     """Corpora below the storage root, and the directories of EDBENCH_CORPORA with those directly in them."""
-    out: dict[Path, Choice] = {}
+    out: dict[Path, Corpus] = {}
     for number, root in enumerate(roots(context)):
         directories = _manifests(root, _DEEPEST, _OURS) if number == 0 else _directories(root)
         for path in directories:
             relative = display_name(os.fsencode(path.relative_to(root)))
             real = Path(os.path.realpath(path))
             if _inside(real, root) and real not in out and len(out) < _MOST:
-                out[real] = Choice(f"{number}:{relative}", path, (path / MANIFEST).is_file())
-    return sorted(out.values(), key=lambda choice: (not choice.manifest, choice.path))
+                name, there = display_name(os.fsencode(path.name)), (path / MANIFEST).is_file()
+                out[real] = Corpus(id=f"{number}:{relative}", name=name, path=str(path), manifest=there)
+    return sorted(out.values(), key=lambda corpus: (not corpus.manifest, corpus.path))
 
 
 def _manifests(directory: Path, levels: int, passed_over: frozenset[str] = frozenset()) -> Iterator[Path]:
@@ -112,9 +114,9 @@ def chosen_source(context: WebContext, corpus: str | None, source: str | None) -
     if (corpus is None) == (source is None):
         raise FieldErrors({"corpus": "choose a corpus or enter a directory"})
     if source is None:
-        for choice in list_corpora(context):
-            if choice.id == corpus:
-                return Path(os.path.realpath(choice.path))
+        for known in list_corpora(context):
+            if known.id == corpus:
+                return Path(os.path.realpath(known.path))
         raise FieldErrors({"corpus": "this corpus does not exist; choose one from the list"})
     return allowed_path(context, source)
 
@@ -155,51 +157,37 @@ LISTS_FOLDER = "hash-lists"
 _MOST_LISTS = 1_000
 
 
-@dataclass(frozen=True, slots=True)
-class HashList:
-    """A list that can be chosen. Its id is the number of its directory and its name."""
-
-    id: str
-    path: Path
-    bytes: int
-
-    @property
-    def name(self) -> str:
-        """For display."""
-        return display_name(os.fsencode(self.path.name))
-
-
 def list_places(context: WebContext) -> list[Path]:
     """The directories that may contain lists."""
     return [context.settings.storage / LISTS_FOLDER, *context.hash_lists]
 
 
-def list_hash_lists(context: WebContext) -> list[HashList]:
-    """Regular files in these directories, without links."""
-    out: list[HashList] = []
+def list_hash_lists(context: WebContext) -> dict[str, tuple[Path, int]]:
+    """Regular files in these directories, without links, and their sizes; by id: the number of the directory and the name."""
+    out: dict[str, tuple[Path, int]] = {}
     for number, directory in enumerate(list_places(context)):
         try:
             with os.scandir(directory) as entries:
                 files = sorted((e.name, e.stat().st_size) for e in entries if e.is_file(follow_symlinks=False))
         except OSError:  # missing, or not readable by this user
             continue
-        out += [
-            HashList(f"{number}:{display_name(os.fsencode(name))}", directory / name, size)
+        out |= {
+            f"{number}:{display_name(os.fsencode(name))}": (directory / name, size)
             for name, size in files
             if not name.startswith(".")
-        ]
-    return out[:_MOST_LISTS]
+        }
+    return dict(itertools.islice(out.items(), _MOST_LISTS))
 
 
 def chosen_lists(context: WebContext, wanted: Sequence[str]) -> list[Path]:
     """The files with these ids, which are looked up and never used as paths. Raises FieldErrors."""
-    known = {choice.id: choice.path for choice in list_hash_lists(context)}
+    known = list_hash_lists(context)
     for one in wanted:
         if one not in known:
             raise FieldErrors(
                 {"lists": f"list {one[:200]!r} does not exist; GET /api/v1/hash-lists shows the available ones"}
             )
-    return [known[one] for one in wanted]
+    return [known[one][0] for one in wanted]
 
 
 _CHUNK = 1 << 18
@@ -287,21 +275,15 @@ def file_in(directory: Path, name: str) -> ResultFile:
     return file
 
 
-class _Sink:
+class _Sink(io.RawIOBase):
     """Buffers the output of a ZIP archive until it is sent."""
 
     def __init__(self) -> None:
         self._pieces: list[bytes] = []
 
-    def write(self, data: bytes, /) -> int:
+    def write(self, data: Any, /) -> int:
         self._pieces.append(bytes(data))
         return len(data)
-
-    def flush(self) -> None:
-        """Does nothing."""
-
-    def close(self) -> None:
-        """Does nothing."""
 
     def taken(self) -> bytes:
         out = b"".join(self._pieces)

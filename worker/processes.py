@@ -1,4 +1,4 @@
-"""What a worker asks of the kernel about its processes (Linux: prctl(2), proc(5), cgroups(7))."""
+"""What a worker asks of the kernel for its processes (Linux: prctl(2), mallopt(3), setrlimit(2), cgroups(7))."""
 
 from __future__ import annotations
 
@@ -7,11 +7,9 @@ import ctypes
 import functools
 import gc
 import os
-import re
 import resource
 import signal
-from collections.abc import Collection, Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable
 from pathlib import Path
 
 from monitoring.control_groups import ControlGroups
@@ -23,10 +21,6 @@ _LARGE_BLOCK = 4 << 20  # more than the chunks that files are read in, which com
 NEW_OBJECTS = 10_000
 _OOM_SCORE = 500  # the kernel is to take a slot before its supervisor, the database or the broker
 _PROC = Path("/proc")
-_TICKS = os.sysconf("SC_CLK_TCK")
-_PAGE = os.sysconf("SC_PAGE_SIZE")
-STOPPED_STATES = ("T", "t")
-DEAD_STATES = ("Z", "X", "x")
 
 
 def die_with_parent(parent: int) -> None:
@@ -74,151 +68,6 @@ def limit_slot(memory_mb: int) -> None:
         (_PROC / "self/oom_score_adj").write_text(str(_OOM_SCORE))
     except OSError:
         return  # not every container lets us; it only matters when memory runs out
-
-
-def _stat_fields(process: int | str) -> list[str]:
-    """Fields of /proc/PID/stat from the state on; empty when the process is gone."""
-    try:
-        text = _read(f"{_PROC}/{process}/stat")
-    except (FileNotFoundError, ProcessLookupError):
-        return []
-    return text.rpartition(")")[2].split()
-
-
-def _read(path: str) -> str:
-    """A small file of the kernel's: several dozen of them a second, so without a file object around each."""
-    descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
-    try:
-        return os.read(descriptor, 4096).decode(errors="replace")
-    finally:
-        os.close(descriptor)
-
-
-def process_state(pid: int) -> str | None:
-    """The state letter of /proc/PID/stat (R, S, D, T, Z …); None when the process is gone."""
-    return _state(pid)
-
-
-def _state(process: int | str) -> str | None:
-    fields = _stat_fields(process)
-    return fields[0] if fields else None
-
-
-def waits_in(pid: int) -> str:
-    """Where in the kernel the process waits, if the kernel reports it; for people."""
-    waiting = _waiting_thread(pid)
-    try:
-        function = _read(f"{_PROC}/{waiting}/wchan").strip()
-    except OSError:
-        function = ""
-    state = _state(waiting)
-    known = f" in {function}" if function.strip("0") else ""
-    return "uninterruptible sleep" + known if state == "D" else f"state {state}" + known
-
-
-def _waiting_thread(pid: int) -> str:
-    """Of a process that was killed the first thread has ended, and another may still wait: that one, below /proc."""
-    try:
-        threads = sorted(os.listdir(f"{_PROC}/{pid}/task"))
-    except OSError:
-        threads = []
-    living = (
-        thread for thread in (f"{pid}/task/{one}" for one in threads) if _state(thread) not in (*DEAD_STATES, None)
-    )
-    return f"{pid}" if process_state(pid) not in DEAD_STATES else next(living, f"{pid}")
-
-
-def is_running(pid: int) -> bool:
-    """Alive and not stopped by a signal or a debugger."""
-    state = process_state(pid)
-    return state is not None and state not in STOPPED_STATES and state not in DEAD_STATES
-
-
-@dataclass(frozen=True, slots=True)
-class ProcessUse:
-    """User and system time of a process, and its resident memory; nothing once it is gone."""
-
-    cpu_s: float
-    rss_bytes: int
-
-
-def process_use(pid: int, *, with_children: bool = False) -> ProcessUse:
-    """Of one process, its time on request with that of the children it has waited for."""
-    fields = _stat_fields(pid)
-    if not fields:
-        return ProcessUse(0.0, 0)
-    return ProcessUse(sum(int(t) for t in fields[11 : 15 if with_children else 13]) / _TICKS, int(fields[21]) * _PAGE)
-
-
-@dataclass(frozen=True, slots=True)
-class CpuTime:
-    """CPU seconds since the host was started: those that any program used, and those that the hypervisor withheld."""
-
-    used_s: float
-    stolen_s: float
-
-
-def cpu_time(cpus: Collection[int], stat: Path = _PROC / "stat") -> CpuTime | None:
-    """Time used on these CPUs by any process (proc(5), /proc/stat); None where the kernel does not report them."""
-    try:
-        lines = stat.read_text(errors="replace").splitlines()
-    except OSError:
-        return None
-    used = stolen = 0
-    found = False
-    for line in lines:
-        name, *ticks = line.split()
-        if re.fullmatch(r"cpu\d+", name) and int(name[3:]) in cpus and len(ticks) >= 8:
-            user, nice, system, _idle, _iowait, irq, softirq, steal = map(int, ticks[:8])
-            used, stolen, found = used + user + nice + system + irq + softirq, stolen + steal, True
-    return CpuTime(used / _TICKS, stolen / _TICKS) if found else None
-
-
-def children_of(pid: int) -> list[int]:
-    """Its child processes that live; none where the process is gone or the kernel does not say."""
-    try:
-        return [int(text) for text in _read(f"{_PROC}/{pid}/task/{pid}/children").split()]
-    except (OSError, ValueError):
-        return []
-
-
-class RunQueueMeter:
-    """Seconds that the threads of some processes waited for a CPU (schedstat's second number).
-
-    Processes and threads come and go; what one waited between the last look and its end is not counted.
-    """
-
-    def __init__(self) -> None:
-        self.seconds = 0.0
-        self.of: dict[int, float] = {}  # by process, those of the last look
-        self._last: dict[tuple[int, int], int] = {}
-
-    def look(self, pids: Iterable[int]) -> float:
-        """Take in the present counters of these processes; the total so far."""
-        seen: dict[tuple[int, int], int] = {}
-        of: dict[int, float] = {}
-        for pid in pids:
-            of[pid] = self.of.get(pid, 0.0)
-            for tid, waited in _thread_waits(pid):
-                before = self._last.get((pid, tid), 0)
-                of[pid] += (waited - before if waited >= before else waited) / 1e9
-                seen[pid, tid] = waited
-            self.seconds += of[pid] - self.of.get(pid, 0.0)
-        self._last, self.of = seen, of
-        return self.seconds
-
-
-def _thread_waits(pid: int) -> Iterable[tuple[int, int]]:
-    directory = f"{_PROC}/{pid}/task"
-    try:
-        tids = os.listdir(directory)
-    except (FileNotFoundError, ProcessLookupError):
-        return
-    for tid in tids:
-        try:
-            yield int(tid), int(_read(f"{directory}/{tid}/schedstat").split()[1])
-        except (OSError, IndexError, ValueError):
-            continue  # ended in between, or a kernel without schedstat
 
 
 def thread_count() -> int:

@@ -25,13 +25,14 @@ from core.moments import reached
 from core.settings import Settings
 from monitoring.block import boot_id
 from monitoring.metrics import NOWHERE, Endpoint
+from monitoring.processes import STOPPED_STATES, process_state
 from sql.workers import NewWorker
 from traces.parts import deliver_left_behind, worker_parts
 from worker.box.lockdown import lacking
 from worker.box.nursery import NurseryAddress, start_nursery
 from worker.host.reporter import Finish, Numbered, ReporterPlan, run_reporter
 from worker.office.converting import remove_stale_sockets
-from worker.processes import STOPPED_STATES, oom_kills, process_state, thread_count
+from worker.processes import oom_kills, thread_count
 from worker.slots.slot import Handle, SlotPlan, fork_into, fork_slot
 from worker.slots.slot import preload as load_shared
 from worker.slots.table import SlotRow, SlotTable, cannot_be_ended, doing

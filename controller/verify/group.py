@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -13,9 +14,12 @@ from pyarrow import Table
 
 from controller.custody import note
 from controller.databases import JobHandle, Jobs
-from controller.verify.job import Part, Progress, Verification, verify_job
+from controller.jobs.source import find_manifest
+from controller.verify.job import Part, Progress, Verification, choose_manifest, verify_job
 from core.document import Document
+from core.job_types import types_of
 from core.names import display_name
+from core.operations import NullRecorder
 from core.records import GroupKind
 from core.settings import Settings
 from core.storage.layer import Storage
@@ -164,6 +168,35 @@ def _uncovered(table: Table, shares: list[set[str]], limit: int) -> tuple[tuple[
             examples.append(Example(what, kind, tuple(path), "in one job", f"in {jobs} jobs"))
     counts = tuple(Count(what, kind, items) for (what, kind), items in sorted(counted.items()))
     return counts, tuple(examples)
+
+
+def _quiet(_line: str) -> None:
+    """Report no progress."""
+
+
+def verification(
+    jobs: Jobs,
+    settings: Settings,
+    given: Path | None,
+    *,
+    internal: bool | None,
+    examples: int,
+    progress: Progress = _quiet,
+) -> Callable[[], Any]:
+    """What verifies these jobs: as a job's type does, else by a manifest, the `given` one or that of the source.
+
+    `internal`: without a manifest; None: where there is none. Raises UsageError.
+    """
+    filer = Storage(NullRecorder())
+    if jobs.each and (options := jobs.each[0].job.options).type.produces:
+        verify = types_of(options.of_type).verify
+        return partial(verify, jobs.each[0], filer, examples=examples, progress=progress)
+    if internal is None:
+        internal = find_manifest(jobs.source) is None
+    chosen = choose_manifest(jobs.source, given, internal=internal)
+    if jobs.group is not None:
+        return partial(verify_group, jobs, settings, filer, chosen, examples=examples, progress=progress)
+    return partial(verify_job, jobs.each[0], settings, filer, chosen, examples=examples, progress=progress)
 
 
 VERIFIED = "verified"

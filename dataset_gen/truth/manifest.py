@@ -80,12 +80,6 @@ SCHEMA = pa.schema(
     ]
 )
 _DEPTH_LIMIT = Limits().depth
-_LATER = (TEXT_STATES, TEXT_OF, LANGUAGE)  # columns that manifests of before have not
-
-
-def rows_of(path: bytes, truth: Truth, first: int) -> list[Row]:
-    """The rows of one loose file and all beneath it; see `each_row`."""
-    return list(each_row(path, truth, first))
 
 
 def each_row(path: bytes, truth: Truth, first: int) -> Iterator[Row]:
@@ -231,9 +225,6 @@ def read_manifest(path: Path) -> pa.Table:
         table = pq.read_table(file)
     except (OSError, pa.ArrowInvalid) as error:
         raise UsageError(f"{file} is not a readable manifest: {error}") from error
-    for name in _LATER:
-        if name not in table.column_names:
-            table = table.append_column(SCHEMA.field(name), pa.nulls(table.num_rows, SCHEMA.field(name).type))
     if missing := [name for name in SCHEMA.names if name not in table.column_names]:
         raise UsageError(f"{file} is not a manifest of edbench: it has no column {missing[0]}")
     return table

@@ -156,7 +156,7 @@ Run = Annotated[str, Path(max_length=255, pattern=TEXT, description="Name of a r
 _BINARY: dict[int | str, dict[str, Any]] = {
     200: {"content": {"application/octet-stream": {"schema": {"type": "string", "format": "binary"}}}}
 }
-_MOST_COMPARED = 8
+MOST_COMPARED = 8
 
 router = APIRouter(tags=["results"])
 
@@ -211,7 +211,7 @@ def one_file(context: Context, run: Run, name: Annotated[str, Path(max_length=1_
 @router.get("/compare", responses=responses(404, 409, 422))
 def compare(
     context: Context,
-    run: Annotated[list[str], Query(min_length=2, max_length=_MOST_COMPARED, description="At least two names.")],
+    run: Annotated[list[str], Query(min_length=2, max_length=MOST_COMPARED, description="At least two names.")],
     force: Annotated[bool, Query(description="Compare results that are not comparable, and list why.")] = False,
 ) -> Comparison:
     """Compare results; 409 lists why they are not comparable."""

@@ -19,7 +19,7 @@ from web.api.needs import Context
 from web.auth import ANONYMOUS, BEARER
 from web.context import WebContext
 from web.measuring import Measurement
-from web.results import list_corpora, roots
+from web.results import Corpus, list_corpora, roots
 from web.token import CODE_SECONDS, WEB, published
 
 
@@ -45,15 +45,6 @@ class Version(Document):
     edbench: str
     python: str
     api: str
-
-
-class Corpus(Document):
-    """A directory that a job can process."""
-
-    id: str = Field(description="Give it as `corpus` when creating a job.")
-    name: str
-    path: str
-    manifest: bool = Field(description="Whether it is a generated corpus with a manifest.")
 
 
 class Corpora(Document):
@@ -128,13 +119,7 @@ def version() -> Version:
 @router.get("/corpora", responses=responses())
 def corpora(context: Context) -> Corpora:
     """The corpora in the storage root, and the directories of EDBENCH_CORPORA with their subdirectories."""
-    return Corpora(
-        corpora=[
-            Corpus(id=each.id, name=each.name, path=str(each.path), manifest=each.manifest)
-            for each in list_corpora(context)
-        ],
-        roots=[str(root) for root in roots(context)],
-    )
+    return Corpora(corpora=list_corpora(context), roots=[str(root) for root in roots(context)])
 
 
 @router.get("/choices", responses=responses())

@@ -45,9 +45,7 @@ async def events(request: Request, context: Context, rows: Rows, jobs: Found, si
     """Server-sent events: `timeline` (first the whole, or what ends after `since`, then increments of the same form,
     each beginning some seconds before the last: its points replace those at and after its first), `job` (the job's
     row), `problem` while the database does not answer, and `end` when the job is over."""
-    streams = request.app.state.streams
-    if not isinstance(streams, Streams):
-        raise TypeError("applications are made by web.app.create_app")
+    streams: Streams = request.app.state.streams
     texts: AsyncIterator[str] = streams.events(jobs.id, looker(context, rows, jobs), since)
     return StreamingResponse(texts, media_type="text/event-stream", headers={"X-Accel-Buffering": "no"})
 

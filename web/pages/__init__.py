@@ -14,7 +14,7 @@ __all__ = ["error_page", "router"]
 def router() -> APIRouter:
     """All pages; the OpenAPI document does not contain them."""
     out = APIRouter(include_in_schema=False)
-    for part in (jobs, items, viewer, viewer, review, form):
+    for part in (jobs, items, viewer, review, form):
         out.include_router(part.router)
     for added in extension_modules("edbench.web"):
         out.include_router(added.pages)

@@ -33,9 +33,6 @@ def login(
     return page(request, "login.html", next=next, failed=failed, command=COMMAND if container else "", signed_in=False)
 
 
-MOST_COMPARED = 8
-
-
 @router.get("/results")
 def results(request: Request, context: Context) -> Response:
     """All results, newest first."""
@@ -61,7 +58,7 @@ def one_result(request: Request, context: Context, run: api.Run) -> Response:
 def compare(
     request: Request,
     context: Context,
-    run: Annotated[list[str] | None, Query(max_length=MOST_COMPARED)] = None,
+    run: Annotated[list[str] | None, Query(max_length=api.MOST_COMPARED)] = None,
     force: bool = False,
 ) -> Response:
     """Results side by side; of those that may not be compared what differs, and the figures only with `force`."""

@@ -13,8 +13,6 @@ from fastapi import APIRouter, Query, Request, Response
 from controller.databases import Jobs
 from core.errors import RunFailed, UsageError
 from web.api import items
-from web.api import items as api
-from web.api import items as items_api
 from web.api import jobs as jobs_api
 from web.api import named as named_api
 from web.api.models.items import Equals, Family, FamilyMember, ItemText, NearOnes, SearchAnswer, Thread
@@ -46,7 +44,7 @@ def search(
     status = 200
     if q.strip():
         try:
-            answer = api.search(context, jobs, q=q.replace("\0", " "), limit=number * HITS, families=families)
+            answer = items.search(context, jobs, q=q.replace("\0", " "), limit=number * HITS, families=families)
         except (FieldErrors, RunFailed) as error:
             wrong, status = str(error), 422 if isinstance(error, FieldErrors) else 409
     job = jobs_api.one_job(context, rows, jobs)
@@ -207,7 +205,7 @@ def _in_search(context: Context, jobs: Found, item: uuid.UUID, carried_on: dict[
         return Way(words="search", back=back, before=None, after=None)
     carried_on_for = at + 2  # up to the next one
     try:
-        hits = items_api.search(
+        hits = items.search(
             context, jobs, q=carried_on["q"], limit=carried_on_for, families="families" in carried_on
         ).hits
     except (FieldErrors, RunFailed):

@@ -19,11 +19,11 @@ from monitoring.block import boot_id, short_boot_id
 from monitoring.machine import client_memory, machine_memory, processors, usable_processors
 from monitoring.metrics import WORDS
 from monitoring.observations import WORKER, Observation
+from monitoring.processes import RunQueueMeter, below, cpu_time, process_use
 from monitoring.tally import BUSY, SERVED, added, transactions_at
 from sql.migrate import schema_refusal
 from sql.session import Database
 from sql.workers import WORKERS
-from worker.processes import RunQueueMeter, children_of, cpu_time, process_use
 from worker.slots.table import SlotTable
 
 log = logging.getLogger(__name__)
@@ -102,8 +102,8 @@ class Effort:
         with self._lock:
             now = time.monotonic()
             if now - self._at > within:
-                nurseries = [pid for pid in children_of(self._supervisor) if pid != us and pid not in slots]
-                boxes = [box for pid in nurseries for box in children_of(pid)]
+                nurseries = [pid for pid in below(self._supervisor, direct=True) if pid != us and pid not in slots]
+                boxes = [box for pid in nurseries for box in below(pid, direct=True)]
                 parents, others = (self._supervisor, *nurseries), (us, *slots, *boxes)
                 uses = [process_use(pid, with_children=True) for pid in parents]
                 uses += [process_use(pid) for pid in others]

@@ -31,6 +31,7 @@ from monitoring.host_samplers import HostSampler, HostSampling, host_samplers
 from monitoring.live import RegionReader
 from monitoring.metrics import Endpoint, Readings
 from monitoring.observations import Observation
+from monitoring.processes import is_running
 from monitoring.worker_metrics import CallMetrics, ObservedMetrics, TallyMetrics
 from sql import ledger
 from sql.jobs import get_job
@@ -39,7 +40,7 @@ from sql.session import SILENT_SECONDS, Database
 from sql.workers import WORKERS, NewWorker, register
 from traces.parts import WorkerParts
 from worker.host.registration import SEEN_SECONDS, Effort, WorkerSampler
-from worker.processes import die_with_parent, is_running
+from worker.processes import die_with_parent
 from worker.slots.table import SlotRow, SlotTable, waiting
 from worker.slots.watch import Report
 

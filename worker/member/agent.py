@@ -57,9 +57,10 @@ from core.residency import drop_pages, regular_files
 from core.settings import Settings
 from monitoring.broker import connect
 from monitoring.control_groups import ControlGroups
-from monitoring.machine import WorkerMeter, below, host, host_seconds, place, usable_processors
+from monitoring.machine import host, host_seconds, place, usable_processors
 from monitoring.metrics import NOWHERE
 from monitoring.observations import BlockIo, of_group, of_processes
+from monitoring.processes import WorkerMeter, below
 from monitoring.wire import WireSampler
 from sql.runs import RunMark, run_settings
 from worker.member.remount import Remounts

@@ -23,8 +23,8 @@ from typing import Any
 from core.mounts import holding, read_mountinfo
 from core.records import PHASES, Phase
 from monitoring.live import REGION_BYTES
+from monitoring.processes import STOPPED_STATES, process_state, waits_in
 from monitoring.tally import CallCounters, tally_bytes
-from worker.processes import STOPPED_STATES, process_state, waits_in
 from worker.slots.breadcrumb import DETAIL_BYTES, TELL_SECONDS, Activity, patience, words
 
 # sequence, pid, incarnation, database, job, task, token, phase, has item, item, deadline, then activity, since, detail, and

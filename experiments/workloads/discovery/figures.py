@@ -227,18 +227,9 @@ def filer_use(
 
 def used_between(readings: Readings, times: Times, offset: float) -> tuple[float, float]:
     """How much two counters grew from first claim to the end, between samples by proportion."""
-    begin = _interpolated(readings, times.start - offset)
-    end = _interpolated(readings, times.end - offset)
-    return max(0.0, end[0] - begin[0]), max(0.0, end[1] - begin[1])
-
-
-def _interpolated(readings: Readings, at: float) -> tuple[float, float]:
-    for before, now in itertools.pairwise(readings):
-        if before[0] <= at <= now[0]:
-            share = (at - before[0]) / (now[0] - before[0]) if now[0] > before[0] else 0.0
-            return before[1] + share * (now[1] - before[1]), before[2] + share * (now[2] - before[2])
-    nearest = readings[0] if at < readings[0][0] else readings[-1]
-    return nearest[1], nearest[2]
+    counters = [(at, {"first": first, "second": second}) for at, first, second in readings]
+    begin, end = _at(counters, times.start - offset), _at(counters, times.end - offset)
+    return max(0.0, end["first"] - begin["first"]), max(0.0, end["second"] - begin["second"])
 
 
 def processors_between(samples: Samples, offset: float) -> Callable[[float, float], dict[str, float]]:

@@ -20,11 +20,10 @@ from core.errors import DatabaseFault
 from core.records import JobState
 from core.services.address import Addresses
 from experiments.workloads.discovery.result import SERVERS
-from monitoring.machine import below, command_line
+from monitoring.processes import below, command_line, process_use
 from sql.jobs import get_job, request_resume
 from sql.runs import RUNS
 from sql.session import Database
-from worker.processes import process_use
 
 if TYPE_CHECKING:
     from experiments.workloads.discovery.site import Deployment

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from replay.orders import ReplayOrder, ReplayStudyOrder
     from replay.workload import Replays
 
-from cli.output import bytes_text, flush
+from cli.output import bytes_text, flush, print_lines
 from cli.tree import writable_file
 from core.errors import read_problem
 from replay.jsonl import FORMAT, ExportFormat, import_jsonl
@@ -89,13 +89,10 @@ def export(
     if context.document(done):
         return
     console = context.out
-    for file in done.files[:NAMES_SHOWN]:
-        console.print(str(file), markup=False, soft_wrap=True)
+    print_lines(console, *map(str, done.files[:NAMES_SHOWN]))
     if len(done.files) > NAMES_SHOWN:
-        console.print(f"… and {len(done.files) - NAMES_SHOWN:,} more", markup=False)
-    for line in done.losses or ("nothing",):
-        console.print(f"lost: {line}", markup=False, soft_wrap=True)
-    console.print(f"use: {done.usage}", markup=False, soft_wrap=True)
+        console.print(f"… and {len(done.files) - NAMES_SHOWN:,} more")
+    print_lines(console, *(f"lost: {line}" for line in done.losses or ("nothing",)), f"use: {done.usage}")
     flush()
 
 
@@ -211,10 +208,9 @@ def _written(context: CommandContext, target: Path) -> None:
         header = opened.header
         of = WrittenTrace(str(target), len(header.streams), header.calls, header.duration_ns / 1e9, opened.size)
     if not context.document(of):
-        context.out.print(
+        print_lines(
+            context.out,
             f"{target}: {of.streams:,} streams, {of.calls:,} calls in {of.seconds:.3f} s, {bytes_text(of.bytes)}",
-            markup=False,
-            soft_wrap=True,
         )
     flush()
 
@@ -389,7 +385,7 @@ def show_fidelity(console: Console, result: Result) -> None:
 
     if not isinstance(result, ReplayResult) or result.fidelity is None:
         return
-    console.print(f"\n{compared_on(result, result.fidelity)}", markup=False)
+    console.print(f"\n{compared_on(result, result.fidelity)}")
     columns = [column for column in COMPARED if column.title is not None]
     rows = [[column.line(row) for column in columns] for row in result.fidelity.rows]
     console.print(table([str(column.title) for column in columns], rows, right=range(1, 4)))

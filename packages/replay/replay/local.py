@@ -35,6 +35,7 @@ from core.services.process import LineProcess, answer, answer_error, answers
 from core.settings import read_settings
 from core.storage.files import Station
 from monitoring.machine import free_memory
+from monitoring.processes import RunQueueMeter
 from monitoring.wire import WireSampler
 from replay.client import run_client, shared_steps
 from replay.plan import ReplayChoice
@@ -42,7 +43,7 @@ from replay.program import Program, compile_replay, open_program
 from replay.tally import ClientResult, merge_results
 from replay.tree import Target, drop_own, prepare_tree, remove_trees
 from traces.file import open_trace
-from worker.processes import RunQueueMeter, die_with_parent
+from worker.processes import die_with_parent
 
 MODULE = "replay.local"
 _END_S: Final = 20.0  # for a client to end on SIGTERM

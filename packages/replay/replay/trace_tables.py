@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
-from cli.output import bytes_text, table
+from cli.output import bytes_text, print_lines, table
 from experiments.report import words
 
 if TYPE_CHECKING:
@@ -16,13 +16,11 @@ STREAMS_SHOWN = 16
 
 def show_trace(console: Console, name: str, said: Mapping[str, Any]) -> None:
     """Print a line of totals, then tables; `said` is the result of `replay.trace_summary.trace_info`."""
-    console.print(f"{name}: {totals(said)}", markup=False, soft_wrap=True)
-    for line in _remarks(said):
-        console.print(line, markup=False, soft_wrap=True)
+    print_lines(console, f"{name}: {totals(said)}", *_remarks(said))
     for title, columns, rows in _tables(said):
         if rows:
             console.print()
-            console.print(title, markup=False)
+            console.print(title)
             console.print(table(columns, rows, right=tuple(range(1, len(columns)))))
 
 

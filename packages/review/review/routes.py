@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Callable, Sequence
 from contextlib import closing
@@ -19,6 +20,7 @@ from controller.findings import below_parents
 from controller.jobs.groups import find_discovered
 from core.document import Document
 from core.errors import UsageError
+from core.names import display_name
 from core.records import JobState
 from review.dedupe.run import DUPLICATES, Duplicates, dedupe
 from review.denist.run import SYSTEM_FILES, SystemFiles, denist
@@ -153,7 +155,10 @@ def _start(context: WebContext, jobs: Jobs, report: Report[Summary], review: Cal
 def hash_lists(context: Context) -> HashLists:
     """Lists of known software files: files in `hash-lists` of the storage root and in the directories of EDBENCH_HASH_LISTS."""
     return HashLists(
-        lists=[HashListChoice(id=one.id, name=one.name, bytes=one.bytes) for one in list_hash_lists(context)],
+        lists=[
+            HashListChoice(id=of, name=display_name(os.fsencode(path.name)), bytes=size)
+            for of, (path, size) in list_hash_lists(context).items()
+        ],
         places=[str(place) for place in list_places(context)],
     )
 

@@ -16,7 +16,7 @@ from cli import options as opt
 from cli.bench import Study, carry_out, print_result
 from cli.context import CommandContext, shared
 from cli.experiment import Experiment
-from cli.output import await_answer, bytes_text, flush, table
+from cli.output import await_answer, bytes_text, flush, print_lines, table
 from cli.tree import Commands
 from controller.jobs.orders import DiscoveryOrder
 from core import texts
@@ -173,15 +173,13 @@ def _describe(context: CommandContext, name: str, test: Test) -> None:
     if context.document(of):
         return
     report = f", as report {of['report']} did" if of["report"] else ""
-    console.print(f"{of['name']}: a storage test{report}", markup=False)
-    for word in ("does", "writes", "needs"):
-        console.print(f"{word}: {of[word]}", markup=False, soft_wrap=True)
     room = of["room"]
-    console.print(
+    print_lines(
+        console,
+        f"{of['name']}: a storage test{report}",
+        *(f"{word}: {of[word]}" for word in ("does", "writes", "needs")),
         f"room: {bytes_text(room['bytes'])} and {room['files']:,} files on each path; about {room['seconds'] / 60:,.0f} min per"
         " repeat, and at most as much again for null baselines",
-        markup=False,
-        soft_wrap=True,
     )
     console.print()
     console.print(table(("setting", "value", "meaning"), [(s["name"], s["value"], s["about"]) for s in of["settings"]]))
@@ -202,7 +200,7 @@ def _describe_all(context: CommandContext, test: Test) -> None:
         f"{sum(room['seconds'] for _, room in rooms) / 60:,.0f}",
     )
     console = context.out
-    console.print("all: every test, one after another, and a discovery of a generated corpus: one page", markup=False)
+    console.print("all: every test, one after another, and a discovery of a generated corpus: one page")
     console.print(table(("test", "room on each path", "minutes per repeat"), [*rows, whole], right=(1, 2)))
     flush()
 
@@ -471,7 +469,7 @@ def _show(context: CommandContext, summary: Summary, directory: Path) -> None:
 
     console = context.people
     results = results_of(directory, summary)
-    console.print(verdict(summary, results), markup=False, soft_wrap=True)
+    print_lines(console, verdict(summary, results))
     found: list[dict[str, Any]] = []
     for entry in summary.entries:
         if entry.why_not is not None:
@@ -481,7 +479,7 @@ def _show(context: CommandContext, summary: Summary, directory: Path) -> None:
             row = row_of(results[entry.name])
             found.append({"name": entry.name, **dataclasses.asdict(row)})
             line = f"{row.headline}; limit: {row.limit}{row.labels and '; '}{', '.join(row.labels)}"
-        console.print(f"  {entry.name}: {line}", markup=False, soft_wrap=True)
+        print_lines(console, f"  {entry.name}: {line}")
     context.document({"run_id": summary.run_id, "paths": summary.paths, "tests": found})
     flush()
 
@@ -519,7 +517,7 @@ def _discovered(context: CommandContext, settings: Settings, path: Path, there: 
             [PointSpec(1, 1, at.slots)], "workers", workers, repeats=study.repeats, seed=test.seed or 0, name="scale-up"
         )
         result, directory = carry_out(context, at, corpus, plan, study, DiscoveryOrder())
-        context.people.print(result.verdict, markup=False, soft_wrap=True)
+        print_lines(context.people, result.verdict)
         finish(result, directory)
         shutil.copytree(directory, there, copy_function=shutil.copyfile)
 

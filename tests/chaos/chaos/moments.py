@@ -16,7 +16,7 @@ from typing import Self
 
 from chaos.hook import GATE
 from chaos.plan import ANY, Strike
-from worker.processes import process_state
+from monitoring.processes import process_state
 
 _HEAR_SECONDS = 0.5  # a process may be stopped between saying that it is there and saying where
 _CREDENTIALS = struct.Struct("3i")

@@ -23,9 +23,9 @@ from controller.databases import open_databases
 from core.errors import EdbenchError, SystemFault
 from core.services import Addresses, embedded_services, running_services
 from core.settings import Settings
+from monitoring.processes import process_state
 from sql import workers
 from sql.session import Database
-from worker.processes import process_state
 
 DATABASES = ("db1", "db2")
 DISKS, NETWORK, CLOCK, SOURCE = "disks", "network", "clock", "source"  # what faults need

@@ -18,7 +18,7 @@ from dataset_gen.made import Made, Placed, Truth, branch
 from dataset_gen.material.mail import letters, thread
 from dataset_gen.packing import ZipWriter
 from dataset_gen.profile import load_profile
-from dataset_gen.truth.manifest import EXCEPTIONS, rows_of
+from dataset_gen.truth.manifest import EXCEPTIONS, each_row
 from dataset_gen.workshop import BUILDERS, WITH_TEXT, Workshop, extension
 from readers.errors import ExceptionCode
 from readers.records import Kind, TextState
@@ -38,7 +38,7 @@ def name_of(fmt: str) -> bytes:
 
 def codes_in(truth: Truth, name: bytes) -> set[str]:
     """Every code the manifest expects in this document."""
-    return {code for row in rows_of(name, truth, 0) for code in row[EXCEPTIONS]}
+    return {code for row in each_row(name, truth, 0) for code in row[EXCEPTIONS]}
 
 
 def faulty(shop: Workshop, kind: str, key: str) -> Made:

@@ -109,7 +109,7 @@ def discover(name: bytes, data: bytes) -> Discovered:
 def differences(name: bytes, data: bytes, truth: Truth) -> list[str]:
     """Where the two disagree, for people to read; [] when they agree on every item, field and exception."""
     found = discover(name, data)
-    rows = m.rows_of(name, truth, 0)
+    rows = list(m.each_row(name, truth, 0))
     idents: list[uuid.UUID] = []
     out: list[str] = []
     children = [sum(row[m.PARENT] == at for row in rows) for at in range(len(rows))]

@@ -16,7 +16,7 @@ from rich.console import Console
 
 from cli.context import CommandContext
 from cli.output import await_answer, bytes_text, harmless, table
-from cli.progress import PLAIN_SECONDS, PlainDisplay, panel, progress_display
+from cli.progress import PLAIN_SECONDS, panel, progress_display
 from cli.review import highlighted, show_hits
 from cli.summary import show_result
 from controller.jobs.figures import Figures
@@ -196,7 +196,7 @@ def snapshot(share: float | None = 0.5) -> Snapshot:
 def test_a_pipe_gets_one_plain_line_every_five_seconds() -> None:
     out = io.StringIO()
     with progress_display(Console(file=out, width=200)) as display:
-        assert isinstance(display, PlainDisplay)
+        assert display.every == PLAIN_SECONDS
         for tenth in range(161):
             display.show(snapshot(), tenth / 10)
     lines = out.getvalue().splitlines()

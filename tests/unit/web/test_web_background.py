@@ -87,7 +87,7 @@ def test_a_hash_list_is_chosen_by_name_and_never_by_path(tmp_path: Path) -> None
     context = WebContext(
         settings=settings, databases=(), embedded=True, runner=BesideCommand(), door=Door("t" * 16), hash_lists=(other,)
     )
-    assert [choice.id for choice in list_hash_lists(context)] == ["0:known.txt", "1:nsrl.db"]
+    assert list(list_hash_lists(context)) == ["0:known.txt", "1:nsrl.db"]
     assert chosen_lists(context, ["1:nsrl.db"]) == [other / "nsrl.db"]
     for wrong in ("0:link", "0:../../other/nsrl.db", "/etc/passwd", "2:nsrl.db"):
         with pytest.raises(FieldErrors):

@@ -40,7 +40,7 @@ def context(tmp_path: Path) -> WebContext:
 
 
 def test_what_is_listed_can_be_chosen(context: WebContext, tmp_path: Path) -> None:
-    listed = {choice.id: choice.path for choice in list_corpora(context)}
+    listed = {corpus.id: Path(corpus.path) for corpus in list_corpora(context)}
     assert listed == {
         "0:corpora/c": tmp_path / "storage/corpora/c",
         "0:deep/er/d": tmp_path / "storage/deep/er/d",

@@ -14,20 +14,19 @@ import pytest
 from installation import is_gone, until
 
 from core.settings import DatabaseAddress, Settings
-from worker.crowd import Crowd
-from worker.main import main, make_plans
-from worker.processes import (
+from monitoring.processes import (
     CpuTime,
     ProcessUse,
     RunQueueMeter,
     cpu_time,
     is_running,
-    oom_kills,
     process_state,
     process_use,
-    thread_count,
     waits_in,
 )
+from worker.crowd import Crowd
+from worker.main import main, make_plans
+from worker.processes import oom_kills, thread_count
 from worker.supervisor import WorkerPlan
 
 

@@ -20,6 +20,7 @@ from PIL import Image
 
 from core.errors import SystemFault
 from core.records import Limits, OcrChoice
+from monitoring.processes import below
 from readers.base import MemorySource
 from readers.errors import DocumentError, ExceptionCode
 from readers.records import TextState
@@ -27,7 +28,6 @@ from worker.ocr import tesseract
 from worker.ocr.pages import is_picture, pages_of
 from worker.ocr.pdf_pages import dpi_for
 from worker.ocr.tesseract import Engine, Recognised, fault_of, find_engine, held, recognise
-from worker.processes import children_of
 
 _WORD = r"printf '5\t1\t1\t1\t1\t1\t0\t0\t9\t9\t90\t%s\n'"
 
@@ -147,7 +147,7 @@ def test_it_dies_with_its_slot(tmp_path: Path) -> None:
 
     def asleep() -> list[int]:
         assert slot.poll() is None
-        return [pid for pid in children_of(slot.pid) if _is_asleep(pid)]
+        return [pid for pid in below(slot.pid, direct=True) if _is_asleep(pid)]
 
     (pid,) = until(asleep)
     slot.kill()

@@ -18,7 +18,8 @@ from core.storage.layer import Storage
 from experiments.conditions import configuration_hash, database_places
 from experiments.workloads.discovery import corpus as content
 from experiments.workloads.discovery.corpus import content_of, look_at
-from monitoring.machine import WorkerMeter, host_seconds, place
+from monitoring.machine import host_seconds, place
+from monitoring.processes import WorkerMeter
 
 
 def _source(directory: Path) -> PreparedSource:
