@@ -185,8 +185,9 @@ def _run(corpus: Path, result: Path, files: int, slots: int, settle: bool) -> No
 
     sampler.SAMPLE_SECONDS = _SAMPLE_SECONDS
     if settle:
-        run_point.Sampler = _Settling  # type: ignore[misc]
-    cold.drop = lambda _, when: Drop.of(when, drop_pages([], everything=False))  # only the barrier of --cold is used
+        run_point.Sampler = _Settling  # type: ignore[attr-defined, assignment]
+    # Only the barrier of --cold is used.
+    cold.drop = lambda _, when: Drop.of(when, drop_pages([], everything=False))  # type: ignore[assignment]
     Discovery.on_null = lambda *_: {}  # type: ignore[method-assign]  # no null baseline: half the time
     sys.argv = ["edbench", "bench", "scale-up", "--corpus", str(corpus), "--workers", "1", "--slots", f"{slots}", "--batch-files", f"{files}", "--repeats", "1", "-o", "json", "--output-file", str(result), *(["--cold"] if settle else [])]  # fmt: skip
     sys.exit(main(sys.argv[1:], os.environ))
@@ -201,13 +202,16 @@ if __name__ == "__main__":
     parser.add_argument("--settle", action="store_true", help=argparse.SUPPRESS)
     args = parser.parse_args()
     if args.run:
-        _run(*args.run, args.files, args.slots, args.settle)
+        corpus, result = args.run
+        _run(corpus, result, args.files, args.slots, args.settle)
         sys.exit()
     args.work.mkdir(parents=True, exist_ok=True)
     made, began = profiles(), time.monotonic()
-    for name, *of_database in [*((name,) for name in made), *_DATABASE]:
-        _measure(name, made[name], args.work.absolute(), *of_database)
-        print(f"{name} {of_database or ''}: {(time.monotonic() - began) / 60:.1f} min since the start", flush=True)
+    for name, times, batch in [*((name, None, 0) for name in made), *_DATABASE]:
+        _measure(name, made[name], args.work.absolute(), times, batch)
+        print(
+            f"{name} {times or ''} {batch or ''}: {(time.monotonic() - began) / 60:.1f} min since the start", flush=True
+        )
     print("contents", flush=True)
     corpus = args.work.absolute() / "corpora" / "contents"
     _generate(corpus, _CONTENTS[0], _CONTENTS[1])

@@ -104,7 +104,7 @@ def fit(residuals: Residuals, start: Sequence[float], rounds: int) -> list[float
     """Levenberg and Marquardt over the logarithms of the values, within their ranges; deterministic."""
     low, high = (np.log([parameter[n] for parameter in PARAMETERS]) for n in (2, 3))
     at, damping = np.log(start), 0.1
-    (now,) = residuals([np.exp(at)])
+    (now,) = residuals([list(np.exp(at))])
     for _ in range(rounds):
         steps = np.where(at + _STEP <= high, _STEP, -_STEP)
         slope = (np.stack(residuals(list(np.exp(at + np.diag(steps)))), axis=1) - now[:, None]) / steps
@@ -112,7 +112,7 @@ def fit(residuals: Residuals, start: Sequence[float], rounds: int) -> list[float
         for _ in range(4):
             change = np.linalg.solve(squares + np.diag(damping * squares.diagonal() + 0.01), -slope.T @ now)
             tried = np.clip(at + np.clip(change, -0.5, 0.5), low, high)
-            (found,) = residuals([np.exp(tried)])
+            (found,) = residuals([list(np.exp(tried))])
             if found @ found < now @ now:
                 at, now, damping = tried, found, damping / 3
                 break
@@ -168,7 +168,7 @@ def residuals_of(
                 trace = Engine(now, loads, workers=R1_ROWS[name].workers, databases=1, chunk=served).run()
                 rows[name] = row_of(now, trace, plan.raw_bytes / 1e9, plan.discovered_bytes / 1e9)
             total.append(misses(rows))
-        return np.mean(np.array(total), axis=0)
+        return np.asarray(np.mean(np.array(total), axis=0))
 
     def residuals(points: Sequence[Sequence[float]]) -> list[Floats]:
         global _one
@@ -177,6 +177,9 @@ def residuals_of(
             return pool.map(_call, points, chunksize=1)
 
     return residuals
+
+
+_one: Callable[[Sequence[float]], Floats]
 
 
 def _call(values: Sequence[float]) -> Floats:
