@@ -90,7 +90,7 @@ class Runs:
         self._settings, self._manage, self._stop = settings, manage, stop
         self._managed: dict[str, tuple[Stop, threading.Thread]] = {}
         home = settings.databases[0]
-        self._home = Database(home.name, home.url, application=APPLICATION, pool_size=1)
+        self._home = Database(home.name, home.url, application=APPLICATION, pool_size=1, repeats=True)
 
     def run(self) -> None:
         """Until stopped."""
@@ -236,7 +236,7 @@ class Observer:
 @contextmanager
 def observing(database: Database, numbers: DatabaseNumbers) -> Iterator[None]:
     """Observe in a thread while the block lasts and this queue manager is the active one; a last look at its end."""
-    own = Database(database.name, database.url, application="edbench observer", pool_size=1)
+    own = Database(database.name, database.url, application="edbench observer", pool_size=1, repeats=True)
     stop, observer = threading.Event(), Observer(own, numbers)
 
     def run() -> None:
