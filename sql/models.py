@@ -360,9 +360,10 @@ task = Table(
     Column("parsers", Uuid),  # parser set of the latest claim; NULL: of before that was noted
     _one_of("phase", Phase),
     _one_of("state", TaskState),
-    Index("ix_task_pending", "job", "phase", text("weight DESC"), "id", postgresql_where=text("state = 'pending'")),
+    # One, and none of pending tasks alone: of two the planner takes either for a table that it has no statistics of yet, and then
+    # reads all tasks that are done to find one that is pending, or sorts all that are.
+    Index("ix_task_job", "job", "phase", "state", text("weight DESC"), "id"),
     Index("ix_task_out", "job", "phase", "state", postgresql_where=text("state IN ('dispatched', 'running')")),
-    Index("ix_task_job", "job", "phase"),
 )
 
 # Parsers that slots have had, each set once (readers.parsers). They stay when jobs go: there are as many as installations.
