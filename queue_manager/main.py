@@ -57,7 +57,7 @@ def _manage(
 ) -> None:
     assert settings.broker is not None
     databases = [
-        Database(a.name, a.url, application="edbench queue_manager", timer=metrics.timers.timer(a.name))
+        Database(a.name, a.url, application="edbench queue_manager", timer=metrics.timers.timer(a.name), repeats=True)
         for a in settings.databases
     ]
     commons = Commons()

@@ -90,7 +90,7 @@ class Runs:
         self._settings, self._manage, self._stop = settings, manage, stop
         self._managed: dict[str, tuple[Stop, threading.Thread]] = {}
         home = settings.databases[0]
-        self._home = Database(home.name, home.url, application=APPLICATION, pool_size=1)
+        self._home = Database(home.name, home.url, application=APPLICATION, pool_size=1, repeats=True)
 
     def run(self) -> None:
         """Until stopped."""
@@ -236,7 +236,7 @@ class Observer:
 @contextmanager
 def observing(database: Database, numbers: DatabaseNumbers) -> Iterator[None]:
     """Observe in a thread while the block lasts and this queue manager is the active one; a last look at its end."""
-    own = Database(database.name, database.url, application="edbench observer", pool_size=1)
+    own = Database(database.name, database.url, application="edbench observer", pool_size=1, repeats=True)
     stop, observer = threading.Event(), Observer(own, numbers)
 
     def run() -> None:
@@ -286,15 +286,22 @@ BUSY_SECONDS = 0.1  # tasks run, and each slot has its next one waiting at the b
 IDLE_SECONDS = 0.5
 
 
-def pause_after(look: Look, before: float) -> float:
-    """Seconds until the next look, unless a notification comes; `before` is the pause before this look.
+def pause_after(look: Look, before: float, since: float = 0.0) -> float:
+    """Seconds until the next look, unless a notification comes; `before` is the pause before this look, `since` the seconds
+    since a look last sent something.
 
-    While looks find nothing to do the pauses double, so that waiting for long tasks costs no CPU time.
+    While looks find nothing to do the pauses double, so that waiting for long tasks costs no CPU time. While all slots work
+    and more is pending than may be sent, half of what waits at the broker is let go first: as many tasks as were sent have
+    ended since.
     """
-    if look.changed or (look.sent and look.sent >= look.slots):
+    if look.changed:
         return 0.0
     if look.sent:
-        return AFTER_SENDING_SECONDS
+        steady = look.pending and look.out >= look.slots
+        half = since * (look.out + look.sent - look.slots) / (2 * look.sent) if steady else 0.0
+        if half > AFTER_SENDING_SECONDS:
+            return min(BUSY_SECONDS, half)
+        return 0.0 if look.sent >= look.slots else AFTER_SENDING_SECONDS
     if look.out and not look.pending:
         # A phase of milliseconds is seen to its end at once; while many tasks of a long one run, the end is not near.
         return min(BUSY_SECONDS, BARRIER_SECONDS * look.out, max(BARRIER_SECONDS, 2 * before))
@@ -358,10 +365,12 @@ class Manager:
             dispatcher.begin()
             self._numbers.active = True
             log.info("database %s: dispatching", self._database.name)
-            pause = 0.0
+            pause, sent_at = 0.0, time.monotonic()
             while not self._stop.is_set():
                 look = dispatcher.look()
-                pause = pause_after(look, pause)
+                now = time.monotonic()
+                pause = pause_after(look, pause, now - sent_at)
+                sent_at = now if look.sent else sent_at
                 if held.wait(pause):
                     dispatcher.count_slots()
         finally:

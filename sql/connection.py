@@ -2,23 +2,79 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+import re
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import chain, count, islice
 from typing import Any
 
+import psycopg2.extensions
+
 _STREAMS = count()  # a stream's name on the server
+_PLANS = count()  # a prepared statement's name on the server
+_PLAN_SECONDS = 10.0
+_PARAMETER = re.compile(r"%\((\w+)\)s((?:::\w+(?:\[\])?)?)")  # with its type, where the statement says it
+
+
+class Plans:
+    """Statements that a session prepares when it runs them again, so that the server parses and plans them once.
+
+    After ten seconds they are prepared anew: a plan that was made for a table of a few rows may read all of it when it has
+    grown, and the server makes another one only after its next ANALYZE.
+    """
+
+    def __init__(self, monotonic: Callable[[], float] = time.monotonic) -> None:
+        self._monotonic = monotonic
+        self._since = 0.0
+        self._known: dict[str, str] = {}  # by statement, what executes it; empty: it ran once
+        self._kept = False  # whether the server has some that are not known any more
+
+    def sent_for(self, sql: str) -> str:
+        """What to send in place of a statement; its parameters are the same."""
+        now = self._monotonic()
+        if now - self._since > _PLAN_SECONDS:
+            self.forget()
+            self._since = now
+        if sql not in self._known:
+            self._known[sql] = ""
+            return sql
+        if self._known[sql]:
+            return self._known[sql]
+        name = f"plan_{next(_PLANS)}"
+        found = dict(_PARAMETER.findall(sql))
+        places = {parameter: f"${number}" for number, parameter in enumerate(found, 1)}
+        prepare = f"PREPARE {name} AS {_PARAMETER.sub(lambda match: places[match[1]] + match[2], sql)}"
+        given = ", ".join(f"%({parameter})s{kind}" for parameter, kind in found.items())
+        self._known[sql] = f"EXECUTE {name} ({given})" if given else f"EXECUTE {name}"
+        before, self._kept = "DEALLOCATE ALL; " if self._kept else "", False
+        return f"{before}{prepare}; {self._known[sql]}"
+
+    def forget(self) -> None:
+        """Prepare each anew: they are old, or a failed transaction left it unknown which of them the server has."""
+        self._kept = self._kept or any(self._known.values())
+        self._known.clear()
+
+
+class Session(psycopg2.extensions.connection):
+    """The driver's connection, with what is prepared on it; None: nothing ever is."""
+
+    plans: Plans | None = None
 
 
 class Connection:
     """One of the driver's connections, `raw`; `Database.transaction` begins and ends its transaction."""
 
-    def __init__(self, raw: Any, rows_at_once: int = 0) -> None:
+    def __init__(self, raw: Session, rows_at_once: int = 0) -> None:
         self.raw = raw
         self._rows_at_once = rows_at_once
 
     def streaming(self, rows_at_once: int) -> Connection:
         """The same connection, whose results come through a cursor of the server, so many rows at a time."""
         return Connection(self.raw, rows_at_once)
+
+    def repeated(self, sql: str) -> str:
+        """What to execute in place of a statement that is run often; see `Plans`."""
+        return sql if self._rows_at_once or self.raw.plans is None else self.raw.plans.sent_for(sql)
 
     def execute(self, sql: str, parameters: Mapping[str, Any] | None = None) -> Rows:
         """Run a statement; rows of a stream are fetched as they are read."""

@@ -20,7 +20,7 @@ from sql.models import production_file, production_item
 from sql.session import Database
 
 ROWS_AT_ONCE = 10_000
-_LOOSE = (production_item.name, production_file.name)  # without a foreign key
+_LOOSE = (production_item.name, production_file.name, models.item.name)  # without a foreign key
 _RESTING = (JobState.PAUSED, JobState.SUSPENDED)
 
 

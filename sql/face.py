@@ -39,7 +39,7 @@ class Query:
 
     def run(self, conn: Connection, **parameters: Any) -> Rows:
         """Execute it on a connection whose transaction the caller owns."""
-        return conn.execute(self.sql, parameters)
+        return conn.execute(conn.repeated(self.sql), parameters)
 
 
 def parse_queries(text: str, origin: str, parts: Mapping[str, str] = NO_PARTS) -> Iterator[Query]:

@@ -100,6 +100,8 @@ def in_transaction(raw: Any, *, durable: bool) -> Iterator[Connection]:
         if not raw.closed:
             with contextlib.suppress(psycopg2.Error):  # the other error shows what is wrong
                 raw.rollback()
+        if raw.plans is not None:
+            raw.plans.forget()
         raise
     reached("committed")
 

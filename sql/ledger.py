@@ -158,7 +158,7 @@ def _write(conn: Connection, claimed: ClaimedTask, result: TaskResult) -> None:
     if result.own is not None:
         result.own.write(conn, claimed)
     if result.follow_on or result.portions is not None:
-        was_empty = not QUERIES["has_pending"].run(conn, job=claimed.job).scalar_one()
+        was_empty = not QUERIES["has_pending"].run(conn, job=claimed.job, phases=list(Phase)).scalar_one()
         if result.portions is not None:
             key = {"job": claimed.job, "phase": claimed.phase.value, "task": claimed.id, "token": claimed.token}
             QUERIES["let_go"].run(conn, **key)

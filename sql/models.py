@@ -360,9 +360,10 @@ task = Table(
     Column("parsers", Uuid),  # parser set of the latest claim; NULL: of before that was noted
     _one_of("phase", Phase),
     _one_of("state", TaskState),
-    Index("ix_task_pending", "job", "phase", text("weight DESC"), "id", postgresql_where=text("state = 'pending'")),
+    # One, and none of pending tasks alone: of two the planner takes either for a table that it has no statistics of yet, and then
+    # reads all tasks that are done to find one that is pending, or sorts all that are.
+    Index("ix_task_job", "job", "phase", "state", text("weight DESC"), "id"),
     Index("ix_task_out", "job", "phase", "state", postgresql_where=text("state IN ('dispatched', 'running')")),
-    Index("ix_task_job", "job", "phase"),
 )
 
 # Parsers that slots have had, each set once (readers.parsers). They stay when jobs go: there are as many as installations.
@@ -377,7 +378,7 @@ item = Table(
     "item",
     metadata,
     Column("id", Uuid, primary_key=True),
-    _job(),
+    fenced_job_column(),
     Column("parent", Uuid),
     Column("family_id", Uuid),
     Column("custodian", Integer, nullable=False),
@@ -405,7 +406,7 @@ item_text = Table(
     "item_text",
     metadata,
     Column("item", Uuid, ForeignKey("item.id", ondelete="CASCADE"), primary_key=True),
-    _job(),
+    fenced_job_column(),
     Column("state", Text, nullable=False),
     Column("characters", BigInteger, nullable=False),
     Column("pages", Integer, nullable=False),
@@ -431,7 +432,7 @@ item_index = Table(
     "item_index",
     metadata,
     Column("item", Uuid, ForeignKey("item.id", ondelete="CASCADE"), primary_key=True),
-    _job(),
+    fenced_job_column(),
     Column("shard", Uuid, nullable=False),
     Column("owner", Text, nullable=False),  # the writer's claim token in hex; of old jobs "task:attempt"
     Index("ix_item_index_job", "job"),

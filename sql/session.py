@@ -14,7 +14,7 @@ import psycopg2
 from psycopg2.extras import NamedTupleCursor, register_uuid
 
 from core.errors import DatabaseFault, UsageError
-from sql.connection import Connection
+from sql.connection import Connection, Plans, Session
 from sql.held import HeldConnection, fault_of, in_transaction
 
 CONNECT_SECONDS = 5
@@ -87,8 +87,9 @@ class Database:
         pool_size: int = 2,
         timer: Callable[[int], None] | None = None,
         silent_seconds: float | None = None,
+        repeats: bool = False,
     ) -> None:
-        """`timer` gets the nanoseconds of each transaction, from the request for a connection to the end of the commit.
+        """`repeats`: the statements of a task or a look come again and again, so that sessions prepare them. `timer` gets the nanoseconds of each transaction, from the request for a connection to the end of the commit.
 
         `silent_seconds` is for a process that may be stopped at any moment, as in a paused container: its kernel keeps
         answering for it, and the locks of its open transaction would keep all others waiting for ever. The server
@@ -100,6 +101,7 @@ class Database:
         self._pool_size = pool_size
         self._timer = timer
         self._silent_seconds = silent_seconds
+        self._repeats = repeats
         self._pool: _Pool | None = None
         self._lock = threading.Lock()
 
@@ -179,6 +181,8 @@ class Database:
         by_file = given.get("host", "").startswith("/")
         silent = int(1000 * (self._silent_seconds or 0))
         bound = f"-c idle_in_transaction_session_timeout={silent}" if silent else ""
+        if self._repeats:
+            bound += " -c plan_cache_mode=force_generic_plan"
         own = {
             "connect_timeout": _LOCAL_SECONDS if by_file else CONNECT_SECONDS,
             "application_name": self._application,
@@ -186,6 +190,7 @@ class Database:
             "tcp_user_timeout": 10_000,  # milliseconds that sent bytes may stay unacknowledged
             **_KEEPALIVES,
         }
-        raw = psycopg2.connect(**given | own, cursor_factory=NamedTupleCursor)
+        raw = psycopg2.connect(**given | own, connection_factory=Session, cursor_factory=NamedTupleCursor)
         register_uuid(None, raw)  # type: ignore[no-untyped-call]
+        raw.plans = Plans() if self._repeats else None
         return raw

@@ -52,8 +52,8 @@ FROM gone;
 -- name: requeue_correction
 -- A done task that takes back what others had counted, so that sums over tasks stay right.
 INSERT INTO task (job, phase, state, weight, payload, items, raw_bytes, extracted_bytes, finished_at)
-VALUES (%(job)s, %(phase)s, 'done', 0, jsonb_build_object('requeued', %(requeued)s::int), - %(items)s, - %(raw_bytes)s,
-    - %(extracted_bytes)s, clock_timestamp());
+VALUES (%(job)s, %(phase)s, 'done', 0, jsonb_build_object('requeued', %(requeued)s::int), - %(items)s::bigint,
+    - %(raw_bytes)s::bigint, - %(extracted_bytes)s::bigint, clock_timestamp());
 
 -- name: requeue_job
 -- Paused since it ended, in the phase that it is to go on with; the time in between is taken off when it is resumed.

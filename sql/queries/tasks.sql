@@ -134,8 +134,8 @@ WHERE id IN (
 );
 
 -- name: has_pending
--- Whether the job has any pending task; where it has, no NOTIFY is needed.
-SELECT EXISTS (SELECT 1 FROM task WHERE job = %(job)s AND state = 'pending');
+-- Whether the job has any pending task; where it has, no NOTIFY is needed. `phases`: all there are, so that the index serves.
+SELECT EXISTS (SELECT 1 FROM task WHERE job = %(job)s AND phase = ANY(%(phases)s::text[]) AND state = 'pending');
 
 -- name: has_out
 -- Whether any task of the job is dispatched or running.

@@ -93,6 +93,7 @@ def make_context(plan: SlotPlan, parsers: ParserSet | None = None) -> SlotContex
                 application=f"edbench {plan.worker}/{plan.slot}",
                 timer=tally.transaction_timer(number),
                 silent_seconds=SILENT_SECONDS,
+                repeats=True,
             )
             for number, d in enumerate(plan.settings.databases)
         },

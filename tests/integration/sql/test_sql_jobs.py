@@ -103,8 +103,14 @@ def test_progress_adds_up_what_tasks_found(hands: Any) -> None:
     assert now.elapsed_s > 0
 
 
-def test_delete_leaves_no_row_of_the_job_and_all_of_others(hands: Any) -> None:
-    """Promise: delete removes everything of a job that is over, and refuses one that is not."""
+@pytest.mark.parametrize("late", [False, True])
+def test_delete_leaves_no_row_of_the_job_and_all_of_others(
+    hands: Any, late: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Promise: delete removes everything of a job that is over, and refuses one that is not. `late`: a slot wrote it after the
+    tables had been emptied, before the last transaction."""
+    if late:
+        monkeypatch.setattr(deletion, "_tables", list)
     keep = hands.create(1)
     job = hands.create(1)
     box = hands.item(job, b"box", container=True)

@@ -15,8 +15,11 @@ import psutil
 import psycopg2
 import pytest
 from installation import PATIENCE, until
+from sql_faces import STATEMENTS
 
 from core.errors import DatabaseFault, UsageError
+from sql.connection import Connection, Plans
+from sql.face import Query
 from sql.session import Database
 
 
@@ -243,3 +246,73 @@ def test_what_a_stopped_process_holds_is_let_go(database: Database) -> None:
         child.wait()
     with database.transaction() as conn:
         assert conn.execute("SELECT n FROM held_row").scalars().all() == [10]
+
+
+_PREPARED = "SELECT count(*) FROM pg_prepared_statements"
+_ADD = Query("add", "Adds.", "SELECT %(one)s::int + %(other)s::int * 2 %% 3 + %(one)s::int")
+
+
+def _added(conn: Connection) -> int:
+    return int(_ADD.run(conn, one=1, other=5).scalar_one())
+
+
+def test_what_a_session_runs_again_is_prepared_once(database: Database) -> None:
+    """Promise: a task's statements are not parsed and planned for each task; the answers are the same."""
+    own = Database("db1", database.url, repeats=True)
+    prepared = []
+    for _ in range(4):
+        with own.transaction() as conn:
+            assert _added(conn) == 3
+            prepared.append(conn.execute(_PREPARED).scalar_one())
+    own.dispose()
+    assert prepared == [0, 1, 1, 1]
+
+
+def test_plans_are_renewed_after_ten_seconds(database: Database) -> None:
+    """Promise: a plan that was made while a table was small is gone soon after it has grown, and so is what the server keeps of it."""
+    own, now, names = Database("db1", database.url, repeats=True), [100.0], []
+    for seconds in (0, 0, 9, 2, 0, 9, 2, 0):
+        now[0] += seconds
+        with own.transaction() as conn:
+            if not names:
+                conn.raw.plans = Plans(lambda: now[0])
+            assert _added(conn) == 3
+            names.append(conn.execute("SELECT string_agg(name, ',') FROM pg_prepared_statements").scalar_one())
+    own.dispose()
+    first, second, third = names[1], names[4], names[7]
+    assert names == [None, first, first, first, second, second, second, third]
+    assert len({None, first, second, third}) == 4
+
+
+def test_a_failed_transaction_leaves_no_doubt_about_what_is_prepared(database: Database) -> None:
+    """Promise: where the statement that was being prepared failed, the next transactions work."""
+    divide = Query("divide", "Divides.", "SELECT 6 / %(by)s::int")
+    own = Database("db1", database.url, repeats=True)
+    seen = []
+    for by in (3, 0, 3, 3, 0, 3, 3):
+        try:
+            with own.transaction() as conn:
+                seen.append(divide.run(conn, by=by).scalar_one())
+        except psycopg2.errors.DivisionByZero:
+            seen.append(None)
+    own.dispose()
+    assert seen == [2, None, 2, 2, None, 2, 2]
+
+
+def test_every_statement_can_be_prepared(database: Database) -> None:
+    """Promise: none fails when a session runs it again, because the server cannot see what type a parameter has. Those that make or
+    use tables of their transaction are for one use."""
+    refused = {}
+    for name, query in STATEMENTS.items():
+        plans = Plans()
+        plans.sent_for(query.sql)
+        prepare, _, _ = plans.sent_for(query.sql).rpartition("; EXECUTE ")
+        try:
+            with database.transaction() as conn:
+                conn.raw.cursor().execute(prepare.replace("%%", "%"))
+        except psycopg2.errors.UndefinedTable:
+            continue
+        except psycopg2.Error as error:
+            if not query.sql.startswith(("CREATE TEMP", "CREATE UNIQUE INDEX", "SET LOCAL")):
+                refused[name] = str(error)
+    assert not refused

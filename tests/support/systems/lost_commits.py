@@ -57,6 +57,7 @@ class LostCommits(Generic[M]):
         """All commits after number `kept` are lost; the model of what is left. A recovered server has it on disk."""
         rows, model = self._commits[kept]
         with self._database.transaction() as conn:
+            conn.execute("DELETE FROM item WHERE job = %(job)s", {"job": self._job})  # has no foreign key to it
             conn.execute("DELETE FROM job WHERE id = %(job)s", {"job": self._job})
             for table in _TABLES:
                 conn.execute(_PUT.format(table), {"rows": rows})

@@ -210,6 +210,19 @@ def test_no_pause_while_there_is_much_to_do() -> None:
     assert pause_after(Look(sent=3, out=8, pending=9, slots=8, changed=False), 0.5) == AFTER_SENDING_SECONDS
 
 
+def test_a_steady_job_is_looked_at_when_half_of_its_messages_are_gone() -> None:
+    """Promise: a look for each round of tasks, not many for each task, and no slot waits for one: the pause is half of what the
+    messages at the broker last. Where a slot may be without a task, or nothing more is pending, the next look follows as fast as ever."""
+    steady = Look(sent=4, out=12, pending=9, slots=8, changed=False)
+    assert pause_after(steady, 0.0, 0.04) == pytest.approx(0.04)  # 8 wait, 4 end in 40 ms: they last 80
+    assert pause_after(steady, 0.0, 0.01) == AFTER_SENDING_SECONDS
+    assert pause_after(steady, 0.0, 10.0) == BUSY_SECONDS
+    assert pause_after(Look(sent=1, out=1, pending=9, slots=1, changed=False), 0.0, 0.06) == pytest.approx(0.03)
+    for out, pending in ((7, 9), (12, 0)):
+        look = Look(sent=4, out=out, pending=pending, slots=8, changed=False)
+        assert pause_after(look, 0.0, 10.0) == AFTER_SENDING_SECONDS
+
+
 def test_waiting_costs_little() -> None:
     """Promise: the end of a phase is seen within 20 ms of its last task; waiting for many or for long tasks costs ten
     looks a second and an idle installation two."""
