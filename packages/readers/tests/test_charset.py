@@ -12,8 +12,6 @@ from pathlib import Path
 from random import Random
 
 import pytest
-from archive_files import zipped
-from as_found import children_of
 
 from benchmarks.charsets import samples
 from core.records import Limits
@@ -261,15 +259,6 @@ def test_mail_bodies_and_fields_that_declare_nothing() -> None:
     assert (out.metadata["from"], out.metadata["charset"]) == ("Иван <i@a.example>", "cp1251")
     told = text_of(head + b"Content-Type: text/plain; charset=windows-1251\n\n\xc4\xe0", b"a.eml")
     assert (told.text, told.metadata["subject"], "charset" in told.metadata) == ("Да", "Протокол", False)
-
-
-def test_names_of_an_archive_tell_their_charset_together() -> None:
-    names = ("Протокол совещания.txt", "Договор поставки.txt", "Счёт за оборудование.txt")
-    data = zipped([(f"{number}" * len(name), b"x") for number, name in enumerate(names)])
-    for number, name in enumerate(names):
-        raw = name.encode("cp866")
-        data = data.replace(f"{number}".encode() * len(name), raw)
-    assert [child.shown for child in children_of(data)] == list(names)
 
 
 def test_a_code_page_that_is_wrong() -> None:

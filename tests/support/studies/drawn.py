@@ -47,3 +47,10 @@ def drawn_once(*, first_alone: bool = False) -> Iterator[None]:
         patch.setattr(page, "build_sections", build_sections)
         patch.setattr(page, "texts", texts)
         yield
+
+
+@pytest.fixture(scope="module")
+def one_drawn() -> Iterator[None]:
+    """For tests that check what forgers made of one result: what they observed is told again, and not drawn."""
+    with drawn_once(first_alone=True):
+        yield

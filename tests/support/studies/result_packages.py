@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import base64
+import gzip
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -20,6 +21,7 @@ from core.operations import Op
 from core.records import JobState
 from experiments.kinds import Plan, sweep
 from experiments.package.check import finish
+from experiments.result.codec import FILE
 from experiments.result.schema import At
 from experiments.study import conduct
 from experiments.workload import Observe, Turn, Workload
@@ -28,6 +30,7 @@ from experiments.workloads.discovery.observed import JobTables, Observed, OnNull
 from experiments.workloads.discovery.result import PointSpec
 from experiments.workloads.discovery.sampler import Samples
 
+Forgery = Callable[[Path], None]
 START = 1_700_000_000.0
 CALL_TIME = CallTimeFigures(
     call_s=2.0, service_s=0.5, queue_s=None, processor_s=1.5, exact=False, dominated={"read": ["p99"]}
@@ -164,3 +167,20 @@ def edit_json(file: Path, change: Any) -> None:
     data = json.loads(file.read_text())
     change(data)
     file.write_text(json.dumps(data, indent=1) + "\n")
+
+
+def of_result(change: Callable[[Any], object]) -> Forgery:
+    """Another result than what was observed gives."""
+    return lambda at: edit_json(at / FILE, change)
+
+
+def of_observed(change: Callable[[Any], object]) -> Forgery:
+    """Another observation of the first run."""
+
+    def forge(at: Path) -> None:
+        file = at / "raw" / "runs" / "000.json.gz"
+        data = json.loads(gzip.decompress(file.read_bytes()))
+        change(data["observed"])
+        file.write_bytes(gzip.compress(json.dumps(data).encode()))
+
+    return forge

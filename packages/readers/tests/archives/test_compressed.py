@@ -1,8 +1,9 @@
-"""readers.archives.compressed: bzip2, xz, lzma and Zstandard, alone and around a tar, in several streams, cut, damaged."""
+"""readers.archives.compressed: bzip2, gzip, xz, lzma and Zstandard, alone and around a tar, in several streams, cut, damaged."""
 
 from __future__ import annotations
 
 import bz2
+import gzip
 import io
 import lzma
 import random
@@ -23,6 +24,7 @@ NOISE = random.Random(3).randbytes(60_000)
 LARGE = random.Random(4).randbytes(1_300_000)
 PROGRAMS: dict[str, tuple[Callable[[bytes], bytes], str]] = {
     "bz2": (lambda data: bz2.compress(data, 1), "application/x-bzip2"),
+    "gz": (gzip.compress, "application/gzip"),
     "xz": (lzma.compress, "application/x-xz"),
     "lzma": (lambda data: lzma.compress(data, lzma.FORMAT_ALONE), "application/x-lzma"),
     "zst": (lambda data: zstd.compress(data, 3), "application/zstd"),
@@ -72,11 +74,12 @@ def test_a_cut_file_keeps_what_came_out(ending: str) -> None:
     assert (LARGE).startswith(body)
 
 
-@pytest.mark.parametrize("ending", ["bz2", "xz", "zst"])
+@pytest.mark.parametrize("ending", ["bz2", "gz", "xz", "zst"])
 def test_several_streams_and_junk(ending: str) -> None:
     pack = PROGRAMS[ending][0]
     joined = pack(b"one") + pack(NOISE) + pack(b"three")
     assert found(joined, b"x")[0][0][1] == b"one" + NOISE + b"three"
+    assert ending != "gz" or found(pack(b"one") + bytes(700) + pack(NOISE), b"x")[0][0][1] == b"one" + NOISE
     assert found(pack(b"one") + bytes(8), b"x") == ([(b"x", b"one")], None)
     children, error = found(pack(b"one") + bytes(8) + b"junk behind", b"x")
     assert (children, error) == ([(b"x", b"one"), (b"bytes after the end", b"junk behind")], ExceptionCode.CORRUPT)
@@ -89,10 +92,11 @@ def test_frames_of_other_data_between_zstandard_frames() -> None:
     assert found(pack(b"one") + other + pack(b"two") + other, b"x") == ([(b"x", b"onetwo")], None)
 
 
-@pytest.mark.parametrize("ending", ["bz2", "xz"])
-def test_damage_is_corrupt(ending: str) -> None:
+@pytest.mark.parametrize(("ending", "place"), [("bz2", 650_000), ("gz", -6), ("xz", 650_000)])
+def test_damage_is_corrupt(ending: str, place: int) -> None:
+    """That of a gzip file in its CRC."""
     data = bytearray(PROGRAMS[ending][0](LARGE))
-    data[len(data) // 2] ^= 0x55
+    data[place] ^= 0x55
     assert found(bytes(data), b"x")[1] is ExceptionCode.CORRUPT
 
 

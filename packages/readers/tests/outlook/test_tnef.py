@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import contextlib
-import random
 from pathlib import Path
 
 import pytest
-from outlook_bytes import attribute
 from outlook_forms import SAMPLE
 
 from core.records import Limits
@@ -16,7 +14,7 @@ from dataset_gen.formats.tnef import write
 from readers.base import Child, MemorySource
 from readers.errors import DocumentError
 from readers.identification.identify import identify
-from readers.mail_form import MailForm, write_message
+from readers.mail_form import write_message
 from readers.outlook.tnef import TnefHandler
 
 HANDLER = TnefHandler()
@@ -53,16 +51,6 @@ def test_a_changed_byte_is_said() -> None:
     data[data.index(b"%PDF-1.4") + 30] ^= 4
     with pytest.raises(DocumentError, match=r"^corrupt:"):
         children(bytes(data))
-
-
-def test_old_attributes_alone() -> None:
-    plain = write(message_of(MailForm(subject="s", plain="p\n")))
-
-    codepage = attribute(0x00069007, (1251).to_bytes(8, "little"))
-    old = plain[:6] + codepage + attribute(0x00018004, "Тема\0".encode("cp1251")) + attribute(0x0002800C, b"body\r\n\0")
-    text = HANDLER.text(MemorySource(b"w", old), Limits())
-    assert text.text == "body\n"
-    assert text.metadata["subject"] == "Тема"
 
 
 @pytest.mark.parametrize(
@@ -117,16 +105,3 @@ def test_real_streams(name: str, names: list[str], fragment: str, real_files: Pa
     text = HANDLER.text(source, Limits())
     assert fragment in text.text
     assert (text.error is None) == (name != "panic")
-
-
-def test_damaged_streams() -> None:
-    """Nothing but document errors."""
-    dice = random.Random(3)
-    for number in range(120):
-        broken = bytearray(DATA[: dice.randrange(len(DATA))] if number % 4 == 0 else DATA)
-        for _ in range(1 + number % 5 * 20):
-            broken[dice.randrange(len(broken))] = dice.choice((0, 255, dice.randrange(256)))
-        own = MemorySource(b"w", bytes(broken))
-        for read in (HANDLER.text, lambda s, limits: list(HANDLER.children(s, limits))):
-            with contextlib.suppress(DocumentError):
-                read(own, Limits())

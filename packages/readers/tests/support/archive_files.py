@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import io
 import struct
 import tarfile
@@ -15,6 +16,18 @@ import pycdlib
 
 Files = Sequence[tuple[str, bytes]]
 _LAST = b"TRAILER!!!"
+# test_read_format_rar5_multiple_files_solid.rar of libarchive's test suite (BSD-2-Clause), made with WinRAR 5.
+RAR_OF_WINRAR = base64.b64decode(
+    "UmFyIRoHAQAJ78hvCwEFBwQGAQGAgIAAGYyU/ycCAwv5AgSAIKSDAsayE36AHQEJdGVzdDEuYmluCgMTZ1+sWxpanhDJ53UBGGVUZSb0gFf18+fP"
+    "kkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkv885nDWtl1e+1F08qTnVyzt8e57rfRrMzrw8/HdNt72b6d/xjNZ5"
+    "5rDOrM6c/B3AAIAIAbDDfz8e/u7ezr6uno5+bl5OPi4eDf3t3c29rZ2NfW1dTT0tHQz87NzMvKycjHxsXEw8LBwL++vby7urm4t7a1tLOysbCvrq"
+    "2sq6qpqKempaSjoqGgn56dnJuamZiXlpWUk5KRkI+OjYyLiomIh4aFhIOCgYB/fn18e3p5eP//v7/P372Y9gpnCmWvV8oojX8kIW1wFtxYDE0aLZ"
+    "QlkTKA5tgxgxNmyIiWkIW1wF+YsBiaNFsoSyJlAc/IMYMTbyRES0hC2uAvxFgMTRotlCWRMoDn4BjBibeCIiWkIW1wF94sBiaNFsoSyJlAaYdeFf"
+    "mOuV99xavpt6r5i+pz15Tl7inI2visX+ADtz4pEnAgMLmQAEgCCkgwLLr2bxwB0BCXRlc3QyLmJpbgoDE3pfrFstVHMXQQ0WcAAgAgBqX8f3ueDF"
+    "6n8w68O/j+X+AJaUzIcnAgMLqgAEgCCkgwLZI7GfwB0BCXRlc3QzLmJpbgoDE35frFvQPQADQD0ncAAgAgBt1/H98w/vTQ8rKB9IY7gh9IY7gh9I"
+    "Y7gh7mHXh38fy/wAjXhTbCcCAwuZAASAIKSDAtQ+xBDAHQEJdGVzdDQuYmluCgMTgV+sW6EmHRJCDhZwACACAG2X8f3s8GL2P5h14d/H8v8AHXdW"
+    "UQMFBAA="
+)
 
 
 def zipped(files: Files | Mapping[str, str | bytes], method: int = zipfile.ZIP_DEFLATED) -> bytes:

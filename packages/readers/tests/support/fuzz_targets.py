@@ -20,13 +20,13 @@ from functools import cache
 from typing import NamedTuple
 
 from access_file import LONG, MEMO, TEXT, Column, Given, Maker, inline, maker
-from archive_files import cabinet, cpio, disc, rar, zipped
+from archive_files import RAR_OF_WINRAR, cabinet, cpio, disc, rar, zipped
 from djvu_file import djvu
 from hwp_file import hwp
 from metafiles import emf, emr, emr_font, emr_text, plus, plus_string, small, wide, wmf, wmr, wmr_ext_text, wmr_font
 from mutants.originals import Original, originals
+from one_file import ASCII, TITLE, packaged, section
 from one_file import TEXT as ONE_TEXT
-from one_file import packaged, section
 
 from core.records import Limits
 from readers.base import MemorySource
@@ -113,8 +113,11 @@ _ENCODED = (
     b"(This file must be converted with BinHex 4.0)\n:#P*PF'pbG#jdH(3!9%9B9(4dH(3!:\n",
 )
 _PAGE = {"WebResourceData": b"page", "WebResourceURL": "http://e/x", "WebResourceMIMEType": "text/html"}
-_LISTS = ({"key": ["value", 1, 2.5], "x": "ü"}, {"WebMainResource": _PAGE})
-_NOTE = (1, {ONE_TEXT: "words".encode("utf-16-le")})
+_LISTS = (
+    {"key": ["value", 1, 2.5, datetime.datetime(2020, 1, 2), {"x": "ü"}], "long": "y" * 90},
+    {"WebMainResource": _PAGE},
+)
+_NOTES = (1, {TITLE: b"t\0", ONE_TEXT: "words".encode("utf-16-le")}), (2, {ASCII: b"x"})
 # By target: the media type, how the names of files end that it begins with, and further bytes to begin with.
 FORMATS: dict[str, tuple[str, tuple[str, ...], *tuple[bytes, ...]]] = {
     "access": ("application/x-msaccess", (), _database(False), _database(True)),
@@ -138,12 +141,12 @@ FORMATS: dict[str, tuple[str, tuple[str, ...], *tuple[bytes, ...]]] = {
     "mhtml": ("multipart/related", (".mht", ".eml")),
     "msg": ("application/vnd.ms-outlook", (".msg",)),
     "ole_storage": ("application/x-ole-storage", (".doc", ".msg", ".xls")),
-    "onenote": ("application/onenote", (), section(_NOTE, files={"a.bin": b"b"}), packaged([_NOTE], files={"a": b"b"})),
+    "onenote": ("application/onenote", (), section(*_NOTES, files={"a": b"b"}), packaged([*_NOTES], files={"a": b"b"})),
     "plist": ("application/x-bplist", (), *(plistlib.dumps(one, fmt=plistlib.FMT_BINARY) for one in _LISTS)),
     "ppt": ("application/vnd.ms-powerpoint", (".ppt",)),
     "program": ("application/x-dosexec", (), b"MZ".ljust(64, b"\0") + _CABINET),
     "pst": ("application/vnd.ms-outlook-pst", (".pst",)),
-    "rar": ("application/vnd.rar", (".rar",), rar([("a.txt", b"content")])),
+    "rar": ("application/vnd.rar", (".rar",), rar([("a.txt", b"content")]), RAR_OF_WINRAR),
     "rtf": ("application/rtf", (".rtf",)),
     "sevenz": ("application/x-7z-compressed", (".7z",)),
     "tar": ("application/x-tar", (".tar",)),

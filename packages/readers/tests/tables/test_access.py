@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import struct
 from functools import partial
 
@@ -33,8 +32,6 @@ from access_file import (
     ole_object,
 )
 from as_found import children_of, text_of
-from hypothesis import given
-from hypothesis import strategies as st
 
 from core.records import Limits
 from readers.base import Child, MemorySource, Text
@@ -345,19 +342,6 @@ def test_damage_is_told() -> None:
 def test_limit() -> None:
     found = read(maker(Given("People", PEOPLE, [])).whole(), Limits(text_characters=3))
     assert (found.text, found.state) == ("Peo", TextState.TRUNCATED_BY_LIMIT)
-
-
-@given(st.booleans(), st.lists(st.tuples(st.integers(0, 1 << 16), st.integers(0, 255)), max_size=12))
-def test_other_damage_raises_nothing_else(old: bool, changes: list[tuple[int, int]]) -> None:
-    make = Maker(old)
-    rows = [(struct.pack("<i", i), make.text(f"word{i}"), inline(make.text("memo" * i))) for i in range(20)]
-    data = bytearray(maker(Given("People", PEOPLE, rows), old=old).whole())
-    for at, byte in changes:
-        data[at % (len(data) - 20) + 20] = byte
-    with contextlib.suppress(DocumentError):
-        handler_for("application/x-msaccess").text(MemorySource(b"x", bytes(data)), Limits())
-    with contextlib.suppress(DocumentError):
-        list(handler_for("application/x-msaccess").children(MemorySource(b"x", bytes(data)), Limits()))
 
 
 _HANDLER = handler_for("application/x-msaccess")

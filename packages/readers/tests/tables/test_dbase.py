@@ -108,19 +108,6 @@ def test_a_real_table(real_files: Path) -> None:
     assert "170\tPAK\tPakistan\t1\tAzad Kashmir\t" in out.text
 
 
-SOUND = table(b" Ann    1.50", b"*Bob    2.50", fields=(("NAME", "C", 6), ("SUM", "N", 5)))
-
-
-@given(st.integers(0, len(SOUND) - 1), st.integers(0, 255), st.integers(0, len(SOUND)))
-def test_damage_is_reported_or_read(at: int, byte: int, end: int) -> None:
-    data = (SOUND[:at] + bytes((byte,)) + SOUND[at + 1 :])[:end]
-    try:
-        out = TABLE.text(MemorySource(b"", data), Limits())
-    except DocumentError:
-        return
-    assert out.metadata["columns"] <= 2048
-
-
 def foxpro(*memos: bytes, block: int = 64) -> bytes:
     body = b"".join((struct.pack(">II", 1, len(m)) + m).ljust(-(-(len(m) + 8) // block) * block, b"\0") for m in memos)
     return struct.pack(">IHH", 99, 0, block).ljust(512, b"\0") + body

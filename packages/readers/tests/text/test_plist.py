@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import contextlib
 import plistlib
 from datetime import datetime
 from functools import partial
 
 import pytest
 from as_found import text_of
-from hypothesis import given
-from hypothesis import strategies as st
 
 from readers.errors import DocumentError
 
@@ -50,12 +47,3 @@ def test_a_shared_object_is_shown_once() -> None:
 def test_a_cut_one_says_so() -> None:
     with pytest.raises(DocumentError, match=r"^corrupt:"):
         read(binary({"a": ["b"] * 50})[:-9])
-
-
-@given(st.lists(st.tuples(st.integers(8, 400), st.integers(0, 255)), max_size=8))
-def test_damage_raises_nothing_else(changes: list[tuple[int, int]]) -> None:
-    data = bytearray(binary({"key": ["value", 1, 2.5, datetime(2020, 1, 2), {"x": "ü"}], "long": "y" * 90}))
-    for at, byte in changes:
-        data[at % (len(data) - 8) + 8] = byte
-    with contextlib.suppress(DocumentError):
-        read(bytes(data))

@@ -2,25 +2,23 @@
 
 from __future__ import annotations
 
-import gzip
-import json
 import shutil
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
-from result_packages import edit_json
+from drawn import one_drawn
+from result_packages import Forgery, edit_json, of_observed, of_result
 
 from core.clock import SystemClock
 from core.histogram import bucket_of
 from experiments.kinds import planned
 from experiments.package.check import check, finish
 from experiments.package.manifest import broken, seal
-from experiments.report import page
-from experiments.result.codec import FILE, read_result, to_json
-from experiments.result.schema import At, Result
+from experiments.result.codec import read_result
+from experiments.result.schema import At
 from experiments.study import conduct
 from experiments.workload import Observe, Turn, Workload
 from experiments.workloads import about
@@ -36,7 +34,7 @@ from storage_tests.client_tests import (
 from storage_tests.clients import ClientDone
 from storage_tests.tally import Counted
 
-Forgery = Callable[[Path], None]
+__all__ = ["one_drawn"]
 LABEL = "EMULATED FILER mine, scale 1/1"
 
 
@@ -142,30 +140,16 @@ def test_what_nobody_touched_checks(name: str, genuine: dict[str, Path]) -> None
     assert f"{14 if name == 'insert-drift' else 6} connections REFUSED" in verdict
 
 
-def _result(change: Callable[[Any], object]) -> Forgery:
-    return lambda at: edit_json(at / FILE, change)
-
-
 def _repeat(change: Callable[[Any], object]) -> Forgery:
-    return _result(lambda data: change(data["points"][0]["repeats"][0]))
+    return of_result(lambda data: change(data["points"][0]["repeats"][0]))
 
 
 def _study(change: Callable[[Any], object]) -> Forgery:
     return lambda at: edit_json(at / "raw" / "study.json", lambda data: change(data["surroundings"]))
 
 
-def _observed(change: Callable[[Any], object]) -> Forgery:
-    def forge(at: Path) -> None:
-        file = at / "raw" / "runs" / "000.json.gz"
-        data = json.loads(gzip.decompress(file.read_bytes()))
-        change(data["observed"])
-        file.write_bytes(gzip.compress(json.dumps(data).encode()))
-
-    return forge
-
-
 def _cut(words: str) -> Forgery:
-    return _result(lambda data: data.update(verdict=data["verdict"].replace(words, "")))
+    return of_result(lambda data: data.update(verdict=data["verdict"].replace(words, "")))
 
 
 INSERTED, SWEPT = "insert-drift", "client-sweep"
@@ -194,20 +178,20 @@ FORGERIES: dict[str, tuple[str, Forgery, str]] = {
         _repeat(lambda run: run["ceilings"].update(files_per_s=1e9)),
         "ceilings.files_per_s is 1000000000.0; observed is 5000.0",
     ),
-    "an idle filer observed": (INSERTED, _observed(lambda seen: seen.update(filer=_busy(0.1))), "verdict is"),
+    "an idle filer observed": (INSERTED, of_observed(lambda seen: seen.update(filer=_busy(0.1))), "verdict is"),
     "groups observed faster": (
         INSERTED,
-        _observed(lambda seen: [group.update(seconds=1.0) for group in seen["groups"]]),
+        of_observed(lambda seen: [group.update(seconds=1.0) for group in seen["groups"]]),
         "groups[1].files_per_s is 90.9",
     ),
     "refusals not observed": (
         SWEPT,
-        _observed(lambda seen: [one.update(refused=0) for phase in seen["phases"] for one in phase["clients"]]),
+        of_observed(lambda seen: [one.update(refused=0) for phase in seen["phases"] for one in phase["clients"]]),
         "phases[0].refused is 1; observed is 0",
     ),
     "a slow client not observed": (
         SWEPT,
-        _observed(lambda seen: seen["phases"][0]["clients"].pop(2)),
+        of_observed(lambda seen: seen["phases"][0]["clients"].pop(2)),
         "phases[0].done is 3; observed is 2",
     ),
     "a mean client raised": (
@@ -218,24 +202,7 @@ FORGERIES: dict[str, tuple[str, Forgery, str]] = {
 }
 
 
-@pytest.fixture(scope="module")
-def drawn(genuine: dict[str, Path]) -> Iterator[None]:
-    """Reports of the genuine ones are read and not drawn again; others are not drawn, their results differ anyway."""
-    known = {json.dumps(to_json(read_result(at))): at for at in genuine.values()}
-
-    def texts(result: Result, sections: Sequence[Any]) -> dict[str, str]:
-        at = known.get(json.dumps(to_json(result)))
-        made = {} if at is None else {one.relative_to(at).as_posix(): one for one in at.rglob("*.*")}
-        return {name: file.read_text() for name, file in made.items() if file.suffix in (".csv", ".html")}
-
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(page, "texts", texts)
-        patch.setattr(page, "build_sections", lambda _result, _sheet=None: [])
-        patch.setattr(page, "plots", lambda _sections: [])
-        yield
-
-
-@pytest.mark.usefixtures("drawn")
+@pytest.mark.usefixtures("one_drawn")
 @pytest.mark.parametrize("name", FORGERIES)
 def test_forgeries_are_found(name: str, genuine: dict[str, Path], tmp_path: Path) -> None:
     profile, forge, said = FORGERIES[name]

@@ -8,8 +8,11 @@ from pathlib import Path
 
 import pytest
 from drawn import drawn_once as making_once
+from drawn import one_drawn
 from once import MakeOnce
 from result_packages import package
+
+__all__ = ["one_drawn"]
 
 
 @pytest.fixture(scope="session")
@@ -29,11 +32,4 @@ def copied(genuine: Path, tmp_path: Path) -> Path:
 def drawn_once() -> Iterator[None]:
     """For tests that check the same results again and again."""
     with making_once():
-        yield
-
-
-@pytest.fixture(scope="module")
-def one_drawn() -> Iterator[None]:
-    """For those that check what forgers made of one result: what they observed is told again, and not drawn."""
-    with making_once(first_alone=True):
         yield

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from result_packages import edit_json, package
+from result_packages import Forgery, edit_json, of_observed, of_result, package
 
 from core.errors import RunFailed, UsageError
 from experiments.kinds import kind_of, knee, sweep
@@ -21,8 +21,6 @@ from experiments.package.manifest import MANIFEST, SIGNATURE, broken, seal, sign
 from experiments.result.codec import FILE, read_result
 from experiments.workloads.discovery import ABOUT
 from experiments.workloads.discovery.result import PointSpec
-
-Forgery = Callable[[Path], None]
 
 
 @pytest.fixture
@@ -73,10 +71,6 @@ def test_a_plan_that_is_none_is_refused(change: dict[str, Any], said: str) -> No
         kind_of(dataclasses.replace(plan, **change), ABOUT)
 
 
-def _result(change: Callable[[Any], object]) -> Forgery:
-    return lambda at: edit_json(at / FILE, change)
-
-
 def _tripled(data: Any) -> None:
     for point in data["points"]:
         for figure in point["figures"].values():
@@ -87,16 +81,6 @@ def _repeat_removed(at: Path) -> None:
     """From the result and from what was observed."""
     edit_json(at / FILE, lambda data: data["points"][0]["repeats"].pop())
     (at / "raw" / "runs" / "003.json.gz").unlink()
-
-
-def _run(change: Callable[[Any], object]) -> Forgery:
-    def forge(at: Path) -> None:
-        file = at / "raw" / "runs" / "000.json.gz"
-        data = json.loads(gzip.decompress(file.read_bytes()))
-        change(data["observed"])
-        file.write_bytes(gzip.compress(json.dumps(data).encode()))
-
-    return forge
 
 
 def _histogram_emptied(observed: Any) -> None:
@@ -141,11 +125,11 @@ def _replaced(name: str, old: str, new: str) -> Forgery:
 
 
 FORGERIES: dict[str, tuple[Forgery, str]] = {
-    "medians tripled": (_result(_tripled), "result.json: points[0].figures.elapsed_s.median is 120"),
-    "a warning deleted": (_result(lambda data: data["warnings"].pop(0)), "result.json: warnings has"),
-    "the verdict rewritten": (_result(lambda data: data.update(verdict="twice as fast")), "verdict is"),
-    "a label added": (_result(lambda data: data["labels"].append("FINE")), "labels has 2 entries; there are 1"),
-    "a label deleted": (_result(lambda data: data["labels"].clear()), "labels has 0 entries; there are 1"),
+    "medians tripled": (of_result(_tripled), "result.json: points[0].figures.elapsed_s.median is 120"),
+    "a warning deleted": (of_result(lambda data: data["warnings"].pop(0)), "result.json: warnings has"),
+    "the verdict rewritten": (of_result(lambda data: data.update(verdict="twice as fast")), "verdict is"),
+    "a label added": (of_result(lambda data: data["labels"].append("FINE")), "labels has 2 entries; there are 1"),
+    "a label deleted": (of_result(lambda data: data["labels"].clear()), "labels has 0 entries; there are 1"),
     "the least length lowered": (
         lambda at: edit_json(at / "raw" / "study.json", lambda data: data.update(min_seconds=1.0)),
         "result.json: points[0].short is true; observed is false",
@@ -153,21 +137,21 @@ FORGERIES: dict[str, tuple[Forgery, str]] = {
     "a repeat removed": (_repeat_removed, "raw/runs/003.json.gz: run 4"),
     "a series of the report edited": (_appended("series/runs.csv", "9,9\n"), "series/runs.csv: not what the result"),
     "a series of the result edited": (
-        _result(lambda data: data["points"][0]["repeats"][0]["series"]["queue_depth"][0].__setitem__(1, 99)),
+        of_result(lambda data: data["points"][0]["repeats"][0]["series"]["queue_depth"][0].__setitem__(1, 99)),
         "series.queue_depth[0][1] is 99; observed is 5",
     ),
     "a file added": (lambda at: (at / "figures" / "better.png").touch(), "figures/better.png: not part of this result"),
     "a class of size left out": (
-        _result(lambda data: data["points"][0]["repeats"][0]["latency"]["read"].pop("sizes")),
+        of_result(lambda data: data["points"][0]["repeats"][0]["latency"]["read"].pop("sizes")),
         'latency.read.sizes is missing; it is {"to 4 KiB": {"calls": 400',
     ),
-    "histograms edited": (_run(_histogram_emptied), "latency.read.p50_us is"),
-    "the end moved": (_run(_clock_set), "elapsed_s"),
+    "histograms edited": (of_observed(_histogram_emptied), "latency.read.p50_us is"),
+    "the end moved": (of_observed(_clock_set), "elapsed_s"),
     "another package's result": (_of_another, "result.json: run_id is"),
     "runs swapped": (_swapped, "raw/runs/000.json.gz is another run"),
     "the report rewritten": (_replaced("report.html", "GB/hour", "TB/hour"), "report.html: not what the result gives"),
     "another client": (
-        _result(lambda data: data["conditions"]["hosts"][0].update(memory_bytes=10**12)),
+        of_result(lambda data: data["conditions"]["hosts"][0].update(memory_bytes=10**12)),
         "conditions.hosts[0].memory_bytes is 1000000000000; observed is 100000000",
     ),
     "a run cut short": (
@@ -195,7 +179,7 @@ FORGERIES: dict[str, tuple[Forgery, str]] = {
         _replaced("raw/study.json", '"min_seconds": ', '"min_seconds": 9999.0, "min_seconds": '),
         "raw/study.json has a syntax error: an object has 'min_seconds' twice",
     ),
-    "nonsense observed": (_run(lambda observed: observed.update(offsets=[{}, {}])), "give no result: KeyError"),
+    "nonsense observed": (of_observed(lambda observed: observed.update(offsets=[{}, {}])), "give no result: KeyError"),
 }
 
 
@@ -289,7 +273,7 @@ def test_a_signature_holds_until_the_manifest_is_written_anew(copied: Path, keys
     assert good.signed is not None
     assert "lab@example.org" in good.signed
     assert "SHA256:" in (check(copied).signed or "")
-    _run(_histogram_emptied)(copied)
+    of_observed(_histogram_emptied)(copied)
     seal(copied)
     (copied / SIGNATURE).write_bytes(before)
     for signers in (None, keys / "signers"):

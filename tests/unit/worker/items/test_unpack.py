@@ -16,10 +16,11 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import cache
 
-import pycdlib
 import pypdfium2 as pdfium
 import pypdfium2.raw as pdf
 import pytest
+from archive_files import RAR_OF_WINRAR, cabinet, cpio, disc
+from fuzz_targets import FORMATS
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from mutants.changes import mutated
@@ -465,17 +466,6 @@ def _pdf() -> bytes:
     return re.sub(rb"(?<=<)[0-9A-F]{32}(?=>)", b"0" * 32, undated)  # ids that are drawn
 
 
-def _disc() -> bytes:
-    image = pycdlib.PyCdlib()
-    image.new()
-    for n in range(4):
-        image.add_fp(io.BytesIO(bytes([n]) * 3000), 3000, f"/F{n}.;1")
-    out = io.BytesIO()
-    image.write_fp(out)
-    image.close()
-    return out.getvalue()
-
-
 def _rtf() -> bytes:
     picture = rb"{\pict\pngblip " + (b"\x89PNG\r\n\x1a\n" + bytes(60)).hex().encode() + b"}"
     return rb"{\rtf1\ansi text " + picture * 3 + b"}"
@@ -495,6 +485,7 @@ def _shop() -> Workshop:
     return Workshop(load_profile("reference"), 5, 0.001)
 
 
+_TWO = [("a.txt", b"a" * 600), ("b.txt", b"b" * 900)]
 _MAKERS: dict[str, Callable[[], bytes]] = {
     "message/rfc822": _mail,
     "application/mbox": lambda: make_mbox(*[_mail()] * 3),
@@ -503,7 +494,7 @@ _MAKERS: dict[str, Callable[[], bytes]] = {
     "application/gzip": lambda: make_tar({"a": b"a" * 600, "b": b"b"}),
     "application/x-bzip2": lambda: make_tar({"a": b"a" * 600, "b": b"b"}, mode="w:bz2"),
     "application/x-xz": lambda: make_tar({"a": b"a" * 600, "b": b"b"}, mode="w:xz"),
-    "application/x-iso9660-image": _disc,
+    "application/x-iso9660-image": lambda: disc([(f"{n}", bytes([n]) * 3000) for n in range(4)]),
     "application/pdf": _pdf,
     "application/rtf": _rtf,
     "text/vcard": _vcf,
@@ -512,6 +503,10 @@ _MAKERS: dict[str, Callable[[], bytes]] = {
     "application/x-7z-compressed": _made("7z"),
     "application/vnd.ms-tnef": _made("tnef"),
     "application/vnd.ms-outlook-pst": _made("pst"),
+    "application/x-archive": lambda: FORMATS["ar"][2],
+    "application/x-cpio": lambda: cpio(_TWO),
+    "application/vnd.ms-cab-compressed": lambda: cabinet(_TWO),
+    "application/vnd.rar": lambda: RAR_OF_WINRAR,
 }
 
 

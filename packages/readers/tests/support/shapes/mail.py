@@ -93,6 +93,7 @@ SHAPES = [
         ),
         ("multiparts in one another", 4_000, _nested),
         ("lines that are nearly boundaries", 10_000, lambda n: _MULTI + b"--Bx\n" * n),
+        ("dashes after a boundary of one dash", 20_000, lambda n: _MULTI.replace(b"=B", b"=-") + b"-" * n),
         ("odd lines in every header", 500, lambda n: _MULTI + b"--B\nX-A: b\nodd\nX Y: odd\nContent-ID: a\n" * n),
         ("odd lines", 5_000, lambda n: _HEAD + b"odd\nX-A: b\n" * n + b"MIME-Version: 1.0\n\nbody\n"),
         (
