@@ -259,13 +259,14 @@ class TantivyReader:
         return None
 
     def bodies(self, wanted: Mapping[uuid.UUID, str]) -> Iterator[tuple[uuid.UUID, str]]:
-        if (
-            len(wanted) * _MANY > self.documents
-        ):  # a document that is asked for by itself takes as long as several in a row
-            for document in self._documents():
-                item = uuid.UUID(document["item"][0])
-                if wanted.get(item) == document["owner"][0]:
-                    yield item, together(str(document.get_first("body") or ""))
+        # A document that is asked for by itself takes as long as several in a row.
+        if len(wanted) * _MANY > self.documents:
+            for addresses in self._addresses():
+                for item, address in zip(self._items(addresses), addresses, strict=True):
+                    if (owner := wanted.get(item)) is not None:
+                        document = self._searcher.doc(address)
+                        if owner == document["owner"][0]:
+                            yield item, together(str(document.get_first("body") or ""))
             return
         for item, owner in wanted.items():
             if (body := self.body(item, owner)) is not None:
@@ -276,10 +277,13 @@ class TantivyReader:
             yield uuid.UUID(document["item"][0]), str(document["owner"][0])
 
     def _documents(self) -> Iterator[tantivy.Document]:
+        return (self._searcher.doc(address) for addresses in self._addresses() for address in addresses)
+
+    def _addresses(self) -> Iterator[list[tantivy.DocAddress]]:
         everything = tantivy.Query.all_query()
         for offset in range(0, self._searcher.num_docs, _BATCH):
-            for _, address in self._searcher.search(everything, _BATCH, count=False, offset=offset).hits:
-                yield self._searcher.doc(address)
+            hits = self._searcher.search(everything, _BATCH, count=False, offset=offset).hits
+            yield [address for _, address in hits]
 
 
 def _known_by(item: uuid.UUID, owner: str) -> tuple[int, int, int]:

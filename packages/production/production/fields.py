@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from operator import itemgetter
 from typing import Any
 
 FIELDS: Mapping[str, str] = {
@@ -15,12 +16,14 @@ FIELDS: Mapping[str, str] = {
 }  # fmt: skip
 TITLES = tuple(FIELDS.values())
 COLUMNS = tuple(FIELDS)
+_VALUES = itemgetter(*COLUMNS)
 _OURS = (COLUMNS.index("native"), COLUMNS.index("text"))
 
 
 def texts(told: Mapping[str, Any]) -> list[str]:
     """The values of one item as text, one for each of COLUMNS."""
-    return [value if type(value := told[name]) is str else text(name, value) for name in COLUMNS]
+    values = zip(COLUMNS, _VALUES(told), strict=True)
+    return [value if type(value) is str else "" if value is None else text(name, value) for name, value in values]
 
 
 def text(name: str, value: Any) -> str:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import json
-import re
 import tempfile
 import uuid
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -13,7 +12,7 @@ from dataclasses import dataclass, field
 from datetime import date
 from functools import lru_cache
 from itertools import groupby
-from operator import attrgetter
+from operator import attrgetter, itemgetter
 from typing import Any, ClassVar, cast, get_args
 
 from core.csv_cells import BEGINS_FORMULA, defused
@@ -89,39 +88,35 @@ def records(work: TaskWork) -> Iterator[list[Record]]:
     """Read all records of the job in batches. The next batch is read while the last one is written: the database works
     meanwhile. Raises StorageFault where a record is missing: load files that end early look complete."""
     choice, told = work.job.options.of(ProductionChoice), 0
+    firsts = range(choice.first, choice.last + 1, _AT_ONCE)
     with ThreadPoolExecutor(1) as reading:
-        coming = reading.submit(_read, work, 0)
-        while True:
+        coming = reading.submit(_read, work, choice.first)
+        for first in firsts:
             rows, files = coming.result()
-            full = len(rows) == _AT_ONCE
-            if full:
-                coming = reading.submit(_read, work, rows[-1].number)
+            if (following := first + _AT_ONCE) in firsts:
+                coming = reading.submit(_read, work, following)
             by_number = {number: list(of) for number, of in groupby(files, key=attrgetter("number"))}
             yield [Record(row, by_number.get(row.number, ()), choice) for row in rows]
             told += len(rows)
-            if not full:
-                break
     if told != choice.items:
         raise items_gone(choice.items - told)
 
 
-def _read(work: TaskWork, after: int) -> tuple[list[RecordRow], list[FileRow]]:
-    """The items after this number, and their files."""
-    choice = work.job.options.of(ProductionChoice)
+def _read(work: TaskWork, first: int) -> tuple[list[RecordRow], list[FileRow]]:
+    """The items that have this number and those after it, and their files."""
+    choice, last = work.job.options.of(ProductionChoice), first + _AT_ONCE - 1
     with work.database.transaction() as conn:
         rows = PRODUCTION.production_records(
             conn,
             job=work.job.id,
             images=uuid.UUID(choice.images) if choice.images else None,
             deduped=[uuid.UUID(source) for source in choice.deduped],
-            after=after,
-            limit=_AT_ONCE,
+            first=first,
+            last=last,
         )
-        if not rows:
-            return [], []
         if gone := sum(row.gone for row in rows):
             raise items_gone(gone)
-        return rows, PRODUCTION.production_files(conn, job=work.job.id, first=after + 1, last=rows[-1].number)
+        return rows, PRODUCTION.production_files(conn, job=work.job.id, first=first, last=last)
 
 
 def _controls(row: RecordRow, control: Callable[[int], str]) -> dict[str, str]:
@@ -242,11 +237,10 @@ def table(rows: Iterable[Sequence[str]]) -> bytes:
     """Lines of a CSV in UTF-8, ended as RFC 4180 has it. No cell is a formula."""
     # Hardly any row would have one: rows are looked at as a whole, since there are forty cells an item.
     safe = BEGINS_FORMULA.isdisjoint
-    return _csv(row if safe([cell[:1] for cell in row]) else [*map(defused, row)] for row in rows)
+    return _csv(row if safe(map(_BEGINNING, row)) else [*map(defused, row)] for row in rows)
 
 
-# What has a cell put in quotes. Most rows have none, and need no writer that looks at each cell.
-_QUOTED = re.compile('[",\r\n]')
+_BEGINNING = itemgetter(slice(1))
 
 
 class _Lines(list[str]):
@@ -257,10 +251,12 @@ def _csv(rows: Iterable[Sequence[str]]) -> bytes:
     lines = _Lines()
     quoting = csv.writer(lines).writerow
     for row in rows:
-        if len(row) > 1 and _QUOTED.search("".join(row)) is None:
-            lines.append(",".join(row) + "\r\n")
-        else:
+        line = ",".join(row)
+        # What has a cell put in quotes. Most rows have none, and need no writer that looks at each cell.
+        if line.count(",") >= len(row) or '"' in line or "\r" in line or "\n" in line or len(row) < 2:
             quoting(row)
+        else:
+            lines.append(line + "\r\n")
     return "".join(lines).encode("utf-8", "replace")
 
 

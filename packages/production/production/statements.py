@@ -281,8 +281,8 @@ class _Production(Protocol):
         job: uuid.UUID,
         images: uuid.UUID | None,
         deduped: Sequence[uuid.UUID],
-        after: int,
-        limit: int,
+        first: int,
+        last: int,
     ) -> list[RecordRow]: ...
     def production_files(self, conn: Connection, *, job: uuid.UUID, first: int, last: int) -> list[FileRow]: ...
     def production_written(self, conn: Connection, *, job: uuid.UUID) -> list[Written]: ...

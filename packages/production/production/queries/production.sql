@@ -317,8 +317,8 @@ WHERE p.job = (SELECT %(job)s::uuid) AND p.number BETWEEN %(first)s AND %(last)s
 -- was read has no native: its items have theirs, or are withheld.
 SELECT p.number, p.item, p.source_job, p.volume, p.folder, p.suffix, p.first_page,
     CASE WHEN i.parent IS NULL THEN i.ordinal END AS path, i.location, i.name, i.bytes AS size,
-    CASE WHEN NOT i.container OR NOT EXISTS (SELECT 1 FROM item c WHERE c.parent = i.id) THEN i.sha256 END AS sha256
-FROM production_item p LEFT JOIN item i ON i.id = p.item
+    CASE WHEN NOT i.container OR NOT EXISTS (SELECT 1 FROM item c WHERE c.parent = i.id OFFSET 0) THEN i.sha256 END AS sha256
+FROM production_item p LEFT JOIN LATERAL (SELECT * FROM item WHERE id = p.item OFFSET 0) AS i ON TRUE
 WHERE p.job = (SELECT %(job)s::uuid) AND p.number BETWEEN %(first)s AND %(last)s ORDER BY p.number;
 
 -- name: production_images
@@ -334,39 +334,52 @@ WHERE p.job = (SELECT %(job)s::uuid) AND p.number BETWEEN %(first)s AND %(last)s
 SELECT DISTINCT volume, folder FROM production_item WHERE job = %(job)s ORDER BY volume, folder;
 
 -- name: production_files_of
--- What was written of the items of one folder.
-SELECT f.path FROM production_item p JOIN production_file f ON f.job = p.job AND f.number = p.number
+-- What was written of the items of one folder. Each item's files are looked up (`OFFSET 0`): joined, all files of the job would be
+-- read for each folder.
+SELECT f.path FROM production_item p CROSS JOIN LATERAL (
+    SELECT path FROM production_file WHERE job = p.job AND number = p.number OFFSET 0
+) AS f
 WHERE p.job = (SELECT %(job)s::uuid) AND p.volume = %(volume)s AND p.folder = %(folder)s;
 
 -- name: production_records
--- Items with everything that is told of them in load files and metadata, by number, at most so many after one. These are
--- taken before anything is joined: statistics of a new job's rows are not there yet, and all of them were joined each time.
--- Others' pages are looked up only where pages have numbers.
+-- Items with everything that is told of them in load files and metadata, by number, those with numbers from one to another. These
+-- are taken before anything is joined, and what belongs to each is looked up (`OFFSET 0`): statistics of a new job's rows are not
+-- there yet, and all rows were joined each time. Others' pages are looked up only where pages have numbers.
 -- Custodians of duplicates are the original's, of a family its topmost item's, in source jobs that were `deduped`;
 -- exceptions are of this job, of the one that found the item, and of the one whose `images` are taken. Exceptions that the
 -- discovery has of a container are also in the record of the item that holds it.
+WITH RECURSIVE p AS MATERIALIZED (
+    SELECT * FROM production_item WHERE job = (SELECT %(job)s::uuid) AND number BETWEEN %(first)s AND %(last)s
+), own (number, source_job, id, job) AS (
+    SELECT number, source_job, item, job FROM p
+    UNION ALL
+    SELECT own.number, own.source_job, c.id, NULL FROM own CROSS JOIN LATERAL (
+        SELECT id FROM item WHERE parent = own.id AND container OFFSET 0
+    ) AS c
+), met AS (
+    SELECT own.number, array_agg(DISTINCT e.code ORDER BY e.code) AS codes FROM own CROSS JOIN LATERAL (
+        SELECT code FROM exception
+        WHERE item = own.id AND (job = own.source_job OR (own.job IS NOT NULL AND job IN (own.job, %(images)s::uuid))) OFFSET 0
+    ) AS e
+    GROUP BY own.number
+)
 SELECT p.number, p.family_first, p.family_last, p.parent, p.volume, p.pages, p.first_page,
     i.id IS NULL AS gone, i.container_path, i.name, i.kind, i.media_type, i.bytes, i.sha256, i.message_id_hash, i.mtime_ns,
     u.display AS custodian, t.state AS text_state, t.pages AS found_pages, t.metadata,
     (SELECT coalesce(o.custodians, d.custodians) FROM duplicate d LEFT JOIN duplicate o ON o.item = d.original
         WHERE d.item = p.item AND p.source_job = ANY(%(deduped)s::uuid[])) AS custodians,
-    (SELECT array_agg(DISTINCT e.code ORDER BY e.code) FROM (
-            WITH RECURSIVE own (id) AS (
-                SELECT p.item
-                UNION ALL SELECT c.id FROM own JOIN item c ON c.parent = own.id AND c.container
-            ) SELECT id FROM own
-        ) AS own JOIN exception e ON e.item = own.id
-        WHERE e.job = p.source_job OR (e.item = p.item AND e.job IN (p.job, %(images)s::uuid))) AS codes,
-    g.first_page AS family_first_page, l.first_page + l.pages - 1 AS family_last_page, h.first_page AS parent_page
-FROM (
-    SELECT * FROM production_item WHERE job = (SELECT %(job)s::uuid) AND number > %(after)s ORDER BY number LIMIT %(limit)s
-) AS p
-LEFT JOIN item i ON i.id = p.item
+    met.codes,
+    CASE WHEN p.first_page IS NOT NULL THEN
+        (SELECT first_page FROM production_item WHERE job = p.job AND number = p.family_first) END AS family_first_page,
+    CASE WHEN p.first_page IS NOT NULL THEN
+        (SELECT first_page + pages - 1 FROM production_item WHERE job = p.job AND number = p.family_last) END AS family_last_page,
+    CASE WHEN p.first_page IS NOT NULL THEN
+        (SELECT first_page FROM production_item WHERE job = p.job AND number = p.parent) END AS parent_page
+FROM p
+LEFT JOIN met ON met.number = p.number
+LEFT JOIN LATERAL (SELECT * FROM item WHERE id = p.item OFFSET 0) AS i ON TRUE
 LEFT JOIN custodian u ON u.job = i.job AND u.number = i.custodian
-LEFT JOIN item_text t ON t.item = p.item
-LEFT JOIN production_item g ON g.job = p.job AND g.number = CASE WHEN p.first_page IS NOT NULL THEN p.family_first END
-LEFT JOIN production_item l ON l.job = p.job AND l.number = CASE WHEN p.first_page IS NOT NULL THEN p.family_last END
-LEFT JOIN production_item h ON h.job = p.job AND h.number = CASE WHEN p.first_page IS NOT NULL THEN p.parent END
+LEFT JOIN LATERAL (SELECT * FROM item_text WHERE item = p.item OFFSET 0) AS t ON TRUE
 ORDER BY p.number;
 
 -- name: production_files

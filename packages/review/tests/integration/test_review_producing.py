@@ -61,7 +61,7 @@ def _created(source: Jobs, options: JobOptions) -> JobHandle:
 def _custodians(made: JobHandle) -> list[tuple[str, str, list[str] | None]]:
     deduped = [uuid.UUID(source) for source in made.job.options.of_type.deduped]
     with made.database.transaction() as conn:
-        rows = PRODUCTION.production_records(conn, job=made.id, images=None, deduped=deduped, after=0, limit=100)
+        rows = PRODUCTION.production_records(conn, job=made.id, images=None, deduped=deduped, first=1, last=100)
     return [(row.custodian, row.container_path[-1], row.custodians) for row in rows]
 
 
