@@ -44,10 +44,8 @@ _SETTLE_SECONDS = 11.0  # an idle connection of PostgreSQL reports the rows that
 # Rows of phase expand are known when connections have been idle; while a job is held for that, what its workers used is not known by
 # phase. So a job is measured for its database or for its workers.
 _OF_DATABASE, _OF_WORKERS = (DATABASE_CPU, ROWS), (CPU, WAIT)
-_SIZES = {
-    "small": 0.4,
-    "large": 3.0,
-}  # of a job's files, by the median of the reference profile: to tell items and bytes apart
+# Of a job's files, by the median of the reference profile: to tell items and bytes apart.
+_SIZES = {"small": 0.4, "large": 3.0}
 
 # Of the corpus of all types: loose files of a task, and slots.
 _CREWS = {"crew-few": (500, 1), "crew-tasks": (16, 1), "crew-slots": (16, 8)}
@@ -136,18 +134,8 @@ def _measure(name: str, profile: str, work: Path, times: float | None = None, ba
     described.write_text(profile)
     if not (corpus / "manifest.parquet").exists():
         _generate(corpus, str(described), times or 1.0)
-    command: list[str | Path] = [
-        sys.executable,
-        __file__,
-        "--run",
-        corpus,
-        result,
-        "--files",
-        f"{files}",
-        "--slots",
-        f"{slots}",
-    ]
-    subprocess.run([*command, *(["--settle"] if times else [])], check=True, cwd=ROOT)
+    command: list[str | Path] = [sys.executable, __file__, "--run", corpus, result, "--files", f"{files}"]
+    subprocess.run([*command, "--slots", f"{slots}", *(["--settle"] if times else [])], check=True, cwd=ROOT)
     job = job_of(json.loads(result.read_text()), corpus / "manifest.parquet", label)
     dropped = _OF_WORKERS if times else _OF_DATABASE
     for phase, took in job["phases"].items():

@@ -8,8 +8,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import chain, count, islice
 from typing import Any
 
-import psycopg2.extensions
-
 _STREAMS = count()  # a stream's name on the server
 _PLANS = count()  # a prepared statement's name on the server
 _PLAN_SECONDS = 10.0
@@ -55,16 +53,10 @@ class Plans:
         self._known.clear()
 
 
-class Session(psycopg2.extensions.connection):
-    """The driver's connection, with what is prepared on it; None: nothing ever is."""
-
-    plans: Plans | None = None
-
-
 class Connection:
     """One of the driver's connections, `raw`; `Database.transaction` begins and ends its transaction."""
 
-    def __init__(self, raw: Session, rows_at_once: int = 0) -> None:
+    def __init__(self, raw: Any, rows_at_once: int = 0) -> None:
         self.raw = raw
         self._rows_at_once = rows_at_once
 

@@ -11,10 +11,11 @@ from typing import Any
 from urllib.parse import parse_qs, unquote, urlsplit
 
 import psycopg2
+import psycopg2.extensions
 from psycopg2.extras import NamedTupleCursor, register_uuid
 
 from core.errors import DatabaseFault, UsageError
-from sql.connection import Connection, Plans, Session
+from sql.connection import Connection, Plans
 from sql.held import HeldConnection, fault_of, in_transaction
 
 CONNECT_SECONDS = 5
@@ -30,6 +31,12 @@ _SERVER_OPTIONS = (
 
 
 SILENT_SECONDS = 15.0  # inside a transaction; a lease is 30 s
+
+
+class _Session(psycopg2.extensions.connection):
+    """The driver's connection, with what is prepared on it; None: nothing ever is."""
+
+    plans: Plans | None = None
 
 
 class _Pool:
@@ -190,7 +197,7 @@ class Database:
             "tcp_user_timeout": 10_000,  # milliseconds that sent bytes may stay unacknowledged
             **_KEEPALIVES,
         }
-        raw = psycopg2.connect(**given | own, connection_factory=Session, cursor_factory=NamedTupleCursor)
+        raw = psycopg2.connect(**given | own, connection_factory=_Session, cursor_factory=NamedTupleCursor)
         register_uuid(None, raw)  # type: ignore[no-untyped-call]
         raw.plans = Plans() if self._repeats else None
         return raw
