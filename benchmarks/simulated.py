@@ -58,17 +58,7 @@ class Runs:
             if not corpus.exists():
                 subprocess.run([*edbench, "corpus", "generate", corpus, "--profile", _PROFILE, "--scale", f"{_SCALE}", "--seed", f"{_SEED}"], check=True)  # fmt: skip
             repeats = 1 if _DOUBLED in filer else _REPEATS
-            options = [
-                "--workers",
-                workers,
-                "--slots",
-                f"{slots}",
-                "--repeats",
-                f"{repeats}",
-                "--no-baseline",
-                "--filer",
-                filer,
-            ]
+            options = ["--workers", workers, "--slots", f"{slots}", "--repeats", f"{repeats}", "--no-baseline", "--filer", filer]  # fmt: skip
             command: list[str | Path] = [*edbench, "bench", "scale-up", "--corpus", corpus, *options, "--storage", self._directory / "storage", "-o", "json", "--output-file", out]  # fmt: skip
             subprocess.run(command, check=True, env=os.environ | {"EDBENCH_SCRATCH": f"{self._directory / 'scratch'}"})
         return dict(json.loads(out.read_text(encoding="utf-8")))

@@ -192,11 +192,8 @@ def _database(jobs: Sequence[Mapping[str, Any]]) -> dict[str, float]:
     for phase in PHASES:
         columns = np.zeros((len(jobs), len(names)))
         at = names.index(f"{phase} items")
-        columns[:, at], columns[:, at + 1], columns[:, -1] = (
-            items,
-            _of(jobs, phase, "tasks"),
-            _of(jobs, phase, "elapsed_s"),
-        )
+        columns[:, at], columns[:, at + 1] = items, _of(jobs, phase, "tasks")
+        columns[:, -1] = _of(jobs, phase, "elapsed_s")
         rows.append(columns / items[:, None])
         took.append(_of(jobs, phase, DATABASE_CPU) / items)
     none = np.zeros(len(names))

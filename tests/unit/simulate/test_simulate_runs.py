@@ -154,7 +154,7 @@ def test_twice_of_what_is_scarce_gains_most(what: str, small: Plan) -> None:
     assert min(gains.values()) > 0.97
     assert (
         slots > 0.7
-    )  # tasks are cut finer for them: each publishes files of its own and costs the database ten rows of items
+    )  # tasks are cut finer for them: each publishes files and costs the database as much as fifty items
 
 
 def _result(plan: Plan, factor: float, workers: int = 1) -> dict[str, Any]:
