@@ -242,8 +242,17 @@ class BenchHome:
     def discover(self, corpus: Path, *options: str, env: Mapping[str, str] | None = None) -> dict[str, Any]:
         """A discovery job; its result."""
         target = self.directory / "r.json"
-        self.run("discover", str(corpus), "-o", "json", "--output-file", str(target), *options, env=env)
+        output = ("--json",) if self._flat() else ("-o", "json", "--output-file")
+        self.run("discover", str(corpus), *output, str(target), *options, env=env)
         return dict(json.loads(target.read_text()))
+
+    def delete(self, job: str) -> None:
+        """Delete a job that has ended."""
+        self.run(*(() if self._flat() else ("job",)), "delete", job)
+
+    def _flat(self) -> bool:
+        """Whether the checkout is from before the commands were grouped, as cb7c1049 is."""
+        return "--json FILE" in self.run("discover", "--help")
 
 
 @contextmanager

@@ -232,7 +232,7 @@ def _turn(home: BenchHome, corpus: Path, workers: int, options: list[str], into:
         with spent_below() as taken:
             result = home.discover(source, "--workers", str(workers), *options)
         spent += taken
-        home.run("job", "delete", str(result["job_id"]))
+        home.delete(str(result["job_id"]))
     into.elapsed.append(float(result["elapsed_s"]))
     return int(result["items"])
 
