@@ -148,7 +148,9 @@ def storage_test(ctx: typer.Context, *, name: Name = "", test: Test) -> None:
         return
     if test.discovery or test.scale is not None:
         raise UsageError(f"--discovery and --scale require the test `{ALL}`")
-    _carry_out(context, settings, made(name, targets, test.given, small=test.small), test)
+    profile = made(name, targets, test.given, small=test.small)
+    test.begin(profile.ABOUT.titled(profile.plan(test.repeats, test.seed or 0).kind))
+    print_result(context, *studied(context, settings, profile, test), test)
 
 
 def _list(context: CommandContext) -> None:
@@ -224,12 +226,6 @@ def _described(name: str, test: Test) -> dict[str, Any]:
             for key, field in kind.settings_type.model_fields.items()
         ],
     }
-
-
-def _carry_out(context: CommandContext, settings: Settings, profile: Profile[Any], test: Test) -> None:
-    """Run it and print the result; the path of the report is the last line. Raises UsageError before anything is written."""
-    test.begin(profile.ABOUT.titled(profile.plan(test.repeats, test.seed or 0).kind))
-    print_result(context, *studied(context, settings, profile, test), test)
 
 
 def studied(context: CommandContext, settings: Settings, profile: Profile[Any], test: Test) -> tuple[Result, Path]:
@@ -444,6 +440,7 @@ def _own_settings(given: Sequence[str]) -> dict[str, list[str]]:
 def _discovery(context: CommandContext, settings: Settings, targets: Targets, test: Test) -> _One:
     """A new one, or an existing one that passes its check."""
     from experiments.package.check import doubt
+    from storage_tests.profile import refuse_bytes
 
     given, scale, why_not = test.discovery, test.scale or (0.0003 if test.small else 0.01), None
 
@@ -457,7 +454,8 @@ def _discovery(context: CommandContext, settings: Settings, targets: Targets, te
         raise UsageError(f"--discovery: {why}")
     if given is None:
         try:
-            refuse_corpus(targets.paths[0], scale, fill=test.fill)
+            needed, files = int(_TIMES * _RAW * scale), int(_TIMES * _FILES * scale)
+            refuse_bytes(DISCOVERY, targets.paths[0], needed, files, fill=test.fill)
         except UsageError as error:
             why_not = str(error)
     return _One(name=DISCOVERY, report="R1", why_not=why_not, run=run)
@@ -482,13 +480,6 @@ def _show(context: CommandContext, summary: Summary, directory: Path) -> None:
         print_lines(console, f"  {entry.name}: {line}")
     context.document({"run_id": summary.run_id, "paths": summary.paths, "tests": found})
     flush()
-
-
-def refuse_corpus(path: Path, scale: float, *, fill: bool) -> None:
-    """Raises UsageError where there is no room for it."""
-    from storage_tests.profile import refuse_bytes
-
-    refuse_bytes(DISCOVERY, path, int(_TIMES * _RAW * scale), int(_TIMES * _FILES * scale), fill=fill)
 
 
 def _discovered(context: CommandContext, settings: Settings, path: Path, there: Path, test: Test, scale: float) -> None:
