@@ -379,7 +379,9 @@ def run_of(seen: Observed) -> Run:
         run_queue_share=round(run_queue_s / calls.seconds, 4) if calls.seconds else None,
         first_done_s=first,
         last_done_s=last,
-        null_elapsed_s=sum(map(_elapsed, seen.null)) if seen.null else None,
+        null_elapsed_s=sum(float(told_result(one.result, one.jobs)["elapsed_s"]) for one in seen.null)
+        if seen.null
+        else None,
         null=_null_use(seen.null),
         containers=tuple(decode(ContainerUse, one, "container") for one in seen.containers),
         host_cpu=round(busy / passed, 4) if passed else None,
@@ -412,7 +414,3 @@ def _null_use(portions: Sequence[OnNull]) -> NullUse | None:
         items=sum(int(result["items"]) for result in results),
         discovered_bytes=sum(int(result["discovered_bytes"]) for result in results),
     )
-
-
-def _elapsed(null: OnNull) -> float:
-    return float(told_result(null.result, null.jobs)["elapsed_s"])
