@@ -72,7 +72,7 @@ def overall_response_us(curve: Sequence[tuple[float, float]]) -> float:
     return area / highest
 
 
-def told_levels(levels: Levels) -> str:
+def levels_text(levels: Levels) -> str:
     """For the first line."""
     peak = f"{'a' if levels.found else 'a stated'} peak of {count(levels.peak)} calls/s"
     first_missed = next((level for level in levels.levels if not level.reached), None)
@@ -182,7 +182,7 @@ def sentence(
     what = f"{about.titled(kind)}{pace and ' '}{pace}"
     match found:
         case Levels():
-            return f"{what} on {where}: {told_levels(found)}"
+            return f"{what} on {where}: {levels_text(found)}"
         case Tuning():
             return f"{what} on {where}: {_tuned(about, points, found)}"
     groups: dict[tuple[Any, ...], list[Point]] = {}

@@ -46,7 +46,7 @@ _CALLS = "call_seconds"
 _OWN = ("job_id", "group_id", "kind", "source_copies", "name", "source", "calls", "call_time", "io", "wire", "labels")
 
 
-def told_result(result: dict[str, Any], jobs: Sequence[JobTables]) -> dict[str, Any]:
+def recomputed_figures(result: dict[str, Any], jobs: Sequence[JobTables]) -> dict[str, Any]:
     """Of a job, or of a group with its jobs', with times, rates and calls as the rows have them. Raises ValueError for
     figures that are none."""
     if "jobs" not in result:
@@ -354,7 +354,7 @@ def _weights(rows: Iterable[Any]) -> dict[int, float]:
 
 def run_of(seen: Observed) -> Run:
     """Every figure of it; nothing else is asked."""
-    result = told_result(seen.result, seen.jobs)
+    result = recomputed_figures(seen.result, seen.jobs)
     samples, processors = seen.samples, seen.processors
     times = times_of(seen.jobs)
     calls = calls_of(seen.jobs, times)
@@ -379,7 +379,7 @@ def run_of(seen: Observed) -> Run:
         run_queue_share=round(run_queue_s / calls.seconds, 4) if calls.seconds else None,
         first_done_s=first,
         last_done_s=last,
-        null_elapsed_s=sum(float(told_result(one.result, one.jobs)["elapsed_s"]) for one in seen.null)
+        null_elapsed_s=sum(float(recomputed_figures(one.result, one.jobs)["elapsed_s"]) for one in seen.null)
         if seen.null
         else None,
         null=_null_use(seen.null),

@@ -26,7 +26,7 @@ from experiments.report.style import FAINT, marker, series_colour
 from experiments.report.views import PERCENTILES, binned, in_calls, named, percentiles, spread
 from experiments.result.schema import Latency, Level, Levels, SizedLatency
 from experiments.result.steady import by_second
-from experiments.result.verdict import told_levels
+from experiments.result.verdict import levels_text
 from replay import runs
 from replay.runs import said
 
@@ -430,7 +430,7 @@ def _reached(axes: plots.Axes, measured: Levels) -> None:
 
 
 def _levels_sentence(measured: Levels) -> str:
-    said = told_levels(measured)
+    said = levels_text(measured)
     hollow = " Hollow points were not reached." if not all(level.reached for level in measured.levels) else ""
     return f"{said[0].upper()}{said[1:]}.{hollow}"
 

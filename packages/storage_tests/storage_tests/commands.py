@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import shutil
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -29,7 +29,7 @@ from storage_tests.orders import ProfileOrder
 if TYPE_CHECKING:
     from core.settings import Settings
     from experiments.result.schema import Result
-    from experiments.summary import Entry, Summary
+    from experiments.summary import Summary
     from storage_tests.live import Live
     from storage_tests.profile import Profile, Targets
 
@@ -328,7 +328,7 @@ def _run_all(context: CommandContext, settings: Settings, targets: Targets, test
 
     from experiments.package.records import RESULTS
     from experiments.study import begun, new_id
-    from experiments.summary import Summary, finish
+    from experiments.summary import Entry, Summary, finish
 
     if targets.s3 or not targets.paths:
         raise UsageError("bench storage all requires --path DIR")
@@ -347,24 +347,16 @@ def _run_all(context: CommandContext, settings: Settings, targets: Targets, test
     ) as study:
         directory = settings.storage / RESULTS / study.run_id
         failed = _carried_out(context, tests, directory)
-        summary = Summary(
-            run_id=study.run_id, created=now, edbench=version("edbench"), paths=paths, entries=_entries(tests, failed)
-        )
+        why_not = {one.name: one.why_not or failed.get(one.name) for one in tests}
+        if all(why_not.values()):
+            raise RunFailed(f"no test could run: {next(iter(why_not.values()))}")
+        entries = tuple(Entry(name=one.name, report=one.report, why_not=why_not[one.name]) for one in tests)
+        summary = Summary(run_id=study.run_id, created=now, edbench=version("edbench"), paths=paths, entries=entries)
         page = finish(summary, directory)
     _show(context, summary, directory)
     context.last_line(str(page))
     if failed:
         raise RunFailed(f"not measured: {', '.join(failed)}")
-
-
-def _entries(tests: Sequence[_One], failed: Mapping[str, str]) -> tuple[Entry, ...]:
-    """Raises RunFailed where there is nothing to show."""
-    from experiments.summary import Entry
-
-    why_not = {test.name: test.why_not or failed.get(test.name) for test in tests}
-    if all(why_not.values()):
-        raise RunFailed(f"no test could run: {next(iter(why_not.values()))}")
-    return tuple(Entry(name=test.name, report=test.report, why_not=why_not[test.name]) for test in tests)
 
 
 def _carried_out(context: CommandContext, tests: Sequence[_One], directory: Path) -> dict[str, str]:
