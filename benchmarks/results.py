@@ -23,7 +23,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from benchmarks.driver import bench_home
-from experiments.package.check import check, finish, told_again
+from experiments.package.check import check, finish, recomputed
 from experiments.package.manifest import MANIFEST, files_of, seal
 from experiments.package.records import RAW
 from experiments.result.codec import write_result
@@ -112,7 +112,7 @@ def retell() -> None:
 
 def again(package: Path) -> None:
     """Recompute one package in its place."""
-    result = told_again(package)
+    result = recomputed(package)
     for path in package.iterdir():
         if path.name not in (RAW, "sheet.toml"):
             shutil.rmtree(path) if path.is_dir() else path.unlink()

@@ -99,10 +99,11 @@ def rates_of(result: Result, source: str) -> Rates:
     written = _calls(one, _WRITING)
     files = sum(use.calls for label, use in written if label == Op.CREATE.label)
     renames = [use for label, use in written if label == Op.RENAME.label]
+    renamed = sum(use.calls for use in renames)
     return Rates(
         source=source,
         labels=result.labels,
-        slots=points[0].slots,
+        slots=points[0].at.slots,
         processors=sum(int(host.get("processors") or 1) for host in (result.conditions.get("hosts") or ())) or 1,
         measured=tuple(_rate(point) for point in points),
         raw_bytes=int(one.result["raw_bytes"]),
@@ -111,15 +112,15 @@ def rates_of(result: Result, source: str) -> Rates:
         store_bytes=max((found for phase in one.phases for _, found in phase.heaviest), default=0),
         copy_s=sum(use.seconds for _, use in _calls(one, _READING, Phase.EXPAND.value)),
         write_s=sum(use.seconds for _, use in written),
-        remove_s=files * _mean_s(renames),
+        remove_s=files * sum(use.seconds for use in renames) / renamed if renamed else 0.0,
         around_s=_around(runs),
     )
 
 
 def _points(result: Result, source: str) -> list[Point]:
     """Those on one database, fewest workers first."""
-    points = sorted((point for point in result.points if point.databases == 1), key=lambda point: point.workers)
-    if not points or len({point.slots for point in points}) > 1:
+    points = sorted((point for point in result.points if point.at.databases == 1), key=lambda point: point.at.workers)
+    if not points or len({point.at.slots for point in points}) > 1:
         raise UsageError(
             f"{source}: a plan needs runs on one database, all with the same slots; `edbench bench scale-up` makes them"
         )
@@ -131,7 +132,7 @@ def _rate(point: Point) -> Rate:
         run.null_elapsed_s / run.elapsed_s for run in point.repeats if run.null_elapsed_s is not None and run.elapsed_s
     ]
     return Rate(
-        workers=point.workers,
+        workers=point.at.workers,
         gb_per_hour=statistics.median(run.gb_per_hour_discovered for run in point.repeats),
         cpu=statistics.median(run.worker_cpu for run in point.repeats),
         null_share=statistics.median(shares) if shares else None,
@@ -146,12 +147,6 @@ def _calls(run: Run, labels: frozenset[str], phase: str | None = None) -> list[t
         for label, use in each.calls.items()
         if label in labels
     ]
-
-
-def _mean_s(uses: Iterable[CallUse]) -> float:
-    each = list(uses)
-    calls = sum(use.calls for use in each)
-    return sum(use.seconds for use in each) / calls if calls else 0.0
 
 
 def _around(runs: Iterable[Run]) -> float:
@@ -378,7 +373,8 @@ def corpus_of(sizing: Sizing, storage: Path) -> Path:
 def commands(sizing: Sizing, settings: Settings) -> list[str]:
     """What to type; RESULT is what the experiment's last line names."""
     corpus = shlex.quote(str(corpus_of(sizing, settings.storage)))
-    cache = _declared(sizing.wish.filer_cache)
+    cached = sizing.wish.filer_cache  # as EDBENCH_FILER_CACHE takes it, exactly
+    cache = f"{cached}B" if cached % 1000 else f"{cached / 1e9:.6f}".rstrip("0").rstrip(".") + "GB"
     workers = ",".join(map(str, sizing.workers))
     return [
         f"export EDBENCH_STORAGE={shlex.quote(str(settings.storage))} EDBENCH_SCRATCH={shlex.quote(str(settings.scratch))}"
@@ -391,11 +387,6 @@ def commands(sizing: Sizing, settings: Settings) -> list[str]:
         "edbench result describe RESULT > filer.toml",
         "edbench result describe RESULT --sheet filer.toml",
     ]
-
-
-def _declared(nbytes: int) -> str:
-    """As EDBENCH_FILER_CACHE takes it, exactly."""
-    return f"{nbytes}B" if nbytes % 1000 else f"{nbytes / 1e9:.6f}".rstrip("0").rstrip(".") + "GB"
 
 
 class Measured(Document):

@@ -29,7 +29,7 @@ from experiments.arrays import Array, Counted
 from experiments.kinds import Findings, Plan, kind_of
 from experiments.package.records import RAW, RESULTS, Records, Study, read_study, write_study
 from experiments.result.codec import write_result
-from experiments.result.schema import At, Levels, Point, Result, Run, Tuning
+from experiments.result.schema import At, Point, Result, Run, Tuning
 from experiments.result.statistics import METHOD, ratio_of
 from experiments.result.steady import MIN_SECONDS, RULE
 from experiments.result.verdict import labels_of, levels_of, missed, points_of, sentence, warnings_of
@@ -74,7 +74,7 @@ def _result(about: About, study: Study, order: str, findings: Findings, telling:
     cached, undeclared = telling.cached(points), telling.undeclared()
     paired = telling.pairs
     labels = labels_of(points, emulated, cached=cached, undeclared=undeclared, least_s=least, paired=paired)
-    levels = _levels(about, study, findings, points)
+    levels = None if findings.peak is None else levels_of(about, points, findings.peak, found=study.plan.peak is None)
     tuning = _gained(about, findings, points)
     said = sentence(about, kind, axis, points, where=telling.where(), pace=telling.pace(),
                     found=findings.knees or levels or tuning)  # fmt: skip
@@ -136,12 +136,6 @@ def _median(point: Point, name: str) -> float | None:
     field, op = percentile
     values = [getattr(run.latency[op], field) for run in point.repeats if op in run.latency]
     return statistics.median(values) if values else None
-
-
-def _levels(about: About, study: Study, findings: Findings, points: Sequence[Point]) -> Levels | None:
-    if findings.peak is None:
-        return None
-    return levels_of(about, points, findings.peak, found=study.plan.peak is None)
 
 
 _FILE, _RAW = "begun.json", "raw"

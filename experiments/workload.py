@@ -201,11 +201,6 @@ class About:
         return kind
 
     @property
-    def columns(self) -> tuple[Figure, ...]:
-        """The figures of the table of points."""
-        return tuple(figure for figure in self.figures if not figure.aside)
-
-    @property
     def headlines(self) -> tuple[Figure, ...]:
         """The figures of the first line."""
         return tuple(figure for figure in self.figures if figure.headline)

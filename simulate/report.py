@@ -33,7 +33,7 @@ def _beside(reference: Sequence[ReferenceRun], rows: Mapping[str, Row], names: s
     base = reference[0].after_gb / reference[0].elapsed_s
     for run in reference:
         gain = run.after_gb / run.elapsed_s / base
-        out.append(("R1", f"{run.databases}", f"{run.workers}", run.elapsed, f"{run.before_gb}", f"{run.after_gb}", f"{run.gb_per_hour}", f"{gain:.2f} x"))  # fmt: skip
+        out.append(("R1", f"{run.databases}", f"{run.workers}", clock(run.elapsed_s), f"{run.before_gb}", f"{run.after_gb}", f"{run.gb_per_hour}", f"{gain:.2f} x"))  # fmt: skip
     first = rows[names[0]]
     for name, run in zip(names, reference, strict=True):
         row = rows[name]

@@ -136,13 +136,9 @@ class Admission:
         asked = [(member, DropOrder(places=places)) for member in self.here()]
         answers = self.crew.ask_all(asked, LONG_SECONDS)
         return [
-            Drop(when=when, host=member.name, **_dropped(answer))
+            Drop(when=when, host=member.name, **msgspec.to_builtins(msgspec.convert(answer, Dropped)))
             for (member, _), answer in zip(asked, answers, strict=True)
         ]
-
-
-def _dropped(answer: Mapping[str, Any]) -> dict[str, Any]:
-    return msgspec.to_builtins(msgspec.convert(answer, Dropped))  # type: ignore[no-any-return]
 
 
 def _too_few(present: Sequence[Hello], workers: int, *, lost: bool) -> UsageError | RunFailed:

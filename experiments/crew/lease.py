@@ -79,7 +79,11 @@ class Working:
             {
                 "name": member.name,
                 **facts,
-                "clock_offset_s": clock_between(self.offsets[member.id], after[member.id]),
+                "clock_offset_s": {
+                    "start": self.offsets[member.id][0],
+                    "end": after[member.id][0],
+                    "within": max(self.offsets[member.id][1], after[member.id][1]),
+                },
                 **meters,
             }
             for member, facts, meters in zip(self._members, self.facts, counted, strict=True)
@@ -207,8 +211,3 @@ class Leased(Working):
                     " logs"
                 )
             time.sleep(_LOOK_SECONDS)
-
-
-def clock_between(start: tuple[float, float], end: tuple[float, float]) -> dict[str, float]:
-    """A member's clock less this one's, and by how much that may be off."""
-    return {"start": start[0], "end": end[0], "within": max(start[1], end[1])}

@@ -49,17 +49,14 @@ def refuse_other_storage(
     below none of the roots that members have, which is so of a crew on this host alone."""
     who, here = f"member {member.name}", place(storage)
     there = member.roots.get("storage", str(storage))
-    if (why := sight.unseen.get("token")) is not None:
-        if why == _MISSING:
-            raise UsageError(
-                f"{who} has another storage at {there} than this one: {mounted(member.storage)} there, {mounted(here)} here"
-            )
-        raise UsageError(
-            f"{who} cannot read files that this host writes to the storage {storage} ({why}): grant it read access"
-        )
-    if sight.token != text:
+    why = sight.unseen.get("token")
+    if why == _MISSING or (why is None and sight.token != text):
         raise UsageError(
             f"{who} has another storage at {there} than this one: {mounted(member.storage)} there, {mounted(here)} here"
+        )
+    if why is not None:
+        raise UsageError(
+            f"{who} cannot read files that this host writes to the storage {storage} ({why}): grant it read access"
         )
     if "sign" in sight.unseen:
         raise UsageError(f"{who} cannot write to the storage {there} ({sight.unseen['sign']}): grant it write access")

@@ -69,7 +69,7 @@ def check(directory: Path, signers: Path | None = None) -> Checked:
     differences, signed = examined(directory, signers)
     trusted, made_by = list(TRUSTED), None
     try:
-        result = told_again(directory)
+        result = recomputed(directory)
         made_by = _other_version(result)
         trusted += about_of(result.workload).trusted
         differences += [*_against_result(directory, result), *_against_files(directory, result)]
@@ -80,7 +80,7 @@ def check(directory: Path, signers: Path | None = None) -> Checked:
     return Checked(differences=tuple(differences), trusted=tuple(trusted), signed=signed, made_by=made_by)
 
 
-def told_again(directory: Path) -> Result:
+def recomputed(directory: Path) -> Result:
     """The result out of what was observed; raises UsageError, and more for what no run ever left."""
     study = read_study(directory / RAW)
     return evaluated(study, Records(directory / RAW, about_of(study.workload)))

@@ -47,7 +47,8 @@ def files_of(directory: Path) -> list[str]:
 def broken(directory: Path) -> list[str]:
     """Where the files are not those of the manifest, a line each. Raises UsageError when there is no manifest."""
     listed = _read(directory / MANIFEST)
-    return [*_changed(directory, listed), *_unlisted(directory, listed)]
+    unlisted = sorted(strays(set(files_of(directory)), listed.keys()))
+    return [*_changed(directory, listed), *(f"{name}: not in the manifest" for name in unlisted)]
 
 
 def _changed(directory: Path, listed: Mapping[str, str]) -> Iterable[str]:
@@ -65,10 +66,6 @@ def _changed(directory: Path, listed: Mapping[str, str]) -> Iterable[str]:
             yield f"{name}: changed since the manifest was written"
 
 
-def _unlisted(directory: Path, listed: Mapping[str, str]) -> Iterable[str]:
-    return (f"{name}: not in the manifest" for name in sorted(strays(set(files_of(directory)), listed.keys())))
-
-
 def _read(path: Path) -> dict[str, str]:
     try:
         lines = path.read_text(encoding="utf-8").splitlines()
@@ -81,14 +78,10 @@ def _read(path: Path) -> dict[str, str]:
     out = {}
     for number, line in enumerate(lines, 1):
         match = _LINE.fullmatch(line)
-        if match is None or match[2] in out or not _inside(match[2]):
+        if match is None or match[2] in out or match[2].startswith("/") or ".." in match[2].split("/"):
             raise UsageError(f"{path}, line {number}: not a hash and the name of a file of the package")
         out[match[2]] = match[1]
     return out
-
-
-def _inside(name: str) -> bool:
-    return not name.startswith("/") and ".." not in name.split("/")
 
 
 def _hash(path: Path) -> str:

@@ -27,7 +27,7 @@ from experiments.report.parts import (
 )
 from experiments.report.plots import drawing, legend_beside, new_figure, plain
 from experiments.report.style import FAINT, WARN, line_style, marker, series_colour
-from experiments.report.views import LIMITED, apart, held, load, load_columns, middle, named
+from experiments.report.views import LIMITED, apart, held, load_columns, middle, named
 from experiments.result.schema import ArrayUse, Knee, Point, Result, Run, Steady
 from experiments.result.steady import RULE
 from experiments.workload import About, Figure
@@ -128,10 +128,6 @@ def _reasons(result: Result) -> Html:
 _SteadyRow = tuple[str, int, Steady]  # the point, the repeat, the interval
 
 
-def _drift(value: float) -> str:
-    return f"{value * 100:+.1f} %".replace("-", "\u2212")
-
-
 _STEADY: tuple[Column[_SteadyRow], ...] = (
     Column("point", "point", lambda row: row[0], text=True),
     Column("repeat", "repeat", lambda row: row[1]),
@@ -140,8 +136,12 @@ _STEADY: tuple[Column[_SteadyRow], ...] = (
     Column("seconds", "judged", lambda row: row[2].seconds, words.seconds),
     Column("rate", "per second", lambda row: row[2].rate, words.figure),
     Column("spread", "spread", lambda row: row[2].spread, words.percent),
-    Column("drift", "drift", lambda row: row[2].drift, _drift),
-    Column("", "95 % interval of the drift", lambda row: f"{_drift(row[2].drift_low)} to {_drift(row[2].drift_high)}"),
+    Column("drift", "drift", lambda row: row[2].drift, words.signed),
+    Column(
+        "",
+        "95 % interval of the drift",
+        lambda row: f"{words.signed(row[2].drift_low)} to {words.signed(row[2].drift_high)}",
+    ),
     Column("drift_low", None, lambda row: row[2].drift_low),
     Column("drift_high", None, lambda row: row[2].drift_high),
     Column("steady", "", lambda row: int(row[2].steady), lambda steady: "" if steady else "not steady", text=True),
@@ -222,7 +222,7 @@ def _sentence(result: Result, knee: Knee) -> str:
     rate = about(result.workload).headlines[0]
     peak = result.points[knee.peak]
     top = words.figure(peak.figures[rate.name].median)
-    text = f"The peak is {top} {rate.title} with {load(peak, result.axis)}; "
+    text = f"The peak is {top} {rate.title} with {peak.at.on(result.axis)}; "
     if knee.knee is None:
         text += "even the first point exceeds a bound"
     else:
@@ -314,7 +314,7 @@ def _runs(result: Result) -> Tabled:
                lambda at: f"{datetime.fromtimestamp(at, UTC):%Y-%m-%d %H:%M:%S}"),
         Column("elapsed_s", "elapsed", lambda row: row[0].elapsed_s, words.seconds),
         *(Column(one.name, one.title, partial(_of_run, one.of), one.write, missing=one.missing) for one in figures),
-        *(Column(name, name, partial(_of_run, of), _noted) for name, of in workload.notes.items()),
+        *(Column(name, name, partial(_of_run, of), lambda value: words.figure(value) if isinstance(value, float) else value) for name, of in workload.notes.items()),
     ]  # fmt: skip
     return tabled("runs", columns, runs, caption="All runs in the order of their start")
 
@@ -325,10 +325,6 @@ def _from_one(number: int) -> int:
 
 def _of_run(of: Callable[[Any], Cell], row: _Run) -> Cell:
     return of(row[0])
-
-
-def _noted(value: object) -> object:
-    return words.figure(value) if isinstance(value, float) else value
 
 
 @section("tuning", "Settings")

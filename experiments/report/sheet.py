@@ -15,7 +15,7 @@ from experiments.report import words
 from experiments.report.parts import Column, Part, Section, Tabled, note, tabled
 from experiments.report.views import load_columns, named
 from experiments.result.codec import decode
-from experiments.result.schema import Point, Result, Run
+from experiments.result.schema import Point, Result
 
 FILE = "sheet.toml"
 ANCHOR, TITLE = "sheet", "The filer, as its operator describes it"
@@ -101,7 +101,11 @@ def _priced(result: Result, sheet: Sheet) -> Tabled:
     per = f"per {PER:,} {sheet.currency}"
 
     def calls(point: Point) -> float:
-        return statistics.median(map(_calls_per_second, point.repeats))
+        """All ops together, which some workloads have in addition to the single ones."""
+        made = [sum(one.calls for op, one in run.latency.items() if op != "all") for run in point.repeats]
+        return statistics.median(
+            n / run.elapsed_s if run.elapsed_s else 0.0 for n, run in zip(made, point.repeats, strict=True)
+        )
 
     def gb(point: Point, times: float = 1.0) -> float | None:
         return None if (estimate := point.figures.get(_GB)) is None else estimate.median * times
@@ -117,9 +121,3 @@ def _priced(result: Result, sheet: Sheet) -> Tabled:
         Column("limited", None, lambda point: int(point.limited)),
     ]
     return tabled("price", columns, result.points, caption=f"For the price, {per}")
-
-
-def _calls_per_second(run: Run) -> float:
-    """All ops together, which some workloads have in addition to the single ones."""
-    calls = sum(one.calls for op, one in run.latency.items() if op != "all")
-    return calls / run.elapsed_s if run.elapsed_s else 0.0

@@ -27,7 +27,7 @@ def middle(repeats: Sequence[_R]) -> _R:
 
 def named(point: Point, result: Result) -> str:
     """A point by its load, and by whatever else differs (0: it has none): "4 clients, local storage (ext4)"."""
-    return ", ".join([load(point, result.axis), *apart(point, result)])
+    return ", ".join([point.at.on(result.axis), *apart(point, result)])
 
 
 def apart(point: Point, result: Result) -> list[str]:
@@ -37,11 +37,6 @@ def apart(point: Point, result: Result) -> list[str]:
         for name, value in point.at.beside(result.axis).items()
         if len({other.at.values()[name] for other in result.points} - {0}) > 1
     ]
-
-
-def load(point: Point, axis: str) -> str:
-    """What is on the axis: "4 clients"."""
-    return point.at.on(axis)
 
 
 def load_columns(result: Result, point_of: Callable[[Any], Point] = lambda row: row) -> list[Column[Any]]:

@@ -36,6 +36,11 @@ def percent(share: float) -> str:
     return f"{share * 100:.0f} %" if abs(share) >= 0.1 or share == 0 else f"{share * 100:.1f} %"
 
 
+def signed(share: float) -> str:
+    """A change: −0.0513 → −5.1 %."""
+    return f"{share:+.1%}".replace("%", " %").replace("-", "\u2212")
+
+
 def seconds(value: float) -> str:
     """7.25 → 7.2 s; 75 → 1:15 min; 17136 → 4:45:36."""
     if value < 60:

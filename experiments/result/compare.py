@@ -146,7 +146,7 @@ def compare(
         line for n, other in enumerate(results[1:], 2) for line in _differences(about, first, other, n, allow)
     )
     differences += tuple(
-        f"result {number}: it has no point ({', '.join(_names(keys[0]))}) in common with the first"
+        f"result {number}: it has no point ({', '.join(name for name, _ in next(iter(keys[0])))}) in common with the first"
         for number, own in enumerate(keys[1:], 2)
         if not own.keys() & keys[0].keys()
     )
@@ -167,11 +167,6 @@ def compare(
 
 
 _Key = tuple[tuple[str, Any], ...]  # what a point is found by in every result
-
-
-def _names(points: dict[_Key, Point]) -> list[str]:
-    """The fields that points are found by."""
-    return [name for name, _ in next(iter(points))]
 
 
 def _keys(about: About, results: Sequence[Result]) -> list[dict[_Key, Point]]:
@@ -273,7 +268,11 @@ def _judged(
     ratios = _ratios(about, keys) | _overall_ratios(results)
     words = dict(zip(ratios, map(difference, judged(list(ratios.values()))), strict=True))
     overall = tuple(_overall(result, number, words) for number, result in enumerate(results))
-    return _rows(keys, ratios, words), overall if any(result.levels for result in results) else ()
+    rows = tuple(
+        Row(dict(key), tuple(_cell(own.get(key), key, n, ratios, words) for n, own in enumerate(keys)))
+        for key in sorted({key for own in keys for key in own})
+    )
+    return rows, overall if any(result.levels for result in results) else ()
 
 
 def _overall_ratios(results: Sequence[Result]) -> dict[_Place, Ratio | None]:
@@ -293,15 +292,6 @@ def _overall(result: Result, number: int, words: dict[_Place, str]) -> Overall |
     other = "" if not number else "not compared: the curves do not end at the same level"
     said = words.get(((), number, _OVERALL), other)
     return Overall(levels.overall_us, levels.up_to, levels.peak, said)
-
-
-def _rows(
-    keys: Sequence[dict[_Key, Point]], ratios: dict[_Place, Ratio | None], words: dict[_Place, str]
-) -> tuple[Row, ...]:
-    return tuple(
-        Row(dict(key), tuple(_cell(own.get(key), key, n, ratios, words) for n, own in enumerate(keys)))
-        for key in sorted({key for own in keys for key in own})
-    )
 
 
 def _ratios(about: About, keys: Sequence[dict[_Key, Point]]) -> dict[_Place, Ratio | None]:

@@ -261,11 +261,11 @@ class ResultOf(Result, Generic[_Point]):
 
 def types_of(load: type[At], run: type[Run]) -> tuple[type[Point], type[Result]]:
     """The point and the result of a workload that adds nothing to them; in the JSON schema they are named after the load."""
-    name = load.__name__.removesuffix("Load")
-    point = _subclass(f"{name}Point", PointOf[load, run], run)  # type: ignore[valid-type]  # types that are values here
-    return point, _subclass(f"{name}Result", ResultOf[point], run)  # type: ignore[valid-type]
 
+    def named(kind: str, base: Any) -> Any:
+        of = {"__doc__": base.__origin__.__doc__, "__module__": run.__module__}
+        name = f"{load.__name__.removesuffix('Load')}{kind}"
+        return types.new_class(name, (base,), exec_body=lambda body: body.update(of))
 
-def _subclass(name: str, base: Any, beside: type) -> Any:
-    of = {"__doc__": base.__origin__.__doc__, "__module__": beside.__module__}
-    return types.new_class(name, (base,), exec_body=lambda body: body.update(of))
+    point = named("Point", PointOf[load, run])  # type: ignore[valid-type]  # types that are values here
+    return point, named("Result", ResultOf[point])  # type: ignore[valid-type]

@@ -19,10 +19,10 @@ from controller.labels.rules import Effort, short_of_processors, study_labels
 from core.operations import Op
 from core.records import FsyncPolicy
 from experiments.report.words import count, microseconds
-from experiments.result.schema import At, Estimate, Knee, Level, Levels, Point, Ratio, Run, Tuning
+from experiments.result.schema import At, Knee, Level, Levels, Point, Ratio, Run, Tuning
 from experiments.result.statistics import LEAST_REPEATS, Judged, estimate, interval_text, judged, ratio_of
 from experiments.result.steady import MIN_SECONDS, too_short, unsteady
-from experiments.workload import About, Figure
+from experiments.workload import About
 
 TOLERANCE = 0.05  # of the offered load, that may be missing from the achieved one; our choice
 
@@ -72,7 +72,7 @@ def overall_response_us(curve: Sequence[tuple[float, float]]) -> float:
     return area / highest
 
 
-def told_levels(levels: Levels) -> str:
+def levels_text(levels: Levels) -> str:
     """For the first line."""
     peak = f"{'a' if levels.found else 'a stated'} peak of {count(levels.peak)} calls/s"
     first_missed = next((level for level in levels.levels if not level.reached), None)
@@ -112,11 +112,11 @@ def points_of(about: About, runs: Mapping[At, Sequence[Run]], least_s: float | N
     for at, repeats in runs.items():
         limits = limits_of(about, repeats)
         short = least_s is not None and too_short(repeats, least_s)
-        figures = {figure.name: _estimate(figure, repeats) for figure in about.figures}
+        known = ((figure, figure.values(repeats)) for figure in about.figures)
         out.append(
             about.point(
                 at=at,
-                figures={name: interval for name, interval in figures.items() if interval is not None},
+                figures={one.name: estimate(values[:1] if one.once else values) for one, values in known if values},
                 limited=bool(limits),
                 limits=limits,
                 repeats=tuple(repeats),
@@ -125,11 +125,6 @@ def points_of(about: About, runs: Mapping[At, Sequence[Run]], least_s: float | N
             )
         )
     return tuple(out)
-
-
-def _estimate(figure: Figure, runs: Sequence[Run]) -> Estimate | None:
-    values = figure.values(runs)
-    return estimate(values[:1] if figure.once else values) if values else None
 
 
 def limits_of(about: About, runs: Sequence[Run]) -> tuple[str, ...]:
@@ -187,7 +182,7 @@ def sentence(
     what = f"{about.titled(kind)}{pace and ' '}{pace}"
     match found:
         case Levels():
-            return f"{what} on {where}: {told_levels(found)}"
+            return f"{what} on {where}: {levels_text(found)}"
         case Tuning():
             return f"{what} on {where}: {_tuned(about, points, found)}"
     groups: dict[tuple[Any, ...], list[Point]] = {}

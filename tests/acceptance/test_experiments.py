@@ -45,7 +45,7 @@ def test_a_scale_up_leaves_a_result_that_can_be_compared(bench: Bench, small: Pa
         "--null-memory", f"{cap}B",
     )  # fmt: skip
     result = read_result(at)
-    assert [(p.databases, p.workers, p.slots) for p in result.points] == [(1, 1, 2), (1, 2, 2)]
+    assert [(p.at.databases, p.at.workers, p.at.slots) for p in result.points] == [(1, 1, 2), (1, 2, 2)]
     assert sorted(run.order for p in result.points for run in p.repeats) == [0, 1]
     dataset: dict[str, Any] = json.loads((small / "dataset.json").read_text())
     for point in result.points:
@@ -68,10 +68,12 @@ def test_a_scale_up_leaves_a_result_that_can_be_compared(bench: Bench, small: Pa
         assert [use.phase for use in run.phases] == ["walk", "expand", "index", "finalise"]
         by_phase = [use.calls for use in run.phases]
         assert {op: sum(by[op].calls for by in by_phase if op in by) for op in calls} == calls
-        assert all(use.tasks and use.task_s and use.busy_s <= use.elapsed_s * 2 * point.workers for use in run.phases)
+        assert all(
+            use.tasks and use.task_s and use.busy_s <= use.elapsed_s * 2 * point.at.workers for use in run.phases
+        )
         assert sum(use.cpu_s["databases"] for use in run.phases) > 0  # PostgreSQL works, and is told from the workers
         assert run.phases[1].heaviest[0][0] >= 1
-        assert {span[0] for span in series.tasks} <= {f"w{n + 1}" for n in range(point.workers)}
+        assert {span[0] for span in series.tasks} <= {f"w{n + 1}" for n in range(point.at.workers)}
         assert {span[2] for span in series.tasks} == {"walk", "expand", "index", "finalise"}
         assert sum(by["db1"]["rows"] for _, by in series.database_activity) > dataset["items"]
         assert series.queue_depth

@@ -20,7 +20,6 @@ from experiments.workloads.day.result import (
     DayLoad,
     DayPoint,
     DayResult,
-    DayRun,
     Prediction,
     Score,
     fairness,
@@ -81,14 +80,6 @@ class DayTelling(Telling):
         return ("" if score.setting is None else f"{score.setting}: ") + "; ".join(said)
 
 
-def _gb_per_hour(run: DayRun) -> float:
-    return sum(job.bytes for job in run.discoveries) / 1e9 / run.elapsed_s * 3600
-
-
-def _calls_per_s(run: DayRun) -> float:
-    return sum(job.calls_made for job in run.jobs) / run.elapsed_s
-
-
 ABOUT = About(
     name=NAME,
     title="day",
@@ -104,8 +95,14 @@ ABOUT = About(
         ),
         Figure(name=P95, title="s/GB for 95 %", of=p95_s_per_gb, headline=True),
         Figure(name="response_s", title="mean response s", of=mean_response_s),
-        Figure(name="gb_per_hour_discovered", title="GB/hour discovered", of=_gb_per_hour),
-        Figure(name="calls_per_s", title="calls/s", of=_calls_per_s),
+        Figure(
+            name="gb_per_hour_discovered",
+            title="GB/hour discovered",
+            of=lambda run: sum(job.bytes for job in run.discoveries) / 1e9 / run.elapsed_s * 3600,
+        ),
+        Figure(
+            name="calls_per_s", title="calls/s", of=lambda run: sum(job.calls_made for job in run.jobs) / run.elapsed_s
+        ),
         Figure(name="fairness", title="fairness", of=fairness, write=words.figure),
         Figure(name=SHARE, title="storage share", of=lambda run: run.storage_share, write=words.percent),
         Figure(name="elapsed_s", title="elapsed s", of=lambda run: run.elapsed_s),

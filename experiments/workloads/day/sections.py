@@ -52,10 +52,6 @@ def _rows(result: DayResult, of: Callable[[DayJob], str], kept: Callable[[DayJob
     return out
 
 
-def _gb_per_hour(row: Row) -> float:
-    return sum(job.bytes for job in row.jobs) / 1e9 / row.seconds * 3600
-
-
 def _cpu_ms(row: Row) -> float | None:
     """None where other jobs ran at the same time, and without items."""
     items, known = sum(job.items for job in row.jobs), [job.cpu_s for job in row.jobs if job.cpu_s is not None]
@@ -77,7 +73,12 @@ _COMMON: tuple[Column[Row], ...] = (
 )
 _TYPES: tuple[Column[Row], ...] = (
     *_COMMON,
-    Column("gb_per_hour", "GB/hour", _gb_per_hour, words.figure),
+    Column(
+        "gb_per_hour",
+        "GB/hour",
+        lambda row: sum(job.bytes for job in row.jobs) / 1e9 / row.seconds * 3600,
+        words.figure,
+    ),
     Column("calls_per_s", "calls/s", lambda row: sum(job.calls_made for job in row.jobs) / row.seconds, words.figure),
     Column("read_mb_per_s", "MB/s read", lambda row: row.moved(Op.READ), words.figure),
     Column("written_mb_per_s", "MB/s written", lambda row: row.moved(Op.WRITE), words.figure),

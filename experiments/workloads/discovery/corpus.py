@@ -11,7 +11,6 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -135,14 +134,9 @@ def _file(path: bytes, size: int) -> bytes:
         with open(path, "rb") as file:
             if size <= WHOLE:
                 return hashlib.file_digest(file, "sha256").digest()
-            for at in _places(size):
-                file.seek(at)
+            for number in range(_BLOCKS):  # the first of the file and the last among them
+                file.seek(number * (size - _BLOCK) // (_BLOCKS - 1))
                 digest.update(file.read(_BLOCK))
     except OSError as error:
         return hashlib.sha256(f"unreadable: {error.errno}".encode()).digest()
     return digest.digest()
-
-
-def _places(size: int) -> Iterator[int]:
-    """Where the blocks begin, the first and the last of the file among them."""
-    return (n * (size - _BLOCK) // (_BLOCKS - 1) for n in range(_BLOCKS))

@@ -46,7 +46,7 @@ _CALLS = "call_seconds"
 _OWN = ("job_id", "group_id", "kind", "source_copies", "name", "source", "calls", "call_time", "io", "wire", "labels")
 
 
-def told_result(result: dict[str, Any], jobs: Sequence[JobTables]) -> dict[str, Any]:
+def recomputed_figures(result: dict[str, Any], jobs: Sequence[JobTables]) -> dict[str, Any]:
     """Of a job, or of a group with its jobs', with times, rates and calls as the rows have them. Raises ValueError for
     figures that are none."""
     if "jobs" not in result:
@@ -354,7 +354,7 @@ def _weights(rows: Iterable[Any]) -> dict[int, float]:
 
 def run_of(seen: Observed) -> Run:
     """Every figure of it; nothing else is asked."""
-    result = told_result(seen.result, seen.jobs)
+    result = recomputed_figures(seen.result, seen.jobs)
     samples, processors = seen.samples, seen.processors
     times = times_of(seen.jobs)
     calls = calls_of(seen.jobs, times)
@@ -379,7 +379,9 @@ def run_of(seen: Observed) -> Run:
         run_queue_share=round(run_queue_s / calls.seconds, 4) if calls.seconds else None,
         first_done_s=first,
         last_done_s=last,
-        null_elapsed_s=sum(map(_elapsed, seen.null)) if seen.null else None,
+        null_elapsed_s=sum(float(recomputed_figures(one.result, one.jobs)["elapsed_s"]) for one in seen.null)
+        if seen.null
+        else None,
         null=_null_use(seen.null),
         containers=tuple(decode(ContainerUse, one, "container") for one in seen.containers),
         host_cpu=round(busy / passed, 4) if passed else None,
@@ -412,7 +414,3 @@ def _null_use(portions: Sequence[OnNull]) -> NullUse | None:
         items=sum(int(result["items"]) for result in results),
         discovered_bytes=sum(int(result["discovered_bytes"]) for result in results),
     )
-
-
-def _elapsed(null: OnNull) -> float:
-    return float(told_result(null.result, null.jobs)["elapsed_s"])

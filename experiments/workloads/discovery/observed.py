@@ -76,12 +76,14 @@ def _table(handle: JobHandle, query: str) -> RecordTable:
     rows = kept if isinstance(kept, list) else [kept]
     columns = type(rows[0]).__match_args__ if rows else ()
     binary = tuple(name for name in columns if isinstance(getattr(rows[0], name), bytes | memoryview))
-    plain = tuple(tuple(_plain(getattr(row, name)) for name in columns) for row in rows)
+    plain = tuple(
+        tuple(
+            base64.b64encode(v).decode() if isinstance(v := getattr(row, name), bytes | memoryview) else v
+            for name in columns
+        )
+        for row in rows
+    )
     return RecordTable(columns=columns, rows=plain, binary=binary)
-
-
-def _plain(value: Any) -> Any:
-    return base64.b64encode(value).decode() if isinstance(value, bytes | memoryview) else value
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -8,7 +8,7 @@ from typing import Any
 from core.errors import UsageError
 from core.operations import Op
 from experiments.result import schema
-from experiments.result.schema import Estimate, Latency
+from experiments.result.schema import Latency
 
 NAME = "discovery"
 NO_LIMIT = "no limit"  # in a configuration: of index streams
@@ -175,57 +175,8 @@ def in_calls(run: Run) -> float | None:
     return max(0.0, inside) / busy if busy else None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Point(schema.Point):
+class Point(schema.PointOf[PointSpec, Run]):
     """All repeats of one (workers, slots, databases, setting)."""
-
-    at: PointSpec
-    repeats: tuple[Run, ...]
-
-    @property
-    def databases(self) -> int:
-        """How many there are."""
-        return self.at.databases
-
-    @property
-    def workers(self) -> int:
-        """On all databases together."""
-        return self.at.workers
-
-    @property
-    def slots(self) -> int:
-        """Of each worker."""
-        return self.at.slots
-
-    @property
-    def setting(self) -> str:
-        """What it sets; empty: as in the whole experiment."""
-        return self.at.setting or ""
-
-    @property
-    def elapsed_s(self) -> Estimate:
-        """Of the storage under test."""
-        return self.figures[ELAPSED]
-
-    @property
-    def gb_per_hour_raw(self) -> Estimate:
-        """Of loose files."""
-        return self.figures[RAW]
-
-    @property
-    def gb_per_hour_discovered(self) -> Estimate:
-        """Raw and every extracted child written."""
-        return self.figures[RATE]
-
-    @property
-    def null_elapsed_s(self) -> Estimate | None:
-        """None where no run has a null baseline."""
-        return self.figures.get(NULL)
-
-    @property
-    def storage_share(self) -> Estimate | None:
-        """None where no run has a null baseline, and in results of older versions."""
-        return self.figures.get(SHARE)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

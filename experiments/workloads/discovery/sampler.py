@@ -43,25 +43,20 @@ class ServingMeter:
 
     def read(self) -> dict[str, float]:
         """Seconds by name since the processes began; of one that has ended, what it had used when last seen."""
-        used = {COMMAND: _used(self._parent), QUEUE_MANAGER: sum(map(_used, self._managers()))}
+        managers = [pid for pid in below(self._parent, direct=True) if "queue_manager" in command_line(pid)]
+        used = {COMMAND: _used(self._parent), QUEUE_MANAGER: sum(map(_used, managers))}
         if self._services is not None:
-            used[SERVERS] = sum(_of_all_below(server.pid) for server in self._services.servers)
+            # A server with its living processes, and those that have ended: the kernel adds these to who waited for them.
+            used[SERVERS] = sum(process_use(server.pid, with_children=True).cpu_s + sum(map(_used, below(server.pid)))
+                                for server in self._services.servers)  # fmt: skip
             used[BROKER] = _used(self._services.broker.pid)
         for name, seconds in used.items():
             self._last[name] = max(seconds, self._last.get(name, 0.0))
         return dict(self._last)
 
-    def _managers(self) -> list[int]:
-        return [pid for pid in below(self._parent, direct=True) if "queue_manager" in command_line(pid)]
-
 
 def _used(pid: int) -> float:
     return process_use(pid).cpu_s
-
-
-def _of_all_below(pid: int) -> float:
-    """A server with its living processes, and those that have ended: the kernel adds these to who waited for them."""
-    return process_use(pid, with_children=True).cpu_s + sum(map(_used, below(pid)))
 
 
 def clock_offset(database: Database) -> float:
@@ -182,21 +177,16 @@ class Sampler:
 
     def _sample(self) -> None:
         due = time.monotonic() + SAMPLE_SECONDS
-        while not self._stop.wait(min(max(0.0, due - time.monotonic()), self._patience())):
-            if self._hold is not None and not self._hold.over:
-                self._hold.look()
+        hold = self._hold
+        patience = SAMPLE_SECONDS if hold is None else _HELD_SECONDS
+        while not self._stop.wait(min(max(0.0, due - time.monotonic()), patience)):
+            if hold is not None and not hold.over:
+                hold.look()
+                patience = SAMPLE_SECONDS if hold.over else _HELD_SECONDS
             if time.monotonic() >= due:
                 due = max(due + SAMPLE_SECONDS, time.monotonic())
                 self._look()
         self._look()
-
-    def _patience(self) -> float:
-        return SAMPLE_SECONDS if self._hold is None or self._hold.over else _HELD_SECONDS
-
-    def _queue_of(self, database: Database, job: uuid.UUID) -> tuple[str, int, int, int]:
-        with database.transaction() as conn:
-            row = RUNS.queue_now(conn, job=job)
-        return row.phase, row.pending, row.dispatched, row.running
 
     def _look(self) -> None:
         host = self._meter.host()
@@ -210,8 +200,9 @@ class Sampler:
                 with database.transaction() as conn:
                     now = RUNS.activity_now(conn)
                 self.samples.activity.setdefault(database.name, []).append((now.at, now.commits, now.rows))
-                for place, tasks in enumerate(self._queue_of(database, job)[1:]):
-                    depth[place] += tasks
+                with database.transaction() as conn:
+                    row = RUNS.queue_now(conn, job=job)
+                depth = [n + more for n, more in zip(depth, (row.pending, row.dispatched, row.running), strict=True)]
         except DatabaseFault:
             self.samples.missed += 1
             return

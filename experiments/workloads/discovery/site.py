@@ -86,8 +86,19 @@ class Deployment:
         return {d.name: postgres_place(Home(scratch), d.name) for d in self.databases if self.system.ours}
 
     def containers(self) -> list[dict[str, Any]]:
-        """What each used, once the crew has left."""
-        return [] if self.system.ours else [_use(one) for one in self.leased.left]
+        """What each used, once the crew has left, as `ContainerUse` has it."""
+        kept = ("memory_peak_bytes", "block_read_bytes", "block_write_bytes", "block_source")
+        return [
+            {
+                "name": left["name"],
+                "service": "worker",
+                "cpu_s": left["workers_cpu_s"],
+                "network_received_bytes": left["received_bytes"],
+                "network_sent_bytes": left["sent_bytes"],
+                **{name: left[name] for name in kept},
+            }
+            for left in (() if self.system.ours else self.leased.left)
+        ]
 
     def drop(self, directories: Sequence[Path], when: str) -> list[Drop]:
         """Here, and where members have caches of their own at the same time there."""
@@ -165,19 +176,6 @@ class Site:
     def no_null(self, memory: Path) -> str | None:
         """Why the workers cannot have their storage in this directory of this host's memory; None when they can."""
         return self._system.admission.unseen(memory)
-
-
-def _use(left: Mapping[str, Any]) -> dict[str, Any]:
-    """What a member counted, as `ContainerUse` has it."""
-    kept = ("memory_peak_bytes", "block_read_bytes", "block_write_bytes", "block_source")
-    return {
-        "name": left["name"],
-        "service": "worker",
-        "cpu_s": left["workers_cpu_s"],
-        "network_received_bytes": left["received_bytes"],
-        "network_sent_bytes": left["sent_bytes"],
-        **{name: left[name] for name in kept},
-    }
 
 
 def _index_tasks(jobs: Sequence[JobHandle], leased: Leased) -> dict[str, int]:

@@ -13,7 +13,7 @@ from experiments.result.statistics import interval_text
 from experiments.result.verdict import bounds_copies
 from experiments.workload import Telling
 from experiments.workloads.discovery.observed import Observed
-from experiments.workloads.discovery.result import DURABLE, Point, Result, Run, in_calls
+from experiments.workloads.discovery.result import DURABLE, SHARE, Point, Result, in_calls
 from experiments.workloads.discovery.setting import parse_setting
 
 # Several clients have a page cache each (experiments.crew.admission.cache_of).
@@ -99,7 +99,7 @@ def _elsewhere(hosts: Sequence[Mapping[str, Any]]) -> str:
 def shares_told(points: Sequence[Point]) -> list[str]:
     """The storage shares of the lowest and the highest load, for the first line; nothing without pairs."""
     ends = dict.fromkeys((points[0].at, points[-1].at))
-    shares = [(point.at, point.storage_share) for point in points if point.at in ends]
+    shares = [(point.at, point.figures.get(SHARE)) for point in points if point.at in ends]
     said = [f"{interval_text(share, words.percent)} at {at}" for at, share in shares if share is not None]
     return [f"storage share {', '.join(said)}"] if said else []
 
@@ -110,7 +110,7 @@ def limits_told(points: Sequence[Point]) -> list[str]:
     top = points[-1]
     run = middle(top.repeats)
     if run.series.filer:
-        waits = top.storage_share is not None and (in_calls(run) or 0.0) >= MOST_OF_TIME
+        waits = SHARE in top.figures and (in_calls(run) or 0.0) >= MOST_OF_TIME
         return [] if top.limited else limit_told(run.series.filer, waits=waits)
     ends = {point.at: _storage_bound(point) for point in (points[0], top)}
     if all(ends.values()):
@@ -119,7 +119,7 @@ def limits_told(points: Sequence[Point]) -> list[str]:
 
 
 def _storage_bound(point: Point) -> bool:
-    share = point.storage_share
+    share = point.figures.get(SHARE)
     if point.limited or share is None:
         return False
     return (share.median if share.low is None else share.low) >= MOST_OF_TIME
@@ -132,7 +132,7 @@ def writes_told(result: Result) -> list[str]:
         group = result.points[knee.peak].at.beside(result.axis)
         first = next(point for point in result.points if point.at.beside(result.axis) == group)
         at = first if knee.knee is None else result.points[knee.knee]
-        setting = parse_setting(at.setting)
+        setting = parse_setting(at.at.setting or "")
         varied = "fsync" in setting.model_fields_set
         said = bounds_copies(knee, str(setting.fsync if varied else result.conditions["configuration"].get("fsync")))
         if said is not None:
@@ -155,20 +155,6 @@ def _unique(result: Mapping[str, Any]) -> float:
     )
 
 
-def _unlike_its_pair(run: Run) -> bool:
-    null = run.null
-    return null is not None and (null.items, null.discovered_bytes) != (
-        run.result["items"],
-        run.result["discovered_bytes"],
-    )
-
-
-def _in_short_portions(run: Run) -> bool:
-    """Whether what each portion begins and ends with counts: slots without work, and the barriers of its phases."""
-    null, elapsed = run.null, run.null_elapsed_s
-    return null is not None and elapsed is not None and null.portions > 1 and elapsed < SHORT_PORTION_S * null.portions
-
-
 def warnings_of(points: Sequence[Point], *, missed: int = 0) -> list[str]:
     """What keeps the figures of discoveries from being whole."""
     out = []
@@ -176,20 +162,29 @@ def warnings_of(points: Sequence[Point], *, missed: int = 0) -> list[str]:
         out.append(f"{missed} queries to a database got no answer: the series have gaps")
     if not all(run.result["calls_complete"] for point in points for run in point.repeats):
         out.append("some call records are missing: the calls are a lower bound")
-    other = sum(_unlike_its_pair(run) for point in points for run in point.repeats)
+    paired = [(run, null) for point in points for run in point.repeats if (null := run.null) is not None]
+    other = sum(
+        (null.items, null.discovered_bytes) != (run.result["items"], run.result["discovered_bytes"])
+        for run, null in paired
+    )
     if other:
         out.append(f"{other} null baselines did not find the items and discovered bytes of their run")
-    short = [run.null.portions for point in points for run in point.repeats if run.null and _in_short_portions(run)]
+    # Where what each portion begins and ends with counts: slots without work, and the barriers of its phases.
+    short = [
+        null.portions
+        for run, null in paired
+        if null.portions > 1 and run.null_elapsed_s is not None and run.null_elapsed_s < SHORT_PORTION_S * null.portions
+    ]
     if short:
         out.append(
             f"null storage took up to {max(short)} portions of under {SHORT_PORTION_S:g} s each: their ends make the storage"
             " share too low; give it more memory (--null-memory)"
         )
-    for databases in sorted({point.databases for point in points}):
+    for databases in sorted({point.at.databases for point in points}):
         outcomes = {
             (run.result["items"], run.result["discovered_bytes"])
             for point in points
-            if point.databases == databases
+            if point.at.databases == databases
             for run in point.repeats
         }
         if len(outcomes) > 1:

@@ -10,26 +10,26 @@ from experiments.report.parts import Column
 from experiments.report.views import middle
 from experiments.result.schema import Estimate
 from experiments.result.statistics import estimate
-from experiments.workloads.discovery.result import Point, Result, Run
+from experiments.workloads.discovery.result import ELAPSED, RATE, Point, Result, Run
 
 KEYS: tuple[Column[Any], ...] = (  # of rows that begin with a point and a run, in every CSV of runs
-    Column("workers", None, lambda row: row[0].workers),
-    Column("slots", None, lambda row: row[0].slots),
-    Column("databases", None, lambda row: row[0].databases),
-    Column("setting", None, lambda row: row[0].setting),
+    Column("workers", None, lambda row: row[0].at.workers),
+    Column("slots", None, lambda row: row[0].at.slots),
+    Column("databases", None, lambda row: row[0].at.databases),
+    Column("setting", None, lambda row: row[0].at.setting),
     Column("repeat", None, lambda row: row[1].repeat),
 )
 
 
 def point_name(point: Point, points: Sequence[Point]) -> str:
     """A point by its workers, and by slots, databases and settings where these differ among the points."""
-    name = words.many(point.workers, "worker")
-    if len({other.slots for other in points}) > 1:
-        name += f" × {words.many(point.slots, 'slot')}"
-    if len({other.databases for other in points}) > 1:
-        name += f", {words.many(point.databases, 'database')}"
-    if len({other.setting for other in points}) > 1:
-        name += f", {point.setting}"
+    name = words.many(point.at.workers, "worker")
+    if len({other.at.slots for other in points}) > 1:
+        name += f" × {words.many(point.at.slots, 'slot')}"
+    if len({other.at.databases for other in points}) > 1:
+        name += f", {words.many(point.at.databases, 'database')}"
+    if len({other.at.setting for other in points}) > 1:
+        name += f", {point.at.setting}"
     return name
 
 
@@ -47,7 +47,7 @@ def said_of(points: Sequence[Point], result: Result, of: Callable[[Run], str | N
 
 def busiest(result: Result) -> Point:
     """The point with the most slots, of these the one with the most databases."""
-    return max(result.points, key=lambda point: (point.workers * point.slots, point.databases))
+    return max(result.points, key=lambda point: (point.at.workers * point.at.slots, point.at.databases))
 
 
 def which_run(point: Point, points: Sequence[Point]) -> str:
@@ -78,8 +78,8 @@ def rate_over_longest_job(run: Run) -> float:
 def over_longest_job(point: Point) -> tuple[Estimate, Estimate]:
     """Elapsed seconds of the longest job and discovered GB/hour over that. A point's own figures go from the start of the first
     job to the end of the last."""
-    if point.databases == 1:
-        return point.elapsed_s, point.gb_per_hour_discovered
+    if point.at.databases == 1:
+        return point.figures[ELAPSED], point.figures[RATE]
     every = point.repeats
     return estimate([longest_job_s(run) for run in every]), estimate([rate_over_longest_job(run) for run in every])
 

@@ -9,18 +9,15 @@ import math
 import tempfile
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Field
 
 from core.errors import UsageError
-from experiments.kinds import Plan, planned
 from experiments.report import words
-from experiments.report.parts import Cell, Column, Plot, Section, Series, note, paragraph, tabled
-from experiments.report.plots import counts_on_x, drawing, from_zero, legend_beside, new_figure
-from experiments.report.style import marker, series_colour
+from experiments.report.parts import Column, Section, note, paragraph, tabled
 from experiments.report.views import middle, named
 from experiments.result.schema import At, PointOf, ResultOf
 from experiments.result.steady import by_second, judged_whole
@@ -31,9 +28,10 @@ from replay.orders import parse_pace
 from replay.plan import ReplayChoice
 from replay.program import Program, compile_replay
 from replay.tally import ClientResult
-from storage_tests.about import Described, ProfileTelling, Published, about_test
+from storage_tests.about import ProfileTelling, Published, about_test
 from storage_tests.devices import Tuned, tuned
-from storage_tests.profile import Arena, Observed, Profile, ProfileRun, ProfileSettings, Room, common
+from storage_tests.fio import rate_by
+from storage_tests.profile import RAW, Arena, Profile, ProfileRun, ProfileSettings, Room, figured
 from traces.file import open_trace
 
 NAME = "analysis-replay"
@@ -62,47 +60,42 @@ class AnalysisLoad(At):
         return f"{self.on('paths')}, {self.line}"
 
 
-@dataclass(frozen=True, kw_only=True)
-class AnalysisFacts:
-    """What is reported of a run as it was observed."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AnalysisRun(ProfileRun):
+    """One run."""
 
-    __slots__ = ()
     paths: int
     data_sets: int  # clones of the trace
     adapted: int  # calls that the trace does not explain
     tuned: tuple[Tuned, ...]
     trace_sha256: str
+    found: dict[str, Any] | None = field(default=None, metadata=RAW)  # of all clients, as replay.tally has it
+    touched_bytes: int | None = field(default=None, metadata=RAW)  # that were prepared
+    calls: int = 0
+    bytes: int = 0
+    errors: int = 0
+    differences: int = 0  # calls that ended otherwise than recorded
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AnalysisSeen(AnalysisFacts, Observed):
-    """One run."""
-
-    found: dict[str, Any]  # of all clients, as replay.tally has it
-    touched_bytes: int  # that were prepared
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AnalysisRun(AnalysisFacts, ProfileRun):
-    """One run."""
-
-    calls: int
-    bytes: int
-    errors: int
-    differences: int  # calls that ended otherwise than recorded
-
-
+CALLS_PER_S = Figure(
+    name=RATE,
+    title="calls/s",
+    of=lambda run: run.calls / run.elapsed_s if run.elapsed_s else None,
+    headline=True,
+    write=words.figure,
+)
 AnalysisPoint = PointOf[AnalysisLoad, AnalysisRun]
 AnalysisResult = ResultOf[AnalysisPoint]
 
 
-def run_of(seen: AnalysisSeen) -> AnalysisRun:
-    """Every figure of it."""
+def run_of(seen: AnalysisRun) -> AnalysisRun:
+    """With every figure of it."""
     from replay.runs import replayed_latencies  # what reads traces is slow to come
 
+    assert seen.found is not None
     found = ClientResult.from_json(seen.found)
-    return AnalysisRun(
-        **common(seen, AnalysisFacts),
+    return figured(
+        seen,
         latency=replayed_latencies(found, response=False),
         steady=judged_whole("calls", by_second(found.by_second), found.elapsed_s),
         calls=found.calls,
@@ -214,6 +207,7 @@ class AnalysisReplay(Profile[AnalysisSettings]):
     )
     settings_type: ClassVar[type[ProfileSettings]] = AnalysisSettings
     small: ClassVar[Mapping[str, Any]] = {"clients": (2,)}
+    axis: ClassVar[str] = "paths"
 
     def check(self) -> None:
         """Raises UsageError without a trace, and for one that cannot be divided among so many paths."""
@@ -229,14 +223,12 @@ class AnalysisReplay(Profile[AnalysisSettings]):
     def _numbers(self) -> tuple[int, ...]:
         return tuple(sorted(set(self.settings.paths))) or tuple(range(1, max(1, len(self.targets.paths)) + 1))
 
-    def plan(self, repeats: int, seed: int) -> Plan:
+    def points(self) -> list[AnalysisLoad]:
         """Every number of paths and clients under every setting."""
         s = self.settings
         ahead = [f"{one} KiB" for one in dict.fromkeys(s.read_ahead_kb)] or [AS_IT_IS]
-        points = [AnalysisLoad(paths, clients, scheduler, one)
-                  for clients, scheduler, one, paths in itertools.product(
-                      sorted(set(s.clients)), s.schedulers or (AS_IT_IS,), ahead, self._numbers)]  # fmt: skip
-        return planned("profile", "paths", points, repeats=repeats, seed=seed)
+        varied = itertools.product(sorted(set(s.clients)), s.schedulers or (AS_IT_IS,), ahead, self._numbers)
+        return [AnalysisLoad(paths, clients, scheduler, one) for clients, scheduler, one, paths in varied]
 
     def _choice(self, clients: int, paths: int) -> ReplayChoice:
         pace = parse_pace(self.settings.pace)
@@ -257,7 +249,7 @@ class AnalysisReplay(Profile[AnalysisSettings]):
             return Room(bytes=0, files=0, seconds=0.0)
         program = self._compiled(max(self.settings.clients), 1)
         (room,) = program.rooms
-        points = len(self.plan(1, 0).points)
+        points = len(set(self.points()))
         return Room(bytes=math.ceil(room.bytes * _SPARE), files=room.inodes, seconds=points * program.duration_ns / 1e9)
 
     def room(self) -> Room:
@@ -273,7 +265,7 @@ class AnalysisReplay(Profile[AnalysisSettings]):
         """Names in memory and no data: what the clients make of calls at most."""
         return _OnNull(self.settings, self.targets)
 
-    def observe(self, turn: Turn, arena: Arena) -> AnalysisSeen:
+    def observe(self, turn: Turn, arena: Arena) -> AnalysisRun:
         """One replay. Raises RunFailed, StorageFault."""
         at = turn.at
         assert isinstance(at, AnalysisLoad)
@@ -289,7 +281,7 @@ class AnalysisReplay(Profile[AnalysisSettings]):
             with players(order, lambda: arena.tell("")) as (ready, play):
                 merged = play().merged
         elapsed = merged.elapsed_s
-        return AnalysisSeen(
+        return AnalysisRun(
             repeat=turn.repeat, order=turn.order, started_at=started, elapsed_s=elapsed,
             worker_cpu=merged.cpu_s / (elapsed * processors()) if elapsed else 0.0, paths=at.paths, found=merged.to_json(),
             data_sets=ready.data_sets, touched_bytes=ready.touched, adapted=ready.adapted, tuned=queues,
@@ -310,11 +302,6 @@ class _OnNull(AnalysisReplay):
         return Room(bytes=self._room.files * _NAME_BYTES, files=self._room.files, seconds=0.0)
 
 
-def sections(result: AnalysisResult) -> list[Section]:
-    """In reading order."""
-    return [_answers(result), _queues(result)]
-
-
 def _answers(result: AnalysisResult) -> Section:
     told = [paragraph(f"{answer(line)}.") for line in lines(result.points).values()]
     said = note(
@@ -322,32 +309,7 @@ def _answers(result: AnalysisResult) -> Section:
         " Report R5: more than 8 disks did not help 64 analysis jobs, 3 or 4 were enough for what they needed, and the scheduler"
         " mattered a lot."
     )
-    return Section(anchor="paths", title="How many paths help", parts=(*told, _plot(result), said))
-
-
-def _plot(result: AnalysisResult) -> Plot:
-    rows: list[tuple[Cell, ...]] = []
-    with drawing():
-        figure, (axes,) = new_figure(height=3.2)
-        for number, line in enumerate(lines(result.points).values()):
-            xs = [point.at.paths for point in line]
-            ours = [point.figures[RATE] for point in line]
-            ys = [one.median for one in ours]
-            around = ([one.median - (one.median if one.low is None else one.low) for one in ours],
-                      [(one.median if one.high is None else one.high) - one.median for one in ours])  # fmt: skip
-            axes.errorbar(xs, ys, yerr=around, color=series_colour(number), marker=marker(number), markersize=5, capsize=3,
-                          label=line[0].at.line)  # fmt: skip
-            rows += [(line[0].at.line, x, y) for x, y in zip(xs, ys, strict=True)]
-        counts_on_x(axes, [point.at.paths for point in result.points], "paths")
-        axes.set_ylabel("calls/s")
-        from_zero(axes)
-        legend_beside(axes)
-    found = [
-        f"{line[0].at.line}: {paths}" for line in lines(result.points).values() if (paths := enough(line)) is not None
-    ]
-    sentence = f"Enough paths: {'; '.join(found)}." if found else "One number of paths was tried."
-    return Plot(name="calls-by-paths", figure=figure, sentence=sentence,
-                series=Series(name="calls-by-paths", header=("line", "paths", RATE), rows=tuple(rows)))  # fmt: skip
+    return Section(anchor="paths", title="How many paths help", parts=(*told, said))
 
 
 def _queues(result: AnalysisResult) -> Section:
@@ -385,30 +347,26 @@ def _enough_for_r5(result: AnalysisResult) -> float | None:
 
 AnalysisReplay.ABOUT = about_test(
     AnalysisReplay,
-    Described(
-        load=AnalysisLoad,
-        run=AnalysisRun,
-        seen=AnalysisSeen,
-        run_of=run_of,
-        figures=(
-            Figure(name=RATE, title="calls/s", of=lambda run: run.calls / run.elapsed_s if run.elapsed_s else None, headline=True,
-                   write=words.figure),
-            Figure(name="mb_per_s", title="MB/s", of=lambda run: run.bytes / run.elapsed_s / 1e6 if run.elapsed_s else None,
-                   write=words.figure),
-            ELAPSED,
-            percentile("p50", "all"),
-            percentile("p99", "all", headline=True),
-            Figure(name="paths", title="paths", of=lambda run: float(run.paths), write=words.count, aside=True),
-        ),
-        sections=sections,
-        ceilings=(RATE,),
-        published=(
-            Published(what="disks of a stripe, with 64 jobs, beyond which more did not help", figure="paths", value=8.0,
-                      ours=_enough_for_r5, remark="3 or 4 were enough for what the jobs needed; ours are paths, not a stripe"),
-        ),
-        notes={"calls": lambda run: run.calls, "errors": lambda run: run.errors, "not_as_recorded": lambda run: run.differences,
-               "data_sets": lambda run: run.data_sets, "trace": lambda run: run.trace_sha256[:12]},
-        telling=AnalysisTelling,
-        makers="clients",
+    AnalysisLoad,
+    AnalysisRun,
+    run_of=run_of,
+    figures=(
+        CALLS_PER_S,
+        Figure(name="mb_per_s", title="MB/s", of=lambda run: run.bytes / run.elapsed_s / 1e6 if run.elapsed_s else None,
+               write=words.figure),
+        ELAPSED,
+        percentile("p50", "all"),
+        percentile("p99", "all", headline=True),
+        Figure(name="paths", title="paths", of=lambda run: float(run.paths), write=words.count, aside=True),
     ),
+    sections=lambda result: [_answers(result), rate_by(result, "paths", "line", CALLS_PER_S, lambda at: at.line), _queues(result)],
+    ceilings=(RATE,),
+    published=(
+        Published(what="disks of a stripe, with 64 jobs, beyond which more did not help", figure="paths", value=8.0,
+                  ours=_enough_for_r5, remark="3 or 4 were enough for what the jobs needed; ours are paths, not a stripe"),
+    ),
+    notes={"calls": lambda run: run.calls, "errors": lambda run: run.errors, "not_as_recorded": lambda run: run.differences,
+           "data_sets": lambda run: run.data_sets, "trace": lambda run: run.trace_sha256[:12]},
+    telling=AnalysisTelling,
+    makers="clients",
 )  # fmt: skip

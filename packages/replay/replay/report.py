@@ -26,7 +26,7 @@ from experiments.report.style import FAINT, marker, series_colour
 from experiments.report.views import PERCENTILES, binned, in_calls, named, percentiles, spread
 from experiments.result.schema import Latency, Level, Levels, SizedLatency
 from experiments.result.steady import by_second
-from experiments.result.verdict import told_levels
+from experiments.result.verdict import levels_text
 from replay import runs
 from replay.runs import said
 
@@ -83,7 +83,7 @@ def rate_of(point: runs.ReplayPoint) -> float:
 
 def _curves_plot(result: runs.ReplayResult) -> Plot:
     together = runs.by_storage(result.points)
-    clients = [point.clients for point in result.points]
+    clients = [point.at.clients for point in result.points]
     with plots.drawing():
         figure, (rate, key, response, service) = plots.new_figure(2, 2, height=5.6)
         for number, points in enumerate(together.values()):
@@ -98,7 +98,7 @@ def _curves_plot(result: runs.ReplayResult) -> Plot:
             plots.counts_on_x(axes, clients, "clients")
         _key(key, list(together))
     rows: list[tuple[Cell, ...]] = [
-        (p.storage, p.clients, rate_of(p), p.figures["elapsed_s"].median, *(lines_of(p).get(name) for name in LINES),
+        (p.at.storage, p.at.clients, rate_of(p), p.figures["elapsed_s"].median, *(lines_of(p).get(name) for name in LINES),
          int(p.limited))
         for p in result.points
     ]  # fmt: skip
@@ -111,10 +111,10 @@ def _curves_plot(result: runs.ReplayResult) -> Plot:
 def _rates(axes: plots.Axes, points: Sequence[runs.ReplayPoint], number: int) -> None:
     """Points that say nothing about the storage are drawn hollow."""
     colour, dot = series_colour(number), marker(number)
-    axes.plot([p.clients for p in points], [rate_of(p) for p in points], color=colour, marker=dot,
+    axes.plot([p.at.clients for p in points], [rate_of(p) for p in points], color=colour, marker=dot,
               markersize=5)  # fmt: skip
     limited = [point for point in points if point.limited]
-    axes.plot([p.clients for p in limited], [rate_of(p) for p in limited], linestyle="none", marker=dot,
+    axes.plot([p.at.clients for p in limited], [rate_of(p) for p in limited], linestyle="none", marker=dot,
               markersize=5, markerfacecolor="white", color=colour)  # fmt: skip
 
 
@@ -122,7 +122,7 @@ def _curves_times(axes: plots.Axes, what: str, together: Mapping[str, Sequence[r
     for number, points in enumerate(together.values()):
         for tail, style in _STYLES.items():
             name = f"{what} {tail}"
-            line = [(p.clients, max(figures[name], 1.0)) for p in points if name in (figures := lines_of(p))]
+            line = [(p.at.clients, max(figures[name], 1.0)) for p in points if name in (figures := lines_of(p))]
             axes.plot([n for n, _ in line], [us for _, us in line], color=series_colour(number), linestyle=style,
                       marker=marker(number), markersize=5)  # fmt: skip
     axes.set_title(f"{what} time")
@@ -156,23 +156,23 @@ def _curves_sentence(result: runs.ReplayResult) -> str:
 def _told(point: runs.ReplayPoint) -> str:
     latency = lines_of(point)
     return (
-        f"{words.many(point.clients, 'client')} {words.figure(rate_of(point))} calls a second, response p99"
+        f"{words.many(point.at.clients, 'client')} {words.figure(rate_of(point))} calls a second, response p99"
         f" {words.microseconds(latency.get('response p99', 0.0))}, service p99"
         f" {words.microseconds(latency.get('service p99', 0.0))}"
     )
 
 
 _STATIONS: tuple[Column[tuple[runs.ReplayPoint, str, dict[str, float]]], ...] = (
-    Column("storage", "storage", lambda row: row[0].storage, text=True),
-    Column("clients", "clients", lambda row: row[0].clients),
+    Column("storage", "storage", lambda row: row[0].at.storage, text=True),
+    Column("clients", "clients", lambda row: row[0].at.clients),
     Column("station", "station", lambda row: row[1]),
     Column("busy", "busy", lambda row: row[2]["utilisation"], words.percent),
     Column("mean_wait", "mean wait", lambda row: row[2]["mean_wait_us"], words.microseconds),
     Column("calls", "calls", lambda row: int(row[2]["calls"]), words.count),
 )
 _WIRE: tuple[Column[tuple[runs.ReplayPoint, dict[str, Any]]], ...] = (
-    Column("storage", "storage", lambda row: row[0].storage, text=True),
-    Column("clients", "clients", lambda row: row[0].clients),
+    Column("storage", "storage", lambda row: row[0].at.storage, text=True),
+    Column("clients", "clients", lambda row: row[0].at.clients),
     Column("read_by_calls", "read by calls", lambda row: row[1]["call_read_bytes"], words.size),
     Column("over_the_wire", "over the wire", lambda row: row[1]["wire_read_bytes"], words.size),
     Column("wire_by_call", None, lambda row: row[1]["ratio"]),
@@ -187,7 +187,8 @@ _WIRE: tuple[Column[tuple[runs.ReplayPoint, dict[str, Any]]], ...] = (
 def filer_side(result: runs.ReplayResult) -> Section | None:
     """A line for each station of each point, and one for the wire; None where there is neither."""
     parts: list[Part] = []
-    stations = [(point, name, station) for point in result.points for name, station in _stations(point)]
+    served = ((point, point.run.job.get("filer") or {}) for point in result.points)
+    stations = [(point, name, one) for point, filer in served for name, one in filer.get("stations", {}).items()]
     if stations:
         parts.append(tabled("stations", _STATIONS, stations))
         parts.append(note("Stations of the emulated filer over the whole job; they are idle while files are prepared."))
@@ -203,11 +204,6 @@ def filer_side(result: runs.ReplayResult) -> Section | None:
     return Section(anchor="filer", title="What the filer did", parts=tuple(parts)) if parts else None
 
 
-def _stations(point: runs.ReplayPoint) -> list[tuple[str, dict[str, float]]]:
-    filer = point.run.job.get("filer") or {}
-    return list(filer.get("stations", {}).items())
-
-
 Times = Latency | SizedLatency
 
 
@@ -220,11 +216,6 @@ class _Timed:
     op: str
     response: Times | None
     service: Times
-
-    @property
-    def whole(self) -> Latency | None:
-        """None of a class of size."""
-        return self.service if isinstance(self.service, Latency) else None
 
 
 def _times_of(kind: str) -> Iterator[Column[_Timed]]:
@@ -254,9 +245,7 @@ def latencies(result: runs.ReplayResult) -> Section:
         Column("clients", load, lambda row: row.load, text=True),
         Column("op", "op", lambda row: row.op, text=True),
         Column("calls", "calls", lambda row: row.service.calls, words.count),
-        Column(
-            "errors", "errors", lambda row: None if row.whole is None else row.whole.errors, words.count, missing=""
-        ),
+        Column("errors", "errors", lambda row: getattr(row.service, "errors", None), words.count, missing=""),
         *_times_of("response"),
         *_times_of("service"),
     )
@@ -268,7 +257,7 @@ def latencies(result: runs.ReplayResult) -> Section:
     for point in (point for points in runs.by_storage(result.points).values() for point in points):
         for op, response in point.run.latency.items():
             both = zip(_with_sizes(op, response), _with_sizes(op, point.run.service[op]), strict=True)
-            rows += [_Timed(point.storage, point.load, name, one, other) for (name, one), (_, other) in both]
+            rows += [_Timed(point.at.storage, point.at.level, name, one, other) for (name, one), (_, other) in both]
     said = ((named(point, result), in_calls(point.run.call_time)) for point in result.points)
     remarks = [paragraph(f"{name}: {sentence}") for name, sentence in said if sentence is not None]
     parts: list[Part] = [tabled("latency", columns, rows), *remarks]
@@ -441,7 +430,7 @@ def _reached(axes: plots.Axes, measured: Levels) -> None:
 
 
 def _levels_sentence(measured: Levels) -> str:
-    said = told_levels(measured)
+    said = levels_text(measured)
     hollow = " Hollow points were not reached." if not all(level.reached for level in measured.levels) else ""
     return f"{said[0].upper()}{said[1:]}.{hollow}"
 
@@ -466,11 +455,12 @@ def _timeline_plot(result: runs.ReplayResult, storage: str, points: Sequence[run
     trace = result.recorded
     longest = max([trace.elapsed_s, *(point.run.elapsed_s for point in result.points)])
     length, unit = plots.time_unit(longest)
+    there = f"recorded on\n{trace.emulated}" if trace.emulated and trace.emulated != storage else "recorded"
     with plots.drawing():
         figure, (axes,) = plots.new_figure(height=3.4)
         line, step = binned(by_second(trace.per_second))
         axes.fill_between([at / length for at, _ in line], [calls for _, calls in line], color=FAINT.light, alpha=0.25,
-                          linewidth=0, label=_recorded(result, storage))  # fmt: skip
+                          linewidth=0, label=there)  # fmt: skip
         for number, point in enumerate(shown):
             line, own = binned(by_second(point.run.per_second))
             step = max(step, own)
@@ -482,17 +472,10 @@ def _timeline_plot(result: runs.ReplayResult, storage: str, points: Sequence[run
         (trace.emulated, "recorded", at, calls) for at, calls in enumerate(trace.per_second)
     ]
     for point in shown:
-        rows += [(storage, point.load, at, calls) for at, calls in enumerate(point.run.per_second)]
+        rows += [(storage, point.at.level, at, calls) for at, calls in enumerate(point.run.per_second)]
     series = Series(name=name, header=("storage", "clients", "second", "calls"), rows=tuple(rows))
     sentence = f"{storage}: {_timeline_sentence(result, points, step)}"
     return Plot(name=name, figure=figure, sentence=sentence, series=series)
-
-
-def _recorded(result: runs.ReplayResult, storage: str) -> str:
-    """The label of the recorded figures. It names the storage of the recording where that is not the storage of the
-    figure."""
-    there = result.recorded.emulated
-    return f"recorded on\n{there}" if there and there != storage else "recorded"
 
 
 def _timeline_sentence(result: runs.ReplayResult, points: Sequence[runs.ReplayPoint], step: int) -> str:

@@ -98,6 +98,11 @@ class Load(schema.At):
     percent: int | None = None  # of the peak; 0: as fast as possible, whatever the order has; None: as the order has it
     peak: int | None = None  # calls a second
 
+    @property
+    def level(self) -> int | str:
+        """What distinguishes it from the others of its storage: clients, or the level."""
+        return self.clients if self.percent is None else self.on("percent")
+
     def on(self, axis: str) -> str:
         """A level as part of the peak."""
         if axis != "percent":
@@ -160,27 +165,8 @@ def in_calls(run: ReplayRun) -> float | None:
     return None if time is None or not time.call_s else 1 - time.processor_s / time.call_s
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ReplayPoint(schema.Point):
+class ReplayPoint(schema.PointOf[Load, ReplayRun]):
     """All repeats of one (storage, clients)."""
-
-    at: Load
-    repeats: tuple[ReplayRun, ...]
-
-    @property
-    def storage(self) -> str:
-        """Its name."""
-        return self.at.storage
-
-    @property
-    def clients(self) -> int:
-        """On all hosts together."""
-        return self.at.clients
-
-    @property
-    def load(self) -> int | str:
-        """What distinguishes the point from the others of its storage: clients, or the level."""
-        return self.clients if self.at.percent is None else self.at.on("percent")
 
     @property
     def run(self) -> ReplayRun:
@@ -248,7 +234,7 @@ def by_storage(points: Iterable[ReplayPoint]) -> dict[str, list[ReplayPoint]]:
     """The points of each storage, in the order they have."""
     out: dict[str, list[ReplayPoint]] = {}
     for point in points:
-        out.setdefault(point.storage, []).append(point)
+        out.setdefault(point.at.storage, []).append(point)
     return out
 
 
@@ -307,7 +293,7 @@ def fidelity(
         name, judged_by = ("all calls", tail) if op == ALL else (op, None)
         rows += _latencies(name, recorded.latency[op], point.run.service.get(op), judged_by)
     passed = all(row.kept for row in rows if row.bound) if same_filer else None
-    return Fidelity(storage=point.storage, rows=tuple(rows), passed=passed)
+    return Fidelity(storage=point.at.storage, rows=tuple(rows), passed=passed)
 
 
 def _latencies(name: str, recorded: Latency, replayed: Latency | None, bound: float | None) -> list[Compared]:

@@ -52,7 +52,7 @@ class ReplayTelling(Telling):
 
     def emulated(self, point: runs.ReplayPoint) -> str | None:
         """The name of its storage, where that is a filer's label."""
-        return point.storage if point.run.emulated else None
+        return point.at.storage if point.run.emulated else None
 
     def cached(self, points: Sequence[runs.ReplayPoint]) -> bool:
         """Whether the files are less than three times what this host's memory and the filer hold."""
@@ -64,18 +64,18 @@ class ReplayTelling(Telling):
 
     def _scaling(self, points: Sequence[runs.ReplayPoint]) -> runs.Scaling | None:
         known = all(run.data_sets is not None for point in points for run in point.repeats)
-        return runs.scaling_of(self._recorded.streams, (point.clients for point in points)) if known else None
+        return runs.scaling_of(self._recorded.streams, (point.at.clients for point in points)) if known else None
 
     def _judged(self, points: Sequence[runs.ReplayPoint]) -> runs.Fidelity | None:
         """Of the filer of the recording if it is among those replayed on, else of the first."""
-        same = [point for point in points if point.clients == self._recorded.streams]
+        same = [point for point in points if point.at.clients == self._recorded.streams]
         if not same or self._pace not in (JOB, SCHEDULE):
             return None
         closed = self._pace == JOB
         recorded_on = self._recorded.origin.get("filer")
         digest = recorded_on.get("digest", "") if isinstance(recorded_on, dict) else ""
         for point in same:
-            if digest == self.surroundings["digests"][point.storage]:
+            if digest == self.surroundings["digests"][point.at.storage]:
                 # Whether two real storages are the same one, a trace does not say: then the time of a closed loop is not judged.
                 return runs.fidelity(self._recorded, point, same_filer=bool(digest) or not closed, closed=closed)
         return runs.fidelity(self._recorded, same[0], same_filer=False, closed=closed)
@@ -86,7 +86,7 @@ class ReplayTelling(Telling):
         fsync = options.get("fsync") if isinstance(options, dict) else None
         said = bounds_copies(result.knee, str(fsync or FsyncPolicy.NONE.value))
         remarks = [*as_recorded(result), *limits_told(result.points, waits=self._pace == MOST)]
-        if result.scaling is not None and {point.clients for point in result.points} != {self._recorded.streams}:
+        if result.scaling is not None and {point.at.clients for point in result.points} != {self._recorded.streams}:
             remarks.append(said_scaling(result.scaling, self._recorded.streams))
         return remarks if said is None else [*remarks, said]
 
@@ -122,7 +122,10 @@ def as_recorded(result: runs.ReplayResult) -> list[str]:
     if verdict is None:
         return []
     if verdict.passed is None:
-        return [_took(verdict.rows[0], verdict.storage)] if verdict.rows[0].what == runs.ELAPSED else []
+        elapsed = verdict.rows[0]
+        took, recorded = (words.seconds(us / 1e6) for us in (elapsed.replayed, elapsed.recorded))
+        said = f"{took} on {verdict.storage} against {recorded} recorded ({_signed(elapsed)} %)"
+        return [said] if elapsed.what == runs.ELAPSED else []  # of a closed loop elsewhere
     kept = "as recorded" if verdict.passed else "NOT as recorded"
     of = f" on {verdict.storage}" if len(runs.by_storage(result.points)) > 1 else ""
     judged = (f"{row.what} {_signed(row)} %" for row in verdict.rows if row.bound is not None)
@@ -132,12 +135,6 @@ def as_recorded(result: runs.ReplayResult) -> list[str]:
 def _signed(row: runs.Compared) -> str:
     """In percent, with a true minus."""
     return f"{row.difference * 100:+z.1f}".replace("-", "\u2212")
-
-
-def _took(elapsed: runs.Compared, storage: str) -> str:
-    """Of a closed loop elsewhere: how long the job's calls and think times take there."""
-    took, recorded = (words.seconds(us / 1e6) for us in (elapsed.replayed, elapsed.recorded))
-    return f"{took} on {storage} against {recorded} recorded ({_signed(elapsed)} %)"
 
 
 def closed_doubts(trace: runs.RecordedFigures) -> list[str]:
@@ -192,17 +189,17 @@ def warnings_of(
             " opens them, unmeasured"
         )
     for point in points:
-        on = f"{point.storage}, " if len(runs.by_storage(points)) > 1 else ""
+        on = f"{point.at.storage}, " if len(runs.by_storage(points)) > 1 else ""
         late = [run.backlog[0] for run in point.repeats if run.backlog]
         if late:
             most = max(late, key=lambda one: one.seconds)
-            out.append(f"{on}{words.many(point.clients, 'client')}: {told_backlog(most)}")
+            out.append(f"{on}{words.many(point.at.clients, 'client')}: {told_backlog(most)}")
         worst = max(point.repeats, key=lambda run: sum(run.differences.values())).differences
         if worst:
             counts = "; ".join(f"{what} {calls:,} times" for what, calls in list(worst.items())[:5])
             more = f" and {len(worst) - 5} more kinds" if len(worst) > 5 else ""
             out.append(
-                f"{on}{words.many(point.clients, 'client')}: {sum(worst.values()):,} calls did not end as"
+                f"{on}{words.many(point.at.clients, 'client')}: {sum(worst.values()):,} calls did not end as"
                 f" recorded: {counts}{more}"
             )
     return out

@@ -8,15 +8,24 @@ from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
-from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter, PercentFormatter
+from matplotlib.ticker import PercentFormatter
 
 from core.errors import RunFailed
 from core.histogram import bucket_bounds
 from experiments.report import words
 from experiments.report.parts import Html, table, tag
-from experiments.report.plots import draw_line, drawing, figure_svg, from_zero, legend_beside, new_figure, time_unit
+from experiments.report.plots import (
+    draw_line,
+    drawing,
+    figure_svg,
+    from_zero,
+    legend_beside,
+    new_figure,
+    over_time,
+    time_unit,
+    written,
+)
 from experiments.report.style import document, series_colour
 from replay.trace_tables import OPS, op_rows, totals
 
@@ -41,7 +50,9 @@ def trace_figures(info: Mapping[str, Any]) -> Iterator[Drawn]:
     files = {name: tree[key] for name, key in (("were there", "existing"), ("made", "made")) if tree[key]["files"]}
     if files:
         yield "files", "Sizes of the files", sizes(files, "files", "size of the file"), _files_sentence(tree)
-        yield "depth", "Depth of the files", depths(tree["files_by_depth"]), _depth_sentence(tree)
+        deep = words.many(tree["directories"], "directory", "directories")
+        fullest = words.many(tree["most_entries"], "entry", "entries")
+        yield "depth", "Depth of the files", depths(tree["files_by_depth"]), f"{deep}; the fullest has {fullest}."
 
 
 def op_mix(ops: Mapping[str, Any]) -> Figure:
@@ -78,7 +89,7 @@ def calls_over_time(timeline: Mapping[str, Any]) -> Figure:
         length, unit = time_unit(width * len(lines[0][1]))
         for number, (op, counts) in enumerate(lines):
             draw_line(axes, _samples([count / width for count in counts], width), number, op, length)
-        _time_axes(axes, unit, "calls a second")
+        over_time(axes, unit, "calls a second", start="the first call")
         legend_beside(axes)
     return figure
 
@@ -90,7 +101,7 @@ def in_flight(timeline: Mapping[str, Any]) -> Figure:
         figure, (axes,) = new_figure(height=2.4)
         length, unit = time_unit(width * len(timeline["in_flight"]))
         draw_line(axes, _samples(timeline["in_flight"], width), 0, "calls in flight", length)
-        _time_axes(axes, unit, "calls in flight")
+        over_time(axes, unit, "calls in flight", start="the first call")
     return figure
 
 
@@ -128,9 +139,7 @@ def think_time(think: Mapping[str, Any]) -> Figure:
         shares = [below / total for below in accumulate(count for _, count in counts)]
         axes.step([ends[0], *ends], [0.0, *shares], where="post", color=series_colour(0))
         axes.set_xscale("log")
-        axes.xaxis.set_major_locator(LogLocator(base=10, numticks=9))
-        axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: words.microseconds(value)))
-        axes.xaxis.set_minor_formatter(NullFormatter())
+        written(axes.xaxis, words.microseconds, most=9)
         axes.set_xlabel("pause before a call")
         axes.set_ylabel("share of the calls")
         axes.set_ylim(0, 1.02)
@@ -153,13 +162,6 @@ def depths(files: Mapping[Any, int]) -> Figure:
 
 def _samples(values: Sequence[float], width: float) -> list[tuple[float, float]]:
     return [((place + 0.5) * width, float(value)) for place, value in enumerate(values)]
-
-
-def _time_axes(axes: Axes, unit: str, label: str) -> None:
-    axes.set_xlabel(f"time since the first call ({unit})")
-    axes.set_ylabel(label)
-    axes.set_xlim(left=0)
-    from_zero(axes)
 
 
 def _mix_sentence(info: Mapping[str, Any]) -> str:
@@ -207,10 +209,6 @@ def _files_sentence(tree: Mapping[str, Any]) -> str:
         f"{words.many(existing['files'], 'file')} of {words.size(existing['bytes'])} existed; the calls create "
         f"{words.count(made['files'])} of {words.size(made['bytes'])}."
     )
-
-
-def _depth_sentence(tree: Mapping[str, Any]) -> str:
-    return f"{words.many(tree['directories'], 'directory', 'directories')}; the fullest has {words.many(tree['most_entries'], 'entry', 'entries')}."
 
 
 def write_trace_page(info: Mapping[str, Any], name: str, target: Path) -> None:

@@ -17,7 +17,7 @@ from experiments.result.schema import At, Point, Result, types_of
 from experiments.workload import About, Figure, Telling
 from experiments.workloads import about
 from storage_tests.devices import Direct
-from storage_tests.profile import Observed, Profile, ProfileRun
+from storage_tests.profile import Profile, ProfileRun
 
 
 class ProfileTelling(Telling):
@@ -27,7 +27,7 @@ class ProfileTelling(Telling):
         super().__init__(surroundings)
         self._served: list[dict[str, Any]] = []
 
-    def see(self, raw: Observed) -> None:
+    def see(self, raw: ProfileRun) -> None:
         """What an emulated filer's stations did meanwhile."""
         if raw.filer is not None:
             self._served.append({"run": raw.order} | raw.filer)
@@ -77,13 +77,10 @@ class ProfileTelling(Telling):
             if len(sessions) > 1
             else None
         )
-        said = (*self._through_cache(), *shared_file_systems(self.surroundings["targets"]), resumed)
-        return tuple(line for line in said if line is not None)
-
-    def _through_cache(self) -> Iterator[str]:
-        for place in self.surroundings["targets"]:
-            if place.get("direct") == Direct.CACHED:
-                yield f"{place['path']}: O_DIRECT was requested and is {Direct.CACHED}"
+        targets = self.surroundings["targets"]
+        cached = (place["path"] for place in targets if place.get("direct") == Direct.CACHED)
+        through = (f"{path}: O_DIRECT was requested and is {Direct.CACHED}" for path in cached)
+        return tuple(line for line in (*through, *shared_file_systems(targets), resumed) if line is not None)
 
 
 def shared_file_systems(targets: Sequence[Mapping[str, Any]]) -> Iterator[str]:
@@ -230,47 +227,34 @@ def near_ceiling(figures: Sequence[Figure], runs: Sequence[ProfileRun]) -> str |
     return None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Described:
-    """What a storage test adds to its class, to be known without running it."""
-
-    load: type[At]
-    run: type[ProfileRun]
-    seen: type[Observed]
-    run_of: Callable[[Any], ProfileRun]
-    figures: tuple[Figure, ...]  # the first headline is the rate
-    sections: Callable[[Any], list[Section]] = lambda _result: []  # of its own, after the table of points
-    ceilings: tuple[str, ...] = ()  # figures that are GENERATOR-LIMITED within 80 % of the null baseline
-    published: tuple[Published, ...] = ()
-    notes: Mapping[str, Callable[[Any], str | int | float | None]] = field(default_factory=dict)
-    telling: Callable[[dict[str, Any]], Telling] = ProfileTelling
-    makers: str = "clients"
-
-
-def about_test(kind: type[Profile[Any]], of: Described) -> About:
-    """The storage test as a workload."""
-    bounded = tuple(figure for figure in of.figures if figure.name in of.ceilings)
-    point, whole = types_of(of.load, of.run)
-
-    def every(result: Result) -> list[Section]:
-        return profile_sections(result, of.sections(result), bounded, kind.report, of.published)
-
+def about_test(
+    kind: type[Profile[Any]],
+    load: type[At],
+    run: type[ProfileRun],
+    *,
+    figures: tuple[Figure, ...],
+    ceilings: Sequence[str] = (),
+    sections: Callable[[Any], list[Section]] = lambda _result: [],
+    published: Sequence[Published] = (),
+    **known: Any,
+) -> About:
+    """The storage test as a workload. `figures`: the first headline is the rate; `ceilings`: those that are GENERATOR-LIMITED
+    within 80 % of the null baseline; `sections`: its own, after the table of points; `known`: more of `About`."""
+    bounded = tuple(figure for figure in figures if figure.name in ceilings)
+    point, whole = types_of(load, run)
+    known = {"notes": {}, "telling": ProfileTelling, "makers": "clients", **known}
     return About(
         name=kind.name,
         title=kind.name,
         result=whole,
         point=point,
-        figures=of.figures,
-        sections=every,
-        notes=of.notes,
-        makers=of.makers,
+        figures=figures,
+        sections=lambda result: profile_sections(result, sections(result), bounded, kind.report, published),
         near_null=lambda runs: near_ceiling(bounded, runs),
         rule=(
             f"GENERATOR-LIMITED is a point with a figure within {words.percent(MARK)} of what the same load has on null storage"
             " (memory)."
         ),
-        raw=lambda: of.seen,
-        run_of=of.run_of,
-        telling=of.telling,
         trusted=("what was observed of hosts, mounts and caches",),
+        **known,
     )

@@ -8,31 +8,28 @@ import itertools
 import random
 import statistics
 import time
-from abc import abstractmethod
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Final, Literal, TypeVar
 
 from pydantic import Field
 
 from core.errors import RunFailed, UsageError
-from experiments.kinds import Plan, planned
 from experiments.report import words
 from experiments.report.parts import Cell, Column, Html, Plot, Section, Series, Tabled, note, tabled
 from experiments.report.plots import counts_on_x, draw_line, drawing, from_zero, legend_beside, new_figure
 from experiments.report.style import series_colour
 from experiments.report.views import middle, named, spread
 from experiments.result.drift import LEAST, RELEVANT, Drift, drift_of
-from experiments.result.latency import latency
 from experiments.result.schema import At, PointOf, ResultOf, Steady
 from experiments.result.steady import by_second, judged_whole
 from experiments.workload import Figure, Turn, percentile
-from storage_tests.about import Described, Published, about_test
-from storage_tests.clients import ClientDone, Deed
-from storage_tests.crowd import MOST, ClientsTelling, Crowd, Done, check_s3, crowd, own_place
+from storage_tests.about import Published, about_test
+from storage_tests.clients import ClientDone, Deed, ProcessDone
+from storage_tests.crowd import MOST, ClientsTelling, Crowd, check_s3, crowd, own_place
 from storage_tests.devices import Usage, synced, usage
-from storage_tests.profile import Arena, Observed, Profile, ProfileRun, ProfileSettings, Room, common, noted, varied
+from storage_tests.profile import RAW, Arena, Profile, ProfileRun, ProfileSettings, Room, figured, noted, varied
 from storage_tests.tally import Counted, latencies, merged
 
 TOGETHER, SPREAD = "together", "spread"
@@ -59,21 +56,14 @@ class ClientTest(Profile[S]):
     needs: ClassVar[str] = "nothing; with --s3 a bucket and the usual AWS_* variables"
     takes_s3: ClassVar[bool] = True
     emulates: ClassVar[bool] = True
+    axis: ClassVar[str] = "clients"
 
     def check(self) -> None:
         """Raises UsageError."""
         check_s3(self.targets.s3)
 
-    @abstractmethod
-    def points(self) -> Sequence[At]:
-        """The loads; raises UsageError for settings that make no sense together."""
 
-    def plan(self, repeats: int, seed: int) -> Plan:
-        """Every number of clients with everything that may be varied besides."""
-        return planned("profile", "clients", self.points(), repeats=repeats, seed=seed)
-
-
-def _said(orders: Iterable[Done]) -> tuple[str, ...]:
+def _said(orders: Iterable[ProcessDone]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(word for done in orders for one in done.clients for word in one.said))[:_SAID]
 
 
@@ -87,40 +77,26 @@ class SweepLoad(At):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SeenPhase:
-    """One phase: every client writes, reads or removes its objects."""
-
-    deed: str
-    clients: tuple[ClientDone, ...]
-    counted: tuple[Counted, ...]
-    bytes_by_second: tuple[int, ...]
-    said: tuple[str, ...]  # refusals and errors in words
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SweepSeen(Observed):
-    """One run."""
-
-    phases: tuple[SeenPhase, ...]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class SweepPhase:
-    """What a phase was; rates are bytes a second, of removals objects a second."""
+    """Every client writes, reads or removes its objects; rates are bytes a second, of removals objects a second."""
 
     deed: str
-    done: int
-    bytes: int
-    refused: int  # connections that the storage did not take; none was tried again
-    failed: int
-    mean: float | None  # of the clients' own rates, of those that did anything
-    least: float | None
-    most: float | None
-    aggregate: float | None  # from the first begin to the last end
-    first_done_s: float  # since the start
-    last_done_s: float
-    overlap: float  # active clients, in the mean
-    late_s: float  # the most that a client began after the start, of all that began together
+    clients: tuple[ClientDone, ...] = field(default=(), metadata=RAW)
+    counted: tuple[Counted, ...] = field(default=(), metadata=RAW)
+    bytes_by_second: tuple[int, ...] = field(default=(), metadata=RAW)
+    said: tuple[str, ...] = field(default=(), metadata=RAW)  # refusals and errors in words
+    done: int = 0
+    bytes: int = 0
+    refused: int = 0  # connections that the storage did not take; none was tried again
+    failed: int = 0
+    mean: float | None = None  # of the clients' own rates, of those that did anything
+    least: float | None = None
+    most: float | None = None
+    aggregate: float | None = None  # from the first begin to the last end
+    first_done_s: float = 0.0  # since the start
+    last_done_s: float = 0.0
+    overlap: float = 0.0  # active clients, in the mean
+    late_s: float = 0.0  # the most that a client began after the start, of all that began together
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -128,9 +104,9 @@ class SweepRun(ProfileRun):
     """One run."""
 
     phases: tuple[SweepPhase, ...]
-    refused: int
-    failed: int
-    said: tuple[str, ...]
+    refused: int = 0
+    failed: int = 0
+    said: tuple[str, ...] = ()
 
     def phase(self, deed: str) -> SweepPhase | None:
         """None: a run without mixed clients. Raises LookupError for a run without another phase."""
@@ -143,17 +119,16 @@ SweepPoint = PointOf[SweepLoad, SweepRun]
 SweepResult = ResultOf[SweepPoint]
 
 
-def sweep_run_of(seen: SweepSeen) -> SweepRun:
-    """Every figure of it; nothing else is asked."""
+def sweep_run_of(seen: SweepRun) -> SweepRun:
+    """With every figure of it; nothing else is asked."""
     phases = tuple(_phase_of(part) for phase in seen.phases for part in _parts(phase))
-    counted = merged(one for phase in seen.phases for one in phase.counted)
-    moving = [phase for phase in seen.phases if phase.deed != REMOVE]
-    return SweepRun(
-        **common(seen),
-        latency=latencies(counted),
+    return figured(
+        seen,
+        latency=latencies(merged(one for phase in seen.phases for one in phase.counted)),
         steady=tuple(
             one
-            for phase in moving
+            for phase in seen.phases
+            if phase.deed != REMOVE
             for one in judged_whole(
                 f"bytes of {phase.deed}", by_second(phase.bytes_by_second), max(one.ended_s for one in phase.clients)
             )
@@ -165,7 +140,7 @@ def sweep_run_of(seen: SweepSeen) -> SweepRun:
     )
 
 
-def _parts(seen: SeenPhase) -> list[SeenPhase]:
+def _parts(seen: SweepPhase) -> list[SweepPhase]:
     """A mixed phase as two: even clients write, odd ones read."""
     if seen.deed != MIXED:
         return [seen]
@@ -173,7 +148,7 @@ def _parts(seen: SeenPhase) -> list[SeenPhase]:
     return [replace(seen, deed=deed, clients=half) for deed, half in halves if half]
 
 
-def _phase_of(seen: SeenPhase) -> SweepPhase:
+def _phase_of(seen: SweepPhase) -> SweepPhase:
     amounts = [one.done if seen.deed == REMOVE else one.bytes for one in seen.clients]
     rates = [
         amount / (one.ended_s - one.began_s)
@@ -182,12 +157,9 @@ def _phase_of(seen: SeenPhase) -> SweepPhase:
     ]
     begin, end = min(one.began_s for one in seen.clients), max(one.ended_s for one in seen.clients)
     busy = sum(one.ended_s - one.began_s for one in seen.clients)
-    return SweepPhase(
-        deed=seen.deed,
-        done=sum(one.done for one in seen.clients),
-        bytes=sum(one.bytes for one in seen.clients),
-        refused=sum(one.refused for one in seen.clients),
-        failed=sum(one.failed for one in seen.clients),
+    return figured(
+        seen,
+        **{what: sum(getattr(one, what) for one in seen.clients) for what in ("done", "bytes", "refused", "failed")},
         mean=statistics.fmean(rates) if rates else None,
         least=min(rates, default=None),
         most=max(rates, default=None),
@@ -266,7 +238,7 @@ class ClientSweep(ClientTest[SweepSettings]):
         """Of the smallest run."""
         return min(self.settings.clients, default=0) * self.settings.objects * self.settings.size
 
-    def observe(self, turn: Turn, arena: Arena) -> SweepSeen:
+    def observe(self, turn: Turn, arena: Arena) -> SweepRun:
         """Three phases. Raises RunFailed when nothing at all could be written."""
         load, s = turn.at, self.settings
         deeds: tuple[Deed, ...] = (WRITE, READ, MIXED, REMOVE) if s.mixed else (WRITE, READ, REMOVE)
@@ -276,7 +248,7 @@ class ClientSweep(ClientTest[SweepSettings]):
             with crowd(place, load.clients) as people:
                 told = {deed: self._phase(people, deed, load, turn, arena) for deed in deeds}
         phases = tuple(
-            SeenPhase(deed=deed, clients=done.clients, counted=done.counted, bytes_by_second=done.bytes_by_second, said=_said([done]))
+            SweepPhase(deed=deed, clients=done.clients, counted=done.counted, bytes_by_second=done.bytes_by_second, said=_said([done]))
             for deed, done in told.items()
         )  # fmt: skip
         if not any(one.done for one in phases[0].clients):
@@ -285,9 +257,9 @@ class ClientSweep(ClientTest[SweepSettings]):
             )
         elapsed = sum(done.elapsed_s for done in told.values())
         cpu = sum(done.cpu_s for done in told.values())
-        return SweepSeen(**noted(turn, started, elapsed, cpu, people.processors), phases=phases)
+        return SweepRun(**noted(turn, started, elapsed, cpu, people.processors), phases=phases)
 
-    def _phase(self, people: Crowd, deed: Deed, load: SweepLoad, turn: Turn, arena: Arena) -> Done:
+    def _phase(self, people: Crowd, deed: Deed, load: SweepLoad, turn: Turn, arena: Arena) -> ProcessDone:
         s = self.settings
         numbers = range(s.objects)
         if deed in (READ, MIXED) and s.forget and not arena.null:
@@ -304,11 +276,6 @@ class ClientSweep(ClientTest[SweepSettings]):
 
 _MB = 1e6
 _PUBLISHED = {WRITE: 300.0, READ: 146.0}  # kB/s that each added client cost the mean client in report R3, over 1 Gb/s
-
-
-def _sweep_sections(result: SweepResult) -> list[Section]:
-    """In reading order."""
-    return [_rates(result), _falls(result), _clients(result)]
 
 
 def _of_start(result: SweepResult) -> dict[str, list[SweepPoint]]:
@@ -442,26 +409,23 @@ def _rate(deed: str, what: str, title: str, *, headline: bool = False, aside: bo
 
 ClientSweep.ABOUT = about_test(
     ClientSweep,
-    Described(
-        load=SweepLoad,
-        run=SweepRun,
-        seen=SweepSeen,
-        run_of=sweep_run_of,
-        figures=(
-            _rate(WRITE, "aggregate", "MB/s, all clients", headline=True),
-            _rate(READ, "aggregate", "MB/s, all clients", headline=True),
-            _rate(WRITE, "mean", "MB/s, mean client"),
-            _rate(READ, "mean", "MB/s, mean client"),
-            *(_rate(deed, "aggregate", "MB/s, its clients", aside=True) for deed in (MIXED_WRITE, MIXED_READ)),
-            Figure(name="removes_per_s", title="removed/s", of=lambda run: getattr(run.phase(REMOVE), "aggregate", None), write=words.figure,
-                   missing="none"),
-            *TROUBLES,
-            Figure(name="overlap", title="clients at once", of=lambda run: getattr(run.phase(WRITE), "overlap", None), write=words.figure),
-        ),
-        sections=_sweep_sections,
-        telling=ClientsTelling,
-        ceilings=("write_mean_mb_s", "read_mean_mb_s"),
+    SweepLoad,
+    SweepRun,
+    run_of=sweep_run_of,
+    figures=(
+        _rate(WRITE, "aggregate", "MB/s, all clients", headline=True),
+        _rate(READ, "aggregate", "MB/s, all clients", headline=True),
+        _rate(WRITE, "mean", "MB/s, mean client"),
+        _rate(READ, "mean", "MB/s, mean client"),
+        *(_rate(deed, "aggregate", "MB/s, its clients", aside=True) for deed in (MIXED_WRITE, MIXED_READ)),
+        Figure(name="removes_per_s", title="removed/s", of=lambda run: getattr(run.phase(REMOVE), "aggregate", None), write=words.figure,
+               missing="none"),
+        *TROUBLES,
+        Figure(name="overlap", title="clients at once", of=lambda run: getattr(run.phase(WRITE), "overlap", None), write=words.figure),
     ),
+    sections=lambda result: [_rates(result), _falls(result), _clients(result)],
+    telling=ClientsTelling,
+    ceilings=("write_mean_mb_s", "read_mean_mb_s"),
 )  # fmt: skip
 
 
@@ -478,84 +442,62 @@ class InsertLoad(At):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SeenGroup:
-    """One group."""
-
-    seconds: float  # from its start to the last client's end
-    first_done_s: float
-    done: int
-    bytes: int
-    refused: int
-    failed: int
-    late_s: float  # that the last client began after the start
-    counted: tuple[Counted, ...]
-    usage: Usage | None  # after it; None of an S3 endpoint, which does not report it
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class InsertSeen(Observed):
-    """One run."""
-
-    groups: tuple[SeenGroup, ...]
-    before: Usage | None
-    after: Usage | None  # when everything was synced
-    said: tuple[str, ...]  # refusals and errors in words
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class InsertGroup:
     """One group of a run."""
 
-    seconds: float
-    files_per_s: float
-    p50_us: float
-    p99_us: float
+    seconds: float  # from its start to the last client's end
+    done: int | None = field(default=None, metadata=RAW)
+    bytes: int | None = field(default=None, metadata=RAW)
+    late_s: float | None = field(default=None, metadata=RAW)  # that the last client began after the start
+    counted: tuple[Counted, ...] = field(default=(), metadata=RAW)
+    # After it; None of an S3 endpoint, which does not report it.
+    usage: Usage | None = field(default=None, metadata=RAW)
     refused: int
     failed: int
-    used_bytes: int | None  # since the start of the run
-    used_inodes: int | None
+    files_per_s: float = 0.0
+    p50_us: float = 0.0
+    p99_us: float = 0.0
+    used_bytes: int | None = None  # since the start of the run
+    used_inodes: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class InsertRun(ProfileRun):
     """One run."""
 
-    files: int
-    bytes: int
-    files_per_s: float
-    refused: int
-    failed: int
-    said: tuple[str, ...]
-    late_s: float
     groups: tuple[InsertGroup, ...]
-    rate_drift: Drift | None  # None: too few groups
-    latency_drift: Drift | None  # of the groups' medians
-    bytes_a_file: float | None  # that the file system took
-    inodes_a_file: float | None
+    before: Usage | None = field(default=None, metadata=RAW)
+    after: Usage | None = field(default=None, metadata=RAW)  # when everything was synced
+    said: tuple[str, ...]  # refusals and errors in words
+    files: int = 0
+    bytes: int = 0
+    files_per_s: float = 0.0
+    refused: int = 0
+    failed: int = 0
+    late_s: float = 0.0
+    rate_drift: Drift | None = None  # None: too few groups
+    latency_drift: Drift | None = None  # of the groups' medians
+    bytes_a_file: float | None = None  # that the file system took
+    inodes_a_file: float | None = None
 
 
 InsertPoint = PointOf[InsertLoad, InsertRun]
 InsertResult = ResultOf[InsertPoint]
 
 
-def insert_run_of(seen: InsertSeen) -> InsertRun:
-    """Every figure of it; nothing else is asked."""
-    counted = merged(one for group in seen.groups for one in group.counted)
-    files = sum(group.done for group in seen.groups)
-    seconds = sum(group.seconds for group in seen.groups)
+def insert_run_of(seen: InsertRun) -> InsertRun:
+    """With every figure of it; nothing else is asked."""
+    files, seconds = sum(group.done or 0 for group in seen.groups), sum(group.seconds for group in seen.groups)
     groups = tuple(_group(group, seen.before) for group in seen.groups)
     whole = [group for group in groups if not group.refused and not group.failed]
-    return InsertRun(
-        **common(seen),
-        latency=latencies(counted),
+    return figured(
+        seen,
+        latency=latencies(merged(one for group in seen.groups for one in group.counted)),
         steady=_steady(seen),
         files=files,
-        bytes=sum(group.bytes for group in seen.groups),
+        **{what: sum(getattr(group, what) for group in seen.groups) for what in ("bytes", "refused", "failed")},
         files_per_s=files / seconds if seconds else 0.0,
-        refused=sum(group.refused for group in seen.groups),
-        failed=sum(group.failed for group in seen.groups),
-        said=seen.said,
-        late_s=max(group.late_s for group in seen.groups),
+        late_s=max(group.late_s or 0.0 for group in seen.groups),
         groups=groups,
         rate_drift=drift_of([group.files_per_s for group in whole]),
         latency_drift=drift_of([group.p50_us for group in whole]),
@@ -564,23 +506,20 @@ def insert_run_of(seen: InsertSeen) -> InsertRun:
     )
 
 
-def _group(group: SeenGroup, before: Usage | None) -> InsertGroup:
-    whole = next((one for one in group.counted if one.label == WHOLE), None)
-    of = None if whole is None else latency(whole.calls, whole.bytes, whole.errors, whole.histogram, whole.max_ns)
-    known = group.usage is not None and before is not None
-    return InsertGroup(
-        seconds=group.seconds,
-        files_per_s=group.done / group.seconds if group.seconds else 0.0,
+def _group(group: InsertGroup, before: Usage | None) -> InsertGroup:
+    of = latencies(group.counted).get(WHOLE)
+    used = None if group.usage is None or before is None else (group.usage, before)
+    return figured(
+        group,
+        files_per_s=(group.done or 0) / group.seconds if group.seconds else 0.0,
         p50_us=0.0 if of is None else of.p50_us,
         p99_us=0.0 if of is None else of.p99_us,
-        refused=group.refused,
-        failed=group.failed,
-        used_bytes=group.usage.used_bytes - before.used_bytes if known and group.usage and before else None,
-        used_inodes=group.usage.used_inodes - before.used_inodes if known and group.usage and before else None,
+        used_bytes=used and used[0].used_bytes - used[1].used_bytes,
+        used_inodes=used and used[0].used_inodes - used[1].used_inodes,
     )
 
 
-def _a_file(seen: InsertSeen, files: int, what: str) -> float | None:
+def _a_file(seen: InsertRun, files: int, what: str) -> float | None:
     """Growth a file; None where no value is reported: an S3 endpoint, a file system without a number of inodes."""
     if seen.before is None or seen.after is None or not files:
         return None
@@ -588,13 +527,13 @@ def _a_file(seen: InsertSeen, files: int, what: str) -> float | None:
     return grown / files if grown > 0 else None
 
 
-def _steady(seen: InsertSeen) -> tuple[Steady, ...]:
+def _steady(seen: InsertRun) -> tuple[Steady, ...]:
     """Of the groups one after another, without what lay between them."""
     at, seconds = 0.0, defaultdict[float, float](float)
     for group in (group for group in seen.groups if group.seconds > 0):
         end = at + group.seconds
         for second in range(int(at), int(end) + 1):  # its files evenly over its time
-            seconds[second] += group.done * max(0.0, min(second + 1, end) - max(second, at)) / group.seconds
+            seconds[second] += (group.done or 0) * max(0.0, min(second + 1, end) - max(second, at)) / group.seconds
         at = end
     return judged_whole("files", sorted(seconds.items()), at)
 
@@ -656,7 +595,7 @@ class InsertDrift(ClientTest[InsertSettings]):
         """Of one run: nothing is read."""
         return self.settings.files * self.settings.size
 
-    def observe(self, turn: Turn, arena: Arena) -> InsertSeen:
+    def observe(self, turn: Turn, arena: Arena) -> InsertRun:
         """All groups. Raises RunFailed when nothing at all could be inserted."""
         load, s = turn.at, self.settings
         assert isinstance(load, InsertLoad)
@@ -673,12 +612,24 @@ class InsertDrift(ClientTest[InsertSettings]):
             for root in place.roots:
                 synced(root)
             after = usage(place.roots)
-        seen = [_insert_seen(done, used) for done, used in told]
+        seen = [
+            InsertGroup(
+                seconds=done.elapsed_s,
+                done=sum(one.done for one in done.clients),
+                bytes=sum(one.bytes for one in done.clients),
+                refused=sum(one.refused for one in done.clients),
+                failed=sum(one.failed for one in done.clients),
+                late_s=max(one.began_s for one in done.clients),
+                counted=done.counted,
+                usage=used,
+            )
+            for done, used in told
+        ]
         said = _said(done for done, _ in told)
         if not any(group.done for group in seen):
             raise RunFailed(f"not one file could be inserted: {said[0] if said else 'no client gave a reason'}")
         cpu = sum(done.cpu_s for done, _ in told)
-        return InsertSeen(
+        return InsertRun(
             **noted(turn, started, elapsed, cpu, people.processors),
             groups=tuple(seen),
             before=before,
@@ -694,26 +645,7 @@ class InsertDrift(ClientTest[InsertSettings]):
             arena.tell(f"{numbers.stop:,} of {s.files:,} files")
 
 
-def _insert_seen(done: Done, used: Usage | None) -> SeenGroup:
-    return SeenGroup(
-        seconds=done.elapsed_s,
-        first_done_s=min(one.ended_s for one in done.clients),
-        done=done.files,
-        bytes=sum(one.bytes for one in done.clients),
-        refused=sum(one.refused for one in done.clients),
-        failed=sum(one.failed for one in done.clients),
-        late_s=max(one.began_s for one in done.clients),
-        counted=done.counted,
-        usage=used,
-    )
-
-
 _MOST_LINES = 6
-
-
-def _insert_sections(result: InsertResult) -> list[Section]:
-    """In reading order."""
-    return [_groups(result), _drift(result), _usage(result)]
 
 
 def _size(result: InsertResult) -> int:
@@ -738,7 +670,7 @@ def _insert_plot(result: InsertResult, name: str, label: str, unit: str, value: 
     with drawing():
         figure, (axes,) = new_figure(height=3.2)
         for number, point in enumerate(shown):
-            samples = _samples(middle(point.repeats).groups, size, value)
+            samples = [(float(n * size), value(one)) for n, one in enumerate(middle(point.repeats).groups, 1)]
             draw_line(axes, samples, number, named(point, result), 1.0)
             rows += [(named(point, result), int(files), of) for files, of in samples]
         axes.set_xlabel("files there are")
@@ -755,12 +687,6 @@ def _insert_plot(result: InsertResult, name: str, label: str, unit: str, value: 
     series = Series(name=name, header=("point", "files", name.replace("-", "_")), rows=tuple(rows))
     sentence = f"{told}. Of each point the run with the median elapsed time."
     return Plot(name=name, figure=figure, sentence=sentence, series=series)
-
-
-def _samples(
-    groups: Sequence[InsertGroup], size: int, value: Callable[[InsertGroup], float]
-) -> list[tuple[float, float]]:
-    return [(float((number + 1) * size), value(group)) for number, group in enumerate(groups)]
 
 
 def _drift(result: InsertResult) -> Section:
@@ -780,9 +706,9 @@ def _drift(result: InsertResult) -> Section:
         Column("repeat", "repeat", lambda row: row[1]),
         Column("of", "of", lambda row: row[2], text=True),
         Column("groups", "groups", of(lambda drift: drift.values)),
-        Column("trend", "trend over all", of(lambda drift: drift.trend), _signed),
+        Column("trend", "trend over all", of(lambda drift: drift.trend), words.signed),
         Column("trend_p", "p", of(lambda drift: drift.trend_p), "{:.3f}".format),
-        Column("change", "change", of(lambda drift: drift.change), _signed),
+        Column("change", "change", of(lambda drift: drift.change), words.signed),
         Column("change_after", "after files", of(lambda drift: drift.change_at * size), words.count),
         Column("change_p", "p", of(lambda drift: drift.change_p), "{:.3f}".format),
         Column(
@@ -819,41 +745,34 @@ def _usage(result: InsertResult) -> Section:
     return Section(anchor="usage", title="Space and inodes", parts=(tabled("usage", columns, result.points), said))
 
 
-def _signed(value: float) -> str:
-    return f"{value:+.1%}".replace("%", " %").replace("-", "\u2212")
-
-
 InsertDrift.ABOUT = about_test(
     InsertDrift,
-    Described(
-        load=InsertLoad,
-        run=InsertRun,
-        seen=InsertSeen,
-        run_of=insert_run_of,
-        figures=(
-            Figure(name="files_per_s", title="files/s", of=lambda run: run.files_per_s, headline=True, write=words.figure),
-            percentile("p50", WHOLE),
-            percentile("p99", WHOLE, headline=True),
-            Figure(name="rate_trend", title="rate trend", of=lambda run: run.rate_drift and run.rate_drift.trend,
-                   write=_signed, missing="too few groups"),
-            Figure(name="rate_change", title="rate change", of=lambda run: run.rate_drift and run.rate_drift.change,
-                   write=_signed, missing="too few groups"),
-            *TROUBLES,
-            Figure(name="bytes_a_file", title="space a file", of=lambda run: run.bytes_a_file, write=words.size, unit="bytes",
-                   missing="not known"),
-            Figure(name="inodes_a_file", title="inodes a file", of=lambda run: run.inodes_a_file, write=words.figure,
-                   missing="not known"),
-        ),
-        sections=_insert_sections,
-        telling=ClientsTelling,
-        ceilings=("files_per_s",),
-        published=(
-            Published(what="small files one after another, 2.26 million in groups of 5,000, through a small VM",
-                      figure="files_per_s", value=5.0, at={"clients": 1}, settings={"group": 5_000},
-                      remark="flat; sizes are not given"),
-            Published(what="1 KB objects by more than 30 threads, native interface", figure="files_per_s", value=10.0,
-                      at={"clients": 32}, settings={"size": 1024}),
-        ),
-        notes={"late_s": lambda run: run.late_s},
+    InsertLoad,
+    InsertRun,
+    run_of=insert_run_of,
+    figures=(
+        Figure(name="files_per_s", title="files/s", of=lambda run: run.files_per_s, headline=True, write=words.figure),
+        percentile("p50", WHOLE),
+        percentile("p99", WHOLE, headline=True),
+        Figure(name="rate_trend", title="rate trend", of=lambda run: run.rate_drift and run.rate_drift.trend,
+               write=words.signed, missing="too few groups"),
+        Figure(name="rate_change", title="rate change", of=lambda run: run.rate_drift and run.rate_drift.change,
+               write=words.signed, missing="too few groups"),
+        *TROUBLES,
+        Figure(name="bytes_a_file", title="space a file", of=lambda run: run.bytes_a_file, write=words.size, unit="bytes",
+               missing="not known"),
+        Figure(name="inodes_a_file", title="inodes a file", of=lambda run: run.inodes_a_file, write=words.figure,
+               missing="not known"),
     ),
+    sections=lambda result: [_groups(result), _drift(result), _usage(result)],
+    telling=ClientsTelling,
+    ceilings=("files_per_s",),
+    published=(
+        Published(what="small files one after another, 2.26 million in groups of 5,000, through a small VM",
+                  figure="files_per_s", value=5.0, at={"clients": 1}, settings={"group": 5_000},
+                  remark="flat; sizes are not given"),
+        Published(what="1 KB objects by more than 30 threads, native interface", figure="files_per_s", value=10.0,
+                  at={"clients": 32}, settings={"size": 1024}),
+    ),
+    notes={"late_s": lambda run: run.late_s},
 )  # fmt: skip

@@ -80,12 +80,17 @@ class ClientDone:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProcessDone:
-    """One process's part of an order."""
+    """What became of an order: one process's part, or over all clients."""
 
-    clients: tuple[ClientDone, ...]
+    clients: tuple[ClientDone, ...]  # by their numbers
     counted: tuple[Counted, ...]
-    bytes_by_second: tuple[int, ...]
+    bytes_by_second: tuple[int, ...]  # since the start
     cpu_s: float
+
+    @property
+    def elapsed_s(self) -> float:
+        """From the start to the last client's end."""
+        return max(one.ended_s for one in self.clients)
 
 
 _KINDS = {"write": WHOLE_WRITE, "read": WHOLE_READ, "remove": WHOLE_REMOVE}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import shutil
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -29,7 +29,7 @@ from storage_tests.orders import ProfileOrder
 if TYPE_CHECKING:
     from core.settings import Settings
     from experiments.result.schema import Result
-    from experiments.summary import Entry, Summary
+    from experiments.summary import Summary
     from storage_tests.live import Live
     from storage_tests.profile import Profile, Targets
 
@@ -148,7 +148,9 @@ def storage_test(ctx: typer.Context, *, name: Name = "", test: Test) -> None:
         return
     if test.discovery or test.scale is not None:
         raise UsageError(f"--discovery and --scale require the test `{ALL}`")
-    _carry_out(context, settings, made(name, targets, test.given, small=test.small), test)
+    profile = made(name, targets, test.given, small=test.small)
+    test.begin(profile.ABOUT.titled(profile.plan(test.repeats, test.seed or 0).kind))
+    print_result(context, *studied(context, settings, profile, test), test)
 
 
 def _list(context: CommandContext) -> None:
@@ -224,12 +226,6 @@ def _described(name: str, test: Test) -> dict[str, Any]:
             for key, field in kind.settings_type.model_fields.items()
         ],
     }
-
-
-def _carry_out(context: CommandContext, settings: Settings, profile: Profile[Any], test: Test) -> None:
-    """Run it and print the result; the path of the report is the last line. Raises UsageError before anything is written."""
-    test.begin(profile.ABOUT.titled(profile.plan(test.repeats, test.seed or 0).kind))
-    print_result(context, *studied(context, settings, profile, test), test)
 
 
 def studied(context: CommandContext, settings: Settings, profile: Profile[Any], test: Test) -> tuple[Result, Path]:
@@ -332,7 +328,7 @@ def _run_all(context: CommandContext, settings: Settings, targets: Targets, test
 
     from experiments.package.records import RESULTS
     from experiments.study import begun, new_id
-    from experiments.summary import Summary, finish
+    from experiments.summary import Entry, Summary, finish
 
     if targets.s3 or not targets.paths:
         raise UsageError("bench storage all requires --path DIR")
@@ -351,24 +347,16 @@ def _run_all(context: CommandContext, settings: Settings, targets: Targets, test
     ) as study:
         directory = settings.storage / RESULTS / study.run_id
         failed = _carried_out(context, tests, directory)
-        summary = Summary(
-            run_id=study.run_id, created=now, edbench=version("edbench"), paths=paths, entries=_entries(tests, failed)
-        )
+        why_not = {one.name: one.why_not or failed.get(one.name) for one in tests}
+        if all(why_not.values()):
+            raise RunFailed(f"no test could run: {next(iter(why_not.values()))}")
+        entries = tuple(Entry(name=one.name, report=one.report, why_not=why_not[one.name]) for one in tests)
+        summary = Summary(run_id=study.run_id, created=now, edbench=version("edbench"), paths=paths, entries=entries)
         page = finish(summary, directory)
     _show(context, summary, directory)
     context.last_line(str(page))
     if failed:
         raise RunFailed(f"not measured: {', '.join(failed)}")
-
-
-def _entries(tests: Sequence[_One], failed: Mapping[str, str]) -> tuple[Entry, ...]:
-    """Raises RunFailed where there is nothing to show."""
-    from experiments.summary import Entry
-
-    why_not = {test.name: test.why_not or failed.get(test.name) for test in tests}
-    if all(why_not.values()):
-        raise RunFailed(f"no test could run: {next(iter(why_not.values()))}")
-    return tuple(Entry(name=test.name, report=test.report, why_not=why_not[test.name]) for test in tests)
 
 
 def _carried_out(context: CommandContext, tests: Sequence[_One], directory: Path) -> dict[str, str]:
@@ -444,6 +432,7 @@ def _own_settings(given: Sequence[str]) -> dict[str, list[str]]:
 def _discovery(context: CommandContext, settings: Settings, targets: Targets, test: Test) -> _One:
     """A new one, or an existing one that passes its check."""
     from experiments.package.check import doubt
+    from storage_tests.profile import refuse_bytes
 
     given, scale, why_not = test.discovery, test.scale or (0.0003 if test.small else 0.01), None
 
@@ -457,7 +446,8 @@ def _discovery(context: CommandContext, settings: Settings, targets: Targets, te
         raise UsageError(f"--discovery: {why}")
     if given is None:
         try:
-            refuse_corpus(targets.paths[0], scale, fill=test.fill)
+            needed, files = int(_TIMES * _RAW * scale), int(_TIMES * _FILES * scale)
+            refuse_bytes(DISCOVERY, targets.paths[0], needed, files, fill=test.fill)
         except UsageError as error:
             why_not = str(error)
     return _One(name=DISCOVERY, report="R1", why_not=why_not, run=run)
@@ -482,13 +472,6 @@ def _show(context: CommandContext, summary: Summary, directory: Path) -> None:
         print_lines(console, f"  {entry.name}: {line}")
     context.document({"run_id": summary.run_id, "paths": summary.paths, "tests": found})
     flush()
-
-
-def refuse_corpus(path: Path, scale: float, *, fill: bool) -> None:
-    """Raises UsageError where there is no room for it."""
-    from storage_tests.profile import refuse_bytes
-
-    refuse_bytes(DISCOVERY, path, int(_TIMES * _RAW * scale), int(_TIMES * _FILES * scale), fill=fill)
 
 
 def _discovered(context: CommandContext, settings: Settings, path: Path, there: Path, test: Test, scale: float) -> None:

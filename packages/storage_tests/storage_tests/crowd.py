@@ -22,11 +22,11 @@ from core.services.process import LineProcess, answers
 from core.settings import Settings
 from monitoring.machine import processors
 from storage_tests.about import ProfileTelling
-from storage_tests.clients import ClientDone, Deed, Order, ProcessDone, Spec
+from storage_tests.clients import Deed, Order, ProcessDone, Spec
 from storage_tests.owner import own_directories
 from storage_tests.profile import Arena
 from storage_tests.stores import Failed, Refused, connect, place_of, remove_below
-from storage_tests.tally import Counted, merged
+from storage_tests.tally import merged
 
 MOST = 1_000
 _PROCESS = "storage_tests.clients"
@@ -50,25 +50,6 @@ class Place:
     elsewhere: Elsewhere | None = None  # who has the clients in place of this host; they count for no live view
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Done:
-    """What became of an order, over all clients."""
-
-    clients: tuple[ClientDone, ...]  # by their numbers
-    counted: tuple[Counted, ...]
-    bytes_by_second: tuple[int, ...]  # since the start
-    cpu_s: float
-
-    @property
-    def elapsed_s(self) -> float:
-        """From the start to the last client's end."""
-        return max(one.ended_s for one in self.clients)
-
-    @property
-    def files(self) -> int:
-        return sum(one.done for one in self.clients)
-
-
 class Crowd(ABC):
     """Use `crowd`."""
 
@@ -85,7 +66,7 @@ class Crowd(ABC):
     def do(
         self, deed: Deed, numbers: range, size: int, *, shared_directory: bool = False, together: bool = False,
         delays_s: Sequence[float] = (),
-    ) -> Done:  # fmt: skip
+    ) -> ProcessDone:  # fmt: skip
         """Each client does it with all these numbers, or all clients `together`, each number once.
 
         They begin at the same moment, or each so much later. Raises RunFailed when a process dies, HostLost when a member of the
@@ -103,7 +84,7 @@ class Crowd(ABC):
         )  # fmt: skip
         by_second = [one.bytes_by_second for one in said]
         longest = max(map(len, by_second))
-        return Done(
+        return ProcessDone(
             clients=tuple(sorted((c for one in said for c in one.clients), key=lambda c: c.client)),
             counted=merged(one for each in said for one in each.counted),
             bytes_by_second=tuple(sum(s[n] for s in by_second if n < len(s)) for n in range(longest)),
@@ -198,18 +179,14 @@ def own_place(arena: Arena, name: str, *, seed: int, fsync: str, io_bytes: int) 
         try:
             yield Place(s3=url, seed=seed, io_bytes=io_bytes, counters=arena.counters)
         finally:
-            _emptied(url)
+            try:
+                remove_below(place_of(url))
+            except (Refused, Failed) as error:
+                raise RunFailed(f"what was written below {url} cannot be removed: {error}") from error
         return
     with own_directories(arena.paths, name) as roots:
         yield Place(roots=roots, seed=seed, fsync=fsync, io_bytes=io_bytes, filer=arena.filer,
                     counters=arena.counters, elsewhere=arena.elsewhere)  # fmt: skip
-
-
-def _emptied(url: str) -> None:
-    try:
-        remove_below(place_of(url))
-    except (Refused, Failed) as error:
-        raise RunFailed(f"what was written below {url} cannot be removed: {error}") from error
 
 
 _MOST = 3  # kinds of trouble in words
@@ -229,17 +206,18 @@ class ClientsTelling(ProfileTelling):
         for what, word in (("refused", "connections REFUSED"), ("failed", "FAILED")):
             if count := sum(getattr(run, what) for run in runs):
                 out.append(f"{count:,} {word}")
-        drifting = [point for point in result.points for run in point.repeats if _drifts(run)]
+        drifting = {
+            str(point.at)
+            for point in result.points
+            for run in point.repeats
+            for name in ("rate_drift", "latency_drift")
+            if (drift := getattr(run, name, None)) is not None and drift.found
+        }
         if drifting:
-            out.append(f"DRIFT at {len({str(point.at) for point in drifting})} of {len(result.points)} points")
+            out.append(f"DRIFT at {len(drifting)} of {len(result.points)} points")
         return out
 
     def warnings(self, points: Sequence[Any]) -> Sequence[str]:
         """The words of what went wrong."""
         said = dict.fromkeys(word for point in points for run in point.repeats for word in run.said)
         return (*super().warnings(points), *(f"not everything was accepted: {word}" for word in list(said)[:_MOST]))
-
-
-def _drifts(run: Any) -> bool:
-    found = (getattr(run, "rate_drift", None), getattr(run, "latency_drift", None))
-    return any(drift is not None and drift.found for drift in found)

@@ -10,17 +10,16 @@ import subprocess
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 from pydantic import ByteSize, Field
 
 from core.errors import RunFailed, UsageError
 from core.services.process import tied
 from core.storage.whole import lies_in
-from experiments.kinds import Plan, planned
 from experiments.report import words
 from experiments.report.parts import Cell, Column, Plot, Section, Series, note, tabled
 from experiments.report.plots import drawing, legend_beside, new_figure, written
@@ -30,7 +29,7 @@ from experiments.result.schema import At, PointOf, ResultOf
 from experiments.result.steady import by_second, judged_whole
 from experiments.workload import ELAPSED, Figure, Turn
 from monitoring.machine import host_seconds, processors
-from storage_tests.about import Described, ProfileTelling, Published, about_test
+from storage_tests.about import ProfileTelling, Published, about_test
 from storage_tests.dedup_data import CDC as CDC_BYTES
 from storage_tests.dedup_data import (
     FIXED,
@@ -47,27 +46,18 @@ from storage_tests.devices import Usage, synced, usage_at_rest
 from storage_tests.owner import own_directories, told
 from storage_tests.profile import (
     COMMAND_ONLY,
+    RAW,
     Arena,
-    Observed,
     Profile,
     ProfileRun,
     ProfileSettings,
     Room,
-    common,
+    figured,
     noted,
 )
 from storage_tests.tally import Counted, latencies
 
-if TYPE_CHECKING:
-    from experiments.report.parts import Section
-
-
 CUTS = (*(f"{size >> 10}K" for size in FIXED), "CDC")
-
-
-def sections(result: DedupResult) -> list[Section]:
-    """In reading order."""
-    return [_ratios(result), _space(result), _load(result)]
 
 
 _Row = tuple[str, "DedupRun"]
@@ -184,11 +174,10 @@ class DedupLoad(At):
         return str(self.values()[axis])
 
 
-@dataclass(frozen=True, kw_only=True)
-class DedupFacts:
-    """What is reported of a run as it was observed."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DedupRun(ProfileRun):
+    """One run. A ratio is bytes written ÷ bytes that storage needs."""
 
-    __slots__ = ()
     files: int
     bytes: int
     expected: tuple[Expected, ...]  # empty on null storage
@@ -196,32 +185,18 @@ class DedupFacts:
     stated: float | None  # the ratio that the operator gave
     host_busy: float  # share of all CPUs, of all programs, while it was written
     load1: float  # processes that run or wait for it, 1-minute mean, at the end of writing
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DedupSeen(DedupFacts, Observed):
-    """One run."""
-
-    data: str
-    counted: tuple[Counted, ...]
-    bytes_by_second: tuple[int, ...]
-    allocated_bytes: int  # of all files, by st_blocks
-    before: Usage | None  # None: a command reported the space, or null storage
-    after_write: Usage | None
-    at_end: Usage | None  # after the reducing command; without one the same as `after_write`
-    told: tuple[int, int, int] | None  # bytes in use by the storage's own command: before, when written, at the end
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DedupRun(DedupFacts, ProfileRun):
-    """One run. A ratio is bytes written ÷ bytes that storage needs."""
-
-    written_ratio: (
-        float | None
-    )  # by the storage's report when all was written; None: it grew by nothing, or reports nothing
-    ratio: float | None  # at the end
-    used_bytes: int | None  # that the storage grew by at the end
-    allocated_ratio: float | None  # by what the files say that they take
+    counted: tuple[Counted, ...] = field(default=(), metadata=RAW)
+    bytes_by_second: tuple[int, ...] = field(default=(), metadata=RAW)
+    allocated_bytes: int | None = field(default=None, metadata=RAW)  # of all files, by st_blocks
+    before: Usage | None = field(default=None, metadata=RAW)  # None: a command reported the space, or null storage
+    after_write: Usage | None = field(default=None, metadata=RAW)
+    at_end: Usage | None = field(default=None, metadata=RAW)  # without a reducing command the same as `after_write`
+    # Bytes in use by the storage's own command: before, when written, at the end.
+    by_command: tuple[int, int, int] | None = field(default=None, metadata=RAW)
+    written_ratio: float | None = None  # when all was written; None: the storage grew by nothing, or reports nothing
+    ratio: float | None = None  # at the end
+    used_bytes: int | None = None  # that the storage grew by at the end
+    allocated_ratio: float | None = None  # by what the files say that they take
 
     def cut(self, name: str) -> Expected | None:
         """What is expected of chunks that are cut so."""
@@ -232,11 +207,11 @@ DedupPoint = PointOf[DedupLoad, DedupRun]
 DedupResult = ResultOf[DedupPoint]
 
 
-def run_of(seen: DedupSeen) -> DedupRun:
-    """Every figure of it; nothing else is asked."""
+def run_of(seen: DedupRun) -> DedupRun:
+    """With every figure of it; nothing else is asked."""
     written, end = _grown(seen)
-    return DedupRun(
-        **common(seen, DedupFacts),
+    return figured(
+        seen,
         latency=latencies(seen.counted),
         steady=judged_whole("bytes", by_second(seen.bytes_by_second), seen.elapsed_s),
         written_ratio=_ratio(seen.bytes, written),
@@ -246,10 +221,10 @@ def run_of(seen: DedupSeen) -> DedupRun:
     )
 
 
-def _grown(seen: DedupSeen) -> tuple[int | None, int | None]:
+def _grown(seen: DedupRun) -> tuple[int | None, int | None]:
     """Bytes that the storage took, when all was written and at the end; None where no value was reported."""
-    if seen.told is not None:
-        before, written, end = seen.told
+    if seen.by_command is not None:
+        before, written, end = seen.by_command
         return written - before, end - before
     if seen.before is None or seen.after_write is None or seen.at_end is None:
         return None, None
@@ -349,6 +324,7 @@ class Dedup(Profile[DedupSettings]):
     )
     settings_type: ClassVar[type[ProfileSettings]] = DedupSettings
     small: ClassVar[Mapping[str, Any]] = {"size": "8MiB"}
+    axis: ClassVar[str] = "data"
 
     def check(self) -> None:
         """Raises UsageError."""
@@ -357,19 +333,18 @@ class Dedup(Profile[DedupSettings]):
             raise UsageError("--set data=own requires --set source=DIR with the data, and vice versa")
         if s.source and not Path(s.source).is_dir():
             raise UsageError(f"--set source={s.source}: not a directory")
-        _refuse_in_source(s.source, self.targets.paths)
+        for path in self.targets.paths:
+            if s.source and lies_in(path, s.source):
+                raise UsageError(f"--set source={s.source} contains --path {path}: writers would read their own output")
         for command in (s.reduce, s.used):
             if command and shutil.which(program := _words(command)[0]) is None:
                 raise UsageError(f"{program} is not installed; install it, or give its path")
         _stated(s.stated)
 
-    def plan(self, repeats: int, seed: int) -> Plan:
+    def points(self) -> list[DedupLoad]:
         """Every type on every path."""
         volumes = range(1, max(1, len(self.targets.paths)) + 1)
-        points = [
-            DedupLoad(data, f"volume {volume}") for volume in volumes for data in dict.fromkeys(self.settings.data)
-        ]
-        return planned("profile", "data", points, repeats=repeats, seed=seed)
+        return [DedupLoad(data, f"volume {volume}") for volume in volumes for data in dict.fromkeys(self.settings.data)]
 
     def room(self) -> Room:
         """The largest type; each is removed before the next."""
@@ -389,7 +364,7 @@ class Dedup(Profile[DedupSettings]):
         """Bytes of each type."""
         sizes = {data: int(self.settings.size) for data in self.settings.data}
         if self.settings.source:
-            sizes["own"] = _lying(Path(self.settings.source))
+            sizes["own"] = sum(file.size for file in files_of("own", 0, 0, Path(self.settings.source)))
         return sizes
 
     def on_null(self) -> Dedup:
@@ -398,7 +373,7 @@ class Dedup(Profile[DedupSettings]):
         quiet = {"size": size, "reduce": "", "used": "", "stated": (), "settle": 0.0}
         return Dedup(self.settings.model_copy(update=quiet), self.targets)
 
-    def observe(self, turn: Turn, arena: Arena) -> DedupSeen:
+    def observe(self, turn: Turn, arena: Arena) -> DedupRun:
         """One type, written once. Raises RunFailed, StorageFault, UsageError where scratch is full."""
         at = turn.at
         assert isinstance(at, DedupLoad)
@@ -429,7 +404,7 @@ class Dedup(Profile[DedupSettings]):
     def _written(
         self, turn: Turn, arena: Arena, data: Data, seed: int, source: Path | None, root: Path,
         expected: tuple[Expected, ...],
-    ) -> DedupSeen:  # fmt: skip
+    ) -> DedupRun:  # fmt: skip
         s = self.settings
         specs = [Spec(root=str(root.absolute()), data=data, size=int(s.size), seed=seed,
                       source=None if source is None else str(source.absolute()), part=part, parts=s.writers,
@@ -439,15 +414,16 @@ class Dedup(Profile[DedupSettings]):
         started, busy = time.time(), host_seconds()
         wrote = write_all(specs, lambda: arena.tell(""))
         elapsed = (wrote.ended_ns - wrote.began_ns) / 1e9
-        share, load1 = _busy(busy, host_seconds()), os.getloadavg()[0]
+        used, passed = (end - begin for begin, end in zip(busy, host_seconds(), strict=True))
+        share, load1 = used / passed if passed > 0 else 0.0, os.getloadavg()[0]
         written = self._space(root)
         reduce_s = None if arena.null else self._reduced(root, arena)
         end = written if reduce_s is None else self._space(root)
         counts = None if isinstance(before, Usage) or before is None else (before, written, end)
-        return DedupSeen(
-            **noted(turn, started, elapsed, wrote.cpu_s, processors()), data=data, files=wrote.files, bytes=wrote.bytes,
+        return DedupRun(
+            **noted(turn, started, elapsed, wrote.cpu_s, processors()), files=wrote.files, bytes=wrote.bytes,
             counted=wrote.counted, bytes_by_second=wrote.bytes_by_second, expected=expected, allocated_bytes=_allocated(root),
-            before=_usage(before), after_write=_usage(written), at_end=_usage(end), told=counts,  # type: ignore[arg-type]
+            before=_usage(before), after_write=_usage(written), at_end=_usage(end), by_command=counts,  # type: ignore[arg-type]
             reduce_s=reduce_s, stated=_stated(s.stated).get(data), host_busy=share, load1=load1,
         )  # fmt: skip
 
@@ -483,13 +459,6 @@ def _run(command: list[str], root: Path) -> str:
     return done.stdout.decode("utf-8", "replace")
 
 
-def _refuse_in_source(source: str, paths: Sequence[Path]) -> None:
-    """Raises UsageError where files would be written below the directory that is read."""
-    for path in paths:
-        if source and lies_in(path, source):
-            raise UsageError(f"--set source={source} contains --path {path}: writers would read their own output")
-
-
 def _words(command: str) -> list[str]:
     try:
         words = shlex.split(command)
@@ -515,16 +484,6 @@ def _usage(space: Usage | int | None) -> Usage | None:
     return space if isinstance(space, Usage) else None
 
 
-def _busy(before: tuple[float, float], after: tuple[float, float]) -> float:
-    used, passed = (end - begin for begin, end in zip(before, after, strict=True))
-    return used / passed if passed > 0 else 0.0
-
-
-def _lying(source: Path) -> int:
-    """Bytes of the files in `source`."""
-    return sum(file.size for file in files_of("own", 0, 0, source))
-
-
 def _allocated(root: Path) -> int:
     """What the files say that they take, without directories."""
     return sum(os.stat(os.path.join(place, name), follow_symlinks=False).st_blocks * 512
@@ -545,35 +504,32 @@ def _published(data: str, what: str, value: float, remark: str = "") -> Publishe
 
 Dedup.ABOUT = about_test(
     Dedup,
-    Described(
-        load=DedupLoad,
-        run=DedupRun,
-        seen=DedupSeen,
-        run_of=run_of,
-        figures=(
-            Figure(name="mb_per_s", title="MB/s", of=lambda run: run.bytes / run.elapsed_s / 1e6, headline=True,
-                   write=words.figure),
-            _ratio_figure(name="ratio", title="by the storage", of=lambda run: run.ratio, headline=True),
-            *(
-                _ratio_figure(name=f"expected_{cut.lower()}", title=f"expected {cut}", of=partial(_expected, cut), aside=cut != "CDC")
-                for cut in CUTS
-            ),
-            _ratio_figure(name=f"{CDC}_compressed", title="CDC, compressed", of=_compressed, aside=True),
-            ELAPSED,
-            Figure(name="host_busy", title="CPU busy", of=lambda run: run.host_busy, write=words.percent, aside=True),
-            Figure(name="load1", title="load", of=lambda run: run.load1, write=words.figure, aside=True),
+    DedupLoad,
+    DedupRun,
+    run_of=run_of,
+    figures=(
+        Figure(name="mb_per_s", title="MB/s", of=lambda run: run.bytes / run.elapsed_s / 1e6, headline=True,
+               write=words.figure),
+        _ratio_figure(name="ratio", title="by the storage", of=lambda run: run.ratio, headline=True),
+        *(
+            _ratio_figure(name=f"expected_{cut.lower()}", title=f"expected {cut}", of=partial(_expected, cut), aside=cut != "CDC")
+            for cut in CUTS
         ),
-        sections=sections,
-        ceilings=("mb_per_s",),
-        published=(
-            _published("zeros", "zeros, 1 GB files, 3.8 TB", 1045.0),
-            _published("random", "random, 1 GB files, 3.8 TB", 1.08),
-            _published("scientific", "physics data sets, 4 TB", 1.07, "ours are generated, and compressible like such files"),
-            _published("backups", "backups, several full and incremental, 2.8 TB", 2.8, "ours: four weeks, a full one each"),
-            _published("snapshots", "daily snapshots of virtual machines, 7 x 115 GB", 11.7, "ours are of servers that hardly work"),
-        ),
-        notes={"files": lambda run: run.files, "bytes": lambda run: run.bytes},
-        telling=DedupTelling,
-        makers="writers",
+        _ratio_figure(name=f"{CDC}_compressed", title="CDC, compressed", of=_compressed, aside=True),
+        ELAPSED,
+        Figure(name="host_busy", title="CPU busy", of=lambda run: run.host_busy, write=words.percent, aside=True),
+        Figure(name="load1", title="load", of=lambda run: run.load1, write=words.figure, aside=True),
     ),
+    sections=lambda result: [_ratios(result), _space(result), _load(result)],
+    ceilings=("mb_per_s",),
+    published=(
+        _published("zeros", "zeros, 1 GB files, 3.8 TB", 1045.0),
+        _published("random", "random, 1 GB files, 3.8 TB", 1.08),
+        _published("scientific", "physics data sets, 4 TB", 1.07, "ours are generated, and compressible like such files"),
+        _published("backups", "backups, several full and incremental, 2.8 TB", 2.8, "ours: four weeks, a full one each"),
+        _published("snapshots", "daily snapshots of virtual machines, 7 x 115 GB", 11.7, "ours are of servers that hardly work"),
+    ),
+    notes={"files": lambda run: run.files, "bytes": lambda run: run.bytes},
+    telling=DedupTelling,
+    makers="writers",
 )  # fmt: skip

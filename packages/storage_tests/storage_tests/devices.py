@@ -49,20 +49,16 @@ def direct_on(directory: Path) -> Direct:
     file = directory / _NAME
     try:
         descriptor = os.open(file, os.O_CREAT | os.O_EXCL | os.O_RDWR | os.O_DIRECT, 0o600)
-    except OSError as error:
-        file.unlink(missing_ok=True)  # some file systems make it before they refuse
-        if error.errno == errno.EINVAL:
-            return Direct.REFUSED
-        raise StorageFault(f"{file}: {error.strerror}", errno=error.errno or 0) from error
-    try:
-        return _tried(descriptor, file)
+        try:
+            return _tried(descriptor, file)
+        finally:
+            os.close(descriptor)
     except OSError as error:
         if error.errno == errno.EINVAL:
             return Direct.REFUSED
         raise StorageFault(f"{file}: {error.strerror}", errno=error.errno or 0) from error
     finally:
-        os.close(descriptor)
-        file.unlink()
+        file.unlink(missing_ok=True)  # some file systems make it before they refuse
 
 
 def _tried(descriptor: int, file: Path) -> Direct:

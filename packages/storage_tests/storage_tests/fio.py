@@ -12,14 +12,13 @@ import time
 from abc import abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, ClassVar, TypeVar
 
 from core.errors import RunFailed, UsageError
 from core.histogram import Histogram, bucket_of
 from core.services.process import signal_group, tied
-from experiments.kinds import Plan, planned
 from experiments.report import words
 from experiments.report.parts import Cell, Plot, Section, Series
 from experiments.report.plots import counts_on_x, drawing, from_zero, legend_beside, new_figure
@@ -31,8 +30,9 @@ from experiments.result.steady import judged_whole
 from experiments.workload import Figure, Turn
 from monitoring.machine import processors
 from storage_tests.about import ProfileTelling
+from storage_tests.devices import Tuned
 from storage_tests.owner import told
-from storage_tests.profile import Arena, Observed, Profile, ProfileRun, ProfileSettings, common, noted
+from storage_tests.profile import RAW, Arena, Profile, ProfileRun, ProfileSettings, figured, noted
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -143,15 +143,6 @@ class Ran:
     job_file: str
     began: float  # wall clock
     jobs: tuple[Done, ...]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FioSeen(Observed):
-    """What is observed of a run that is one of fio's."""
-
-    fio: Ran
-    synced: bool = False  # the end of writing waited for the storage
-    asked: int = 0  # bytes of each thread's file, in whole records, where operations follow each other
 
 
 def ran(document: Mapping[str, Any], directory: Path, log: str, text: str, began: float) -> Ran:
@@ -392,16 +383,6 @@ def settled(arena: Arena) -> None:
                 os.close(descriptor)
 
 
-def observed(turn: Turn, arena: Arena, jobs: Sequence[Job], *, expected_s: float | None = None) -> FioSeen:
-    """One run of these jobs; raises RunFailed."""
-    done = fio(jobs, arena.paths, arena.scratch, arena.tell, expected_s=expected_s)
-    elapsed = elapsed_s(done.jobs)
-    if not elapsed:
-        raise RunFailed("fio did nothing: the number of files, or of seconds, is too small")
-    cpu = sum(job.cpu for job in done.jobs)
-    return FioSeen(**noted(turn, done.began, elapsed, cpu, processors()), fio=done)
-
-
 S = TypeVar("S", bound=ProfileSettings)
 SAMPLE_S = 10  # of `FioRun.samples`
 COARSE_S = 0.05  # of an operation: below it the millisecond that fio rounds to, and how threads began, are seen
@@ -425,33 +406,39 @@ class FioOp:
 class FioRun(ProfileRun):
     """One run of fio."""
 
-    ios: int
-    bytes: int
-    mean_us: float | None  # of all I/Os of all jobs, from the moment each was asked for
-    highest_second: float  # bytes in the second with the most: what a meter shows at its best
+    fio: Ran | None = field(default=None, metadata=RAW)
+    synced: bool | None = field(default=None, metadata=RAW)  # the end of writing waited for the storage
+    # Bytes of each thread's file, in whole records, where operations follow each other.
+    asked: int | None = field(default=None, metadata=RAW)
+    tuned: tuple[Tuned, ...] = ()  # scheduler and read-ahead of each path's device meanwhile, where they were set
+    ios: int = 0
+    bytes: int = 0
+    mean_us: float | None = None  # of all I/Os of all jobs, from the moment each was asked for
+    highest_second: float = 0.0  # bytes in the second with the most: what a meter shows at its best
     samples: tuple[float, ...] = ()  # I/Os a second, over 10 s each
     drift: Drift | None = None  # over those samples; None: too few
     ops: dict[str, FioOp] = field(default_factory=dict)  # of jobs that are named by an operation
 
 
-def run_of(seen: FioSeen) -> FioRun:
-    """Every figure of it."""
+def run_of(seen: FioRun) -> FioRun:
+    """With every figure of it."""
+    assert seen.fio is not None
     jobs = seen.fio.jobs
-    names = dict.fromkeys(job.name.partition("-")[0] for job in jobs if "-" in job.name)
-    by_op = {op: of_op(jobs, op) for op in names}
-    facts = common(seen) | {
-        "ios": ios(jobs),
-        "bytes": transferred(jobs),
-        "mean_us": mean_us(jobs),
-        "highest_second": max((value for _, value in by_second(jobs, of_bytes=True)), default=0.0),
-    }
+    by_op = {op: of_op(jobs, op) for op in dict.fromkeys(job.name.partition("-")[0] for job in jobs if "-" in job.name)}
+    run = figured(
+        seen,
+        ios=ios(jobs),
+        bytes=transferred(jobs),
+        mean_us=mean_us(jobs),
+        highest_second=max((value for _, value in by_second(jobs, of_bytes=True)), default=0.0),
+    )
     if by_op:
         latency = {op: latency for op, own in by_op.items() for latency in latencies(own).values()}
-        return FioRun(**facts, latency=latency, ops={op: _op(own, seen) for op, own in by_op.items()})
+        return replace(run, latency=latency, ops={op: _op(own, seen) for op, own in by_op.items()})
     per_second = by_second(jobs)
     samples = sampled(per_second, seen.elapsed_s)
-    return FioRun(
-        **facts,
+    return replace(
+        run,
         latency=latencies(jobs),
         steady=judged_whole("I/Os", per_second, seen.elapsed_s),
         samples=samples,
@@ -459,12 +446,12 @@ def run_of(seen: FioSeen) -> FioRun:
     )
 
 
-def _op(jobs: Sequence[Done], seen: FioSeen) -> FioOp:
-    seconds = busy_s(jobs, synced=seen.synced)
+def _op(jobs: Sequence[Done], seen: FioRun) -> FioOp:
+    seconds = busy_s(jobs, synced=bool(seen.synced))
     return FioOp(
         seconds=seconds,
         mb_per_s=transferred(jobs) / seconds / 1e6 if seconds > 0 else None,
-        cut=any(transferred([job]) < seen.asked for job in jobs),
+        cut=any(transferred([job]) < (seen.asked or 0) for job in jobs),
     )
 
 
@@ -492,12 +479,7 @@ MB_PER_S = Figure(name="mb_per_s", title="MB/s", of=lambda run: run.bytes / run.
 class FioTest(Profile[S]):
     """A row of the table."""
 
-    axis: ClassVar[str]
     less: ClassVar[Mapping[str, int]] = {}  # on null storage: settings that may be no larger
-
-    @abstractmethod
-    def points(self) -> Sequence[Any]:
-        """The loads; raises UsageError for settings that make no sense together."""
 
     @abstractmethod
     def jobs(self, at: Any, paths: int) -> Sequence[Job]:
@@ -515,10 +497,6 @@ class FioTest(Profile[S]):
         """Raises UsageError without fio."""
         refuse_without_fio()
 
-    def plan(self, repeats: int, seed: int) -> Plan:
-        """Every point, in random order."""
-        return planned("profile", self.axis, self.points(), repeats=repeats, seed=seed)
-
     def on_null(self) -> FioTest[S] | None:
         """With files that memory holds, for seconds; without O_DIRECT, which memory has no use for."""
         smaller = {name: min(getattr(self.settings, name), most) for name, most in self.less.items()}
@@ -531,9 +509,15 @@ class FioTest(Profile[S]):
         written(arena, [f"{path}/{file}" for path in range(len(arena.paths)) for file in range(number)], size, block)
         yield
 
-    def observe(self, turn: Turn, arena: Arena) -> FioSeen:
-        """The jobs of a load."""
-        return observed(turn, arena, self.jobs(turn.at, len(arena.paths)), expected_s=self.expected_s(turn.at))
+    def observe(self, turn: Turn, arena: Arena) -> FioRun:
+        """The jobs of a load. Raises RunFailed."""
+        jobs, expected_s = self.jobs(turn.at, len(arena.paths)), self.expected_s(turn.at)
+        done = fio(jobs, arena.paths, arena.scratch, arena.tell, expected_s=expected_s)
+        elapsed = elapsed_s(done.jobs)
+        if not elapsed:
+            raise RunFailed("fio did nothing: the number of files, or of seconds, is too small")
+        cpu = sum(job.cpu for job in done.jobs)
+        return FioRun(**noted(turn, done.began, elapsed, cpu, processors()), fio=done)
 
 
 def rate_by(

@@ -32,14 +32,13 @@ from experiments.result.drift import LEAST
 from experiments.result.schema import Point
 from experiments.workload import ELAPSED, Figure, Turn, percentile
 from monitoring.machine import processors
-from storage_tests.about import MARK, Described, ProfileTelling, Published, about_test
-from storage_tests.devices import Direct, Tuned, tuned
+from storage_tests.about import MARK, ProfileTelling, Published, about_test
+from storage_tests.devices import Direct, tuned
 from storage_tests.fio import (
     IOPS,
     MB_PER_S,
     SAMPLE_S,
     FioRun,
-    FioSeen,
     FioTest,
     Job,
     as_sentence,
@@ -350,25 +349,22 @@ PUBLISHED = (
 
 Block.ABOUT = about_test(
     Block,
-    Described(
-        load=BlockLoad,
-        run=FioRun,
-        figures=(
-            IOPS,
-            Figure(name="mean_us", title="mean", of=lambda run: run.mean_us, headline=True, write=words.microseconds, unit="µs"),
-            MB_PER_S,
-            percentile("read p99", "read"),
-            percentile("write p99", "write"),
-        ),
-        seen=FioSeen,
-        run_of=run_of,
-        sections=_block_sections,
-        ceilings=("iops",),
-        published=PUBLISHED,
-        notes={"ios": lambda run: run.ios},
-        telling=BlockTelling,
-        makers="generators",
+    BlockLoad,
+    FioRun,
+    figures=(
+        IOPS,
+        Figure(name="mean_us", title="mean", of=lambda run: run.mean_us, headline=True, write=words.microseconds, unit="µs"),
+        MB_PER_S,
+        percentile("read p99", "read"),
+        percentile("write p99", "write"),
     ),
+    run_of=run_of,
+    sections=_block_sections,
+    ceilings=("iops",),
+    published=PUBLISHED,
+    notes={"ios": lambda run: run.ios},
+    telling=BlockTelling,
+    makers="generators",
 )  # fmt: skip
 
 
@@ -397,27 +393,7 @@ class StreamLoad(schema.At):
         return f"{self.where}, {self.on('streams')}"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StreamSeen(FioSeen):
-    """One run of fio."""
-
-    tuned: tuple[Tuned, ...] = ()  # scheduler and read-ahead of each path's device meanwhile
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StreamRun(FioRun):
-    """One run."""
-
-    tuned: tuple[Tuned, ...] = ()
-
-
-def stream_run_of(seen: StreamSeen) -> StreamRun:
-    """Every figure of it."""
-    run = run_of(seen)
-    return StreamRun(**{field.name: getattr(run, field.name) for field in dataclasses.fields(run)}, tuned=seen.tuned)
-
-
-StreamPoint = schema.PointOf[StreamLoad, StreamRun]
+StreamPoint = schema.PointOf[StreamLoad, FioRun]
 StreamResult = schema.ResultOf[StreamPoint]
 
 
@@ -600,7 +576,7 @@ class Stream(FioTest[StreamSettings]):
         new = "new" if at.does == "write" else ""
         return [f"{path}/{new}{number}" for path in _paths_of(at) for number in range(at.streams)]
 
-    def observe(self, turn: Turn, arena: Arena) -> FioSeen:
+    def observe(self, turn: Turn, arena: Arena) -> FioRun:
         """With scheduler and read-ahead set meanwhile; files that were written are removed."""
         at = cast(StreamLoad, turn.at)
         scheduler = "" if at.scheduler is None or arena.null else at.scheduler
@@ -611,23 +587,18 @@ class Stream(FioTest[StreamSettings]):
             for path, _, name in (file.partition("/") for file in self._files_of(at)):
                 (arena.paths[int(path)] / name).unlink()
             settled(arena)
-        return StreamSeen(**{field.name: getattr(seen, field.name) for field in dataclasses.fields(seen)}, tuned=queues)
+        return dataclasses.replace(seen, tuned=queues)
 
-    def _tarred(self, turn: Turn, arena: Arena, at: StreamLoad) -> FioSeen:
+    def _tarred(self, turn: Turn, arena: Arena, at: StreamLoad) -> FioRun:
         ran = tarred(
             [arena.paths[p] / f"tree{number}" for p in _paths_of(at) for number in range(at.streams)], arena.tell
         )
         cpu = sum(job.cpu for job in ran.jobs)
-        return FioSeen(**noted(turn, ran.began, elapsed_s(ran.jobs), cpu, processors()), fio=ran)
+        return FioRun(**noted(turn, ran.began, elapsed_s(ran.jobs), cpu, processors()), fio=ran)
 
 
 def _paths_of(at: StreamLoad) -> Sequence[int]:
     return [at.tier - 1] if at.disks is None else range(at.disks)
-
-
-def _stream_sections(result: StreamResult) -> list[Section]:
-    """In reading order."""
-    return [_window(result), rate_by(result, "streams", "tier", MB_PER_S, lambda at: at.where)]
 
 
 @section("window", "Does the backup fit its window?")
@@ -666,28 +637,25 @@ def _of_tier(tier: str, seconds: float, nbytes: float, shown: float) -> Publishe
 
 Stream.ABOUT = about_test(
     Stream,
-    Described(
-        load=StreamLoad,
-        run=StreamRun,
-        figures=(
-            dataclasses.replace(MB_PER_S, headline=True),
-            Figure(name="gb_per_hour", title="GB/hour", of=lambda run: run.bytes / run.elapsed_s * 3.6e-6),
-            ELAPSED,
-            Figure(
-                name="highest_mb_per_s",
-                title="highest second, MB/s",
-                of=lambda run: run.highest_second / 1e6 if run.highest_second else None,
-            ),
+    StreamLoad,
+    FioRun,
+    figures=(
+        dataclasses.replace(MB_PER_S, headline=True),
+        Figure(name="gb_per_hour", title="GB/hour", of=lambda run: run.bytes / run.elapsed_s * 3.6e-6),
+        ELAPSED,
+        Figure(
+            name="highest_mb_per_s",
+            title="highest second, MB/s",
+            of=lambda run: run.highest_second / 1e6 if run.highest_second else None,
         ),
-        seen=StreamSeen,
-        run_of=stream_run_of,
-        sections=_stream_sections,
-        ceilings=("mb_per_s",),
-        published=(_of_tier("fast", 44, 2e9, 253), _of_tier("slow", 70, 2.43e9, 116)),
-        notes={"bytes": lambda run: run.bytes},
-        telling=StreamTelling,
-        makers="streams",
     ),
+    run_of=run_of,
+    sections=lambda result: [_window(result), rate_by(result, "streams", "tier", MB_PER_S, lambda at: at.where)],
+    ceilings=("mb_per_s",),
+    published=(_of_tier("fast", 44, 2e9, 253), _of_tier("slow", 70, 2.43e9, 116)),
+    notes={"bytes": lambda run: run.bytes},
+    telling=StreamTelling,
+    makers="streams",
 )
 
 
@@ -786,7 +754,7 @@ class SelfCheck(FioTest[CheckSettings]):
             with super().prepared(self._memory):
                 yield
 
-    def observe(self, turn: Turn, arena: Arena) -> FioSeen:
+    def observe(self, turn: Turn, arena: Arena) -> FioRun:
         """In memory."""
         return super().observe(turn, self._memory)
 
@@ -808,13 +776,10 @@ class SelfCheck(FioTest[CheckSettings]):
 
 SelfCheck.ABOUT = about_test(
     SelfCheck,
-    Described(
-        load=CheckLoad,
-        run=FioRun,
-        figures=(IOPS, dataclasses.replace(MB_PER_S, headline=True)),
-        seen=FioSeen,
-        run_of=run_of,
-        telling=CheckTelling,
-        makers="threads",
-    ),
+    CheckLoad,
+    FioRun,
+    figures=(IOPS, dataclasses.replace(MB_PER_S, headline=True)),
+    run_of=run_of,
+    telling=CheckTelling,
+    makers="threads",
 )

@@ -7,7 +7,6 @@ import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -35,12 +34,7 @@ _PANELS: tuple[tuple[str, str, str, tuple[tuple[str, str], ...]], ...] = (
 Stations = Callable[[], dict[str, float]]  # seconds that each of a filer's stations was busy, ÷ its servers
 
 
-@dataclass
-class _Reading:
-    """Counters that only grow, and when."""
-
-    at: float
-    counts: dict[str, float] = field(default_factory=dict)
+_Reading = tuple[float, dict[str, float]]  # when, and counters that only grow
 
 
 class Live:
@@ -94,7 +88,7 @@ class Live:
         values = _between(before, after)
         with self._lock:
             self._last = after
-            self._seconds.append(before.at)
+            self._seconds.append(before[0])
             self._values.append(values)
 
     def timeline(self) -> dict[str, Any]:
@@ -121,11 +115,8 @@ class Live:
         return round(time.monotonic() - self._began, 3)
 
     def _read(self) -> _Reading:
-        totals, (busy, passed) = self.counters.totals(), host_seconds()
-        counts = {
-            "moved": totals.bytes, "done": totals.files, "troubles": totals.troubles, "whole_ns": totals.whole_ns,
-            "busy": busy, "passed": passed,
-        }  # fmt: skip
+        counted = ("moved", "done", "troubles", "whole_ns", "busy", "passed")
+        counts: dict[str, float] = dict(zip(counted, (*self.counters.totals(), *host_seconds()), strict=True))
         devices = [one.values for one in self._devices.sample()]
         if devices:
             for name in ("read_bytes", "write_bytes", "reads", "writes"):
@@ -133,13 +124,13 @@ class Live:
         with self._lock:
             stations = {} if self._stations is None else self._stations()
         counts |= {f"station {name}": busy for name, busy in stations.items()}
-        return _Reading(self._now(), counts)
+        return self._now(), counts
 
 
 def _between(before: _Reading, after: _Reading) -> dict[str, float]:
     """Rates over the time between two readings; what either did not have is left out."""
-    took = max(after.at - before.at, 1e-3)
-    grown = {name: after.counts[name] - count for name, count in before.counts.items() if name in after.counts}
+    took = max(after[0] - before[0], 1e-3)
+    grown = {name: after[1][name] - count for name, count in before[1].items() if name in after[1]}
     names = {
         "moved.all": "moved", "files.done": "done", "files.troubles": "troubles", "block_bytes.read": "read_bytes",
         "block_bytes.written": "write_bytes", "block_requests.reads": "reads", "block_requests.writes": "writes",

@@ -23,11 +23,10 @@ from experiments.report.plots import (
 from experiments.result import schema
 from experiments.workload import ELAPSED, Figure, Turn
 from storage_tests import fio
-from storage_tests.about import Described, ProfileTelling, Published, about_test
+from storage_tests.about import ProfileTelling, Published, about_test
 from storage_tests.fio import (
     COARSE_S,
     FioRun,
-    FioSeen,
     FioTest,
     Job,
     as_sentence,
@@ -221,7 +220,7 @@ class Matrix(FioTest[MatrixSettings]):
         """Of all operations."""
         return float(len(OPS) * self.settings.seconds) or None
 
-    def observe(self, turn: Turn, arena: Arena) -> FioSeen:
+    def observe(self, turn: Turn, arena: Arena) -> FioRun:
         """Files of before are gone, so that `write` makes new ones. Raises RunFailed."""
         at = cast("MatrixLoad", turn.at)
         if arena.null:  # whole records of which all together are held in memory; one record at least
@@ -232,6 +231,7 @@ class Matrix(FioTest[MatrixSettings]):
                 file.unlink()
         fio.settled(arena)
         seen = super().observe(dataclasses.replace(turn, at=at), arena)
+        assert seen.fio is not None
         by_op = [fio.of_op(seen.fio.jobs, op) for op in OPS]
         took = sum(map(fio.elapsed_s, by_op))
         return dataclasses.replace(
@@ -265,11 +265,6 @@ _DROPPED = {
     "before-read": "This host's pages of the files were dropped before the first reading only: the second may come from this host.",
     "never": "This host's pages of the files were never dropped: both readings may come from this host.",
 }
-
-
-def _matrix_sections(result: MatrixResult) -> list[Section]:
-    """In reading order."""
-    return [_caches(result), *(_heat(result, op) for op in OPS)]
 
 
 def _values(points: Sequence[MatrixPoint], figure: str) -> dict[_Cell, float]:
@@ -364,25 +359,22 @@ def _panel(axes: Axes, values: Mapping[tuple[int, int], float], colours: Any, wr
 
 Matrix.ABOUT = about_test(
     Matrix,
-    Described(
-        load=MatrixLoad,
-        run=FioRun,
-        figures=(
-            *sorted(RATES.values(), key=lambda figure: not figure.headline),
-            Figure(name="cache_ratio", title="reread ÷ read", of=cache_ratio, headline=True, write="{:.2f}".format),
-            dataclasses.replace(ELAPSED, aside=True),
-        ),
-        seen=FioSeen,
-        run_of=run_of,
-        sections=_matrix_sections,
-        ceilings=tuple(figure.name for figure in RATES.values()),
-        published=(
-            Published(what="20 readers, records of 4k, files of 1 MB: 1.4 TB/hour", figure="read_mb_per_s", value=1.4e6 / 3600,
-                      at={"threads": 20, "record": 4096, "file": 1 << 20},
-                      remark="outside its matrix; 20 MB in all: its filer's cache"),
-        ),
-        notes={"cut": lambda run: ", ".join(op for op, one in run.ops.items() if one.cut) or "–"},
-        telling=MatrixTelling,
-        makers="threads",
+    MatrixLoad,
+    FioRun,
+    figures=(
+        *sorted(RATES.values(), key=lambda figure: not figure.headline),
+        Figure(name="cache_ratio", title="reread ÷ read", of=cache_ratio, headline=True, write="{:.2f}".format),
+        dataclasses.replace(ELAPSED, aside=True),
     ),
+    run_of=run_of,
+    sections=lambda result: [_caches(result), *(_heat(result, op) for op in OPS)],
+    ceilings=tuple(figure.name for figure in RATES.values()),
+    published=(
+        Published(what="20 readers, records of 4k, files of 1 MB: 1.4 TB/hour", figure="read_mb_per_s", value=1.4e6 / 3600,
+                  at={"threads": 20, "record": 4096, "file": 1 << 20},
+                  remark="outside its matrix; 20 MB in all: its filer's cache"),
+    ),
+    notes={"cut": lambda run: ", ".join(op for op, one in run.ops.items() if one.cut) or "–"},
+    telling=MatrixTelling,
+    makers="threads",
 )  # fmt: skip

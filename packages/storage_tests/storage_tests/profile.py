@@ -7,7 +7,7 @@ import os
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar, get_origin
 
@@ -18,7 +18,7 @@ from core.errors import UsageError
 from core.filer import load_filer
 from core.settings import Settings
 from core.storage.whole import lies_in
-from experiments.kinds import Plan
+from experiments.kinds import Plan, planned
 from experiments.report import words
 from experiments.result import schema
 from experiments.workload import About, Turn
@@ -29,29 +29,33 @@ if TYPE_CHECKING:
     from storage_tests.crowd import Elsewhere
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Observed:
-    """One run. A profile's own class adds what it observed."""
-
-    repeat: int
-    order: int
-    started_at: float  # wall clock, seconds since the epoch
-    elapsed_s: float
-    worker_cpu: float  # CPU seconds of those who make the load ÷ (elapsed × CPUs of the host)
-    ceilings: dict[str, float] = field(default_factory=dict)  # figure → the same load's on null storage
-    null_elapsed_s: float | None = None  # that the pair took
-    filer: dict[str, Any] | None = None  # an emulated filer's stations meanwhile, as in `monitoring.observations`
+RAW = {"raw": True}  # metadata of a field that only the record in raw/ has; in result.json it is None or empty
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProfileRun(schema.Run):
-    """The reported figures of a run of any profile."""
+    """One run of any profile. A profile's own class adds what it observes, and figures with a default; the profile's `run_of`
+    computes these (`figured`)."""
 
-    ceilings: dict[str, float] = field(default_factory=dict)
+    run_queue_share: float | None = None
+    null_elapsed_s: float | None = None  # that the null baseline took
+    latency: dict[str, schema.Latency] = field(default_factory=dict)
+    ceilings: dict[str, float] = field(default_factory=dict)  # figure → the same load's on null storage
+    # An emulated filer's stations meanwhile, as in `monitoring.observations`.
+    filer: dict[str, Any] | None = field(default=None, metadata=RAW)
+
+
+D = TypeVar("D")
+
+
+def figured(seen: D, **figures: Any) -> D:
+    """A run, or a part of one, with its figures, and without what only the record in raw/ has."""
+    nothing = {one.name: one.default for one in fields(seen) if one.metadata}  # type: ignore[arg-type]  # a dataclass
+    return replace(seen, **nothing | figures)  # type: ignore[type-var]
 
 
 def noted(turn: Turn, started_at: float, elapsed_s: float, cpu_s: float, cpus: float) -> dict[str, Any]:
-    """The fields of `Observed` that every test observes. `cpu_s`: CPU seconds of those who made the load, on so many `cpus`."""
+    """The fields that every test observes. `cpu_s`: CPU seconds of those who made the load, on so many `cpus`."""
     return {
         "repeat": turn.repeat,
         "order": turn.order,
@@ -59,13 +63,6 @@ def noted(turn: Turn, started_at: float, elapsed_s: float, cpu_s: float, cpus: f
         "elapsed_s": elapsed_s,
         "worker_cpu": cpu_s / (elapsed_s * cpus),
     }
-
-
-def common(seen: Observed, facts: type[Any] | None = None) -> dict[str, Any]:
-    """The fields of a run that are as they were observed: those of every test, and the test's own `facts`. Latencies are the test's."""
-    same = ["repeat", "order", "started_at", "elapsed_s", "worker_cpu", "null_elapsed_s", "ceilings"]
-    same += [] if facts is None else [field.name for field in fields(facts)]
-    return {name: getattr(seen, name) for name in same} | {"run_queue_share": None}
 
 
 # Of a setting that names a program or a directory of the host: the command takes it, the API and the web UI do not.
@@ -121,6 +118,7 @@ class Profile(ABC, Generic[S]):
     needs: ClassVar[str]
     settings_type: ClassVar[type[ProfileSettings]]
     small: ClassVar[Mapping[str, Any]]  # settings of --small: seconds and megabytes
+    axis: ClassVar[str]  # the field of the load that is varied first
     takes_paths: ClassVar[bool] = True
     takes_s3: ClassVar[bool] = False
     emulates: ClassVar[bool] = (
@@ -133,15 +131,19 @@ class Profile(ABC, Generic[S]):
         self.settings, self.targets = settings, targets
 
     @abstractmethod
+    def points(self) -> Sequence[Any]:
+        """The loads; raises UsageError for settings that make no sense together."""
+
     def plan(self, repeats: int, seed: int) -> Plan:
-        """Which points, in which order; raises UsageError for settings that make no sense together."""
+        """Every point, in random order."""
+        return planned("profile", self.axis, self.points(), repeats=repeats, seed=seed)
 
     @abstractmethod
     def room(self) -> Room:
         """What it will need."""
 
     @abstractmethod
-    def observe(self, turn: Turn, arena: Arena) -> Observed:
+    def observe(self, turn: Turn, arena: Arena) -> ProfileRun:
         """One run; raises RunFailed, SystemFault."""
 
     def check(self) -> None:
@@ -267,8 +269,13 @@ def settings_of(kind: type[Profile[Any]], given: Sequence[str], *, small: bool) 
         if not sign or setting not in kind.settings_type.model_fields:
             known = ", ".join(kind.settings_type.model_fields) or "none"
             raise UsageError(f"--set {one}: {kind.name} has the settings {known}; write NAME=VALUE")
-        values[setting] = _parsed(value, kind.settings_type.model_fields[setting].annotation)
-    return _validated(kind, values)
+        listed = get_origin(kind.settings_type.model_fields[setting].annotation) is tuple  # by commas
+        values[setting] = tuple(filter(None, map(str.strip, value.split(",")))) if listed else value
+    try:
+        return kind.settings_type.model_validate(values)
+    except ValidationError as error:
+        setting, said = complaint(error)
+        raise UsageError(f"--set {setting or 'settings'}: {said}") from error
 
 
 def command_only(kind: type[Profile[Any]]) -> set[str]:
@@ -285,18 +292,3 @@ def varied(given: Sequence[str]) -> Sequence[str | None]:
 def plain(value: Any) -> str:
     """A setting as it is written: a list by commas."""
     return ",".join(map(str, value)) if isinstance(value, list) else str(value)
-
-
-def _parsed(value: str, annotation: Any) -> Any:
-    """A list by commas where the setting is one; numbers and sizes are pydantic's."""
-    return (
-        tuple(part.strip() for part in value.split(",") if part.strip()) if get_origin(annotation) is tuple else value
-    )
-
-
-def _validated(kind: type[Profile[Any]], values: Mapping[str, Any]) -> Any:
-    try:
-        return kind.settings_type.model_validate(dict(values))
-    except ValidationError as error:
-        setting, said = complaint(error)
-        raise UsageError(f"--set {setting or 'settings'}: {said}") from error

@@ -23,16 +23,6 @@ _BYTES, _FILES, _TROUBLES, _WHOLE_NS = range(4)
 _WORDS = 4
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Totals:
-    """Over all clients."""
-
-    bytes: int  # moved
-    files: int  # files or objects written, read or removed
-    troubles: int  # of them refused or failed
-    whole_ns: int  # that they took, together
-
-
 class Counters:
     """One process's way to them, made when there are none: places for so many clients. Raises OSError."""
 
@@ -50,11 +40,12 @@ class Counters:
         """The counter of one client; no other client writes there meanwhile."""
         return Counter(self._words[client * _WORDS : (client + 1) * _WORDS])
 
-    def totals(self) -> Totals:
-        """Now; a call under way may be half in them."""
+    def totals(self) -> tuple[int, int, int, int]:
+        """Over all clients, now; a call under way may be half in them: bytes moved, files or objects written, read or removed,
+        those refused or failed, and the nanoseconds that all took together."""
         words = self._words
         moved, files, troubles, took = (sum(words[kind::_WORDS].tolist()) for kind in range(_WORDS))
-        return Totals(bytes=moved, files=files, troubles=troubles, whole_ns=took)
+        return moved, files, troubles, took
 
 
 class Counter:
@@ -146,17 +137,13 @@ class Tally:
         if error:
             self._wrong.append(kind)
         if self._watched is not None:
-            self._count(*self._watched, kind, duration_ns, nbytes, error)
+            counter, moves = self._watched
+            if kind in moves:
+                counter.moved(nbytes)
+            if kind >= WHOLE_WRITE:
+                counter.whole(duration_ns, error)
         if len(self._kinds) >= _KEPT:
             self._fold()
-
-    def _count(
-        self, counter: Counter, moves: frozenset[int], kind: int, duration_ns: int, nbytes: int, error: int
-    ) -> None:
-        if kind in moves:
-            counter.moved(nbytes)
-        if kind >= WHOLE_WRITE:
-            counter.whole(duration_ns, error)
 
     def _fold(self) -> None:
         if not self._kinds:

@@ -51,8 +51,8 @@ def _table(codes: list[str], columns: list[tuple[str, dict[str, int]]]) -> Html:
 def _alike(result: Result) -> list[tuple[str, dict[str, int]]]:
     """A row for the runs of a point; one for all points of as many databases where every run found the same."""
     rows: list[tuple[str, dict[str, int]]] = []
-    for databases in sorted({point.databases for point in result.points}):
-        points = [point for point in result.points if point.databases == databases]
+    for databases in sorted({point.at.databases for point in result.points}):
+        points = [point for point in result.points if point.at.databases == databases]
         runs = [(point, run, totals_by_key(run, "exceptions")) for point in points for run in point.repeats]
         totals = runs[0][2]
         if all(other == totals for _, _, other in runs):
@@ -66,7 +66,9 @@ def _alike(result: Result) -> list[tuple[str, dict[str, int]]]:
 def _exceptions_sentence(result: Result) -> str:
     by_databases: dict[int, list[dict[str, int]]] = {}
     for point in result.points:
-        by_databases.setdefault(point.databases, []).extend(totals_by_key(run, "exceptions") for run in point.repeats)
+        by_databases.setdefault(point.at.databases, []).extend(
+            totals_by_key(run, "exceptions") for run in point.repeats
+        )
     said = []
     for databases, totals in sorted(by_databases.items()):
         where = f" with {words.many(databases, 'database')}" if len(by_databases) > 1 else ""

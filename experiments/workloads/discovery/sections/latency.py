@@ -40,7 +40,9 @@ def latency(result: Result) -> Parts:
     run = middle_run(point)
     if not run.latency:
         return "the run has no call records."
-    shown = tabled("latency", _COLUMNS, list(_rows(point, run)), kept=_every(result))
+    every = [row for point in result.points for run in point.repeats for row in _rows(point, run)]
+    every.sort(key=lambda row: not isinstance(row[3], Latency))  # sizes last
+    shown = tabled("latency", _COLUMNS, list(_rows(point, run)), kept=every)
     parts: list[Part] = [_latency_plot(run.latency, which_run(point, result.points), shown.series), shown.table]
     if (said := in_calls(run.call_time)) is not None:
         parts.append(paragraph(said))
@@ -104,12 +106,6 @@ def _rows(point: Point, run: Run) -> Iterator[_Row]:
         yield from ((point, run, f"{op} {size}", of) for size, of in one.sizes.items())
 
 
-def _every(result: Result) -> list[_Row]:
-    """Of all runs; sizes last."""
-    rows = [row for point in result.points for run in point.repeats for row in _rows(point, run)]
-    return sorted(rows, key=lambda row: not isinstance(row[3], Latency))
-
-
 def latency_columns(place: int) -> tuple[Column[Any], ...]:
     """Of rows with the name of an op at this place, and its latencies at the next one."""
 
@@ -141,7 +137,7 @@ def _line(result: Result, point: Point) -> list[Point]:
     """The points that differ from this one in workers only."""
     alike = dataclasses.replace(point.at, workers=0)
     same = [p for p in result.points if dataclasses.replace(p.at, workers=0) == alike]
-    return sorted((p for p in same if middle_run(p).latency), key=lambda p: p.workers)
+    return sorted((p for p in same if middle_run(p).latency), key=lambda p: p.at.workers)
 
 
 def _against_load(points: list[Point]) -> Plot:
@@ -150,14 +146,14 @@ def _against_load(points: list[Point]) -> Plot:
     with drawing():
         figure, (axes,) = new_figure()
         for number, op in enumerate(present):
-            line = [(p.workers, middle_run(p).latency[op].p99_us) for p in points if op in middle_run(p).latency]
+            line = [(p.at.workers, middle_run(p).latency[op].p99_us) for p in points if op in middle_run(p).latency]
             axes.plot([n for n, _ in line], [max(p99, 0.5) for _, p99 in line], color=series_colour(number),
                       linestyle=line_style(number), marker=marker(number), markersize=5, label=op)  # fmt: skip
             rows += [(op, workers, p99) for workers, p99 in line]
         axes.set_yscale("log")
         written(axes.yaxis, _tick, most=12, subs=(1, 2, 5))
         axes.set_ylabel("p99 latency")
-        counts_on_x(axes, [point.workers for point in points], "workers")
+        counts_on_x(axes, [point.at.workers for point in points], "workers")
         legend_beside(axes)
     first, last = middle_run(points[0]).latency, middle_run(points[-1]).latency
     said = [
@@ -165,7 +161,7 @@ def _against_load(points: list[Point]) -> Plot:
         for op in ("read", "write") if op in first and op in last
     ]  # fmt: skip
     sentence = (
-        f"From {points[0].workers} to {words.many(points[-1].workers, 'worker')} the p99 changes: "
+        f"From {points[0].at.workers} to {words.many(points[-1].at.workers, 'worker')} the p99 changes: "
         f"{words.listed(said) or 'no read or write in both'}."
     )
     series = Series(name="latency-by-workers", header=("op", "workers", "p99_us"), rows=tuple(rows))

@@ -171,7 +171,7 @@ def _queue_plot(point: Point, run: Run, where: str) -> Plot:
         figure, (upper, lower) = new_figure(rows=2, height=3.6)
         for column, (axes, name) in enumerate(((upper, "pending"), (lower, "dispatched"), (lower, "running"))):
             draw_line(axes, [(sample[0], sample[column + 1]) for sample in samples], column, name, length)
-        slots = point.workers * point.slots
+        slots = point.at.workers * point.at.slots
         lower.axhline(slots, color=series_colour(5), linewidth=1, linestyle=":", label=words.many(slots, "slot"))
         for axes in (upper, lower):
             axes.set_ylabel("tasks")
@@ -232,7 +232,7 @@ def _phases_plot(points: list[Point], result: Result) -> Plot:
         axes.set_xlabel(f"elapsed ({unit})")
         figure.legend(loc="outside upper right", ncols=len(names))
     rows: list[tuple[Cell, ...]] = [
-        (point.workers, point.slots, point.databases, name, seconds)
+        (point.at.workers, point.at.slots, point.at.databases, name, seconds)
         for point, phases in zip(points, by_point, strict=True) for name, seconds in phases.items()
     ]  # fmt: skip
     series = Series(name="phases", header=("workers", "slots", "databases", "phase", "seconds"), rows=tuple(rows))

@@ -8,12 +8,12 @@ from typing import NamedTuple
 
 from experiments.report import words
 from experiments.report.parts import Cell, Column, Part, Parts, Plot, Series, note, paragraph, section, tabled
-from experiments.report.plots import counts_on_x, draw_line, drawing, from_zero, new_figure, plain, time_unit
+from experiments.report.plots import counts_on_x, draw_line, drawing, from_zero, new_figure, over_time, plain, time_unit
 from experiments.report.style import marker, series_colour
 from experiments.report.views import binned, shouted
 from experiments.result.schema import Estimate
 from experiments.result.statistics import LEAST_REPEATS, LEVEL, estimate, ratio_of
-from experiments.workloads.discovery.result import Point, Result
+from experiments.workloads.discovery.result import ELAPSED, RATE, RAW, Point, PointSpec, Result
 from experiments.workloads.discovery.sections.over_time import calls_of
 from experiments.workloads.discovery.views import (
     middle_run,
@@ -32,28 +32,16 @@ class ReferenceRun:
 
     databases: int
     workers: int
-    elapsed: str
     elapsed_s: int
     before_gb: int
     after_gb: int
     gb_per_hour: float
 
 
-_THIRTY = ReferenceRun(
-    databases=1, workers=30, elapsed="4:45:36", elapsed_s=17136, before_gb=45, after_gb=75, gb_per_hour=15.8
-)
-SCALE_UP = (
-    ReferenceRun(
-        databases=1, workers=10, elapsed="6:24:55", elapsed_s=23095, before_gb=45, after_gb=75, gb_per_hour=11.5
-    ),
-    _THIRTY,
-)
-SCALE_OUT = (
-    _THIRTY,
-    ReferenceRun(
-        databases=2, workers=30, elapsed="6:22:14", elapsed_s=22934, before_gb=90, after_gb=150, gb_per_hour=23.6
-    ),
-)
+_TEN = ReferenceRun(databases=1, workers=10, elapsed_s=23095, before_gb=45, after_gb=75, gb_per_hour=11.5)
+_THIRTY = ReferenceRun(databases=1, workers=30, elapsed_s=17136, before_gb=45, after_gb=75, gb_per_hour=15.8)
+_TWICE = ReferenceRun(databases=2, workers=30, elapsed_s=22934, before_gb=90, after_gb=150, gb_per_hour=23.6)
+SCALE_UP, SCALE_OUT = (_TEN, _THIRTY), (_THIRTY, _TWICE)
 
 
 class _Row(NamedTuple):
@@ -81,6 +69,10 @@ def _gb(value: float) -> str:
     return str(value) if isinstance(value, int) else words.figure(value)
 
 
+def _gain(gain: float) -> str:
+    return f"{words.figure(gain)}×"
+
+
 COLUMNS: tuple[Column[_Row], ...] = (
     Column("whose", "whose", lambda row: row.whose, text=True),
     Column("databases", "databases", lambda row: row.databases),
@@ -89,7 +81,7 @@ COLUMNS: tuple[Column[_Row], ...] = (
     Column("gb_before", "GB before", lambda row: row.before, _gb),
     Column("gb_after", "GB after", lambda row: row.after, _gb),
     Column("gb_per_hour_discovered", "discovered GB/hour", lambda row: row.rate, words.figure),
-    Column("gain", "over the first row", lambda row: row.gain, lambda gain: f"{words.figure(gain)}×"),
+    Column("gain", "over the first row", lambda row: row.gain, _gain),
 )
 
 
@@ -119,11 +111,11 @@ def beside_r1(result: Result) -> Parts:
 
 def same_workers(points: Sequence[Point]) -> list[Point]:
     """The points of that (workers, slots, setting) which was run with the most different numbers of databases; else none."""
-    groups: dict[tuple[int, int, str], list[Point]] = {}
+    groups: dict[tuple[int, int, str | None], list[Point]] = {}
     for point in points:
-        groups.setdefault((point.workers, point.slots, point.setting), []).append(point)
-    best = max(groups.values(), key=lambda group: (len(group), group[0].workers))
-    return sorted(best, key=lambda point: point.databases) if len(best) > 1 else []
+        groups.setdefault((point.at.workers, point.at.slots, point.at.setting), []).append(point)
+    best = max(groups.values(), key=lambda group: (len(group), group[0].at.workers))
+    return sorted(best, key=lambda point: point.at.databases) if len(best) > 1 else []
 
 
 def _copies(result: Result) -> list[Part]:
@@ -154,11 +146,11 @@ def r1_tables(result: Result) -> list[R1Table]:
     """Scale-up: points with the fewest databases. Scale-out: points with the worker count that has most databases, if any. Both of
     each setting."""
     found = []
-    for number, setting in enumerate(dict.fromkeys(point.setting for point in result.points)):
-        points = [point for point in result.points if point.setting == setting]
+    for number, setting in enumerate(dict.fromkeys(point.at.setting for point in result.points)):
+        points = [point for point in result.points if point.at.setting == setting]
         said, name = f", {setting}" if setting else "", f"-{number + 1}" if number else ""
-        least = min(point.databases for point in points)
-        up = [point for point in points if point.databases == least]
+        least = min(point.at.databases for point in points)
+        up = [point for point in points if point.at.databases == least]
         found.append(R1Table(f"Scale-up{said}", f"r1-scale-up{name}", SCALE_UP, up, _rows(SCALE_UP, up, result)))
         if out := same_workers(points):
             found.append(
@@ -180,12 +172,8 @@ def _rows(reference: Sequence[ReferenceRun], ours: Sequence[Point], result: Resu
         before, after = (total(middle_run(point), field) / words.GB for field in ("raw_bytes", "discovered_bytes"))
         whose = "; ".join(["ours", *dict.fromkeys([*shouted(result), *point.marks])])
         gain = rate.median / first if first else 0.0
-        rows.append(_Row(whose, point.databases, point.workers, elapsed, before, after, rate, gain))
+        rows.append(_Row(whose, point.at.databases, point.at.workers, elapsed, before, after, rate, gain))
     return rows
-
-
-def _gain(gain: float) -> str:
-    return f"{words.figure(gain)}×"
 
 
 def _tables_sentence(reference: Sequence[ReferenceRun], ours: Sequence[Point]) -> str:
@@ -196,7 +184,7 @@ def _tables_sentence(reference: Sequence[ReferenceRun], ours: Sequence[Point]) -
     low, high = (over_longest_job(point)[1].median for point in (a, b))
     if a is b or not low:
         return f"{r1}; ours has one point only, so no gain."
-    clause = f"{r1}; ours gains {_gain(high / low)} from {_step(a, b)}"
+    clause = f"{r1}; ours gains {_gain(high / low)} from {_step(a.at, b.at)}"
     return f"{clause}{caveat(a, b)}."
 
 
@@ -209,7 +197,7 @@ def caveat(a: Point, b: Point) -> str:
     return "" if ratio.p <= 1 - LEVEL else "; the repeats show no difference"
 
 
-def _step(first: ReferenceRun | Point, last: ReferenceRun | Point) -> str:
+def _step(first: ReferenceRun | PointSpec, last: ReferenceRun | PointSpec) -> str:
     if first.databases != last.databases:
         return f"{first.databases} to {words.many(last.databases, 'database')} at {words.many(last.workers, 'worker')}"
     return f"{first.workers} to {words.many(last.workers, 'worker')}"
@@ -222,8 +210,8 @@ def sizes(result: Result) -> Parts:
     for point in result.points:
         run = middle_run(point)
         raw, after, index = (total(run, field) for field in ("raw_bytes", "discovered_bytes", "index_bytes"))
-        key = (point.workers, point.slots, point.databases)
-        rows.append((*key, raw, after, index, point.gb_per_hour_raw.median, point.gb_per_hour_discovered.median))
+        key = (point.at.workers, point.at.slots, point.at.databases)
+        rows.append((*key, raw, after, index, point.figures[RAW].median, point.figures[RATE].median))
     unit, length = ("GB", 1e9) if max(float(row[4] or 0) for row in rows) >= 1e9 else ("MB", 1e6)
     names = [point_name(point, result.points) for point in result.points]
     with drawing():
@@ -251,14 +239,14 @@ def sizes(result: Result) -> Parts:
 
 
 def _sizes_sentence(result: Result) -> str:
-    best = max(result.points, key=lambda point: point.gb_per_hour_discovered.median)
+    best = max(result.points, key=lambda point: point.figures[RATE].median)
     run = middle_run(best)
     raw, after, index = (total(run, field) for field in ("raw_bytes", "discovered_bytes", "index_bytes"))
     expansion = f"expansion {words.figure(after / raw)}×" if raw else "no expansion"
     return (
         f"{words.size(raw)} become {words.size(after)} ({expansion}; R1: 45 GB to 75 GB, 1.67×), the index of "
-        f"{words.size(index)} not counted; the highest rate is {words.figure(best.gb_per_hour_discovered.median)} discovered "
-        f"GB/hour ({words.figure(best.gb_per_hour_raw.median)} raw) with {point_name(best, result.points)}."
+        f"{words.size(index)} not counted; the highest rate is {words.figure(best.figures[RATE].median)} discovered "
+        f"GB/hour ({words.figure(best.figures[RAW].median)} raw) with {point_name(best, result.points)}."
     )
 
 
@@ -280,18 +268,17 @@ def _plot(points: list[Point]) -> Plot:
         figure, (left, right) = new_figure(2)
         for number, point in enumerate(points):
             line, _ = binned(calls_of(middle_run(point)))
-            draw_line(left, line, number, words.many(point.databases, "database"), length)
-            rate = point.gb_per_hour_discovered
+            draw_line(left, line, number, words.many(point.at.databases, "database"), length)
+            rate = point.figures[RATE]
             low, high = (rate.median if bound is None else bound for bound in (rate.low, rate.high))
-            right.errorbar([point.databases], [rate.median], yerr=[[rate.median - low], [high - rate.median]],
+            right.errorbar([point.at.databases], [rate.median], yerr=[[rate.median - low], [high - rate.median]],
                            color=series_colour(number), marker=marker(number), markersize=6, capsize=4)  # fmt: skip
-            rows.append((point.databases, point.workers, point.elapsed_s.median, rate.median, rate.low, rate.high))
-        left.set_xlabel(f"time since the first claim ({unit})")
-        left.set_ylabel("calls a second")
-        left.set_xlim(left=0)
-        from_zero(left)
+            rows.append(
+                (point.at.databases, point.at.workers, point.figures[ELAPSED].median, rate.median, rate.low, rate.high)
+            )
+        over_time(left, unit, "calls a second")
         left.legend(loc="upper right")
-        counts_on_x(right, [point.databases for point in points], "databases")
+        counts_on_x(right, [point.at.databases for point in points], "databases")
         right.set_ylabel("discovered GB/hour")
         from_zero(right)
     header = ("databases", "workers", "elapsed_s", "gb_per_hour_discovered", "low", "high")
@@ -301,10 +288,10 @@ def _plot(points: list[Point]) -> Plot:
 
 def _databases_sentence(points: list[Point]) -> str:
     first, last = points[0], points[-1]
-    gain = last.gb_per_hour_discovered.median / (first.gb_per_hour_discovered.median or 1.0)
+    before, after = (point.figures[RATE].median for point in (first, last))
     said = (
-        f"With {words.many(first.workers, 'worker')}, {words.many(last.databases, 'database')} instead of "
-        f"{first.databases} change discovered GB/hour from {words.figure(first.gb_per_hour_discovered.median)} to "
-        f"{words.figure(last.gb_per_hour_discovered.median)}, {words.figure(gain)}×"
+        f"With {words.many(first.at.workers, 'worker')}, {words.many(last.at.databases, 'database')} instead of "
+        f"{first.at.databases} change discovered GB/hour from {words.figure(before)} to {words.figure(after)},"
+        f" {_gain(after / (before or 1.0))}"
     )
     return f"{said}{caveat(first, last)} (R1 with 30 workers, over its longest job's time: 1.49× from one to two)."

@@ -19,7 +19,7 @@ from experiments.report import words
 from experiments.report.parts import Cell, Column, Part, Parts, Plot, Series, note, section, tabled
 from experiments.report.plots import Axes, counts_on_x, drawing, from_zero, new_figure
 from experiments.report.style import FAINT, line_style, marker, series_colour
-from experiments.workloads.discovery.result import Point, Result
+from experiments.workloads.discovery.result import RATE, Point, Result
 
 LEAST_POINTS = 6  # different worker counts; with fewer, three parameters fit anything
 # Student's t, 97.5 %, for 1 … 30 degrees of freedom; the normal value beyond.
@@ -100,7 +100,9 @@ def scaling(result: Result) -> Parts:
     if not groups:
         return "every point has the same number of workers, so there is nothing to scale against."
     fits = {
-        key: fit_usl([(float(point.workers), run.gb_per_hour_discovered) for point in points for run in point.repeats])
+        key: fit_usl(
+            [(float(point.at.workers), run.gb_per_hour_discovered) for point in points for run in point.repeats]
+        )
         for key, points in groups.items()
     }
     plot = _plot(groups, fits, result)
@@ -114,17 +116,18 @@ def scaling(result: Result) -> Parts:
     return tuple(parts)
 
 
-_Key = tuple[int, int, str]
+_Key = tuple[int, int, str | None]
+_Line = Sequence[tuple[int, float, float | None, float | None]]  # workers, a multiple or share, its interval
 
 
 def _groups(result: Result) -> dict[_Key, list[Point]]:
     groups: dict[_Key, list[Point]] = {}
     for point in result.points:
-        groups.setdefault((point.databases, point.slots, point.setting), []).append(point)
+        groups.setdefault((point.at.databases, point.at.slots, point.at.setting), []).append(point)
     return {
-        key: sorted(points, key=lambda point: point.workers)
+        key: sorted(points, key=lambda point: point.at.workers)
         for key, points in groups.items()
-        if len({point.workers for point in points}) > 1
+        if len({point.at.workers for point in points}) > 1
     }
 
 
@@ -133,20 +136,20 @@ def _name(key: _Key, result: Result) -> str:
     parts = (
         (words.many(databases, "database"), "databases"),
         (words.many(slots, "slot"), "slots"),
-        (setting, "setting"),
+        (setting or "", "setting"),
     )
-    return ", ".join(said for said, name in parts if len({getattr(point, name) for point in result.points}) > 1)
+    return ", ".join(said for said, name in parts if len({getattr(point.at, name) for point in result.points}) > 1)
 
 
-def _speed_ups(points: list[Point]) -> list[tuple[int, float, float | None, float | None]]:
+def _speed_ups(points: list[Point]) -> _Line:
     """(workers, speed-up, low, high): rates over the median rate of the fewest workers."""
-    base = points[0].gb_per_hour_discovered.median or 1.0
+    base = points[0].figures[RATE].median or 1.0
     out = []
     for point in points:
-        rate = point.gb_per_hour_discovered
+        rate = point.figures[RATE]
         low = None if rate.low is None else rate.low / base
         high = None if rate.high is None else rate.high / base
-        out.append((point.workers, rate.median / base, low, high))
+        out.append((point.at.workers, rate.median / base, low, high))
     return out
 
 
@@ -154,18 +157,18 @@ def _plot(groups: dict[_Key, list[Point]], fits: dict[_Key, UslFit | None], resu
     rows: list[tuple[Cell, ...]] = []
     with drawing():
         figure, (left, right) = new_figure(2)
-        every = [point.workers for points in groups.values() for point in points]
+        every = [point.at.workers for points in groups.values() for point in points]
         for number, (key, points) in enumerate(groups.items()):
-            first = points[0].workers
+            first = points[0].at.workers
             values = _speed_ups(points)
             workers = [value[0] for value in values]
-            _curve(left, number, workers, values, 1.0, _name(key, result) or "measured")
-            _curve(right, number, workers, [(n, s * first / n * 100, *_scaled(lo, hi, first / n * 100))
-                                            for n, s, lo, hi in values], 1.0, None)  # fmt: skip
+            _curve(left, number, values, _name(key, result) or "measured")
+            _curve(right, number, [(n, s * first / n * 100, lo and lo * first / n * 100, hi and hi * first / n * 100)
+                                   for n, s, lo, hi in values], None)  # fmt: skip
             rows += [(*key, n, s, lo, hi, s * first / n) for n, s, lo, hi in values]
             fit = fits[key]
             if fit is not None:
-                _law(left, fit, workers, points[0].gb_per_hour_discovered.median, number)
+                _law(left, fit, workers, points[0].figures[RATE].median, number)
             left.plot(workers, [n / first for n in workers], color=FAINT.light, linewidth=1, linestyle=(0, (1, 2)),
                       label="linear" if number == 0 else None)  # fmt: skip
         smallest = min(every)
@@ -181,22 +184,10 @@ def _plot(groups: dict[_Key, list[Point]], fits: dict[_Key, UslFit | None], resu
     return Plot(name="scaling", figure=figure, sentence=_sentence(groups, result), series=series)
 
 
-def _scaled(low: float | None, high: float | None, factor: float) -> tuple[float | None, float | None]:
-    return (None if low is None else low * factor, None if high is None else high * factor)
-
-
-def _curve(
-    axes: Axes,
-    number: int,
-    workers: list[int],
-    values: list[tuple[int, float, float | None, float | None]],
-    factor: float,
-    label: str | None,
-) -> None:
-    middle = [value[1] * factor for value in values]
+def _curve(axes: Axes, number: int, values: _Line, label: str | None) -> None:
     below = [max(0.0, value[1] - value[2]) if value[2] is not None else 0.0 for value in values]
     above = [max(0.0, value[3] - value[1]) if value[3] is not None else 0.0 for value in values]
-    axes.errorbar(workers, middle, yerr=[below, above], color=series_colour(number), marker=marker(number),
+    axes.errorbar([value[0] for value in values], [value[1] for value in values], yerr=[below, above], color=series_colour(number), marker=marker(number),
                   markersize=5, linestyle=line_style(number), capsize=3, elinewidth=1, label=label)  # fmt: skip
 
 
@@ -211,7 +202,7 @@ def _law(axes: Axes, fit: UslFit, workers: list[int], base: float, number: int) 
 def _sentence(groups: dict[_Key, list[Point]], result: Result) -> str:
     said = []
     for key, points in groups.items():
-        first, last = points[0], points[-1]
+        first, last = points[0].at, points[-1].at
         _, speed_up, low, high = _speed_ups(points)[-1]
         name = _name(key, result)
         span = (
@@ -226,7 +217,7 @@ def _sentence(groups: dict[_Key, list[Point]], result: Result) -> str:
 
 
 def _why_no_fit(points: list[Point]) -> str:
-    have = len({point.workers for point in points})
+    have = len({point.at.workers for point in points})
     if have < LEAST_POINTS:
         return (
             f"No Universal Scalability Law is fitted: it has three parameters and needs at least {LEAST_POINTS} worker "

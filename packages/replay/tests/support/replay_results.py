@@ -94,8 +94,8 @@ def repeated(clients: int, runs: list[ReplayRun], storage: str = EMULATED) -> Re
 def result(*points: ReplayPoint, **changes: Any) -> ReplayResult:
     """Of a trace of four streams, at recorded speed."""
     figures = recorded()
-    same = [one for one in points if one.clients == figures.streams]
-    emulated = [one.storage if one.run.emulated else None for one in points]
+    same = [one for one in points if one.at.clients == figures.streams]
+    emulated = [one.at.storage if one.run.emulated else None for one in points]
     labels = labels_of(points, emulated, cached=True)
     knee = changes.get("knee")
     kind = "knee" if knee else "sweep"

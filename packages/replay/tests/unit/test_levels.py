@@ -15,7 +15,7 @@ from experiments.report.views import named
 from experiments.result.codec import read_result, write_result
 from experiments.result.compare import compare
 from experiments.result.schema import At, Levels, Run
-from experiments.result.verdict import levels_of, missed, overall_response_us, points_of, sentence, told_levels
+from experiments.result.verdict import levels_of, levels_text, missed, overall_response_us, points_of, sentence
 from replay.about import ABOUT
 from replay.runs import Load, ReplayPoint, ReplayResult
 
@@ -96,7 +96,7 @@ def test_levels_that_were_not_reached_are_said_and_end_the_curve() -> None:
     curve = [(min(100.0 * n, 880), 1000 + 1000 * min(100.0 * n, 880) / 880) for n in range(1, 10)]
     assert found.overall_us is not None
     assert found.overall_us.median == pytest.approx(overall_response_us(curve))
-    assert "up to 90 % of a peak of 1,000 calls/s; 100 % not reached (880 of 1,000 calls/s)" in told_levels(found)
+    assert "up to 90 % of a peak of 1,000 calls/s; 100 % not reached (880 of 1,000 calls/s)" in levels_text(found)
     assert [line.split(":")[0] for line in missed(found)] == ["100 % of the peak was not reached"]
 
 
@@ -108,7 +108,7 @@ def test_nothing_reached_gives_no_figure() -> None:
     )
     found = levels_of(ABOUT, points_of(ABOUT, runs), 10_000, found=False)
     assert (found.up_to, found.overall_us) == (None, None)
-    assert told_levels(found).startswith("no overall response time, a stated peak of 10,000 calls/s; 50 % not reached")
+    assert levels_text(found).startswith("no overall response time, a stated peak of 10,000 calls/s; 50 % not reached")
 
 
 def test_the_report_has_levels_and_the_result_is_read_again(tmp_path: Path) -> None:

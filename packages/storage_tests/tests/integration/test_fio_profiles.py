@@ -15,7 +15,6 @@ from experiments.package.manifest import seal
 from experiments.result.schema import Result
 from experiments.summary import Entry, Summary, package_of
 from storage_tests.fio import Done, FioRun, Job, fio, ios, written
-from storage_tests.fio_tests import StreamRun
 from storage_tests.matrix import OPS, cache_ratio
 from storage_tests.profile import Arena, Targets, made
 
@@ -137,7 +136,7 @@ def test_streams_read_and_write_on_one_to_all_disks(tmp_path: Path) -> None:
     ]
     for point in result.points:
         (run,) = point.repeats
-        assert isinstance(run, StreamRun)
+        assert isinstance(run, FioRun)
         assert run.bytes == point.at.values()["disks"] * 2 * MIB
         assert len(run.tuned) == point.at.values()["disks"]
         assert all("scheduler" in " ".join(one.refused) for one in run.tuned)

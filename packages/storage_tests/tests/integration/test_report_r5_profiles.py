@@ -109,7 +109,7 @@ def test_a_trace_is_played_over_one_and_two_paths(tmp_path: Path) -> None:
         assert (run.calls, run.differences, run.data_sets) == (2 * recorded, 0, 2)
         assert run.null_elapsed_s is not None
         assert len(run.tuned) == point.at.paths
-    assert {"calls-by-paths.csv", "queues.csv"} <= {file.name for file in (directory / "series").iterdir()}
+    assert {"calls_per_s-by-paths.csv", "queues.csv"} <= {file.name for file in (directory / "series").iterdir()}
     many = tuple(tmp_path / f"path{number}" for number in range(20))
     with pytest.raises(UsageError, match="divided among"):
         made("analysis-replay", Targets(paths=many), [f"trace={trace}"], small=True).check()

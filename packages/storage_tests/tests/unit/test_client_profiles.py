@@ -10,10 +10,10 @@ from cli.main import USAGE, main
 from core.histogram import bucket_of
 from storage_tests.client_tests import (
     ClientSweep,
-    InsertSeen,
-    SeenGroup,
-    SeenPhase,
-    SweepSeen,
+    InsertGroup,
+    InsertRun,
+    SweepPhase,
+    SweepRun,
     SweepSettings,
     fall_off,
 )
@@ -32,15 +32,15 @@ def _counted(calls: int, ns: int) -> Counted:
                    cells=((bucket_of(ns), calls),))  # fmt: skip
 
 
-def _group(seconds: float, done: int, *, refused: int = 0, used: int = 0) -> SeenGroup:
-    return SeenGroup(
-        seconds=seconds, first_done_s=seconds / 2, done=done, bytes=1024 * done, refused=refused, failed=0, late_s=0.001,
+def _group(seconds: float, done: int, *, refused: int = 0, used: int = 0) -> InsertGroup:
+    return InsertGroup(
+        seconds=seconds, done=done, bytes=1024 * done, refused=refused, failed=0, late_s=0.001,
         counted=(_counted(done, round(seconds * 1e9 / done)),), usage=Usage(used_bytes=used, used_inodes=used // 4096),
     )  # fmt: skip
 
 
-def _insertion(groups: list[SeenGroup]) -> InsertSeen:
-    return InsertSeen(
+def _insertion(groups: list[InsertGroup]) -> InsertRun:
+    return InsertRun(
         **OBSERVED, elapsed_s=sum(group.seconds for group in groups), groups=tuple(groups), said=(),
         before=Usage(used_bytes=0, used_inodes=0), after=Usage(used_bytes=groups[-1].done * 8192, used_inodes=0),
     )  # fmt: skip
@@ -80,8 +80,8 @@ def test_groups_that_were_not_taken_whole_do_not_drift() -> None:
     assert not run.rate_drift.found
 
 
-def _phase(deed: str, clients: list[ClientDone]) -> SeenPhase:
-    return SeenPhase(deed=deed, clients=tuple(clients), counted=(), bytes_by_second=(), said=("reset",))
+def _phase(deed: str, clients: list[ClientDone]) -> SweepPhase:
+    return SweepPhase(deed=deed, clients=tuple(clients), counted=(), bytes_by_second=(), said=("reset",))
 
 
 def _client(began: float, ended: float, size: int, **counts: int) -> ClientDone:
@@ -94,7 +94,7 @@ def test_each_client_has_its_own_rate_and_all_together_one() -> None:
         [_client(0, 2, 200), _client(1, 2, 300), _client(0, 4, 400), _client(0, 0.1, 0, done=0, refused=1)],
     )
     gone = _phase("remove", [_client(0, 0.5, 0), _client(0, 1, 0)])
-    run = sweep_of(SweepSeen(**OBSERVED, elapsed_s=5.0, phases=(written, gone)))
+    run = sweep_of(SweepRun(**OBSERVED, elapsed_s=5.0, phases=(written, gone)))
     write, remove = run.phase("write"), run.phase("remove")
     assert (write.least, write.most) == (100, 300)
     assert write.mean == pytest.approx(500 / 3)

@@ -11,7 +11,7 @@ import chunker
 import pytest
 
 from core.errors import UsageError
-from storage_tests.dedup import DedupSeen, run_of
+from storage_tests.dedup import DedupRun, run_of
 from storage_tests.dedup_data import DATA_TYPES, Distinct, Expected, expected_of, files_of, gathered
 from storage_tests.devices import Usage, usage_at_rest
 from storage_tests.profile import Targets, made
@@ -102,21 +102,21 @@ def test_pieces_are_written_in_calls_of_one_size() -> None:
     assert out == [b"abcd", b"efgh", b"ij"]
 
 
-def _seen(**changes: object) -> DedupSeen:
+def _seen(**changes: object) -> DedupRun:
     usage = [Usage(used_bytes=used, used_inodes=0) for used in (1_000, 5_000, 3_000)]
     fields = {
-        "repeat": 0, "order": 0, "started_at": 0.0, "elapsed_s": 2.0, "worker_cpu": 0.1, "data": "zeros", "files": 1,
+        "repeat": 0, "order": 0, "started_at": 0.0, "elapsed_s": 2.0, "worker_cpu": 0.1, "files": 1,
         "bytes": 8_000, "counted": (), "bytes_by_second": (), "expected": (), "allocated_bytes": 4_000, "before": usage[0],
-        "after_write": usage[1], "at_end": usage[2], "told": None, "reduce_s": 1.0, "stated": None, "host_busy": 0.5, "load1": 1.0,
+        "after_write": usage[1], "at_end": usage[2], "by_command": None, "reduce_s": 1.0, "stated": None, "host_busy": 0.5, "load1": 1.0,
     }  # fmt: skip
-    return DedupSeen(**{**fields, **changes})  # type: ignore[arg-type]
+    return DedupRun(**{**fields, **changes})  # type: ignore[arg-type]
 
 
 def test_a_ratio_is_what_was_written_over_what_the_storage_grew_by() -> None:
     """When written, and after it was reduced; a command's word goes before the file system's; no growth is no ratio."""
     run = run_of(_seen())
     assert (run.written_ratio, run.ratio, run.used_bytes, run.allocated_ratio) == (2.0, 4.0, 2_000, 2.0)
-    run = run_of(_seen(told=(100, 900, 500)))
+    run = run_of(_seen(by_command=(100, 900, 500)))
     assert (run.written_ratio, run.ratio) == (10.0, 20.0)
     shrunk = Usage(used_bytes=10, used_inodes=0)
     assert run_of(_seen(at_end=shrunk)).ratio is None

@@ -23,12 +23,12 @@ from experiments.study import conduct
 from experiments.workload import Observe, Turn, Workload
 from experiments.workloads import about
 from storage_tests.client_tests import (
+    InsertGroup,
     InsertLoad,
-    InsertSeen,
-    SeenGroup,
-    SeenPhase,
+    InsertRun,
     SweepLoad,
-    SweepSeen,
+    SweepPhase,
+    SweepRun,
     Usage,
 )
 from storage_tests.clients import ClientDone
@@ -85,12 +85,12 @@ def _base(turn: Turn, elapsed: float) -> dict[str, Any]:
             "null_elapsed_s": 1.0, "filer": _busy(0.99)}  # fmt: skip
 
 
-def _inserted(turn: Turn) -> InsertSeen:
+def _inserted(turn: Turn) -> InsertRun:
     """Twenty groups, each a tenth slower than the one before, the last refused."""
     took = [1.1**n for n in range(20)]
     groups = tuple(
-        SeenGroup(
-            seconds=seconds, first_done_s=seconds, done=100 - 7 * (n == 19), bytes=102_400, refused=7 * (n == 19), failed=0,
+        InsertGroup(
+            seconds=seconds, done=100 - 7 * (n == 19), bytes=102_400, refused=7 * (n == 19), failed=0,
             late_s=0.0, usage=Usage(used_bytes=n * 409_600, used_inodes=n * 100),
             counted=(Counted(label="whole write", calls=100, bytes=102_400, errors=0, total_ns=int(seconds * 1e9),
                              max_ns=int(seconds * 1e7), cells=((bucket_of(int(seconds * 1e7)), 100),)),),
@@ -98,21 +98,21 @@ def _inserted(turn: Turn) -> InsertSeen:
         for n, seconds in enumerate(took)
     )  # fmt: skip
     nothing = Usage(used_bytes=0, used_inodes=0)
-    return InsertSeen(**_base(turn, sum(took)), ceilings={"files_per_s": 5000.0}, groups=groups, before=nothing,
+    return InsertRun(**_base(turn, sum(took)), ceilings={"files_per_s": 5000.0}, groups=groups, before=nothing,
                       after=groups[-1].usage, said=("connection refused",))  # fmt: skip
 
 
-def _swept(turn: Turn) -> SweepSeen:
+def _swept(turn: Turn) -> SweepRun:
     """Four clients, one of them refused."""
     clients = tuple(
         ClientDone(began_s=0.0, ended_s=1.0 + n, done=int(n < 3), bytes=10**6 * (n < 3), refused=int(n == 3), failed=0)
         for n in range(4)
     )
     phases = tuple(
-        SeenPhase(deed=deed, clients=clients, counted=(), bytes_by_second=(10**6, 10**6, 10**6), said=("reset",))
+        SweepPhase(deed=deed, clients=clients, counted=(), bytes_by_second=(10**6, 10**6, 10**6), said=("reset",))
         for deed in ("write", "read", "remove")
     )
-    return SweepSeen(**_base(turn, 12.0), ceilings={"write_aggregate_mb_s": 500.0}, phases=phases)
+    return SweepRun(**_base(turn, 12.0), ceilings={"write_aggregate_mb_s": 500.0}, phases=phases)
 
 
 @pytest.fixture(scope="module")

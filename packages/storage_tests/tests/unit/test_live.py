@@ -37,8 +37,7 @@ def test_clients_count_for_whoever_watches(seen: Live) -> None:
     tally.record(Op.READ, 0, 5, 7, b"f", 0)
     tally.whole(WHOLE_WRITE, 0, 3_000, 1024, 0)
     tally.whole(WHOLE_READ, 0, 1_000, 0, 1)
-    found = seen.counters.totals()
-    assert (found.bytes, found.files, found.troubles, found.whole_ns) == (1024, 1, 1, 4_000)
+    assert seen.counters.totals() == (1024, 1, 1, 4_000)
     assert {one.label: one.calls for one in tally.counted()} == {
         "read": 1, "write": 1, "whole write": 1, "whole read": 1,
     }  # fmt: skip

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from experiments.result.schema import Estimate
-from storage_tests.fio import Done, FioRun, FioSeen, Ran, Way, elapsed_s, run_of
+from storage_tests.fio import Done, FioRun, Ran, Way, elapsed_s, run_of
 from storage_tests.matrix import OPS, Matrix, MatrixLoad, caches_said
 
 MIB = 1 << 20
@@ -19,7 +19,7 @@ def way(nbytes: int, ms: int, ns: float) -> Way:
     return Way(ios=1, bytes=nbytes, runtime_ms=ms, mean_ns=ns, max_ns=int(ns), bins={str(int(ns)): 1})
 
 
-def seen(ops: dict[str, list[Way]], *, synced: bool = True) -> FioSeen:
+def seen(ops: dict[str, list[Way]], *, synced: bool = True) -> FioRun:
     """Of each operation what each thread did."""
     jobs = tuple(
         Done(name=f"{op}-{number}", runtime_ms=one.runtime_ms, cpu=0.0, by_second=(),
@@ -27,7 +27,7 @@ def seen(ops: dict[str, list[Way]], *, synced: bool = True) -> FioSeen:
         for op, ways in ops.items() for number, one in enumerate(ways)
     )  # fmt: skip
     ran = Ran(version="fio-3.33", job_file="", began=0.0, jobs=jobs)
-    return FioSeen(repeat=0, order=0, started_at=0.0, elapsed_s=1.0, worker_cpu=0.1, fio=ran, synced=synced, asked=MIB)
+    return FioRun(repeat=0, order=0, started_at=0.0, elapsed_s=1.0, worker_cpu=0.1, fio=ran, synced=synced, asked=MIB)
 
 
 def alike(one: Way) -> dict[str, list[Way]]:

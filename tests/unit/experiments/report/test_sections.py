@@ -147,7 +147,7 @@ def test_r1_has_its_tables_for_each_setting() -> None:
     ]
     assert [one.title for one in found] == titles
     assert len({one.name for one in found}) == 4
-    assert all({point.setting for point in one.points} == {one.title.split(", ")[1]} for one in found)
+    assert all({point.at.setting for point in one.points} == {one.title.split(", ")[1]} for one in found)
     assert [len(one.points) for one in found] == [2, 2, 2, 2]
 
 

@@ -16,7 +16,7 @@ from experiments.result.verdict import labels_of, sentence
 from experiments.result.verdict import limits_of as limits_of_any
 from experiments.result.verdict import warnings_of as warnings_of_any
 from experiments.workloads.discovery import ABOUT
-from experiments.workloads.discovery.result import NullUse, Point, PointSpec, Run
+from experiments.workloads.discovery.result import SHARE, NullUse, Point, PointSpec, Run
 from experiments.workloads.discovery.telling import cached, warnings_of
 
 
@@ -59,7 +59,7 @@ def test_with_a_pair_the_storage_share_decides_alone() -> None:
     slow = {"null_elapsed_s": 3.1, "worker_cpu": 0.9, "run_queue_share": 0.2}
     assert limits_of([a_run(8.6, **slow)]) == ()
     (point,) = points_of({PointSpec(1, 1, 4): [a_run(8.6, **slow), a_run(9.0, **slow), a_run(8.0, **slow)]})
-    share = point.storage_share
+    share = point.figures.get(SHARE)
     assert share is not None
     assert None not in (share.low, share.high)
     assert [round(value or 0, 3) for value in (share.low, share.median, share.high)] == [0.613, 0.64, 0.656]

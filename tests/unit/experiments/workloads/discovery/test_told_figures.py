@@ -10,22 +10,22 @@ from job_figures import GROUP, figures
 from result_packages import CALL_TIME, IO, START, job, job_result
 
 from controller.jobs.figures import FilerFigures, merge
-from experiments.workloads.discovery.figures import told_result
+from experiments.workloads.discovery.figures import recomputed_figures
 
 
 def test_a_job_has_what_its_rows_say() -> None:
     said = job_result() | {"elapsed_s": 1.0, "gb_per_hour_raw": 9.0, "phases": {}, "calls": {}}
-    told = told_result(said, [job(40.0)])
+    told = recomputed_figures(said, [job(40.0)])
     assert (told["elapsed_s"], told["gb_per_hour_raw"], told["phases"]["walk"]) == (40.0, 90.0, 10.0)
     assert (told["calls"]["read"]["count"], told["calls"]["read"]["processor"]) == (400, ["p99"])
     assert (told["call_time"], told["io"]) == (CALL_TIME.to_json(), IO.to_json())
-    assert told == told_result(told, [job(40.0)])
+    assert told == recomputed_figures(told, [job(40.0)])
 
 
 def test_a_group_is_put_together_again() -> None:
     jobs = [figures(job_id=uuid.UUID(int=n), database=f"db{n}") for n in (1, 2)]
     group = merge(jobs, **GROUP, call_time=CALL_TIME, io=IO).beside({"filer": FilerFigures(name="nas", scale=2.0)})
-    told = told_result(group.to_json(), [job(40.0), job(20.0)])
+    told = recomputed_figures(group.to_json(), [job(40.0), job(20.0)])
     assert (told["elapsed_s"], told["longest_job_s"]) == (40.0, 40.0)
     assert [one["elapsed_s"] for one in told["jobs"]] == [40.0, 20.0]
     assert [one["span_s"] for one in told["jobs"]] == [[START, START + 40.0], [START, START + 20.0]]
@@ -37,4 +37,4 @@ def test_a_group_is_put_together_again() -> None:
 
 def test_figures_that_are_none_are_refused() -> None:
     with pytest.raises(ValueError, match="raw_bytes"):
-        told_result(job_result() | {"raw_bytes": "many"}, [job(40.0)])
+        recomputed_figures(job_result() | {"raw_bytes": "many"}, [job(40.0)])
