@@ -38,9 +38,7 @@ _ODD_NAME = 'Re: "What?"'  # DOS' file systems have no such name; NTFS-3G and ex
 
 def check_place(directory: Path, raw: int, written: Path) -> None:
     """For so many raw bytes, of which there may be some already. Raises UsageError; leaves nothing there."""
-    there = directory
-    while not there.exists():
-        there = there.parent
+    there = next(place for place in (directory, *directory.absolute().parents) if place.exists())
     _check_space(there, raw, written)
     _check_names(there)
 

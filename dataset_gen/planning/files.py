@@ -21,7 +21,7 @@ from dataset_gen.material.mail import Thread, thread
 from dataset_gen.material.people import custodian_names, file_stem, folder
 from dataset_gen.material.system_files import SYSTEM_FILES
 from dataset_gen.material.text import prose
-from dataset_gen.mix import LOOSE, Profile, Tree
+from dataset_gen.mix import Profile, Tree
 from dataset_gen.planning.level import archive_bytes, archive_counts, counts, fitted, goal_of, stretches
 from dataset_gen.planning.tally import CorpusTotals
 from dataset_gen.rng import Dice, Even, at_share, derive, size_at
@@ -527,7 +527,7 @@ def outline(profile: Profile, scale: float) -> dict[str, Any]:
         ],
         "shares": {name: {"share": share, "raw_bytes": int(goal.raw * share)} for name, share in shares.items()},
         "types": {name: {"share": share, "items": round(goal.items * share)} for name, share in profile.types.items()},
-        LOOSE: {name: {"share": mix.loose / total, "median": int(mix.median)} for name, mix in loose.items()},
+        "loose": {name: {"share": mix.loose / total, "median": int(mix.median)} for name, mix in loose.items()},
         "faults": {
             name: max(1, round(goal.raw / ITEM_BYTES * share)) for name, share in profile.faults.items() if share
         },
