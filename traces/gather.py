@@ -356,7 +356,9 @@ def _calls(parts: Sequence[_Part], trace_ns: int, tree: NodeTree, phases: list[s
         by = part.wall_ns - trace_ns
         for block in blocks:
             nodes = [tree.number(path) for path in block.paths]
-            phase = _position(phases, head.phases[block.phase])
+            if (name := head.phases[block.phase]) not in phases:
+                phases.append(name)
+            phase = phases.index(name)
             for op, start, duration, nbytes, argument, node, other, error, _ in block.calls:
                 start_ns = max(start_ns, start + by)
                 second = NO_NODE if other == NO_NODE else nodes[other]
@@ -375,12 +377,6 @@ def _idle(gathering: Gathering, slot: tuple[str, int], start_ns: int) -> tuple[t
             out.append((free, claimed))
         free = max(free, finished)
     return tuple(out)
-
-
-def _position(phases: list[str], name: str) -> int:
-    if name not in phases:
-        phases.append(name)
-    return phases.index(name)
 
 
 def _look_at_unclear(tree: NodeTree, storage: Storage) -> None:

@@ -119,12 +119,8 @@ def fonts() -> bytes:
     return struct.pack("<HHB", 1, 0, len(font)) + font
 
 
-@functools.cache
-def document_properties() -> bytes:
-    """Dop97 (2.7.4): nothing set but the distance of default tabs, half an inch."""
-    return bytes(10) + struct.pack("<H", 720) + bytes(488)
-
-
+# Dop97 (2.7.4): nothing set but the distance of default tabs, half an inch.
+_PROPERTIES = bytes(10) + struct.pack("<H", 720) + bytes(488)
 JPEG, PNG = 5, 6  # types of pictures (2.4.1)
 TYPES = {"jpg": JPEG, "png": PNG}
 _BLIPS = {JPEG: (0xF01D, 0x46A), PNG: (0xF01E, 0x6E0)}  # record and instance (2.2.27, 2.2.28)
@@ -226,7 +222,7 @@ def streams(text: Text, *, header: bytes = b"", flags: int = 0) -> tuple[bytes, 
     numbers = range(first_page + 1, first_page + len(pages))
     table.put(PLCF_BTE_PAPX, struct.pack(f"<{len(starts) + len(numbers)}I", *starts, *numbers))
     table.put(STTBF_FFN, fonts())
-    table.put(DOP, document_properties())
+    table.put(DOP, _PROPERTIES)
     table.put(CLX, piece_table(text.pieces))
     bounds = (_TEXT_AT, text.end)
     size, count = max(len(document), _SHORTEST), text.characters

@@ -65,16 +65,11 @@ _PLACED = frozenset(("Apple", "samsung"))  # telephones know where they are
 _ZONES = ("+00:00", "+01:00", "+02:00", "-05:00", "+09:00")
 
 
-@functools.cache
-def _degrees(reference: str) -> tuple[int, bytes]:
-    """The tag of the reference and its letter."""
-    return (1 if reference in "NS" else 3), reference.encode() + b"\0"
-
-
 def _coordinate(dice: Dice, most: int, references: str) -> list[Entry]:
-    tag, letter = _degrees(dice.pick(references))
+    reference = dice.pick(references)
+    tag = 1 if reference in "NS" else 3
     value = (dice.below(most), 1), (dice.below(60), 1), (dice.below(6000), 100)
-    return [(tag, 2, 2, letter), rational_tag(tag + 1, *value)]
+    return [text_tag(tag, reference), rational_tag(tag + 1, *value)]
 
 
 def exif(dice: Dice, width: int, height: int) -> bytes:

@@ -41,10 +41,6 @@ def _hex(data: bytes) -> bytes:
     return data.hex("\n", -_LINE).encode("ascii")
 
 
-def _picture(jpeg: bytes) -> bytes:
-    return b"{\\*\\shppict{\\pict\\picwgoal9000\\pichgoal6000\\jpegblip\n" + _hex(jpeg) + b"}}\\par\n"
-
-
 def _object(name: str, data: bytes, style: str) -> bytes:
     """An embedded OLE 1.0 object of class Package ([MS-OLEDS] 2.2.5) and what is shown of it."""
     native = ole_package.native(name, data)  # begins with its length
@@ -85,7 +81,7 @@ def build(order: Order) -> Made:
     for number, size in enumerate(pictures):
         made = order.child("jpg", number, size // 2)
         inner.append((f"picture-{len(inner)}.jpg", made))
-        carried.append(_picture(made.data))
+        carried.append(b"{\\*\\shppict{\\pict\\picwgoal9000\\pichgoal6000\\jpegblip\n" + _hex(made.data) + b"}}\\par\n")
     words = _words(order, title, text).encode("ascii", style)
     footer = b"{\\footer\\pard Page footer\\par}\n" if dice.chance(0.2) else b""
     data = b"".join(

@@ -270,17 +270,14 @@ class Planner:
         out += self._one_of_each()
         out += self._faults()
         out += self._system_files()
+        shelves = {shelf.name: shelf for shelf in self.shelves}
         for spec in out:
-            self._shelf(spec).planned += spec.size
+            shelves[spec.path.partition(b"/")[0].decode()].planned += spec.size
         containers = [fmt for fmt in self.profile.shares if fmt != "mail"]
         for fmt in containers:
             out += self._archives(fmt, self.raw * self.profile.shares[fmt] * _OPEN)
         out += self._documents()
         return out
-
-    def _shelf(self, spec: FileSpec) -> Shelf:
-        name = spec.path.partition(b"/")[0].decode()
-        return next(s for s in self.shelves if s.name == name)
 
     def _series(self) -> list[FileSpec]:
         out = []

@@ -291,14 +291,14 @@ def pointer(heap: Heap, larges: Larges, kind: int, value: Value) -> int:
         raw = value.encode("utf-16-le", "replace")
     elif isinstance(value, bytes):
         raw = value
+    elif isinstance(value, int):
+        if kind in _INLINE:
+            return value & 0xFFFF_FFFF
+        raw = (value & 0xFFFF_FFFF_FFFF_FFFF).to_bytes(8, "little")
     elif isinstance(value, Nested):
         raw = struct.pack("<II", *value)
-    elif not isinstance(value, int):
-        raise ValueError(f"a store cannot hold a property of type {kind:#06x} here")
-    elif kind in _INLINE:
-        return value & 0xFFFF_FFFF
     else:
-        raw = (value & 0xFFFF_FFFF_FFFF_FFFF).to_bytes(8, "little")
+        raise ValueError(f"a store cannot hold a property of type {kind:#06x} here")
     return heap.add(raw) if len(raw) <= MOST_ITEM else larges.add(raw)
 
 
@@ -373,7 +373,7 @@ class TableContext:
         there = _IDS_THERE
         for tag, (at, mask) in own.cells.items():
             value = values.get(tag)
-            if value is None or value in ("", b""):  # an empty cell that were "there" would point to nothing
+            if not value and value in (None, "", b""):  # an empty cell that were "there" would point to nothing
                 continue
             there |= mask
             kind = tag & 0xFFFF

@@ -37,17 +37,21 @@ def write_message(
     recipients = heap.SubNode(RECIPIENT_TABLE, *_write_recipients(blocks, form))
     attachments, size = _write_attachments(blocks, form.attachments, modified)
     subject, topic = _subject(form.subject)
-    values = _stored(mapi.properties_of(form, details.message_class)) | {
-        mapi.SUBJECT: subject,
-        0x0070001F: topic,  # ConversationTopic
-        0x00710102: _conversation(form, modified),  # ConversationIndex
-        0x300B0102: _search_key(form),
-        0x0E070003: _READ | (_WITH_ATTACHMENTS if attachments else 0),  # MessageFlags
-        0x0E170003: 0,  # MessageStatus
-        0x3FF10003: _ENGLISH,  # MessageLocaleId
-        _CREATED: modified,
-        _MODIFIED: modified,
-    }
+    key = f"{form.message_id}\0{form.subject}\0{form.sent}".encode("utf-8", "replace")
+    values = (
+        _stored(mapi.properties_of(form, details.message_class))
+        | {
+            mapi.SUBJECT: subject,
+            0x0070001F: topic,  # ConversationTopic
+            0x00710102: _conversation(form, modified),  # ConversationIndex
+            0x300B0102: hashlib.sha256(key).digest()[:16],  # SearchKey
+            0x0E070003: _READ | (_WITH_ATTACHMENTS if attachments else 0),  # MessageFlags
+            0x0E170003: 0,  # MessageStatus
+            0x3FF10003: _ENGLISH,  # MessageLocaleId
+            _CREATED: modified,
+            _MODIFIED: modified,
+        }
+    )
     if form.sent is not None:
         values[0x0E060040] = modified  # MessageDeliveryTime
     if form.sender is not None and form.sender[1]:
@@ -111,10 +115,6 @@ def _short(name: str) -> str:
     if plain != stem or len(plain) > 8:
         plain = plain[:6] + "~1"
     return f"{plain}.{tail}" if tail else plain
-
-
-def _search_key(form: MailForm) -> bytes:
-    return hashlib.sha256(f"{form.message_id}\0{form.subject}\0{form.sent}".encode("utf-8", "replace")).digest()[:16]
 
 
 def _subject(text: str) -> tuple[str, str]:
