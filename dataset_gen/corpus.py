@@ -36,16 +36,8 @@ from dataset_gen.writer import Unit, tally_of_part, units_of, write_unit
 _ODD_NAME = 'Re: "What?"'  # DOS' file systems have no such name; NTFS-3G and exFAT's driver say so in different ways
 
 
-def check_place(directory: Path, raw: int, written: Path) -> None:
-    """For so many raw bytes, of which there may be some already. Raises UsageError; leaves nothing there."""
-    there = directory
-    while not there.exists():
-        there = there.parent
-    _check_space(there, raw, written)
-    _check_names(there)
-
-
 def _check_space(there: Path, raw: int, written: Path) -> None:
+    """Check for so many raw bytes, of which there may be some already."""
     have = shutil.disk_usage(there).free
     have += sum(f.stat().st_size for f in written.rglob("*") if f.is_file()) if written.exists() else 0
     need = int(raw * 1.05) + 20_000_000
@@ -94,7 +86,9 @@ def generate_corpus(
     done = _check_directory(directory, wanted)
     if done is None:
         planner = Planner(profile, seed, scale)
-        check_place(directory, planner.raw, work / DATA)
+        there = next(place for place in (directory, *directory.absolute().parents) if place.exists())
+        _check_space(there, planner.raw, work / DATA)
+        _check_names(there)
         (work / "parts").mkdir(parents=True, exist_ok=True)
         with _alone(work):
             done = _check_directory(directory, wanted) or _make(directory, planner, wanted, processes, progress)

@@ -5,11 +5,14 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any
 
-from dataset_gen.mix import Profile
 from dataset_gen.rng import Dice
+from readers.errors import ExceptionCode
 from readers.records import Kind
+
+if TYPE_CHECKING:
+    from dataset_gen.workshop import Workshop
 
 
 # Not frozen, though nothing changes them: a corpus has millions, and a frozen one takes three times as long to make.
@@ -50,9 +53,10 @@ class Made:
     data: bytes
     truth: Truth
 
-    def spoiled(self, fault: str, *exceptions: str) -> Made:
-        """The same with a fault noted."""
-        return Made(self.data, replace(self.truth, fault=fault, exceptions=exceptions))
+    def spoiled(self, fault: str, *exceptions: ExceptionCode, **known: Any) -> Made:
+        """The same with a fault noted, and what it causes. `known`: other fields of `Truth`."""
+        codes = tuple(code.value for code in exceptions)
+        return Made(self.data, replace(self.truth, fault=fault, exceptions=codes, **known))
 
 
 def content_of(own: Iterable[bytes], children: Iterable[Placed]) -> bytes:
@@ -66,11 +70,11 @@ def content_of(own: Iterable[bytes], children: Iterable[Placed]) -> bytes:
     return state.digest()
 
 
-def placed(kind: Kind, named: Iterable[tuple[str, Made]]) -> tuple[Placed, ...]:
-    """Children in this order, each known by its position."""
+def placed(kind: Kind, named: Iterable[tuple[str, Made]], first: int = 0) -> tuple[Placed, ...]:
+    """Children in this order, each known by its position, which is `first` for the first of them."""
     return tuple(
         Placed(name=name.encode(), ordinal=position, kind=kind, truth=made.truth)
-        for position, (name, made) in enumerate(named)
+        for position, (name, made) in enumerate(named, first)
     )
 
 
@@ -97,29 +101,11 @@ def branch(
     return Made(data, truth)
 
 
-class Maker(Protocol):
-    """Makes the documents that others hold."""
-
-    profile: Profile
-
-    def order(self, fmt: str, key: str, size: int, level: int = 0) -> Order:
-        """The order for a document of that format, seed key and about that many bytes, `level` items deep."""
-
-    def document(self, fmt: str, key: str, size: int, level: int = 0) -> Made:
-        """That document."""
-
-    def member(self, dice: Dice, key: str, level: int, largest: int) -> tuple[str, str, int]:
-        """Format, key and size of an archive's next member; a shared document has a key of its own."""
-
-    def size_of(self, dice: Dice, fmt: str, largest: int) -> int:
-        """A size for a document of that format."""
-
-
 @dataclass(slots=True, kw_only=True)  # not frozen: it is made as often as documents are
 class Order:
     """One document to be made; everything in it follows from these."""
 
-    maker: Maker
+    maker: Workshop
     dice: Dice
     key: str  # children derive theirs from it
     size: int  # bytes wanted, about
@@ -133,34 +119,3 @@ class Order:
     def part(self, index: int, size: int) -> Order:
         """The order for a message inside this mail store."""
         return self.maker.order("eml", f"{self.key}/{index}", size, self.level + 1)
-
-
-Row = dict[str, Any]
-
-CUSTODIAN = "custodian"
-CONTAINER_PATH = "container_path"  # display names; the first is the loose file's path relative to DIR/data
-NAME = "name"  # bytes
-ORDINAL = "ordinal"  # bytes, as core.places
-KIND = "kind"
-CONTAINER = "container"
-MEDIA_TYPE = "media_type"
-BYTES = "bytes"
-SHA256 = "sha256"
-PARENT = "parent"  # row number; -1 for loose files
-FAMILY = "family"  # row number of the topmost non-container item; -1 for containers outside any family
-DEPTH = "depth"  # 0 for loose files
-PAGES = "pages"  # null where the format does not know
-CHARACTERS = "characters"  # of its text, about; null where it has none
-TEXT_STATES = (
-    "text_states"  # that its text may be in; null: whatever it comes to. In others than `ok` terms may be missing
-)
-SYSTEM = "system"  # on the list of known software files
-DUPLICATE_GROUP = "duplicate_group"  # row number of the first item with the same bytes; null when there is one only
-TERMS = "terms"  # planted tokens and phrases that a search has to find in it
-FAULT = "fault"  # kind of fault; null for sound items
-EXCEPTIONS = "exceptions"  # codes
-ANNOUNCED = "announced"  # containers: children announced; null where the format does not
-FAILED = "failed"  # containers: children expected less children that have a row; null for others and unopened ones
-CONTENT = "content"  # hash over its content, whatever compressor packed it
-TEXT_OF = "text_of"  # loose documents: key of the one whose text it has, with a changed sentence here and there if near; else null
-LANGUAGE = "language"  # of real text (profile languages), as ISO 639 or zh_Hans, zh_Hant; else null

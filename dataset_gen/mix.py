@@ -13,7 +13,6 @@ from dataset_gen.rng import running_totals
 
 MAIL_STYLES = ("store", "folders", "maildir", "files", "pst", "msg")
 KINDS = ("zeros", "random", "scientific", "backup", "vm-image")  # of series
-LOOSE, MEMBER, ATTACHED = "loose", "member", "attached"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -141,4 +140,4 @@ class Profile:
     def choices(self, place: str) -> tuple[tuple[str, ...], tuple[float, ...]]:
         """Formats and running totals of their weights where they are `loose`, `member` or `attached`."""
         taken = [(name, getattr(mix, place)) for name, mix in self.formats.items() if getattr(mix, place) > 0]
-        return tuple(name for name, _ in taken), running_totals([weight for _, weight in taken])
+        return tuple(name for name, _ in taken), running_totals(tuple(weight for _, weight in taken))

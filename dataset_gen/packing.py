@@ -247,7 +247,8 @@ class SevenZipWriter:
 
     def finish(self) -> bytes:
         """All bytes of the archive."""
-        header = self._header()
+        streams = bytes((_MAIN,)) + self._streams(self.blocks, 0, files=True) if self.blocks else b""
+        header = bytes((_HEADER,)) + streams + self._files() + bytes((_END_ID,))
         pieces = [block.packed for block in self.blocks]
         if self.hide_names or len(header) > 400:
             packed = self._block([header], store=False, encrypted=self.hide_names)
@@ -255,10 +256,6 @@ class SevenZipWriter:
             pieces.append(packed.packed)
         start = struct.pack("<QQL", sum(map(len, pieces)), len(header), crc32(header))
         return b"".join((b"7z\xbc\xaf\x27\x1c\0\4", struct.pack("<L", crc32(start)), start, *pieces, header))
-
-    def _header(self) -> bytes:
-        streams = bytes((_MAIN,)) + self._streams(self.blocks, 0, files=True) if self.blocks else b""
-        return bytes((_HEADER,)) + streams + self._files() + bytes((_END_ID,))
 
     def _streams(self, blocks: list[_Block], position: int, *, files: bool) -> bytes:
         """StreamsInfo; `files`: blocks are cut into files."""

@@ -13,6 +13,7 @@ import math
 from _random import Random as Source  # `random.Random` without its Python part: the same numbers, made twice as fast
 from bisect import bisect_right
 from collections.abc import Sequence
+from itertools import accumulate
 from typing import TypeVar
 
 T = TypeVar("T")
@@ -142,11 +143,7 @@ def size_at(share: float, median: float, sigma: float, low: int, high: int) -> i
     return max(low, min(high, int(median * power_of_two(sigma * normal))))
 
 
-def running_totals(weights: Sequence[float]) -> tuple[float, ...]:
+@functools.lru_cache(maxsize=64)
+def running_totals(weights: tuple[float, ...]) -> tuple[float, ...]:
     """What `Dice.weighted` takes."""
-    out: list[float] = []
-    total = 0.0
-    for weight in weights:
-        total += weight
-        out.append(total)
-    return tuple(out)
+    return tuple(accumulate(weights))

@@ -161,7 +161,7 @@ class Workshop:
         return fmt, key, self.size_of(own, fmt, 300_000)
 
     def member(self, dice: Dice, key: str, level: int, largest: int) -> tuple[str, str, int]:
-        """An archive's next member; see `Maker`."""
+        """Format, key and size of an archive's next member; a shared document has a key of its own."""
         if largest > 300_000 and dice.chance(self.profile.duplicates.shared_members):
             return self.shared(dice)
         return self._draw(dice, self._members, key, level, largest)
@@ -184,7 +184,7 @@ class Workshop:
         return fmt, key, self.size_of(dice, fmt, largest)
 
     def size_of(self, dice: Dice, fmt: str, largest: int) -> int:
-        """Lognormal, cut off."""
+        """A size for a document of that format: lognormal, cut off."""
         mix = self.profile.formats[fmt]
         return dice.size(mix.median, mix.sigma, _SMALLEST, max(_SMALLEST, min(mix.largest, largest)))
 

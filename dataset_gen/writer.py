@@ -5,7 +5,6 @@ from __future__ import annotations
 import errno
 import os
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
@@ -13,7 +12,6 @@ from typing import IO
 import pyarrow as pa
 
 from core.errors import UsageError
-from dataset_gen import made as m
 from dataset_gen.formats import msg
 from dataset_gen.formats.eml import Letter, write
 from dataset_gen.formats.mbox import write_store
@@ -25,7 +23,7 @@ from dataset_gen.material.mail import letters, thread
 from dataset_gen.material.system_files import SYSTEM_FILES
 from dataset_gen.planning.files import LANGUAGE, LETTER, MAILDIR, NOTE, PST, SERIES, STORE, SYSTEM_FILE, FileSpec
 from dataset_gen.planning.tally import CorpusTotals, tally_of
-from dataset_gen.truth.manifest import SCHEMA, Row, batch_of, each_row
+from dataset_gen.truth import manifest as m
 from dataset_gen.workshop import NEAR, WITH_TEXT, Workshop
 
 UNIT_BYTES = 12_000_000
@@ -55,64 +53,55 @@ class Unit:
 
 def units_of(specs: Sequence[FileSpec], first: int = 0) -> list[Unit]:
     """Files in order of path, cut into units; `first` is the first one's number."""
-    out: list[Unit] = []
-    group: list[FileSpec] = []
+    groups: list[list[FileSpec]] = []
     size = 0
     for spec in sorted(specs, key=lambda s: s.path):
-        if group and (size + spec.size > UNIT_BYTES or len(group) >= UNIT_FILES):
-            out.append(Unit(number=first + len(out), specs=tuple(group)))
-            group, size = [], 0
-        group.append(spec)
+        if not groups or size + spec.size > UNIT_BYTES or len(groups[-1]) >= UNIT_FILES:
+            groups.append([])
+            size = 0
+        groups[-1].append(spec)
         size += spec.size
-    if group:
-        out.append(Unit(number=first + len(out), specs=tuple(group)))
-    return out
+    return [Unit(number=first + number, specs=tuple(group)) for number, group in enumerate(groups)]
 
 
 def write_unit(shop: Workshop, unit: Unit, data: Path, parts: Path) -> int:
-    """Write the unit's files under `data`, then its piece under `parts`; returns bytes of loose files."""
-    rows: list[Row] = []
+    """Write the unit's files under `data`, then its piece under `parts`; returns bytes of loose files. Raises UsageError where
+    the file system does not take a name of a corpus."""
+    rows: list[m.Row] = []
     count = 0
     tally = CorpusTotals()
     folder = b""
     partial = parts / f"{unit.part}.partial"
-    with pa.OSFile(str(partial), "wb") as file, pa.ipc.new_file(file, SCHEMA) as out:
+    with pa.OSFile(str(partial), "wb") as file, pa.ipc.new_file(file, m.SCHEMA) as out:
         for spec in unit.specs:
             path = os.path.join(os.fsencode(data), spec.path)
-            with _names_taken(path):
+            try:
                 if os.path.dirname(path) != folder:
                     folder = os.path.dirname(path)
                     os.makedirs(folder, exist_ok=True)
                 truth = _write_file(shop, spec, path, tally.blocks)
-            for place, row in enumerate(each_row(spec.path, truth, count)):
+            except OSError as error:
+                if error.errno not in _NO_SUCH_NAME:
+                    raise
+                raise UsageError(
+                    f"{os.fsdecode(path)!r} cannot be created there ({error.strerror}): a corpus has names of every kind; "
+                    "generate it on another file system"
+                ) from error
+            for place, row in enumerate(m.each_row(spec.path, truth, count)):
                 if not place:
                     row |= _of_text(shop, spec)
                 tally.row(spec.fmt, row)
                 rows.append(row)
                 count += 1
                 if len(rows) >= _ROWS_AT_ONCE:  # a large store has ten thousands
-                    out.write_batch(batch_of(rows))
+                    out.write_batch(pa.RecordBatch.from_pylist(rows, schema=m.SCHEMA))
                     rows = []
-        out.write_batch(batch_of(rows), custom_metadata={_TALLY: tally.to_json()})
+        out.write_batch(pa.RecordBatch.from_pylist(rows, schema=m.SCHEMA), custom_metadata={_TALLY: tally.to_json()})
     partial.rename(parts / unit.part)
     return tally.raw
 
 
-@contextmanager
-def _names_taken(path: bytes) -> Iterator[None]:
-    """Raises UsageError where the file system does not take a name of a corpus."""
-    try:
-        yield
-    except OSError as error:
-        if error.errno not in _NO_SUCH_NAME:
-            raise
-        raise UsageError(
-            f"{os.fsdecode(path)!r} cannot be created there ({error.strerror}): a corpus has names of every kind; generate it on another"
-            " file system"
-        ) from error
-
-
-def _of_text(shop: Workshop, spec: FileSpec) -> Row:
+def _of_text(shop: Workshop, spec: FileSpec) -> m.Row:
     """What the manifest has about a loose file's text because its order determines it."""
     if spec.fmt == LANGUAGE:
         return {m.LANGUAGE: spec.key.partition("/")[0]}

@@ -197,7 +197,7 @@ def _items(name: str, scale: float, specs: Sequence[FileSpec], contents: Content
             continue
         size[mine] = np.maximum(1, size[mine] * _drift(fmt, contents))
         kind[mine] = kind_of(sums.own_type, 0)
-        within = sums.items - sums.files
+        within = sums.types.total() - sums.files
         inside[mine] = within / max(1, sums.raw) * size[mine] if _holds_bytes(sums) else within / sums.files
     # Levelled: each seed has as many children of each format, of the same kinds and sizes, in other files.
     number_inside = np.zeros(len(specs), np.int64)

@@ -70,13 +70,8 @@ def unpacked(block: bytes, tag: bytes) -> bytes:
     return raw
 
 
-def call_block(calls: Sequence[Call]) -> bytes:
-    """A block of calls of one stream, in order; at least one."""
-    return columns_block(tuple(zip(*calls, strict=True)))
-
-
 def columns_block(columns: Sequence[Sequence[int]], level: int = _LEVEL) -> bytes:
-    """The same of calls that are given as columns, one for each field of Call."""
+    """A block of calls of one stream, in order, at least one, which are given as columns, one for each field of Call."""
     ops, starts, durations, nbytes, arguments, nodes, others, errors, phases = columns
     ends = map(add, starts, durations)
     gaps = chain(starts[:1], map(sub, starts[1:], ends))  # think times; the first is since the start of the trace
@@ -86,7 +81,7 @@ def columns_block(columns: Sequence[Sequence[int]], level: int = _LEVEL) -> byte
 
 
 def calls_of(block: bytes, nodes: int, phases: int) -> Iterator[Call]:
-    """The inverse of `call_block`; raises Damaged, also where a node or phase is beyond these counts."""
+    """The inverse of `columns_block`; raises Damaged, also where a node or phase is beyond these counts."""
     ops, gaps, durations, nbytes, arguments, steps, others, errors, phase = _whole(unpacked(block, CALLS), 9)
     starts = list(accumulate(chain(gaps[:1], map(add, durations, gaps[1:]))))
     touched = list(accumulate(steps))

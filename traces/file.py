@@ -7,8 +7,7 @@ import os
 import secrets
 import zlib
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property
 from itertools import islice
 from pathlib import Path
@@ -32,13 +31,27 @@ class Place(Struct, array_like=True, frozen=True):
     count: Natural  # calls or nodes in it
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Directory:
-    """What a reader must know before it reads any block."""
+class StoredStream(Stream, frozen=True, kw_only=True, omit_defaults=True):
+    """A stream, and where its calls are."""
 
-    header: TraceHeader
+    blocks: tuple[Place, ...]  # in order
+
+
+class Directory(Struct, frozen=True):
+    """What a reader must know before it reads any block; in the file as JSON with these fields."""
+
+    created: float
+    duration_ns: Natural
+    phases: tuple[str, ...]
+    origin: Mapping[str, Any]
+    lost: Natural
+    streams: tuple[StoredStream, ...]
     nodes: tuple[Place, ...]
-    calls: tuple[tuple[Place, ...], ...]  # by stream, each in order
+
+    @property
+    def calls(self) -> int:
+        """Of all streams."""
+        return sum(stream.calls for stream in self.streams)
 
     @property
     def node_count(self) -> int:
@@ -46,46 +59,15 @@ class Directory:
         return sum(place.count for place in self.nodes)
 
 
-class _WithBlocks(Stream, frozen=True, kw_only=True, omit_defaults=True):
-    blocks: tuple[Place, ...]
-
-
-class _Stored(Struct):
-    created: float
-    duration_ns: Natural
-    phases: tuple[str, ...]
-    origin: dict[str, Any]
-    lost: Natural
-    streams: tuple[_WithBlocks, ...]
-    nodes: tuple[Place, ...]
-
-
-def directory_bytes(directory: Directory) -> bytes:
-    """JSON, as the format describes it."""
-    h = directory.header
-    streams = tuple(
-        _WithBlocks(**msgspec.structs.asdict(stream), blocks=places)
-        for stream, places in zip(h.streams, directory.calls, strict=True)
-    )
-    return msgspec.json.encode(
-        _Stored(h.created, h.duration_ns, h.phases, dict(h.origin), h.lost, streams, directory.nodes)
-    )
-
-
 def directory_of(raw: bytes) -> Directory:
-    """The inverse; raises Damaged."""
+    """The directory as it is in a file; raises Damaged."""
     try:
-        data = msgspec.json.decode(raw, type=_Stored)
-        streams = tuple(msgspec.convert(stream, Stream, from_attributes=True) for stream in data.streams)
+        directory = msgspec.json.decode(raw, type=Directory)
     except (msgspec.DecodeError, RecursionError) as e:
         raise Damaged("its directory is damaged") from e
-    if any(stream.calls != sum(place.count for place in stream.blocks) for stream in data.streams):
+    if any(stream.calls != sum(place.count for place in stream.blocks) for stream in directory.streams):
         raise Damaged("its directory contradicts itself")
-    header = TraceHeader(
-        created=data.created, duration_ns=data.duration_ns, phases=data.phases, streams=streams, origin=data.origin,
-        lost=data.lost,
-    )  # fmt: skip
-    return Directory(header=header, nodes=data.nodes, calls=tuple(stream.blocks for stream in data.streams))
+    return directory
 
 
 class FileTrace:
@@ -112,9 +94,9 @@ class FileTrace:
             self.close()
             raise
 
-    @property
+    @cached_property
     def header(self) -> TraceHeader:
-        return self._directory.header
+        return msgspec.convert(self._directory, TraceHeader, from_attributes=True)
 
     @cached_property
     def nodes(self) -> blocks.NodeTable:
@@ -131,8 +113,8 @@ class FileTrace:
 
     def calls(self, stream: int) -> Iterator[Call]:
         """The calls of one stream in order; raises UsageError when the file is damaged."""
-        nodes, phases = self._directory.node_count, len(self.header.phases)
-        for place in self._directory.calls[stream]:
+        nodes, phases = self._directory.node_count, len(self._directory.phases)
+        for place in self._directory.streams[stream].blocks:
             try:
                 calls = list(blocks.calls_of(self._block(place), nodes, phases))
             except Damaged as e:
@@ -169,7 +151,7 @@ class FileTrace:
             raise Damaged("its last bytes are damaged")
         place = Place(offset=offset, length=self.size - blocks.TRAILER.size - offset, count=1)
         directory = directory_of(blocks.unpacked(self._block(place), blocks.DIRECTORY))
-        if (directory.header.calls, directory.node_count) != (calls, nodes):
+        if (directory.calls, directory.node_count) != (calls, nodes):
             raise Damaged("its counts disagree")
         return directory
 
@@ -241,13 +223,16 @@ class TraceWriter:
         counts = {stream: sum(place.count for place in places) for stream, places in self._places.items()}
         if counts != {number: s.calls for number, s in enumerate(header.streams) if s.calls}:
             raise ValueError(f"the header counts {[s.calls for s in header.streams]} calls, not {counts}")
-        directory = Directory(
-            header=header,
-            nodes=self._write_nodes(nodes),
-            calls=tuple(tuple(self._places[number]) for number in range(len(header.streams))),
+        streams = tuple(
+            StoredStream(**msgspec.structs.asdict(stream), blocks=tuple(self._places[number]))
+            for number, stream in enumerate(header.streams)
         )
+        directory = Directory(
+            header.created, header.duration_ns, header.phases, dict(header.origin), header.lost, streams,
+            self._write_nodes(nodes),
+        )  # fmt: skip
         start = self._at
-        self._write(blocks.packed(blocks.DIRECTORY, directory_bytes(directory)))
+        self._write(blocks.packed(blocks.DIRECTORY, msgspec.json.encode(directory)))
         numbers = blocks.TRAILER_COUNTS.pack(start, header.calls, directory.node_count)
         self._write(numbers + zlib.crc32(numbers).to_bytes(4, "little") + blocks.END_MARK)
         try:
@@ -273,7 +258,8 @@ class TraceWriter:
     def _write_calls(self, stream: int) -> None:
         calls = self._held.pop(stream)
         self._holding -= len(calls)
-        self._places[stream].append(self._write_block(blocks.call_block(calls), len(calls)))
+        block = blocks.columns_block(tuple(zip(*calls, strict=True)))
+        self._places[stream].append(self._write_block(block, len(calls)))
 
     def _write_nodes(self, nodes: Iterable[Node]) -> tuple[Place, ...]:
         places: list[Place] = []

@@ -10,7 +10,7 @@ import zlib
 from array import array
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
@@ -124,10 +124,11 @@ class NodeTree:
 
     def unclear(self) -> list[bytes]:
         """Paths that existed and were only looked at: no call shows whether each is a file or a directory."""
-        return [path for path, n in self.numbers.items() if self._existed[n] and self._is_unclear(n)]
-
-    def _is_unclear(self, n: int) -> bool:
-        return not self._directories[n] and self._sizes[n] == 0
+        return [
+            path
+            for path, n in self.numbers.items()
+            if self._existed[n] and not self._directories[n] and self._sizes[n] == 0
+        ]
 
     def is_directory(self, path: bytes) -> None:
         """Note that a path is a directory, as found on the storage."""
@@ -278,12 +279,6 @@ class _Part:
         return self.first_ns + self.wall_ns
 
 
-@dataclass(slots=True)
-class _Totals:
-    calls: list[int] = field(default_factory=list)  # by stream
-    end_ns: int = 0
-
-
 def gather_trace(gathering: Gathering, storage: Storage, target: Path) -> Gathered:
     """Write the trace of these parts to `target`, replacing one that is there.
 
@@ -294,23 +289,27 @@ def gather_trace(gathering: Gathering, storage: Storage, target: Path) -> Gather
     start = min((part.start_ns for part in parts), default=0)
     tree = NodeTree(gathering.roots)
     phases = list(gathering.phases)
-    totals = _Totals()
+    counts = [0] * len(streams)
+    end = 0
     with TraceWriter(target) as writer:
         for number, of_stream in enumerate(streams.values()):
-            calls = _calls(of_stream, start, tree, phases)
-            totals.calls.append(_write(calls, number, tree, writer, totals))
+            for call in _calls(of_stream, start, tree, phases):
+                tree.see(call)
+                writer.add(number, call)
+                counts[number] += 1
+                end = max(end, call.start_ns + call.duration_ns)
         tree.finish()
         _look_at_unclear(tree, storage)
         header = TraceHeader(
             created=start / 1e9,
-            duration_ns=totals.end_ns,
+            duration_ns=end,
             phases=tuple(phases),
             streams=tuple(
                 Stream(worker=key[0], slot=key[1], calls=count, idle=_idle(gathering, key, start))
-                for key, count in zip(streams, totals.calls, strict=True)
+                for key, count in zip(streams, counts, strict=True)
             ),
             origin=gathering.origin,
-            lost=max(0, gathering.counted - sum(totals.calls)),
+            lost=max(0, gathering.counted - sum(counts)),
         )
         size = writer.finish(header, tree.nodes(Ratios(tree, storage).of))
     return Gathered(path=target, bytes=size, calls=header.calls, lost=header.lost, nodes=len(tree))
@@ -357,7 +356,9 @@ def _calls(parts: Sequence[_Part], trace_ns: int, tree: NodeTree, phases: list[s
         by = part.wall_ns - trace_ns
         for block in blocks:
             nodes = [tree.number(path) for path in block.paths]
-            phase = _position(phases, head.phases[block.phase])
+            if (name := head.phases[block.phase]) not in phases:
+                phases.append(name)
+            phase = phases.index(name)
             for op, start, duration, nbytes, argument, node, other, error, _ in block.calls:
                 start_ns = max(start_ns, start + by)
                 second = NO_NODE if other == NO_NODE else nodes[other]
@@ -376,22 +377,6 @@ def _idle(gathering: Gathering, slot: tuple[str, int], start_ns: int) -> tuple[t
             out.append((free, claimed))
         free = max(free, finished)
     return tuple(out)
-
-
-def _position(phases: list[str], name: str) -> int:
-    if name not in phases:
-        phases.append(name)
-    return phases.index(name)
-
-
-def _write(calls: Iterator[Call], stream: int, tree: NodeTree, writer: TraceWriter, totals: _Totals) -> int:
-    count = 0
-    for call in calls:
-        count += 1
-        tree.see(call)
-        writer.add(stream, call)
-        totals.end_ns = max(totals.end_ns, call.start_ns + call.duration_ns)
-    return count
 
 
 def _look_at_unclear(tree: NodeTree, storage: Storage) -> None:

@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 import contextlib
-import dataclasses
 import errno
 import fcntl
-import json
 import logging
 import os
 import re
 import shutil
 import uuid
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from itertools import accumulate, pairwise
 from pathlib import Path
 from typing import BinaryIO, NamedTuple
+
+import msgspec
+from msgspec import Struct
 
 from core.operations import Op
 from core.places import trace_parts_location
@@ -34,8 +34,7 @@ _LEVEL = 1  # of compression: the slot waits for it
 Row = tuple[Op, int, int, int, int, bytes, bytes, int]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SpoolHead:
+class SpoolHead(Struct, frozen=True, kw_only=True):
     """The header of a spool file, which precedes the calls."""
 
     job: uuid.UUID
@@ -61,8 +60,7 @@ class SpoolWriter:
         path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         self._fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND | os.O_CLOEXEC, 0o600)
         self._size = 0
-        data = dataclasses.asdict(head) | {"job": head.job.hex}
-        self._append(MAGIC + blocks.packed(_HEAD, json.dumps(data).encode(), _LEVEL))
+        self._append(MAGIC + blocks.packed(_HEAD, msgspec.json.encode(head), _LEVEL))
 
     @property
     def gone(self) -> bool:
@@ -107,7 +105,10 @@ def read_spool(path: Path) -> tuple[SpoolHead, Iterator[SpoolBlock]]:
     with path.open("rb") as file:
         if file.read(len(MAGIC)) != MAGIC:
             raise blocks.Damaged("this is not a file of calls")
-        head = _head_of(blocks.unpacked(_next_block(file), _HEAD))
+        try:
+            head = msgspec.json.decode(blocks.unpacked(_next_block(file), _HEAD), type=SpoolHead)
+        except msgspec.DecodeError as e:
+            raise blocks.Damaged("its head is damaged") from e
         return head, _blocks(path, file.tell(), len(head.phases))
 
 
@@ -131,14 +132,6 @@ def _next_block(file: BinaryIO) -> bytes:
     if length > blocks.MOST_RAW_BYTES:
         raise blocks.Damaged("a block is damaged")
     return head + file.read(length)
-
-
-def _head_of(raw: bytes) -> SpoolHead:
-    try:
-        data = json.loads(raw)
-        return SpoolHead(**data | {"job": uuid.UUID(data["job"]), "phases": tuple(data["phases"])})
-    except (ValueError, KeyError, TypeError) as e:
-        raise blocks.Damaged("its head is damaged") from e
 
 
 def _names(raw: bytes) -> list[bytes]:

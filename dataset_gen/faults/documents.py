@@ -29,12 +29,6 @@ def member(name: bytes, ordinal: int, made: Made) -> Placed:
     return Placed(name=name, ordinal=ordinal, kind=Kind.ARCHIVE_MEMBER, truth=made.truth)
 
 
-def container_fault(made: Made, fault: str, code: ExceptionCode, *, announced: int | None, failed: int) -> Made:
-    """The container with a node-level exception, and how many children it costs."""
-    truth = replace(made.truth, fault=fault, exceptions=(code.value,), announced=announced, failed=failed)
-    return Made(made.data, truth)
-
-
 GZIP = "application/gzip"
 BOMB_BYTES = 200_000_000
 NESTED = 20  # zip archives inside one another
@@ -49,7 +43,7 @@ def zip_bomb(order: Order) -> Made:
     packed, crc = deflated_zeros(BOMB_BYTES)
     out.put(b"zeros.bin", packed, BOMB_BYTES, crc)
     bomb = branch(out.finish(), ZIP, own=(b"zeros",), children=(member(b"readme.txt", 0, made),), container=True)
-    return container_fault(bomb, "zip_bomb", ExceptionCode.EXPANSION_LIMIT, announced=2, failed=1)
+    return bomb.spoiled("zip_bomb", ExceptionCode.EXPANSION_LIMIT, announced=2, failed=1)
 
 
 def gzip_bomb(_order: Order) -> Made:
@@ -57,7 +51,7 @@ def gzip_bomb(_order: Order) -> Made:
     packed, crc = deflated_zeros(BOMB_BYTES)
     data = b"\x1f\x8b\x08\0\0\0\0\0\0\xff" + packed + struct.pack("<LL", crc, BOMB_BYTES)
     made = branch(data, GZIP, own=(b"zeros",), container=True)
-    return container_fault(made, "gzip_bomb", ExceptionCode.EXPANSION_LIMIT, announced=None, failed=1)
+    return made.spoiled("gzip_bomb", ExceptionCode.EXPANSION_LIMIT, failed=1)
 
 
 @functools.cache
@@ -73,13 +67,8 @@ def _inner_bomb() -> tuple[bytes, bytes]:
 def nested_bomb(order: Order) -> Made:
     """A few kilobytes that hold a zip of 200 KB that holds 200 MB."""
     whole, packed = _inner_bomb()
-    inner = container_fault(
-        branch(whole, ZIP, own=(b"zeros",), container=True),
-        "nested_bomb",
-        ExceptionCode.EXPANSION_LIMIT,
-        announced=1,
-        failed=1,
-    )
+    inner = branch(whole, ZIP, own=(b"zeros",), container=True)
+    inner = inner.spoiled("nested_bomb", ExceptionCode.EXPANSION_LIMIT, announced=1, failed=1)
     beside = text(order, 800)
     out = ZipWriter()
     out.add(b"readme.txt", beside.data)
@@ -181,7 +170,7 @@ def entity_xlsx(order: Order) -> Made:
     for name, content in parts.items():
         out.add(name.encode(), b'<?xml version="1.0" encoding="UTF-8"?>\n' + content.encode())
     made = branch(out.finish(), ooxml.XLSX, own=[content.encode() for content in parts.values()])
-    return made.spoiled("entity_xlsx", ExceptionCode.CORRUPT.value)
+    return made.spoiled("entity_xlsx", ExceptionCode.CORRUPT)
 
 
 def looped_pdf(order: Order) -> Made:
@@ -205,7 +194,7 @@ def looped_pdf(order: Order) -> Made:
     start = len(out)
     out += b"xref\n0 6\n0000000000 65535 f \n" + table
     out += b"trailer\n<< /Size 6 /Root 1 0 R >>\nstartxref\n%d\n%%%%EOF\n" % start
-    return branch(out, "application/pdf", own=(out,)).spoiled("looped_pdf", ExceptionCode.CORRUPT.value)
+    return branch(out, "application/pdf", own=(out,)).spoiled("looped_pdf", ExceptionCode.CORRUPT)
 
 
 def nested_multiparts(order: Order) -> Made:
@@ -218,7 +207,7 @@ def nested_multiparts(order: Order) -> Made:
     opening = b"".join(b"Content-Type: multipart/mixed; boundary=b%d\n\n--b%d\n" % (n, n) for n in range(levels))
     closing = b"".join(b"\n--b%d--\n" % n for n in range(levels - 1, -1, -1))
     data = head + b"MIME-Version: 1.0\n" + opening + b"Content-Type: text/plain\n\n" + text + closing
-    return branch(data, "message/rfc822", own=(data,)).spoiled("nested_multiparts", ExceptionCode.NESTING_LIMIT.value)
+    return branch(data, "message/rfc822", own=(data,)).spoiled("nested_multiparts", ExceptionCode.NESTING_LIMIT)
 
 
 PROGRAM = "application/x-dosexec"
@@ -229,7 +218,7 @@ def _small(build: Callable[[Order], Made], order: Order, size: int) -> Made:
 
 
 def _spoiled(data: bytes, media_type: str, fault: str, code: ExceptionCode) -> Made:
-    return branch(data, media_type, own=(data,)).spoiled(fault, code.value)
+    return branch(data, media_type, own=(data,)).spoiled(fault, code)
 
 
 def corrupt_docx(order: Order) -> Made:
@@ -282,7 +271,7 @@ def truncated_pdf(order: Order) -> Made:
     good = _small(pdf.build, order, 9000)
     data = good.data[: good.data.rindex(b"xref\n", 0, good.data.rindex(b"startxref"))]
     made = branch(data, "application/pdf", own=(data,), pages=good.truth.pages)
-    return made.spoiled("truncated_pdf", ExceptionCode.TRUNCATED.value)
+    return made.spoiled("truncated_pdf", ExceptionCode.TRUNCATED)
 
 
 def flipped_pdf(order: Order) -> Made:
@@ -291,13 +280,13 @@ def flipped_pdf(order: Order) -> Made:
     data = bytearray(good.data)
     data[data.index(b"/Kids [ ") + 8] ^= 0x40  # the first digit of a reference becomes a letter
     made = branch(bytes(data), "application/pdf", own=(bytes(data),))
-    return made.spoiled("flipped_pdf", ExceptionCode.CORRUPT.value)
+    return made.spoiled("flipped_pdf", ExceptionCode.CORRUPT)
 
 
 def truncated_jpg(order: Order) -> Made:
     """The upper half of a picture."""
     good = _small(images.build_jpeg, order, 24_000).data
-    return leaf(good[: len(good) // 2], "image/jpeg").spoiled("truncated_jpg", ExceptionCode.TRUNCATED.value)
+    return leaf(good[: len(good) // 2], "image/jpeg").spoiled("truncated_jpg", ExceptionCode.TRUNCATED)
 
 
 def docx_as_pdf(order: Order) -> Made:
@@ -317,4 +306,4 @@ def exe_as_doc(order: Order) -> Made:
     header = struct.pack("<4sHHLLLHH", b"PE\0\0", 0x14C, 1, 1_500_000_000, 0, 0, 224, 0x102)
     optional = struct.pack("<HBB", 0x10B, 14, 0) + bytes(220)
     data = stub.ljust(128, b"\0") + header + optional + text(order, order.size - 500).data
-    return leaf(data, PROGRAM).spoiled("exe_as_doc", ExceptionCode.UNSUPPORTED.value)
+    return leaf(data, PROGRAM).spoiled("exe_as_doc", ExceptionCode.UNSUPPORTED)

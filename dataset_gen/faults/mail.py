@@ -5,7 +5,7 @@ from __future__ import annotations
 import struct
 from dataclasses import replace
 
-from dataset_gen.faults.documents import ZIP, container_fault, member, text
+from dataset_gen.faults.documents import ZIP, member, text
 from dataset_gen.formats import eml, images
 from dataset_gen.formats.archives import SEVENZ, stored_already
 from dataset_gen.formats.eml import MEDIA_TYPE
@@ -53,7 +53,7 @@ def truncated_zip(order: Order) -> Made:
         elif number == 4:
             cut = start + 30 + len(name) + packed // 2
     made = branch(out.finish()[:cut], ZIP, children=tuple(children), container=True)
-    return container_fault(made, "truncated_zip", ExceptionCode.TRUNCATED, announced=None, failed=1)
+    return made.spoiled("truncated_zip", ExceptionCode.TRUNCATED, failed=1)
 
 
 def flipped_zip(order: Order) -> Made:
@@ -75,7 +75,7 @@ def flipped_zip(order: Order) -> Made:
     data = bytearray(out.finish())
     data[flipped] ^= 1 << order.dice.below(8)
     made = branch(bytes(data), ZIP, own=(b"%d" % flipped,), children=tuple(children), container=True)
-    return container_fault(made, "flipped_zip", ExceptionCode.CORRUPT, announced=count, failed=1)
+    return made.spoiled("flipped_zip", ExceptionCode.CORRUPT, announced=count, failed=1)
 
 
 def encrypted_zip(order: Order) -> Made:
@@ -88,7 +88,7 @@ def encrypted_zip(order: Order) -> Made:
         own.append(made.data)
         out.add(f"secret {number + 1}.txt".encode(), made.data, encryption=(PASSWORD.encode(), order.dice))
     made = branch(out.finish(), ZIP, own=own, container=True)
-    return container_fault(made, "encrypted_zip", ExceptionCode.ENCRYPTED, announced=count, failed=count)
+    return made.spoiled("encrypted_zip", ExceptionCode.ENCRYPTED, announced=count, failed=count)
 
 
 def encrypted_7z(order: Order) -> Made:
@@ -100,9 +100,8 @@ def encrypted_7z(order: Order) -> Made:
     pieces = [text(order, 900).data for _ in range(count)]
     out.add([f"secret {number + 1}.txt" for number in range(count)], pieces)
     made = branch(out.finish(), SEVENZ, own=pieces, container=True)
-    if hidden:
-        return container_fault(made, "encrypted_7z", ExceptionCode.ENCRYPTED, announced=None, failed=1)
-    return container_fault(made, "encrypted_7z", ExceptionCode.ENCRYPTED, announced=count, failed=count)
+    known = {"failed": 1} if hidden else {"announced": count, "failed": count}
+    return made.spoiled("encrypted_7z", ExceptionCode.ENCRYPTED, **known)
 
 
 def split_zip(order: Order) -> Made:
@@ -124,7 +123,7 @@ def split_zip(order: Order) -> Made:
     whole += struct.pack("<LHHHHLLH", 0x06054B50, 2, 2, 4, 4, length, at, 0)
     data = bytes(whole)
     made = branch(data, ZIP, own=(data,), container=True)
-    return container_fault(made, "split_zip", ExceptionCode.UNSUPPORTED, announced=None, failed=1)
+    return made.spoiled("split_zip", ExceptionCode.UNSUPPORTED, failed=1)
 
 
 def split_7z(order: Order) -> Made:
@@ -134,7 +133,7 @@ def split_7z(order: Order) -> Made:
     data = out.finish()
     data = data[: len(data) * 2 // 3]
     made = branch(data, SEVENZ, own=(data,), container=True)
-    return container_fault(made, "split_7z", ExceptionCode.UNSUPPORTED, announced=None, failed=1)
+    return made.spoiled("split_7z", ExceptionCode.UNSUPPORTED, failed=1)
 
 
 def hostile_names(order: Order) -> Made:
@@ -165,17 +164,13 @@ def _encoded(data: bytes) -> int:
     return data.index(b"\n\n", data.rindex(b"Content-Transfer-Encoding: base64")) + 2
 
 
-def _message(data: bytes, fault: str, code: ExceptionCode, children: tuple[Placed, ...], failed: int | None) -> Made:
-    made = branch(data, MEDIA_TYPE, own=(data,), children=children)
-    return Made(made.data, replace(made.truth, fault=fault, exceptions=(code.value,), failed=failed))
-
-
 def open_multipart(order: Order) -> Made:
     """A message that ends without its closing boundary: whether more was to come is unknown."""
     attached = (("notes.txt", text(order, 900)), ("figures.txt", text(order, 700)))
     data = eml.write(_letter(order, attached)).data
     cut = data.rindex(b"\n--=_m")
-    return _message(data[:cut], "open_multipart", ExceptionCode.TRUNCATED, placed(Kind.ATTACHMENT, attached), 1)
+    made = branch(data[:cut], MEDIA_TYPE, own=(data[:cut],), children=placed(Kind.ATTACHMENT, attached))
+    return made.spoiled("open_multipart", ExceptionCode.TRUNCATED, failed=1)
 
 
 def truncated_eml(order: Order) -> Made:
@@ -184,10 +179,11 @@ def truncated_eml(order: Order) -> Made:
     whole = eml.write(_letter(order, attached)).data
     kept = len(attached[1][1].data) // _LINE // 2
     half = attached[1][1].data[: kept * _LINE]
-    cut = leaf(half, "image/jpeg").spoiled("truncated_eml", ExceptionCode.TRUNCATED.value)
+    cut = leaf(half, "image/jpeg").spoiled("truncated_eml", ExceptionCode.TRUNCATED)
     data = whole[: _encoded(whole) + kept * _WIDTH]
     children = placed(Kind.ATTACHMENT, (attached[0], ("scan.jpg", cut)))
-    return _message(data, "truncated_eml", ExceptionCode.TRUNCATED, children, 1)
+    made = branch(data, MEDIA_TYPE, own=(data,), children=children)
+    return made.spoiled("truncated_eml", ExceptionCode.TRUNCATED, failed=1)
 
 
 def broken_base64(order: Order) -> Made:
@@ -197,7 +193,7 @@ def broken_base64(order: Order) -> Made:
     start = _encoded(data)
     place = start + _WIDTH * order.dice.between(3, 12)
     data = data[:place] + _FOREIGN + data[place:]
-    spoiled = good.spoiled("broken_base64", ExceptionCode.CORRUPT.value)
+    spoiled = good.spoiled("broken_base64", ExceptionCode.CORRUPT)
     children = placed(Kind.ATTACHMENT, [("minutes.txt", spoiled)])
     return branch(data, MEDIA_TYPE, own=(data,), children=children).spoiled("broken_base64")
 
@@ -210,7 +206,7 @@ def late_damage(order: Order) -> Made:
     at = start + _WIDTH * order.dice.between(3, 12)
     data = data[: at - 2] + b"=\n" + _FOREIGN + data[at:]
     kept = good.data[: (at - start) // _WIDTH * _LINE - 1]
-    cut = leaf(kept, "text/plain").spoiled("late_damage", ExceptionCode.CORRUPT.value)
+    cut = leaf(kept, "text/plain").spoiled("late_damage", ExceptionCode.CORRUPT)
     children = placed(Kind.ATTACHMENT, [("minutes.txt", cut)])
     return branch(data, MEDIA_TYPE, own=(data,), children=children).spoiled("late_damage")
 
@@ -227,7 +223,7 @@ def partial_message(order: Order) -> Made:
     data = head.encode() + inside
     children = placed(Kind.ATTACHMENT, [("part-0", leaf(inside, "text/plain"))])
     made = branch(data, MEDIA_TYPE, own=(data,), children=children)
-    return made.spoiled("partial_message", ExceptionCode.UNSUPPORTED.value)
+    return made.spoiled("partial_message", ExceptionCode.UNSUPPORTED)
 
 
 def headless_eml(order: Order) -> Made:

@@ -61,20 +61,20 @@ class Members:
 def build_zip(order: Order) -> Made:
     """A zip archive; one in three has directory entries."""
     out = ZipWriter(dos_time=order.dice.below(24) << 11, dos_date=0x4E21 + (order.dice.below(8) << 9))
-    children: list[Placed] = []
+    children: list[tuple[str, Made]] = []
     members = Members(order, order.size)
     if order.dice.chance(0.33):
         for name in filter(None, members.folders):
             out.add_directory(f"{name}/".encode())
+    folders = len(out.central)
 
     def put(path: str, made: Made) -> int:
-        ordinal = len(out.central)
-        packed = out.add(path.encode(), made.data, store=stored_already(made.data))
-        children.append(Placed(name=path.encode(), ordinal=ordinal, kind=Kind.ARCHIVE_MEMBER, truth=made.truth))
-        return packed
+        children.append((path, Made(b"", made.truth)))
+        return out.add(path.encode(), made.data, store=stored_already(made.data))
 
     members.fill(put)
-    return branch(out.finish(), "application/zip", children=tuple(children), container=True, announced=len(children))
+    within = placed(Kind.ARCHIVE_MEMBER, children, folders)
+    return branch(out.finish(), "application/zip", children=within, container=True, announced=len(children))
 
 
 def tar_header(name: bytes, size: int, mtime: int, kind: bytes = b"0") -> bytes:
@@ -91,29 +91,25 @@ def tar_header(name: bytes, size: int, mtime: int, kind: bytes = b"0") -> bytes:
 
 def _tar(order: Order, target: int) -> tuple[bytes, tuple[Placed, ...]]:
     pieces: list[bytes] = []
-    children: list[Placed] = []
+    children: list[tuple[str, Made]] = []
     members = Members(order, target)
     mtime = 1_420_000_000 + order.dice.below(250_000_000)
-    entries = 0
     for name in filter(None, members.folders):
         pieces.append(tar_header(f"{name}/".encode(), 0, mtime, b"5"))
-        entries += 1
+    folders = len(pieces)
 
     def put(path: str, made: Made) -> int:
-        nonlocal entries
-        name = path.encode()
-        if len(name) > 100:
-            name = f"member {entries}.{path.rpartition('.')[2]}".encode()
-        pieces.append(tar_header(name, len(made.data), mtime))
+        if len(path.encode()) > 100:
+            path = f"member {folders + len(children)}.{path.rpartition('.')[2]}"
+        pieces.append(tar_header(path.encode(), len(made.data), mtime))
         pieces.append(made.data)
         pieces.append(bytes(-len(made.data) % 512))
-        children.append(Placed(name=name, ordinal=entries, kind=Kind.ARCHIVE_MEMBER, truth=made.truth))
-        entries += 1
+        children.append((path, Made(b"", made.truth)))
         return len(made.data)
 
     members.fill(put)
     data = b"".join(pieces) + bytes(1024)
-    return data + bytes(-len(data) % 10_240), tuple(children)
+    return data + bytes(-len(data) % 10_240), placed(Kind.ARCHIVE_MEMBER, children, folders)
 
 
 def build_tar(order: Order) -> Made:
@@ -237,16 +233,12 @@ def build_7z(order: Order) -> Made:
     dice = order.dice
     out = SevenZipWriter(mtime=_7Z_EPOCH + dice.below(250_000_000))
     members = Members(order, order.size)
-    folders = 0
     if dice.chance(0.33):
         for name in filter(None, members.folders):
             out.add_empty(f"{name}/")
-            folders += 1
+    folders = len(out.empty)
     blocks = _Blocks(out)
     members.fill(blocks.put)
     blocks.finish()
-    children = tuple(
-        Placed(name=path.encode(), ordinal=folders + position, kind=Kind.ARCHIVE_MEMBER, truth=made.truth)
-        for position, (path, made) in enumerate([*blocks.empty, *blocks.written])
-    )
+    children = placed(Kind.ARCHIVE_MEMBER, [*blocks.empty, *blocks.written], folders)
     return branch(out.finish(), SEVENZ, children=children, container=True, announced=len(children))

@@ -36,14 +36,6 @@ class TableStream:
         self.raw += data
 
 
-@dataclass(frozen=True, slots=True)
-class Pages:
-    """Formatting pages of 512 bytes: one of characters, then those of paragraphs with their bounds in the file."""
-
-    raw: list[bytes]
-    bounds: list[int]
-
-
 def information_block(
     places: Mapping[int, tuple[int, int]],
     *,
@@ -64,16 +56,19 @@ def information_block(
     return base + words + longs + struct.pack(f"<H{len(offsets)}IH", _PLACES, *offsets, 0)
 
 
-def formatting_pages(start: int, ends: Sequence[int], pictures: Sequence[tuple[int, int]] = ()) -> Pages:
-    """Default formatting for the characters and for each paragraph (2.9.33, 2.9.174); `pictures` are (offset of its
-    character in the file, its offset in the stream Data)."""
+def formatting_pages(
+    start: int, ends: Sequence[int], pictures: Sequence[tuple[int, int]]
+) -> tuple[list[bytes], list[int]]:
+    """Default formatting for the characters and for each paragraph (2.9.33, 2.9.174): pages of 512 bytes, one of characters,
+    then those of paragraphs, and the bounds of these in the file. `pictures` are (offset of its character in the file,
+    its offset in the stream Data)."""
     raw = [_characters(start, ends[-1], pictures)]
     bounds = [start]
     for at in range(0, len(ends), _PARAGRAPHS_A_PAGE):
         some = [bounds[-1], *ends[at : at + _PARAGRAPHS_A_PAGE]]
         raw.append(struct.pack(f"<{len(some)}I", *some).ljust(511, b"\0") + bytes((len(some) - 1,)))
         bounds.append(some[-1])
-    return Pages(raw, bounds)
+    return raw, bounds
 
 
 def _characters(start: int, end: int, pictures: Sequence[tuple[int, int]]) -> bytes:
@@ -124,12 +119,8 @@ def fonts() -> bytes:
     return struct.pack("<HHB", 1, 0, len(font)) + font
 
 
-@functools.cache
-def document_properties() -> bytes:
-    """Dop97 (2.7.4): nothing set but the distance of default tabs, half an inch."""
-    return bytes(10) + struct.pack("<H", 720) + bytes(488)
-
-
+# Dop97 (2.7.4): nothing set but the distance of default tabs, half an inch.
+_PROPERTIES = bytes(10) + struct.pack("<H", 720) + bytes(488)
 JPEG, PNG = 5, 6  # types of pictures (2.4.1)
 TYPES = {"jpg": JPEG, "png": PNG}
 _BLIPS = {JPEG: (0xF01D, 0x46A), PNG: (0xF01E, 0x6E0)}  # record and instance (2.2.27, 2.2.28)
@@ -222,16 +213,16 @@ class Text:
 def streams(text: Text, *, header: bytes = b"", flags: int = 0) -> tuple[bytes, bytes]:
     """The streams WordDocument and 1Table; `header` goes in front of the tables (encryption, 2.2.6)."""
     table = TableStream(bytearray(header))
-    pages = formatting_pages(_TEXT_AT, text.ends, text.pictures)
+    pages, starts = formatting_pages(_TEXT_AT, text.ends, text.pictures)
     first_page = -(-text.end // 512)
-    document = b"".join((bytes(_TEXT_AT), text.raw, bytes(first_page * 512 - text.end), *pages.raw))
+    document = b"".join((bytes(_TEXT_AT), text.raw, bytes(first_page * 512 - text.end), *pages))
     table.put(STSHF, stylesheet())
     table.put(PLCF_SED, struct.pack("<IIHIHI", 0, text.characters, 0, 0xFFFFFFFF, 0, 0))
     table.put(PLCF_BTE_CHPX, struct.pack("<III", _TEXT_AT, text.end, first_page))
-    numbers = range(first_page + 1, first_page + len(pages.raw))
-    table.put(PLCF_BTE_PAPX, struct.pack(f"<{len(pages.bounds) + len(numbers)}I", *pages.bounds, *numbers))
+    numbers = range(first_page + 1, first_page + len(pages))
+    table.put(PLCF_BTE_PAPX, struct.pack(f"<{len(starts) + len(numbers)}I", *starts, *numbers))
     table.put(STTBF_FFN, fonts())
-    table.put(DOP, document_properties())
+    table.put(DOP, _PROPERTIES)
     table.put(CLX, piece_table(text.pieces))
     bounds = (_TEXT_AT, text.end)
     size, count = max(len(document), _SHORTEST), text.characters

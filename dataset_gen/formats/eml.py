@@ -7,6 +7,7 @@ import quopri
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from email.utils import format_datetime
 
 from dataset_gen.made import Made, Order, Placed, branch, leaf, placed
 from dataset_gen.material.people import Someone, everyone, file_stem
@@ -19,8 +20,6 @@ YEARS = 9 * 365 * 86_400
 MEDIA_TYPE = "message/rfc822"
 REFERENCES = 8  # identifiers that a message names at most
 _SMALLEST = 1500  # bytes of a message in a store
-_DAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
-_MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
 
 
 @dataclass(slots=True, kw_only=True)
@@ -48,17 +47,7 @@ class Letter:
 
 def mail_date(when: int) -> str:
     """RFC 5322 date in UTC; not by locale."""
-    t = datetime.fromtimestamp(when, UTC)
-    return f"{_DAYS[t.weekday()]}, {t.day:02d} {_MONTHS[t.month - 1]} {t.year} {t:%H:%M:%S} +0000"
-
-
-def from_line(letter: Letter) -> bytes:
-    """The mbox separator line (RFC 4155), asctime in UTC."""
-    t = datetime.fromtimestamp(letter.when, UTC)
-    text = (
-        f"From {letter.sender.address} {_DAYS[t.weekday()]} {_MONTHS[t.month - 1]} {t.day:2d} {t:%H:%M:%S} {t.year}\n"
-    )
-    return text.encode()
+    return format_datetime(datetime.fromtimestamp(when, UTC))
 
 
 def _word(text: str) -> str:

@@ -45,10 +45,10 @@ def encrypted_xlsx(order: Order) -> Made:
 
 def _package(order: Order, made: Made, fault: str) -> Made:
     info, package = _standard(order.dice, made.data)
-    spaces = cfb.Storage("\x06DataSpaces", streams=_data_spaces(), storages=_data_space_storages())
-    data = cfb.write(cfb.Storage(streams={"EncryptionInfo": info, "EncryptedPackage": package}, storages=[spaces]))
+    own = {"EncryptionInfo": info, "EncryptedPackage": package}
+    data = cfb.write(cfb.Storage(streams=own, storages=[_data_spaces()]))
     whole = branch(data, made.truth.media_type, own=(made.truth.content,))
-    return whole.spoiled(fault, ExceptionCode.ENCRYPTED.value)
+    return whole.spoiled(fault, ExceptionCode.ENCRYPTED)
 
 
 def _standard(dice: Dice, data: bytes) -> tuple[bytes, bytes]:
@@ -82,25 +82,21 @@ def _rc4(key: bytes, data: bytes) -> bytes:
     return Cipher(ARC4(key), None).encryptor().update(data)
 
 
-def _data_spaces() -> dict[str, bytes]:
-    """The streams that declare the package as encrypted as a whole (2.1)."""
+def _data_spaces() -> cfb.Storage:
+    """What declares the package as encrypted as a whole (2.1)."""
     reference = struct.pack("<II", 1, 0) + _padded("EncryptedPackage") + _padded("StrongEncryptionDataSpace")
-    return {
+    streams = {
         "Version": _padded("Microsoft.Container.DataSpaces") + struct.pack("<HHHHHH", 1, 0, 1, 0, 1, 0),
         "DataSpaceMap": struct.pack("<III", 8, 1, len(reference) + 4) + reference,
     }
-
-
-def _data_space_storages() -> list[cfb.Storage]:
     name = "StrongEncryptionTransform"
     identifier = _padded("{FF9A3F03-56EF-4613-BDD5-5A41C1D07246}")
     head = struct.pack("<II", 8 + len(identifier), 1) + identifier + _padded("Microsoft.Container.EncryptionTransform")
     primary = head + struct.pack("<HHHHHH", 1, 0, 1, 0, 1, 0) + struct.pack("<IIII", 0, 0, 0, 4)
     transform = cfb.Storage(name, streams={"\x06Primary": primary})
-    return [
-        cfb.Storage("DataSpaceInfo", streams={"StrongEncryptionDataSpace": struct.pack("<II", 8, 1) + _padded(name)}),
-        cfb.Storage("TransformInfo", storages=[transform]),
-    ]
+    info = {"StrongEncryptionDataSpace": struct.pack("<II", 8, 1) + _padded(name)}
+    storages = [cfb.Storage("DataSpaceInfo", streams=info), cfb.Storage("TransformInfo", storages=[transform])]
+    return cfb.Storage("\x06DataSpaces", streams=streams, storages=storages)
 
 
 def _padded(text: str) -> bytes:
@@ -127,7 +123,7 @@ def encrypted_doc(order: Order) -> Made:
         "\x01CompObj": ole_package.comp_obj(doc.CLASS, "Microsoft Word-Document", "Word.Document.8"),
     }
     made = branch(cfb.write(cfb.Storage(clsid=doc.CLASS, streams=own)), doc.MEDIA_TYPE, own=(main, table))
-    return made.spoiled("encrypted_doc", ExceptionCode.ENCRYPTED.value)
+    return made.spoiled("encrypted_doc", ExceptionCode.ENCRYPTED)
 
 
 def _rc4_base(salt: bytes) -> bytes:

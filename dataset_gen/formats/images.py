@@ -65,16 +65,11 @@ _PLACED = frozenset(("Apple", "samsung"))  # telephones know where they are
 _ZONES = ("+00:00", "+01:00", "+02:00", "-05:00", "+09:00")
 
 
-@functools.cache
-def _degrees(reference: str) -> tuple[int, bytes]:
-    """The tag of the reference and its letter."""
-    return (1 if reference in "NS" else 3), reference.encode() + b"\0"
-
-
 def _coordinate(dice: Dice, most: int, references: str) -> list[Entry]:
-    tag, letter = _degrees(dice.pick(references))
+    reference = dice.pick(references)
+    tag = 1 if reference in "NS" else 3
     value = (dice.below(most), 1), (dice.below(60), 1), (dice.below(6000), 100)
-    return [(tag, 2, 2, letter), rational_tag(tag + 1, *value)]
+    return [text_tag(tag, reference), rational_tag(tag + 1, *value)]
 
 
 def exif(dice: Dice, width: int, height: int) -> bytes:
@@ -299,28 +294,25 @@ def _fax(dice: Dice, size: int) -> tuple[list[Entry], bytes]:
     draw, top = dice.random, len(pool)
     average = sum(map(len, pool)) // top
     rows = [pool[int(draw() * top)] for _ in range(max(8, size // average))]
-    tags = [
-        long_tag(256, _FAX_ROW * 8),
-        long_tag(257, len(rows)),
-        short_tag(258, 1),
-        short_tag(259, 32773),
-        short_tag(262, 1),
-        short_tag(277, 1),
-    ]
-    return [*tags, long_tag(278, len(rows))], b"".join(rows)
+    return _tags(_FAX_ROW * 8, len(rows), (1,), 32773, 1), b"".join(rows)
 
 
 def _colour(dice: Dice, size: int) -> tuple[list[Entry], bytes]:
     data, height = picture(dice, size)
-    tags = [
-        long_tag(256, JPEG_WIDTH),
+    return [*_tags(JPEG_WIDTH, height, (8, 8, 8), 7, 6), short_tag(530, 1, 1)], data
+
+
+def _tags(width: int, height: int, bits: tuple[int, ...], compression: int, photometric: int) -> list[Entry]:
+    """What describes a page of one strip."""
+    return [
+        long_tag(256, width),
         long_tag(257, height),
-        short_tag(258, 8, 8, 8),
-        short_tag(259, 7),
-        short_tag(262, 6),
-        short_tag(277, 3),
+        short_tag(258, *bits),
+        short_tag(259, compression),
+        short_tag(262, photometric),
+        short_tag(277, len(bits)),
+        long_tag(278, height),
     ]
-    return [*tags, long_tag(278, height), short_tag(530, 1, 1)], data
 
 
 def build_tiff(order: Order) -> Made:

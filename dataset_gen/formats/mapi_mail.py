@@ -6,6 +6,8 @@ conversation's index) follow from the Message-ID.
 
 from __future__ import annotations
 
+import codecs
+import functools
 import hashlib
 import struct
 import zlib
@@ -15,12 +17,9 @@ from typing import TypeAlias
 
 from readers.mail_form import Address, MailAttachment, MailForm, write_message
 
-LONG, BOOLEAN, OBJECT, INTEGER64, STRING8, STRING, TIME, GUID, BINARY = (
-    0x0003, 0x000B, 0x000D, 0x0014, 0x001E, 0x001F, 0x0040, 0x0048, 0x0102,
-)  # fmt: skip
-MANY_LONG, MANY_STRING = 0x1003, 0x101F
+LONG, BOOLEAN, STRING, TIME, BINARY, MANY_STRING = 0x0003, 0x000B, 0x001F, 0x0040, 0x0102, 0x101F
 
-Value: TypeAlias = int | bool | str | bytes | Sequence[int] | Sequence[str]
+Value: TypeAlias = int | bool | str | bytes | Sequence[str]
 Properties: TypeAlias = dict[int, Value]
 
 _TO_1601 = 11_644_473_600  # seconds between 1601-01-01 and 1970-01-01
@@ -84,30 +83,41 @@ def crc(data: bytes | bytearray | memoryview) -> int:
     return zlib.crc32(data, 0xFFFFFFFF) ^ 0xFFFFFFFF
 
 
-def name_map(
-    names: Mapping[tuple[bytes, int | str], int], buckets: int
-) -> tuple[bytes, bytes, bytes, dict[int, bytes]]:
-    """The map of named properties ([MS-OXMSG] 2.2.3, [MS-PST] 2.4.7) of names in the order of their numbers: other property
-    sets than the two well-known, entries, strings, and the entries again by hash."""
-    sets = [PS_MAPI, PS_PUBLIC_STRINGS]
-    entries, strings = bytearray(), bytearray()
-    hashed: dict[int, bytes] = {}
-    for (owner, name), number in names.items():
-        if owner not in sets:
-            sets.append(owner)
-        where = sets.index(owner) + 1
-        if isinstance(name, str):
-            raw = name.encode("utf-16-le")
-            kind, offset, key = where << 1 | 1, len(strings), crc(raw)
-            strings += struct.pack("<I", len(raw)) + raw + bytes(-len(raw) % 4)
-        else:
-            kind, offset, key = where << 1, name, name
-        entries += struct.pack("<IHH", offset, kind, number)
-        bucket = (key ^ kind) % buckets
-        hashed[bucket] = hashed.get(bucket, b"") + struct.pack("<IHH", key, kind, number)
-    return b"".join(sets[2:]), bytes(entries), bytes(strings), hashed
+@dataclass(slots=True)
+class Names:
+    """The identifiers that a file or store gives to named properties ([MS-OXMSG] 2.2.3, [MS-PST] 2.4.7), in order of their
+    first use."""
+
+    numbers: dict[tuple[bytes, int | str], int] = field(default_factory=dict)
+
+    def tag(self, named: Named) -> int:
+        """The tag under which the property's value is stored."""
+        number = self.numbers.setdefault((named.set, named.name), len(self.numbers))
+        return (0x8000 + number) << 16 | named.type
+
+    def map(self, buckets: int) -> dict[int, bytes]:
+        """The map by number of its properties: other property sets than the two well-known, entries, strings, and the
+        entries again by hash."""
+        sets = [PS_MAPI, PS_PUBLIC_STRINGS]
+        entries, strings = bytearray(), bytearray()
+        hashed: dict[int, bytes] = {}
+        for (owner, name), number in self.numbers.items():
+            if owner not in sets:
+                sets.append(owner)
+            where = sets.index(owner) + 1
+            if isinstance(name, str):
+                raw = name.encode("utf-16-le")
+                kind, offset, key = where << 1 | 1, len(strings), crc(raw)
+                strings += struct.pack("<I", len(raw)) + raw + bytes(-len(raw) % 4)
+            else:
+                kind, offset, key = where << 1, name, name
+            entries += struct.pack("<IHH", offset, kind, number)
+            bucket = 0x1000 + (key ^ kind) % buckets
+            hashed[bucket] = hashed.get(bucket, b"") + struct.pack("<IHH", key, kind, number)
+        return {2: b"".join(sets[2:]), 3: bytes(entries), 4: bytes(strings), **hashed}
 
 
+@functools.lru_cache(maxsize=4096)
 def one_off(name: str, address: str) -> bytes:
     """The entry identifier of a person in no address book ([MS-OXCDATA] 2.2.5.1)."""
     head = bytes(4) + bytes.fromhex("812b1fa4bea310199d6e00dd010f5402") + b"\0\0\x01\x80"
@@ -129,8 +139,10 @@ IN_REPLY_TO = 0x1042001F
 ATTACH_DATA = 0x37010102
 ATTACH_LONG_NAME = 0x3707001F
 ATTACH_NAME = 0x3704001F
+ATTACH_OBJECT = 0x3701000D
 RECIPIENT_TYPE = 0x0C150003
 DISPLAY_NAME = 0x3001001F
+ENTRY_ID = 0x0FFF0102
 
 _CODE_PAGE = 65001  # UTF-8
 _UNICODE_STORE = 0x00040E79  # STORE_UNICODE_OK and what stores can do as a rule
@@ -154,16 +166,26 @@ class Details:
 
 
 NOTE = Details()
+RECEIPT = "REPORT.IPM.Note.IPNRN"  # the class of read receipts
 
 
 def message_of(form: MailForm, details: Details = NOTE) -> Message:
     """The mail as an item; messages in it are notes."""
     return Message(
-        properties={**_mail(form, details.message_class), **details.properties},
+        properties={**properties_of(form, details.message_class, _headers(form)), **details.properties},
         named={_MAILER: "Example Mail 9.2", **details.named},
-        recipients=list(_recipients(form)),
-        attachments=[attachment_of(a, number) for number, a in enumerate(form.attachments)],
+        recipients=list(recipients(form)),
+        attachments=[
+            Attachment(attachment_properties(a, number), None if a.message is None else message_of(a.message))
+            for number, a in enumerate(form.attachments)
+        ],
     )
+
+
+def _headers(form: MailForm) -> str:
+    """The header of the mail, without that of its body."""
+    alone = write_message(replace(form, plain=None, html=None, attachments=()))
+    return f"{alone[: alone.rindex(b'Content-Type:')].decode()}X-Mailer: Example Mail 9.2\n\n"
 
 
 def crlf(text: str) -> str:
@@ -171,7 +193,8 @@ def crlf(text: str) -> str:
     return text.replace("\n", "\r\n")
 
 
-def _mail(form: MailForm, message_class: str) -> Properties:
+def properties_of(form: MailForm, message_class: str, headers: str | None = None) -> Properties:
+    """The properties of the mail itself; `headers` as they came over the wire."""
     out: Properties = {
         MESSAGE_CLASS: message_class,
         0x0FFE0003: 5,  # ObjectType: message
@@ -188,6 +211,7 @@ def _mail(form: MailForm, message_class: str) -> Properties:
         0x0E03001F: _names(form.cc),
         0x0E02001F: _names(form.bcc),
         **_threading(form),
+        **({} if headers is None else {HEADERS: crlf(headers)}),
         0x300B0102: hashlib.sha256(form.message_id.encode("utf-8", "replace")).digest()[:16],  # SearchKey
     }
     if form.sent is not None:
@@ -215,7 +239,7 @@ def _subject(subject: str) -> Properties:
 
 
 def _threading(form: MailForm) -> Properties:
-    """Message-ID, references, transport headers, and the place in the conversation ([MS-OXOMSG] 2.2.1.3)."""
+    """Message-ID, references, and the place in the conversation ([MS-OXOMSG] 2.2.1.3)."""
     out: Properties = {}
     if form.message_id:
         out[MESSAGE_ID] = f"<{form.message_id}>"
@@ -228,9 +252,6 @@ def _threading(form: MailForm) -> Properties:
     began = filetime(_FIRST_OF_2015 + int.from_bytes(key[16:20], "big") % _NINE_YEARS)
     replies = b"".join(number.to_bytes(5, "big") for number in range(1, len(form.references) + 1))
     out[0x00710102] = began.to_bytes(8, "big")[:6] + key[:16] + replies  # ConversationIndex
-    alone = write_message(replace(form, plain=None, html=None, attachments=()))
-    head = alone[: alone.rindex(b"Content-Type:")].decode()
-    out[HEADERS] = crlf(f"{head}X-Mailer: Example Mail 9.2\n\n")
     return out
 
 
@@ -239,9 +260,11 @@ def _names(people: Iterable[Address]) -> str:
 
 
 def _person(person: Address, name: int, kind: int, address: int, smtp: int, entry: int) -> Properties:
-    """Display name, address type, address, SMTP address and entry identifier of one person."""
-    return {
-        name << 16 | 0x1F: person[0] or person[1],
+    """Display name, and if the person has one, address type, address, SMTP address and entry identifier."""
+    shown: Properties = {name << 16 | 0x1F: person[0] or person[1]}
+    if not person[1]:
+        return shown
+    return shown | {
         kind << 16 | 0x1F: "SMTP",
         address << 16 | 0x1F: person[1],
         smtp << 16 | 0x1F: person[1],
@@ -249,7 +272,12 @@ def _person(person: Address, name: int, kind: int, address: int, smtp: int, entr
     }
 
 
-def _recipients(form: MailForm) -> Iterable[Properties]:
+def search_key(address: str) -> bytes:
+    """The key that is equal for the same person."""
+    return f"SMTP:{address.upper()}\0".encode("utf-8", "replace")
+
+
+def recipients(form: MailForm) -> Iterable[Properties]:
     """One row a recipient, To first, Bcc last ([MS-OXOMSG] 2.2.3)."""
     row = 0
     for kind, people in enumerate((form.to, form.cc, form.bcc), 1):
@@ -261,13 +289,13 @@ def _recipients(form: MailForm) -> Iterable[Properties]:
                 0x39000003: 0,  # DisplayType
                 0x0E0F000B: True,  # Responsibility
                 **_person(person, 0x3001, 0x3002, 0x3003, 0x39FE, 0x0FFF),
-                0x300B0102: f"SMTP:{person[1].upper()}\0".encode("utf-8", "replace"),  # SearchKey
+                0x300B0102: search_key(person[1]),
             }
             row += 1
 
 
-def attachment_of(attachment: MailAttachment, number: int) -> Attachment:
-    """One attachment; `number` is its place ([MS-OXCMSG] 2.2.2)."""
+def attachment_properties(attachment: MailAttachment, number: int) -> Properties:
+    """One attachment, without the message that it may be; `number` is its place ([MS-OXCMSG] 2.2.2)."""
     out: Properties = {
         0x0E210003: number,  # AttachNumber
         0x37050003: _BY_VALUE if attachment.message is None else _EMBEDDED,
@@ -280,7 +308,7 @@ def attachment_of(attachment: MailAttachment, number: int) -> Attachment:
         out[0x3712001F] = attachment.content_id
     if attachment.message is not None:
         out[DISPLAY_NAME] = attachment.message.subject or "message"
-        return Attachment(out, message_of(attachment.message))
+        return out
     data = attachment.data or b""
     stem, dot, extension = attachment.name.rpartition(".")
     if attachment.name:
@@ -290,7 +318,7 @@ def attachment_of(attachment: MailAttachment, number: int) -> Attachment:
     out[0x370E001F] = attachment.media_type  # AttachMimeTag
     out[0x0E200003] = len(data)  # AttachSize
     out[ATTACH_DATA] = data
-    return Attachment(out)
+    return out
 
 
 def short(name: str) -> str:
@@ -325,15 +353,21 @@ _HEAD = (
 def from_plain(text: str) -> bytes:
     """A plain text (LF at line ends) as an RTF document."""
     escaped = text.replace("\\", "\\\\").replace("{", "\\{").replace("}", "\\}")
-    if not escaped.isascii():
-        escaped = "".join(c if c.isascii() else _unicode(c) for c in escaped)
-    return (_HEAD + escaped.replace("\n", "\\par\r\n") + "}").encode("ascii")
+    return (_HEAD + escaped.replace("\n", "\\par\r\n") + "}").encode("ascii", RTF_UNICODE)
 
 
-def _unicode(character: str) -> str:
-    r"""A character as \uN with a question mark for readers that do not know it; N is signed."""
-    raw = character.encode("utf-16-le", "replace")
-    return "".join(rf"\u{unit}?" for unit in struct.unpack(f"<{len(raw) // 2}h", raw))
+def rtf_escapes(text: str) -> str:
+    r"""UTF-16 code units as \uN with a question mark for readers that do not know them; N is signed."""
+    return "".join(rf"\u{unit}?" for (unit,) in struct.iter_unpack("<h", text.encode("utf-16-le", "replace")))
+
+
+def _by_unicode(error: UnicodeError) -> tuple[str, int]:
+    assert isinstance(error, UnicodeEncodeError)
+    return rtf_escapes(error.object[error.start : error.end]), error.end
+
+
+RTF_UNICODE = "edbench.rtf-unicode"  # for `str.encode`: characters beyond ASCII as newer writers of RTF put them
+codecs.register_error(RTF_UNICODE, _by_unicode)
 
 
 def compress(data: bytes) -> bytes:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import time
 from collections.abc import Callable, Iterable
 
-from dataset_gen.formats.eml import Letter, from_line, notes, write
+from dataset_gen.formats.eml import Letter, notes, write
 from dataset_gen.made import Made, Order, Placed, Truth, branch, content_of, placed
 from dataset_gen.material.people import Someone, everyone
 from dataset_gen.material.text import prose
@@ -131,7 +132,7 @@ def write_store(letters: Iterable[Letter], put: Callable[[bytes], object]) -> Tr
     offset = 0
     for letter in letters:
         made = write(letter)
-        head = from_line(letter)
+        head = f"From {letter.sender.address} {time.asctime(time.gmtime(letter.when))}\n".encode()
         for piece in (head, made.data, b"\n"):
             put(piece)
             state.update(piece)

@@ -11,7 +11,7 @@ from __future__ import annotations
 import hashlib
 import struct
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 
 from dataset_gen.formats import mapi_mail as mapi
 from dataset_gen.formats.eml import Formed, Letter, formed, mail_date, single
@@ -29,43 +29,22 @@ _FIXED = {
     mapi.LONG: struct.Struct("<IIi4x"),
     mapi.BOOLEAN: struct.Struct("<II?7x"),
     mapi.TIME: struct.Struct("<IIQ"),
-    mapi.INTEGER64: struct.Struct("<IIq"),
 }
 _SIZED = struct.Struct("<IIII")
-_ATTACH_DATA_OBJECT = 0x3701000D
-_FIRST_NAMED = 0x8000
 _NAME_STREAMS = 0x1F
 
 
 def write_item(message: mapi.Message) -> bytes:
     """The file. Raises ValueError for a property type that is not known here."""
-    names = _Names()
+    names = mapi.Names()
     root = Storage(clsid=_CLASS)
     _fill(root, message, names, top=True)
-    root.storages.append(names.storage())
+    mapped = {f"__substg1.0_{number:04X}0102": data for number, data in names.map(_NAME_STREAMS).items()}
+    root.storages.append(Storage("__nameid_version1.0", streams=mapped))
     return cfb.write(root)
 
 
-@dataclass(slots=True)
-class _Names:
-    """The identifiers that a file gives to named properties (2.2.3), in order of their first use."""
-
-    indexes: dict[tuple[bytes, int | str], int] = field(default_factory=dict)
-
-    def tag(self, named: mapi.Named) -> int:
-        """The tag under which the property's value is stored."""
-        index = self.indexes.setdefault((named.set, named.name), len(self.indexes))
-        return _FIRST_NAMED + index << 16 | named.type
-
-    def storage(self) -> Storage:
-        """The named property mapping storage: property sets, entries, strings, and entries by hash."""
-        sets, entries, strings, hashed = mapi.name_map(self.indexes, _NAME_STREAMS)
-        streams = {"00020102": sets, "00030102": entries, "00040102": strings}
-        streams |= {f"{0x1000 + bucket:04X}0102": data for bucket, data in hashed.items()}
-        return Storage("__nameid_version1.0", streams={f"__substg1.0_{n}": data for n, data in streams.items()})
-
-
-def _fill(storage: Storage, message: mapi.Message, names: _Names, *, top: bool) -> None:
+def _fill(storage: Storage, message: mapi.Message, names: mapi.Names, *, top: bool) -> None:
     """A message's properties, recipients and attachments (2.2, 2.4.1.1, 2.4.1.2)."""
     recipients, attachments = len(message.recipients), len(message.attachments)
     head = struct.pack("<8xIIII", recipients, attachments, recipients, attachments) + (bytes(8) if top else b"")
@@ -81,13 +60,13 @@ def _fill(storage: Storage, message: mapi.Message, names: _Names, *, top: bool) 
         storage.storages.append(inner)
 
 
-def _attach(storage: Storage, attachment: mapi.Attachment, names: _Names) -> None:
+def _attach(storage: Storage, attachment: mapi.Attachment, names: mapi.Names) -> None:
     if attachment.message is None:
         _put(storage, bytes(8), attachment.properties)
         return
-    entry = _SIZED.pack(_ATTACH_DATA_OBJECT, _READ_WRITE, 0xFFFFFFFF, 1)
+    entry = _SIZED.pack(mapi.ATTACH_OBJECT, _READ_WRITE, 0xFFFFFFFF, 1)
     _put(storage, bytes(8) + entry, attachment.properties)
-    inner = Storage(f"__substg1.0_{_ATTACH_DATA_OBJECT:08X}")
+    inner = Storage(f"__substg1.0_{mapi.ATTACH_OBJECT:08X}")
     _fill(inner, attachment.message, names, top=False)
     storage.storages.append(inner)
 
@@ -114,20 +93,16 @@ def _variable(tag: int, value: mapi.Value, streams: dict[str, bytes]) -> tuple[b
     if kind == mapi.STRING and isinstance(value, str):
         data = value.encode("utf-16-le", "replace")
         return data, len(data) + 2
-    if kind in (mapi.BINARY, mapi.GUID) and isinstance(value, bytes):
+    if kind == mapi.BINARY and isinstance(value, bytes):
         return value, len(value)
     if kind == mapi.MANY_STRING and isinstance(value, Sequence):
         texts = [f"{text}\0".encode("utf-16-le", "replace") for text in value]
         streams |= {f"__substg1.0_{tag:08X}-{number:08X}": text for number, text in enumerate(texts)}
         lengths = struct.pack(f"<{len(texts)}I", *map(len, texts))
         return lengths, len(lengths)
-    if kind == mapi.MANY_LONG and isinstance(value, Sequence):
-        data = struct.pack(f"<{len(value)}i", *value)
-        return data, len(data)
     raise ValueError(f"a property {tag:#010x} cannot have {type(value).__name__} as its value")
 
 
-RECEIPT = "REPORT.IPM.Note.IPNRN"
 FIXED_BYTES = 17_000  # of a note without text and attachments: streams are small and many
 _RICH = 24  # of 256 letters in plain text, so many have their text as RTF too
 _LONGEST_RICH = 6000  # characters
@@ -140,7 +115,7 @@ def write(letter: Letter) -> Made:
     """A letter as a file of its own; the forwarded message is an item in the item."""
     mail = formed(letter)
     return _made(
-        mail, mapi.Details(message_class=RECEIPT, properties=_report(mail.form)) if letter.receipt else mapi.NOTE
+        mail, mapi.Details(message_class=mapi.RECEIPT, properties=_report(mail.form)) if letter.receipt else mapi.NOTE
     )
 
 
@@ -205,7 +180,7 @@ def _receipt(mail: Formed, dice: Dice) -> tuple[MailForm, mapi.Details]:
         0x004E0040: mapi.filetime(sent),
     }  # OriginalSubject, …SubmitTime
     read = replace(form, subject=f"Read: {form.subject}", plain=head + (form.plain or ""))
-    return read, mapi.Details(message_class=RECEIPT, properties=report)
+    return read, mapi.Details(message_class=mapi.RECEIPT, properties=report)
 
 
 def _report(form: MailForm) -> dict[int, mapi.Value]:

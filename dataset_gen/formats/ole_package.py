@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import calendar
 import struct
 from collections.abc import Mapping
-from datetime import UTC, datetime
 
+from dataset_gen.formats.mapi_mail import filetime
 from dataset_gen.rng import Dice
 from readers import cfb
 
@@ -16,13 +17,6 @@ _DOCUMENT_FORMAT = bytes.fromhex("02d5cdd59c2e1b10939708002b2cf9ae")
 _CODE_PAGE, _TITLE, _AUTHOR, _LAST_AUTHOR, _CREATED, _SAVED, _PAGES, _PROGRAM = 1, 2, 4, 8, 12, 13, 14, 18
 _COMPANY = 15
 _I2, _I4, _STRING, _TIME = 2, 3, 30, 64
-_1601 = datetime(1601, 1, 1, tzinfo=UTC)
-
-
-def filetime(moment: datetime) -> int:
-    """100-nanosecond steps since 1601 ([MS-DTYP] 2.3.3)."""
-    since = moment - _1601
-    return (since.days * 86_400 + since.seconds) * 10_000_000
 
 
 def _value(kind: int, value: int | str) -> bytes:
@@ -48,7 +42,7 @@ def write(format_id: bytes, values: Mapping[int, tuple[int, int | str]]) -> byte
 def summary(dice: Dice, title: str, program: str, pages: int | None = None) -> dict[str, bytes]:
     """Both streams, by name: title, author, company, dates of years ago, and what wrote the document."""
     year, month, day, minute = 2003 + dice.below(8), dice.between(1, 12), dice.between(1, 28), dice.below(600)
-    created = filetime(datetime(year, month, day, 8 + minute // 60, minute % 60, tzinfo=UTC))
+    created = filetime(calendar.timegm((year, month, day, 8 + minute // 60, minute % 60, 0)))
     values: dict[int, tuple[int, int | str]] = {
         _CODE_PAGE: (_I2, 1252),
         _TITLE: (_STRING, title),
@@ -72,11 +66,11 @@ def comp_obj(class_id: bytes, what: str, program_id: str) -> bytes:
     """A CompObjStream (2.3.8): which program an object belongs to."""
     head = struct.pack("<III", 0xFFFE0001, 0x0A03, 0xFFFFFFFF) + class_id
     return b"".join(
-        (head, _ansi(what), bytes(4), _ansi(program_id), struct.pack("<IIII", _CLIPBOARD, 0, 0, 0)),
+        (head, ansi(what), bytes(4), ansi(program_id), struct.pack("<IIII", _CLIPBOARD, 0, 0, 0)),
     )
 
 
-def _ansi(text: str) -> bytes:
+def ansi(text: str) -> bytes:
     """A LengthPrefixedAnsiString (2.1.4)."""
     raw = text.encode("cp1252", "replace") + b"\0"
     return struct.pack("<I", len(raw)) + raw

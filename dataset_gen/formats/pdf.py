@@ -237,4 +237,4 @@ def build_encrypted(order: Order) -> Made:
         canvas.showPage()
     canvas.save()
     made = branch(out.getvalue(), "application/pdf", own=own)
-    return made.spoiled("encrypted_pdf", "encrypted")
+    return made.spoiled("encrypted_pdf", ExceptionCode.ENCRYPTED)

@@ -6,6 +6,7 @@ import codecs
 import struct
 
 from dataset_gen.formats import ole_package
+from dataset_gen.formats.mapi_mail import RTF_UNICODE, rtf_escapes
 from dataset_gen.formats.ooxml import split_size
 from dataset_gen.made import Made, Order, branch, placed
 from dataset_gen.material.people import file_stem
@@ -23,28 +24,16 @@ _LINE = 64  # bytes in a line of digits
 _ROW = r"\trowd\cellx2400\cellx4800\cellx9000\intbl %s\cell %d\cell %s\cell\row "
 
 
-def _escaped(text: str) -> str:
-    """UTF-16 code units as signed numbers, each with a question mark for readers that do not know \\u."""
-    return "".join(f"\\u{unit}?" for (unit,) in struct.iter_unpack("<h", text.encode("utf-16-le")))
-
-
-def _by_unicode(error: UnicodeError) -> tuple[str, int]:
-    """Characters beyond ASCII as newer writers put them."""
-    assert isinstance(error, UnicodeEncodeError)
-    return _escaped(error.object[error.start : error.end]), error.end
-
-
 def _by_code_page(error: UnicodeError) -> tuple[str, int]:
-    """The same as bytes of windows-1252 where it has them."""
+    """Characters beyond ASCII as bytes of windows-1252 where it has them."""
     assert isinstance(error, UnicodeEncodeError)
     text = error.object[error.start : error.end]
     try:
         return "".join(f"\\'{byte:02x}" for byte in text.encode("cp1252")), error.end
     except UnicodeEncodeError:
-        return _escaped(text), error.end
+        return rtf_escapes(text), error.end
 
 
-codecs.register_error("edbench.rtf-unicode", _by_unicode)
 codecs.register_error("edbench.rtf-page", _by_code_page)
 
 
@@ -52,19 +41,10 @@ def _hex(data: bytes) -> bytes:
     return data.hex("\n", -_LINE).encode("ascii")
 
 
-def _picture(jpeg: bytes) -> bytes:
-    return b"{\\*\\shppict{\\pict\\picwgoal9000\\pichgoal6000\\jpegblip\n" + _hex(jpeg) + b"}}\\par\n"
-
-
-def _ansi(text: bytes) -> bytes:
-    """LengthPrefixedAnsiString ([MS-OLEDS] 2.1.4)."""
-    return struct.pack("<I", len(text) + 1) + text + b"\0" if text else bytes(4)
-
-
 def _object(name: str, data: bytes, style: str) -> bytes:
     """An embedded OLE 1.0 object of class Package ([MS-OLEDS] 2.2.5) and what is shown of it."""
     native = ole_package.native(name, data)  # begins with its length
-    whole = struct.pack("<II", 0x0501, 2) + _ansi(b"Package") + bytes(8) + native
+    whole = struct.pack("<II", 0x0501, 2) + ole_package.ansi("Package") + bytes(8) + native
     shown = name.encode("ascii", style)
     return b"{\\object\\objemb{\\*\\objclass Package}{\\*\\objdata\n%b}{\\result{\\f0 %b}}}\\par\n" % (
         _hex(whole),
@@ -86,7 +66,7 @@ def _table(dice: Dice) -> str:
 def build(order: Order) -> Made:
     """Paragraphs and a table; big ones have pictures, a few a packaged file."""
     dice = order.dice
-    style = "edbench.rtf-unicode" if dice.chance(0.5) else "edbench.rtf-page"
+    style = RTF_UNICODE if dice.chance(0.5) else "edbench.rtf-page"
     text, pictures = split_size(order, text_most=60_000, picture=160_000)
     title = prose().title(dice, any_script=True)
     inner: list[tuple[str, Made]] = []
@@ -101,7 +81,7 @@ def build(order: Order) -> Made:
     for number, size in enumerate(pictures):
         made = order.child("jpg", number, size // 2)
         inner.append((f"picture-{len(inner)}.jpg", made))
-        carried.append(_picture(made.data))
+        carried.append(b"{\\*\\shppict{\\pict\\picwgoal9000\\pichgoal6000\\jpegblip\n" + _hex(made.data) + b"}}\\par\n")
     words = _words(order, title, text).encode("ascii", style)
     footer = b"{\\footer\\pard Page footer\\par}\n" if dice.chance(0.2) else b""
     data = b"".join(

@@ -25,11 +25,9 @@ MEDIA_TYPE = "application/vnd.ms-tnef"
 _SIGNATURE = 0x223E9F78
 _MESSAGE, _ATTACHMENT = 1, 2  # levels
 _CODE_PAGE = 1252
-_ATTACH_DATA_OBJECT = 0x3701000D
-_FIRST_NAMED = 0x8000
 _CLASSES = {  # 2.1.3.3.1: what they were called when the format was made
     "IPM.Note": "IPM.Microsoft Mail.Note",
-    "REPORT.IPM.Note.IPNRN": "IPM.Microsoft Mail.Read Receipt",
+    mapi.RECEIPT: "IPM.Microsoft Mail.Read Receipt",
     "REPORT.IPM.Note.NDR": "IPM.Microsoft Mail.Non-Delivery",
     "IPM.Schedule.Meeting.Request": "IPM.Microsoft Schedule.MtgReq",
 }
@@ -72,7 +70,7 @@ def _attach(out: list[bytes], attachment: mapi.Attachment, message: mapi.Propert
         _add(out, _ATTACHMENT, _DATA, data)
     rest = {tag: value for tag, value in own.items() if tag != mapi.ATTACH_DATA}
     if attachment.message is not None:
-        rest[_ATTACH_DATA_OBJECT] = mapi.IID_MESSAGE + write(attachment.message)
+        rest[mapi.ATTACH_OBJECT] = mapi.IID_MESSAGE + write(attachment.message)
     _add(out, _ATTACHMENT, _PROPERTIES, _listed(rest))
 
 
@@ -107,8 +105,9 @@ def _listed(properties: mapi.Properties, named: Mapping[mapi.Named, mapi.Value] 
     for tag, value in properties.items():
         out.append(struct.pack("<I", tag))
         out.append(_value(tag & 0xFFFF, value))
-    for index, (name, value) in enumerate((named or {}).items()):
-        out.append(struct.pack("<I", _FIRST_NAMED + index << 16 | name.type))
+    names = mapi.Names()
+    for name, value in (named or {}).items():
+        out.append(struct.pack("<I", names.tag(name)))
         out.append(_name(name))
         out.append(_value(name.type, value))
     return b"".join(out)
@@ -129,7 +128,6 @@ _FIXED: dict[int, Callable[..., bytes]] = {
     mapi.LONG: struct.Struct("<i").pack,
     mapi.BOOLEAN: struct.Struct("<?3x").pack,
     mapi.TIME: struct.Struct("<Q").pack,
-    mapi.INTEGER64: struct.Struct("<q").pack,
 }
 
 
@@ -140,14 +138,10 @@ def _value(kind: int, value: mapi.Value) -> bytes:
         return fixed(value)
     if kind == mapi.STRING and isinstance(value, str):
         return _values([f"{value}\0".encode("utf-16-le", "replace")])
-    if kind in (mapi.BINARY, _ATTACH_DATA_OBJECT & 0xFFFF) and isinstance(value, bytes):
+    if kind in (mapi.BINARY, mapi.ATTACH_OBJECT & 0xFFFF) and isinstance(value, bytes):
         return _values([value])
-    if kind == mapi.GUID and isinstance(value, bytes):
-        return value
     if kind == mapi.MANY_STRING and isinstance(value, Sequence):
         return _values(f"{text}\0".encode("utf-16-le", "replace") for text in value)
-    if kind == mapi.MANY_LONG and isinstance(value, Sequence):
-        return struct.pack(f"<I{len(value)}i", len(value), *value)
     raise ValueError(f"a property of type {kind:#06x} cannot have {type(value).__name__} as its value")
 
 

@@ -91,7 +91,8 @@ def _workbook(sheets: list[bytes], strings: dict[str, int], *, hide_last: bool) 
 @functools.cache
 def _globals() -> bytes:
     """The globals substream (2.1.7.20.3) up to the list of sheets."""
-    fonts = [_font()] * 4
+    name = b"Arial"
+    fonts = [record(0x0031, struct.pack("<HHHHHBBBBBB", 200, 0, 0x7FFF, 400, 0, 0, 0, 0, 0, len(name), 0) + name)] * 4
     formats = [_cell_format(style=True)] * _PLAIN
     formats += [_cell_format(number) for number in (0, 10, 14)]
     parts = [
@@ -104,12 +105,6 @@ def _globals() -> bytes:
         record(0x0293, struct.pack("<HBB", 0x8000, 0, 0xFF)),  # STYLE: Normal
     ]
     return b"".join(parts)
-
-
-def _font() -> bytes:
-    name = "Arial"
-    head = struct.pack("<HHHHHBBBBBB", 200, 0, 0x7FFF, 400, 0, 0, 0, 0, 0, len(name), 0)
-    return record(0x0031, head + name.encode())
 
 
 def _cell_format(number: int = 0, *, style: bool = False) -> bytes:

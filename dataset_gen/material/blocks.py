@@ -6,7 +6,6 @@ share of duplicates among those taken is that of all.
 
 from __future__ import annotations
 
-import functools
 import hashlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
@@ -98,29 +97,23 @@ def series_blocks(file: SeriesFile, seed: int) -> Iterator[bytes]:
     elif kind in _CHAINS:
         yield from _chain_blocks(file, seed)
     else:
-        make = _random if kind == "random" else _scientific
         for number in range(file.blocks):
-            block = make(Dice(derive(seed, kind, file.series.file_bytes, file.number, number)))
+            dice = Dice(derive(seed, kind, file.series.file_bytes, file.number, number))
+            block = dice.noise(BLOCK) if kind == "random" else _scientific(dice)
             yield block if number else _HEAD + block[len(_HEAD) :]
 
 
-def _random(dice: Dice) -> bytes:
-    return dice.noise(BLOCK)
+# A table that leaves six and a half bits of each byte.
+_READINGS = bytes(i if i < 64 else (i * 3) // 4 for i in range(256))
 
 
 def _scientific(dice: Dice) -> bytes:
     """A basket of measurements, compressed as such files are: a header, packed values, an index of offsets."""
-    values = dice.noise(BLOCK + BLOCK // 3).translate(_readings())
+    values = dice.noise(BLOCK + BLOCK // 3).translate(_READINGS)
     packed = deflated(values)[: BLOCK - 4096]
     head = b"basket %012d" % dice.below(10**12)
     index = b"".join((i * 97).to_bytes(4, "big") for i in range((BLOCK - len(head) - len(packed)) // 4 + 1))
     return (head + packed + index)[:BLOCK]
-
-
-@functools.cache
-def _readings() -> bytes:
-    """A table that leaves six and a half bits of each byte."""
-    return bytes(i if i < 64 else (i * 3) // 4 for i in range(256))
 
 
 class _Ages:

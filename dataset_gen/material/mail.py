@@ -71,21 +71,16 @@ class Thread:
     language: str
 
 
-@functools.lru_cache(maxsize=8)
-def _totals(weights: tuple[float, ...]) -> tuple[float, ...]:
-    return running_totals(weights)
-
-
 def _count(dice: Dice, weights: tuple[float, ...]) -> int:
     """1, 2, 3 … by weight."""
-    return 1 + dice.weighted(range(len(weights)), _totals(weights))
+    return 1 + dice.weighted(range(len(weights)), running_totals(weights))
 
 
 @functools.lru_cache(maxsize=8)
 def _lengths(ranges: tuple[tuple[int, int, float], ...]) -> tuple[tuple[int, ...], tuple[float, ...]]:
     """Every length and the running totals of their weights."""
     each = [(n, weight / (last - first + 1)) for first, last, weight in ranges for n in range(first, last + 1)]
-    return tuple(n for n, _ in each), running_totals([weight for _, weight in each])
+    return tuple(n for n, _ in each), running_totals(tuple(weight for _, weight in each))
 
 
 def thread(shop: Workshop, owner: int, number: int, largest: int) -> Thread:
@@ -200,7 +195,9 @@ def letters(shop: Workshop, talk: Thread, wanted: frozenset[int]) -> Iterator[tu
             charset=sketch.charset,
             receipt=sketch.receipt,
             attachments=_attached(shop, talk, position) if full else (),
-            picture=_picture(shop, talk, position) if full and sketch.picture else None,
+            picture=shop.document("jpg", f"{talk.key}/{position}/inline", sketch.picture, 1)
+            if full and sketch.picture
+            else None,
             forwarded=before if sketch.forwards else None,
         )
         before = replace(letter, forwarded=None)  # a forwarded forward would grow without end
@@ -259,7 +256,3 @@ def _stem(shop: Workshop, dice: Dice, key: str) -> str:
     if base in ("meeting", "winmail"):
         return base
     return file_stem(Dice(derive(shop.seed, "name of", key)) if key.startswith("shared/") else dice)[:80]
-
-
-def _picture(shop: Workshop, talk: Thread, position: int) -> Made:
-    return shop.document("jpg", f"{talk.key}/{position}/inline", talk.sketches[position].picture, 1)

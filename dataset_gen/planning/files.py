@@ -21,7 +21,7 @@ from dataset_gen.material.mail import Thread, thread
 from dataset_gen.material.people import custodian_names, file_stem, folder
 from dataset_gen.material.system_files import SYSTEM_FILES
 from dataset_gen.material.text import prose
-from dataset_gen.mix import LOOSE, Profile, Tree
+from dataset_gen.mix import Profile, Tree
 from dataset_gen.planning.level import archive_bytes, archive_counts, counts, fitted, goal_of, stretches
 from dataset_gen.planning.tally import CorpusTotals
 from dataset_gen.rng import Dice, Even, at_share, derive, size_at
@@ -270,17 +270,14 @@ class Planner:
         out += self._one_of_each()
         out += self._faults()
         out += self._system_files()
+        shelves = {shelf.name: shelf for shelf in self.shelves}
         for spec in out:
-            self._shelf(spec).planned += spec.size
+            shelves[spec.path.partition(b"/")[0].decode()].planned += spec.size
         containers = [fmt for fmt in self.profile.shares if fmt != "mail"]
         for fmt in containers:
             out += self._archives(fmt, self.raw * self.profile.shares[fmt] * _OPEN)
         out += self._documents()
         return out
-
-    def _shelf(self, spec: FileSpec) -> Shelf:
-        name = spec.path.partition(b"/")[0].decode()
-        return next(s for s in self.shelves if s.name == name)
 
     def _series(self) -> list[FileSpec]:
         out = []
@@ -527,7 +524,7 @@ def outline(profile: Profile, scale: float) -> dict[str, Any]:
         ],
         "shares": {name: {"share": share, "raw_bytes": int(goal.raw * share)} for name, share in shares.items()},
         "types": {name: {"share": share, "items": round(goal.items * share)} for name, share in profile.types.items()},
-        LOOSE: {name: {"share": mix.loose / total, "median": int(mix.median)} for name, mix in loose.items()},
+        "loose": {name: {"share": mix.loose / total, "median": int(mix.median)} for name, mix in loose.items()},
         "faults": {
             name: max(1, round(goal.raw / ITEM_BYTES * share)) for name, share in profile.faults.items() if share
         },

@@ -54,7 +54,10 @@ def archive_bytes(goal: Goal, tally: CorpusTotals, shares: Mapping[str, float], 
     left = goal.raw - tally.raw
     if not goal.extracted or not total or left <= 0:
         return 0.0
-    inside = sum(share * _ratio(tally.formats[fmt]) for fmt, share in shares.items()) / total
+    ratios = {
+        fmt: sums.extracted / max(1, sums.raw) for fmt, sums in tally.formats.items()
+    }  # extracted bytes a raw byte
+    inside = sum(share * ratios[fmt] for fmt, share in shares.items()) / total
     out = 0.0
     for _ in range(_TURNS):
         then = _with_more(tally, {fmt: out * share / total for fmt, share in shares.items()})
@@ -63,11 +66,6 @@ def archive_bytes(goal: Goal, tally: CorpusTotals, shares: Mapping[str, float], 
         out += 0.5 * (goal.extracted - then.extracted - coming) / max(0.2, inside)
         out = min(max(0.0, out), 0.8 * left)
     return out
-
-
-def _ratio(sums: Sums) -> float:
-    """Extracted bytes a raw byte."""
-    return sums.extracted / max(1, sums.raw)
 
 
 def _with_more(tally: CorpusTotals, more: Mapping[str, float]) -> CorpusTotals:

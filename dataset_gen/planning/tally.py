@@ -5,21 +5,22 @@ from __future__ import annotations
 import json
 import math
 from collections import Counter
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
+from typing import Any
 
-from dataset_gen import made as m
 from dataset_gen.material.blocks import Blocks
 
 CHARACTERS_A_PAGE = 3_000  # where a format knows no pages (the glossary's rule)
 
 
-def pages_of(row: m.Row) -> int:
-    """Pages of an item as the pipeline counts them; containers have none."""
-    if row[m.PAGES] is not None:
-        return int(row[m.PAGES])
-    if row[m.CONTAINER]:
+def pages_of(row: Mapping[str, Any]) -> int:
+    """Pages of an item as the pipeline counts them; containers have none. `row` is one of the manifest."""
+    if row["pages"] is not None:
+        return int(row["pages"])
+    if row["container"]:
         return 0
-    return max(1, math.ceil((row[m.CHARACTERS] or 0) / CHARACTERS_A_PAGE))
+    return max(1, math.ceil((row["characters"] or 0) / CHARACTERS_A_PAGE))
 
 
 @dataclass(slots=True)
@@ -34,11 +35,6 @@ class Sums:
     own_type: str = ""  # media type of the loose files
     smallest: int = 0  # bytes of the smallest loose file; 0: none yet
 
-    @property
-    def items(self) -> int:
-        """Items at all depths."""
-        return self.types.total()
-
 
 @dataclass(slots=True)
 class CorpusTotals:
@@ -48,19 +44,19 @@ class CorpusTotals:
     custodians: Counter[str] = field(default_factory=Counter)  # raw bytes
     blocks: Blocks = field(default_factory=Blocks)
 
-    def row(self, fmt: str, row: m.Row) -> None:
+    def row(self, fmt: str, row: Mapping[str, Any]) -> None:
         """Count one item of a loose file of that format."""
         sums = self.formats.setdefault(fmt, Sums())
-        sums.types[row[m.MEDIA_TYPE]] += 1
+        sums.types[row["media_type"]] += 1
         sums.pages += pages_of(row)
-        if row[m.DEPTH]:
-            sums.extracted += row[m.BYTES]
+        if row["depth"]:
+            sums.extracted += row["bytes"]
             return
         sums.files += 1
-        sums.raw += row[m.BYTES]
-        sums.own_type = row[m.MEDIA_TYPE]
-        sums.smallest = min(sums.smallest or row[m.BYTES], row[m.BYTES])
-        self.custodians[row[m.CUSTODIAN]] += row[m.BYTES]
+        sums.raw += row["bytes"]
+        sums.own_type = row["media_type"]
+        sums.smallest = min(sums.smallest or row["bytes"], row["bytes"])
+        self.custodians[row["custodian"]] += row["bytes"]
 
     def add(self, other: CorpusTotals) -> None:
         """Add another part's sums."""

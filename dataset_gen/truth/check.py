@@ -24,12 +24,6 @@ PUBLISHED: dict[tuple[str, int, float, int], str] = {
 }
 
 
-def published_hash(description: dict[str, Any]) -> str | None:
-    """The published hash of the corpus that a `dataset.json` names; None where there is none."""
-    key = tuple(description.get(name) for name in ("profile", "profile_version", "scale", "seed"))
-    return PUBLISHED.get(key)  # type: ignore[arg-type]
-
-
 _AT_ONCE = 200  # files for a process in one go
 Progress = Callable[[int, int], None]  # bytes read, bytes to read
 Known = tuple[bytes, int, bytes, bytes]  # path, size, SHA-256, content
@@ -66,7 +60,7 @@ def check_corpus(directory: Path, processes: int, progress: Progress) -> Checked
     known: list[Known] = list(zip(*columns, strict=True))
     differences = [*_of_description(description, known, table.num_rows), *_of_list(directory, table)]
     data = os.fsencode(directory / DATA)
-    there = set(_walk(data))
+    there = {os.path.relpath(os.path.join(folder, name), data) for folder, _, names in os.walk(data) for name in names}
     expected = {path for path, _, _, _ in known}
     differences += [Difference("missing", display_name(path)) for path in sorted(expected - there)]
     differences += [Difference("extra", display_name(path)) for path in sorted(there - expected)]
@@ -75,7 +69,8 @@ def check_corpus(directory: Path, processes: int, progress: Progress) -> Checked
         differences += wrong
         done += sum(size for _, size, _, _ in batch)
         progress(done, total)
-    published = published_hash(description)
+    key: Any = tuple(description.get(name) for name in ("profile", "profile_version", "scale", "seed"))
+    published = PUBLISHED.get(key)
     if published not in (None, description.get("hash")):
         differences.append(Difference(DESCRIPTION, "hash", f"is not the published one, {published}"))
     return Checked(
@@ -115,13 +110,6 @@ def _of_list(directory: Path, table: Any) -> Iterator[Difference]:
     wrong = sum(flag != (digest in listed) for flag, digest in zip(flags, hashes, strict=True))
     if wrong:
         yield Difference(m.FILE_NAME, m.SYSTEM, f"differs from {SYSTEM_LIST} in {wrong:,} items")
-
-
-def _walk(data: bytes) -> Iterator[bytes]:
-    """Paths of all files below, relative."""
-    for folder, _, names in os.walk(data):
-        for name in names:
-            yield os.path.relpath(os.path.join(folder, name), data)
 
 
 def _hashed(data: bytes, known: list[Known], processes: int) -> Iterator[tuple[list[Known], list[Difference]]]:

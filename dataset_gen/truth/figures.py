@@ -55,16 +55,13 @@ def _types(said: dict[str, Any]) -> Figure:
     axes = figure.add_subplot()
     names = [_short(name) for name, _ in counts]
     axes.barh(names, [100 * count / said["items"] for _, count in counts], color=_BAR, label="generated")
-    wanted = [(n, 100 * said["wanted"]["types"][name]) for n, (name, _) in enumerate(counts) if _stated(said, name)]
+    types = said["wanted"]["types"]
+    wanted = [(n, 100 * types[name]) for n, (name, _) in enumerate(counts) if name in types]
     axes.plot([share for _, share in wanted], [n for n, _ in wanted], "|", color=_MARK, ms=12, mew=2, label="profile")
     axes.invert_yaxis()
     axes.legend(frameon=False, fontsize=8)
     _plain(axes, f"Items by media type ({said['items']:,} items)", "% of all items")
     return figure
-
-
-def _stated(said: dict[str, Any], name: str) -> bool:
-    return name in said["wanted"]["types"]
 
 
 def _sizes(said: dict[str, Any]) -> Figure:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -17,38 +17,42 @@ from core.errors import UsageError
 from core.names import display_name, sibling_name, unsafe_name
 from core.places import number
 from core.records import Limits
-from dataset_gen.made import ANNOUNCED as ANNOUNCED
-from dataset_gen.made import BYTES as BYTES
-from dataset_gen.made import CHARACTERS as CHARACTERS
-from dataset_gen.made import CONTAINER as CONTAINER
-from dataset_gen.made import CONTAINER_PATH as CONTAINER_PATH
-from dataset_gen.made import CONTENT as CONTENT
-from dataset_gen.made import CUSTODIAN as CUSTODIAN
-from dataset_gen.made import DEPTH as DEPTH
-from dataset_gen.made import DUPLICATE_GROUP as DUPLICATE_GROUP
-from dataset_gen.made import EXCEPTIONS as EXCEPTIONS
-from dataset_gen.made import FAILED as FAILED
-from dataset_gen.made import FAMILY as FAMILY
-from dataset_gen.made import FAULT as FAULT
-from dataset_gen.made import KIND as KIND
-from dataset_gen.made import LANGUAGE as LANGUAGE
-from dataset_gen.made import MEDIA_TYPE as MEDIA_TYPE
-from dataset_gen.made import NAME as NAME
-from dataset_gen.made import ORDINAL as ORDINAL
-from dataset_gen.made import PAGES as PAGES
-from dataset_gen.made import PARENT as PARENT
-from dataset_gen.made import SHA256 as SHA256
-from dataset_gen.made import SYSTEM as SYSTEM
-from dataset_gen.made import TERMS as TERMS
-from dataset_gen.made import TEXT_OF as TEXT_OF
-from dataset_gen.made import TEXT_STATES as TEXT_STATES
-from dataset_gen.made import Row as Row
 from dataset_gen.made import Truth
 from readers.errors import ExceptionCode
 from readers.records import Kind, Siblings
 
 _GROUP_ROWS = 20_000  # at least, in a row group: a footer of thousands of groups takes 100 MB
 FILE_NAME = "manifest.parquet"
+
+Row = dict[str, Any]
+
+CUSTODIAN = "custodian"
+CONTAINER_PATH = "container_path"  # display names; the first is the loose file's path relative to DIR/data
+NAME = "name"  # bytes
+ORDINAL = "ordinal"  # bytes, as core.places
+KIND = "kind"
+CONTAINER = "container"
+MEDIA_TYPE = "media_type"
+BYTES = "bytes"
+SHA256 = "sha256"
+PARENT = "parent"  # row number; -1 for loose files
+FAMILY = "family"  # row number of the topmost non-container item; -1 for containers outside any family
+DEPTH = "depth"  # 0 for loose files
+PAGES = "pages"  # null where the format does not know
+CHARACTERS = "characters"  # of its text, about; null where it has none
+TEXT_STATES = (
+    "text_states"  # that its text may be in; null: whatever it comes to. In others than `ok` terms may be missing
+)
+SYSTEM = "system"  # on the list of known software files
+DUPLICATE_GROUP = "duplicate_group"  # row number of the first item with the same bytes; null when there is one only
+TERMS = "terms"  # planted tokens and phrases that a search has to find in it
+FAULT = "fault"  # kind of fault; null for sound items
+EXCEPTIONS = "exceptions"  # codes
+ANNOUNCED = "announced"  # containers: children announced; null where the format does not
+FAILED = "failed"  # containers: children expected less children that have a row; null for others and unopened ones
+CONTENT = "content"  # hash over its content, whatever compressor packed it
+TEXT_OF = "text_of"  # loose documents: key of the one whose text it has, with a changed sentence here and there if near; else null
+LANGUAGE = "language"  # of real text (profile languages), as ISO 639 or zh_Hans, zh_Hant; else null
 
 SCHEMA = pa.schema(
     [
@@ -142,16 +146,6 @@ def each_row(path: bytes, truth: Truth, first: int) -> Iterator[Row]:
             yield from add(child.name, below, number(child.ordinal), child.kind, child.truth, own, family, chain)
 
     yield from add(path.rpartition(b"/")[2], display_name(path), path, Kind.LOOSE_FILE, truth, -1, -1, [])
-
-
-def table_of(rows: Iterable[Row]) -> pa.Table:
-    """Rows as Arrow."""
-    return pa.Table.from_pylist(list(rows), schema=SCHEMA)
-
-
-def batch_of(rows: list[Row]) -> pa.RecordBatch:
-    """Rows as one batch of Arrow."""
-    return pa.RecordBatch.from_pylist(rows, schema=SCHEMA)
 
 
 def write_joined(parts: Sequence[Path], path: Path, system: frozenset[bytes]) -> Iterator[pa.Table]:

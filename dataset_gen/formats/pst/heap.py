@@ -9,7 +9,7 @@ from enum import IntEnum
 from itertools import accumulate
 from typing import NamedTuple
 
-from dataset_gen.formats.mapi_mail import crc
+from dataset_gen.formats import mapi_mail as mapi
 from dataset_gen.formats.pst.space import SLOT, Space, signature
 
 BLOCK_DATA = 8176  # bytes of data in a block at most: 8,192 less the trailer
@@ -121,7 +121,7 @@ class Blocks:
         whole = -(-(size + _TRAILER) // SLOT) * SLOT
         data, at, offset = self.space.take(whole)
         data[at : at + size] = body
-        _CLOSE.pack_into(data, at + whole - _TRAILER, size, signature(offset, bid), crc(body), bid)
+        _CLOSE.pack_into(data, at + whole - _TRAILER, size, signature(offset, bid), mapi.crc(body), bid)
         self.entries += _ENTRY.pack(bid, offset, size, 2, 0)  # references are counted from 1
         return bid
 
@@ -258,7 +258,7 @@ class Nested(NamedTuple):
     size: int
 
 
-Value = int | bool | str | bytes | Nested
+Value = mapi.Value | Nested
 Properties = Mapping[int, Value]  # by tag: id in the upper 16 bits, type in the lower
 
 
@@ -285,17 +285,20 @@ class Larges:
 
 
 def pointer(heap: Heap, larges: Larges, kind: int, value: Value) -> int:
-    """The 32 bits that stand for a value: itself, a heap id or a subnode's number; 0 for an empty one."""
+    """The 32 bits that stand for a value: itself, a heap id or a subnode's number; 0 for an empty one. Raises ValueError
+    for multiple values."""
     if isinstance(value, str):
         raw = value.encode("utf-16-le", "replace")
     elif isinstance(value, bytes):
         raw = value
+    elif isinstance(value, int):
+        if kind in _INLINE:
+            return value & 0xFFFF_FFFF
+        raw = (value & 0xFFFF_FFFF_FFFF_FFFF).to_bytes(8, "little")
     elif isinstance(value, Nested):
         raw = struct.pack("<II", *value)
-    elif kind in _INLINE:
-        return value & 0xFFFF_FFFF
     else:
-        raw = (value & 0xFFFF_FFFF_FFFF_FFFF).to_bytes(8, "little")
+        raise ValueError(f"a store cannot hold a property of type {kind:#06x} here")
     return heap.add(raw) if len(raw) <= MOST_ITEM else larges.add(raw)
 
 
@@ -370,7 +373,7 @@ class TableContext:
         there = _IDS_THERE
         for tag, (at, mask) in own.cells.items():
             value = values.get(tag)
-            if value is None or value in ("", b""):  # an empty cell that were "there" would point to nothing
+            if not value and value in (None, "", b""):  # an empty cell that were "there" would point to nothing
                 continue
             there |= mask
             kind = tag & 0xFFFF

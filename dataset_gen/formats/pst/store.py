@@ -16,7 +16,7 @@ from collections.abc import Iterable
 from typing import IO
 
 from dataset_gen.formats.eml import EPOCH, Letter, formed, notes
-from dataset_gen.formats.pst.message import Extras
+from dataset_gen.formats.mapi_mail import HEADERS, NOTE, RECEIPT, Details, crlf
 from dataset_gen.formats.pst.writer import PstWriter
 from dataset_gen.made import Made, Order, Placed, Truth, content_of
 from dataset_gen.material.people import folder
@@ -25,7 +25,6 @@ from readers.mail_form import store_name
 from readers.records import Kind
 
 MEDIA_TYPE = "application/vnd.ms-outlook-pst"
-_NOTE, _READ_RECEIPT = "IPM.Note", "REPORT.IPM.Note.IPNRN"
 _YEAR = 365 * 86_400
 
 Path = tuple[str, ...]  # folders from the top
@@ -58,8 +57,9 @@ def write_store(letters: Iterable[Letter], file: IO[bytes], *, password: str | N
         message = made.message()
         head = message.data.partition(b"\n\n")[0].decode()
         path = folder_of(letter)
-        extras = Extras(headers=f"{head}\n\n", message_class=_READ_RECEIPT if letter.receipt else _NOTE)
-        store.add(path, made.form, extras)
+        message_class = RECEIPT if letter.receipt else NOTE.message_class
+        details = Details(message_class=message_class, properties={HEADERS: crlf(f"{head}\n\n")})
+        store.add(path, made.form, details)
         by_folder.setdefault(path, []).append((store_name(path, made.form.subject), message.truth))
     size = store.finish()
     file.flush()

@@ -3,19 +3,27 @@
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import IO
 
-from dataset_gen.formats.mapi_mail import DISPLAY_NAME, PS_PUBLIC_STRINGS, PSETID_COMMON, crc, name_map
-from dataset_gen.formats.pst import heap, message
-from dataset_gen.formats.pst.message import ATTACHMENT_TABLE, RECIPIENT_TABLE, Extras, write_message
+from dataset_gen.formats.mapi_mail import (
+    DISPLAY_NAME,
+    NOTE,
+    PS_PUBLIC_STRINGS,
+    PSETID_COMMON,
+    Details,
+    Names,
+    crc,
+)
+from dataset_gen.formats.pst import heap
+from dataset_gen.formats.pst.message import ATTACHMENT_TABLE, RECIPIENT_TABLE, write_message
 from dataset_gen.formats.pst.space import BBT, DLIST, NBT, Space, page, write_tree
 from readers.mail_form import MailForm
 
 FOLDER, SEARCH_FOLDER, MESSAGE = 0x02, 0x03, 0x04  # types of nodes: the lower five bits of their numbers
-_HIERARCHY, _CONTENTS, _ASSOCIATED = 0x0D, 0x0E, 0x0F
-TEMPLATES = {0x60D: heap.HIERARCHY, 0x60E: heap.CONTENTS, 0x60F: heap.ASSOCIATED}
-_TEMPLATE_OF = {_HIERARCHY: 0x60D, _CONTENTS: 0x60E, _ASSOCIATED: 0x60F}
+_HIERARCHY, _CONTENTS, _ASSOCIATED, _SEARCH = 0x0D, 0x0E, 0x0F, 0x10  # kinds of tables
+_TEMPLATES = 0x600  # the number of a table's template less that of the table's kind
 
 
 class Nodes:
@@ -31,21 +39,19 @@ class Nodes:
         entry = b"".join(n.to_bytes(8, "little") for n in (nid, data, sub, parent))
         self.entries.append(nid.to_bytes(4, "big") + entry)
 
-    def properties(
-        self, nid: int, values: heap.Properties, parent: int = 0, inside: Iterable[heap.SubNode] = ()
-    ) -> None:
+    def properties(self, nid: int, values: heap.Properties, parent: int = 0) -> None:
         """A node that is a property context."""
-        self.add(nid, *heap.write_properties(self.blocks, values, inside), parent)
+        self.add(nid, *heap.write_properties(self.blocks, values), parent)
 
     def template(self, nid: int, columns: heap.Columns) -> None:
         """A table without rows; folders' own empty tables are this one again."""
         self.templates[nid] = heap.TableContext(self.blocks, columns).finish()
         self.add(nid, *self.templates[nid])
 
-    def table(self, nid: int, template: int, table: heap.TableContext | None) -> None:
-        """A node that is a table."""
+    def table(self, nid: int, table: heap.TableContext | None) -> None:
+        """A node that is a table; without rows, it is its template."""
         if table is None or table.count == 0:
-            data, sub = self.templates[template]
+            data, sub = self.templates[_TEMPLATES | nid & 0x1F]
             self.add(nid, self.blocks.share(data), self.blocks.share(sub))
         else:
             self.add(nid, *table.finish())
@@ -78,19 +84,23 @@ class Folder:
         below = heap.TableContext(nodes.blocks, heap.HIERARCHY)
         for folder in sorted(self.folders.values(), key=lambda f: f.nid):
             below.row(folder.nid, folder.finish(nodes))
+        values = self.put(nodes)
+        for kind, table in (_HIERARCHY, below), (_CONTENTS, self.contents), (_ASSOCIATED, None):
+            nodes.table(self.nid & ~0x1F | kind, table)
+        return values | {0x66350003: 0, 0x66360003: 0}  # hidden messages, and unread ones
+
+    def put(self, nodes: Nodes) -> dict[int, heap.Value]:
+        """Write the node of its properties and return them."""
         values: dict[int, heap.Value] = {
             DISPLAY_NAME: self.name,
-            message.CONTENT_COUNT: self.contents.count if self.contents else 0,
-            message.UNREAD_COUNT: 0,
-            message.SUBFOLDERS: bool(self.folders),
+            0x36020003: self.contents.count if self.contents else 0,  # ContentCount
+            0x36030003: 0,  # ContentUnreadCount
+            0x360A000B: bool(self.folders),  # Subfolders
         }
         if self.container_class is not None:
-            values[message.CONTAINER_CLASS] = self.container_class
+            values[0x3613001F] = self.container_class
         nodes.properties(self.nid, values, self.parent)
-        kinds = (_HIERARCHY, below), (_CONTENTS, self.contents), (_ASSOCIATED, None)
-        for kind, table in kinds:
-            nodes.table(self.nid & ~0x1F | kind, _TEMPLATE_OF[kind], table)
-        return values | {message.HIDDEN_COUNT: 0, message.HIDDEN_UNREAD: 0}
+        return values
 
 
 class SearchFolder(Folder):
@@ -98,56 +108,23 @@ class SearchFolder(Folder):
 
     def finish(self, nodes: Nodes) -> dict[int, heap.Value]:
         """Write it with the nodes that belong to it."""
-        values: dict[int, heap.Value] = {
-            DISPLAY_NAME: self.name,
-            message.CONTENT_COUNT: 0,
-            message.UNREAD_COUNT: 0,
-            message.SUBFOLDERS: False,
-        }
-        nodes.properties(self.nid, values, self.parent)
+        values = self.put(nodes)
         base = self.nid & ~0x1F
         nodes.add(base | 0x06, 0)  # queue of updates
-        nodes.properties(base | 0x07, {message.SEARCH_FLAGS: 0})  # criteria: none
-        nodes.table(base | 0x10, 0x610, None)
+        nodes.properties(base | 0x07, {0x660B0003: 0})  # criteria: none
+        nodes.table(base | _SEARCH, None)
         return values
 
 
-_FIRST_ID = 0x8000
 _BUCKETS = 251
-_ALWAYS = ((PSETID_COMMON, 0x8506), (PS_PUBLIC_STRINGS, "Keywords"))  # there are readers that refuse an empty map
-
-
-class Names:
-    """The named properties of one store."""
-
-    def __init__(self) -> None:
-        self._ids: dict[tuple[bytes, int | str], int] = {}
-        for group, name in _ALWAYS:
-            self.tag(group, name, 0)
-
-    def tag(self, group: bytes, name: int | str, kind: int) -> int:
-        """The tag under which this store has that property: `group` is its property set, `kind` its type."""
-        number = self._ids.setdefault((group, name), len(self._ids))
-        return (_FIRST_ID + number) << 16 | kind
-
-    def properties(self) -> dict[int, heap.Value]:
-        """The map: streams of entries, sets and names, and a hash table over the entries."""
-        sets, entries, strings, hashed = name_map(self._ids, _BUCKETS)
-        out: dict[int, heap.Value] = {0x00010003: _BUCKETS, 0x00020102: sets, 0x00030102: entries, 0x00040102: strings}
-        return out | {(0x1000 + bucket) << 16 | 0x102: data for bucket, data in hashed.items()}
-
-
+# There are readers that refuse an empty map.
+_ALWAYS: dict[tuple[bytes, int | str], int] = {(PSETID_COMMON, 0x8506): 0, (PS_PUBLIC_STRINGS, "Keywords"): 1}
 DLIST_OFFSET = 0x4200
 _UNICODE, _CLIENT = 23, 19
 _VALID_MAPS = 2
 _NODE_TYPES = 32
 # Where the numbers of nodes of a type begin; 0x400 for the others.
 FIRST_NUMBERS = {0x03: 0x4000, 0x04: 0x10000, 0x08: 0x8000}
-
-
-def density_list(page_id: int) -> bytes:
-    """An empty list, as Outlook leaves it: the next program that writes finds free space by itself."""
-    return page(DLIST, b"", DLIST_OFFSET, page_id)
 
 
 def header(
@@ -214,7 +191,7 @@ class PstWriter:
         self._display_name = display_name
         self._key = key
         self._password = password
-        self.names = Names()
+        self._names = Names(dict(_ALWAYS))
         self._root = Folder(_ROOT, "", _ROOT)
         self._ipm = Folder(_IPM, IPM_NAME, _ROOT)
         self._root.folders = {
@@ -225,11 +202,15 @@ class PstWriter:
         self._ipm.folders = {DELETED_NAME: Folder(_DELETED, DELETED_NAME, _IPM)}
         self._folders = _LAST_RESERVED
         self.messages = 0
-        for nid, columns in TEMPLATES.items():
+        for nid, columns in (
+            (_TEMPLATES | _HIERARCHY, heap.HIERARCHY),
+            (_TEMPLATES | _CONTENTS, heap.CONTENTS),
+            (_TEMPLATES | _ASSOCIATED, heap.ASSOCIATED),
+            (_TEMPLATES | _SEARCH, heap.SEARCH),
+            (ATTACHMENT_TABLE, heap.ATTACHMENTS),
+            (RECIPIENT_TABLE, heap.RECIPIENTS),
+        ):
             self._nodes.template(nid, columns)
-        self._nodes.template(0x610, heap.SEARCH)
-        self._nodes.template(ATTACHMENT_TABLE, heap.ATTACHMENTS)
-        self._nodes.template(RECIPIENT_TABLE, heap.RECIPIENTS)
 
     def folder(self, path: Sequence[str]) -> Folder:
         """Make sure that a folder and those above it exist. The empty path is the top folder."""
@@ -250,24 +231,27 @@ class PstWriter:
             yield path
             waiting += [((*path, name), folder) for name, folder in reversed(at.folders.items())]
 
-    def add(self, path: Sequence[str], form: MailForm, extras: Extras | None = None) -> int:
+    def add(self, path: Sequence[str], form: MailForm, details: Details = NOTE) -> int:
         """Write a message into a folder and return its number.
 
         Raises ValueError for an attachment or property of 2 GB and more.
         """
         folder = self.folder(path)
-        written = write_message(self._blocks, form, extras)
+        named = {self._names.tag(name): value for name, value in details.named.items()}
+        details = replace(details, properties={**details.properties, **named}) if named else details
+        values, _, data, sub = write_message(self._blocks, form, details)
         self.messages += 1
         nid = (FIRST_NUMBERS[MESSAGE] + self.messages) << 5 | MESSAGE
-        self._nodes.add(nid, written.data, written.sub, folder.nid)
-        folder.add(self._blocks, nid, written.shown)
+        self._nodes.add(nid, data, sub, folder.nid)
+        folder.add(self._blocks, nid, values)
         return nid
 
     def finish(self) -> int:
         """Write folders, tables, B-trees and header; returns the size of the file. Nothing may be added after it."""
         nodes = self._nodes
         nodes.properties(_STORE, self._store())
-        nodes.properties(_NAME_MAP, self.names.properties())
+        named = {number << 16 | 0x102: data for number, data in self._names.map(_BUCKETS).items()}
+        nodes.properties(_NAME_MAP, {0x00010003: _BUCKETS, **named})
         nodes.add(_SEARCH_QUEUE, 0)
         nodes.add(_SEARCH_LIST, 0)
         self._root.finish(nodes)
@@ -293,20 +277,22 @@ class PstWriter:
             )
         )
         self._file.seek(DLIST_OFFSET)
-        self._file.write(density_list(next_page))
+        self._file.write(
+            page(DLIST, b"", DLIST_OFFSET, next_page)
+        )  # empty: the next program finds free space by itself
         return self._space.end
 
     def _store(self) -> dict[int, heap.Value]:
         """The properties of the store (2.4.3)."""
         out: dict[int, heap.Value] = {
-            message.RECORD_KEY: self._key,
-            message.REPLICA_VERSIONS: b"\1\0\0\0" + self._key + b"\1\0\0\0",
-            message.REPLICA_FLAGS: 0,
+            0x0FF90102: self._key,  # RecordKey
+            0x0E340102: b"\1\0\0\0" + self._key + b"\1\0\0\0",  # ReplicaVersions
+            0x0E380003: 0,  # ReplicaFlags
             DISPLAY_NAME: self._display_name,
-            message.VALID_FOLDERS: _VALID_FOLDERS,
-            message.NO_RESTRICTIONS: True,
-            message.PASSWORD: crc(self._password.encode("cp1252", "replace")) if self._password else 0,
+            0x35DF0003: _VALID_FOLDERS,
+            0x6633000B: True,  # no restrictions
+            0x67FF0003: crc(self._password.encode("cp1252", "replace")) if self._password else 0,
         }
-        for tag, nid in ((message.IPM_SUBTREE, _IPM), (message.WASTEBASKET, _DELETED), (message.FINDER, _FINDER)):
+        for tag, nid in ((0x35E00102, _IPM), (0x35E30102, _DELETED), (0x35E70102, _FINDER)):
             out[tag] = bytes(4) + self._key + nid.to_bytes(4, "little")
         return out

@@ -15,7 +15,6 @@ from unpacking import unpack
 from core.records import Limits
 from dataset_gen.formats import msg, tnef
 from dataset_gen.formats.mapi_mail import RTF_COMPRESSED, Details, compress, message_of
-from dataset_gen.formats.pst.message import Extras
 from dataset_gen.formats.pst.writer import PstWriter
 from dataset_gen.languages import fitting, own_texts
 from readers.base import MemorySource
@@ -91,7 +90,7 @@ def _plain_rtf(there: int) -> bytes:
 def _pst(form: MailForm, rtf: bytes) -> bytes:
     out = io.BytesIO()
     writer = PstWriter(out)
-    writer.add(("Inbox",), form, Extras(properties={RTF_COMPRESSED: rtf}))
+    writer.add(("Inbox",), form, Details(properties={RTF_COMPRESSED: rtf}))
     writer.finish()
     return out.getvalue()
 

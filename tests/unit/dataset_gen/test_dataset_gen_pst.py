@@ -16,10 +16,9 @@ from pst_layout import Layout, crc
 from pst_seen import Seen, Strict, by_libpff, by_readpst, expected
 from pst_tables import Heap, Tree, properties, table
 
-from dataset_gen.formats.mapi_mail import PS_INTERNET_HEADERS, PSETID_APPOINTMENT
+from dataset_gen.formats.mapi_mail import PS_INTERNET_HEADERS, PSETID_APPOINTMENT, STRING, TIME, Details, Named, Value
 from dataset_gen.formats.pst.heap import PROPERTIES, Blocks, Crypt, SubNode
 from dataset_gen.formats.pst.heap import Heap as NewHeap
-from dataset_gen.formats.pst.message import Extras
 from dataset_gen.formats.pst.space import BBT, SPAN, Space
 from dataset_gen.formats.pst.writer import PstWriter
 from readers.mail_form import Address, MailAttachment, MailForm
@@ -212,22 +211,25 @@ def test_messages_inside_messages_inside_messages() -> None:
 
 def test_named_properties_and_other_classes(tmp_path: Path) -> None:
     path = tmp_path / "calendar.pst"
+    named: dict[Named, Value] = {
+        Named(PSETID_APPOINTMENT, 0x820D, TIME): 131_000_000_000_000_000,
+        Named(PS_INTERNET_HEADERS, "x-mailer", STRING): "Example Mail",
+    }
     with path.open("w+b") as file:
         store = PstWriter(file)
-        start = store.names.tag(PSETID_APPOINTMENT, 0x820D, 0x40)
-        again = store.names.tag(PSETID_APPOINTMENT, 0x820D, 0x40)
-        mailer = store.names.tag(PS_INTERNET_HEADERS, "x-mailer", 0x1F)
-        assert start == again != mailer
-        values = {start: 131_000_000_000_000_000, mailer: "Example Mail"}
-        extras = Extras(message_class="IPM.Appointment", properties=values)
-        nid = store.add(("Calendar",), MailForm(subject="Lunch"), extras)
+        nid, again = (
+            store.add(("Calendar",), MailForm(subject="Lunch"), Details(message_class="IPM.Appointment", named=named))
+            for _ in range(2)
+        )
         store.finish()
         strict = Strict(file)
-        own = properties(Tree(strict.layout, strict.layout.nodes[nid]))
+        own, same = (properties(Tree(strict.layout, strict.layout.nodes[n])) for n in (nid, again))
+    start, mailer = 0x80020040, 0x8003001F  # behind the two names that every store has
+    assert own.keys() == same.keys()
     assert own[start] == 131_000_000_000_000_000
     assert own[mailer] == "Example Mail"
     assert own[0x001A001F] == "IPM.Appointment"
-    (seen,) = by_libpff(path)
+    seen, _ = by_libpff(path)
     assert (seen.folders, seen.subject) == (("Calendar",), "Lunch")
 
 

@@ -24,7 +24,6 @@ from dataset_gen.formats.mapi_mail import (
     guid,
     message_of,
 )
-from dataset_gen.formats.pst.message import Extras
 from dataset_gen.formats.pst.writer import PstWriter
 from readers.base import MemorySource
 from readers.keys import misfits
@@ -66,9 +65,7 @@ def read(kind: str, form: MailForm, details: Details) -> tuple[str, dict[str, An
     if kind == "pst":
         file = io.BytesIO()
         writer = PstWriter(file)
-        tagged = {writer.names.tag(name.set, name.name, name.type): value for name, value in details.named.items()}
-        properties: Any = {**details.properties, **tagged}
-        writer.add(("Inbox",), form, Extras(message_class=details.message_class, properties=properties))
+        writer.add(("Inbox",), form, details)
         writer.finish()
         (child,) = pst.PstHandler().children(MemorySource(b"m.pst", file.getvalue()), Limits())
         assert child.data is not None

@@ -21,10 +21,9 @@ from typing_extensions import Buffer
 
 from core.records import Limits
 from dataset_gen.formats import msg, tnef
-from dataset_gen.formats.mapi_mail import ATTACH_DATA, message_of
+from dataset_gen.formats.mapi_mail import ATTACH_DATA, HEADERS, Details, message_of
 from dataset_gen.formats.msg import write_item
 from dataset_gen.formats.pst.heap import Crypt
-from dataset_gen.formats.pst.message import Extras
 from dataset_gen.formats.pst.writer import PstWriter
 from dataset_gen.workshop import WITH_TEXT, extension
 from readers.base import Child, Handler, MemorySource, Part
@@ -123,18 +122,18 @@ def test_a_message_says_its_place_in_the_conversation(monkeypatch: pytest.Monkey
     """By either reader, from the property or from the header that came over the wire; in its notes, for its bytes are those of a
     form that has no such field. What is no index is none."""
     index = bytes(range(22)) + bytes(5)
-    header = f"Thread-Index: {base64.b64encode(index).decode()}\n\n"
+    header = f"Thread-Index: {base64.b64encode(index).decode()}\r\n\r\n"
     cases = (
-        (Extras(properties={_CONVERSATION_INDEX: index}), index.hex()),
-        (Extras(properties={_CONVERSATION_INDEX: b""}, headers=header), index.hex()),
-        (Extras(properties={_CONVERSATION_INDEX: index + b"x"}), None),
+        (Details(properties={_CONVERSATION_INDEX: index}), index.hex()),
+        (Details(properties={_CONVERSATION_INDEX: b"", HEADERS: header}), index.hex()),
+        (Details(properties={_CONVERSATION_INDEX: index + b"x"}), None),
     )
     for version in (pst.UNICODE, 99):
         monkeypatch.setattr(pst, "UNICODE", version)
-        for extras, wanted in cases:
+        for details, wanted in cases:
             file = io.BytesIO()
             writer = PstWriter(file)
-            writer.add(("Inbox",), NOTE, extras)
+            writer.add(("Inbox",), NOTE, details)
             writer.finish()
             (child,) = children(file.getvalue())
             assert (child.notes.get("conversation"), child.data) == (wanted, write_message(NOTE))
@@ -417,7 +416,7 @@ FORM = MailForm(
     to=(("Kris", "kris@x.example"), ("Ann", "ann@x.example")),
     attachments=(MailAttachment(name="lost.txt", data=b"x"), MailAttachment(name="kept.txt", data=b"kept\n")),
 )
-METHOD, HEADERS = 0x37050003, 0x007D001F
+METHOD = 0x37050003
 
 
 def until_error_of_missing_data(handler: Handler, data: bytes) -> tuple[list[Child], DocumentError | None]:

@@ -12,8 +12,7 @@ from typing import NamedTuple
 from outlook_bytes import attribute, eight_bit_message, winmail
 
 from dataset_gen.formats import msg, tnef
-from dataset_gen.formats.mapi_mail import compress, message_of
-from dataset_gen.formats.pst.message import Extras
+from dataset_gen.formats.mapi_mail import HEADERS, NOTE, Details, compress, message_of
 from dataset_gen.formats.pst.writer import PstWriter
 from readers.mail_form import MailAttachment, MailForm
 
@@ -314,10 +313,10 @@ def _file(name: str, data: bytes = b"attword\n") -> MailAttachment:
     return MailAttachment(name=name, data=data, media_type="text/plain")
 
 
-def _store(form: MailForm, extras: Extras | None = None) -> bytes:
+def _store(form: MailForm, details: Details = NOTE) -> bytes:
     file = io.BytesIO()
     writer = PstWriter(file)
-    writer.add(("Inbox",), form, extras)
+    writer.add(("Inbox",), form, details)
     writer.finish()
     return file.getvalue()
 
@@ -512,7 +511,7 @@ outlook(
     "m.pst",
     _store(
         _form(attachments=(MailAttachment(name="", message=_form(subject="undelivered", plain="returnedword\n")),)),
-        extras=Extras(message_class="REPORT.IPM.Note.NDR"),
+        Details(message_class="REPORT.IPM.Note.NDR"),
     ),
     ["returnedword"],
 )
@@ -529,7 +528,7 @@ outlook(
                 ),
             )
         ),
-        extras=Extras(message_class="IPM.Note.SMIME.MultipartSigned"),
+        Details(message_class="IPM.Note.SMIME.MultipartSigned"),
     ),
     ["signedword"],
 )
@@ -539,7 +538,7 @@ outlook(
     "m.pst",
     _store(
         MailForm(subject="s", plain="x\n"),
-        extras=Extras(headers="Date: Tue, 05 Mar 2024 10:11:12 +01:00\r\nFrom: a@b.c\r\n\r\n"),
+        Details(properties={HEADERS: "Date: Tue, 05 Mar 2024 10:11:12 +01:00\r\nFrom: a@b.c\r\n\r\n"}),
     ),
     ["meta:date=2024-03-05T09:11:12Z"],
 )
