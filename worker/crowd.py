@@ -40,7 +40,7 @@ Agent = Callable[
 
 
 class Crowd:
-    """From `run` to its end."""
+    """Runs the workers of one member, from `run` to its end."""
 
     def __init__(
         self,
@@ -89,7 +89,7 @@ class Crowd:
             self._reap()
         self._dismiss_agent()
         if self._nursery is not None:
-            self._nursery.close()  # no process is left that might order: it ends, or with us
+            self._nursery.close()  # no process is left that might order a sandbox, so it ends
         return _ENDED_EARLY if self._failed else 0
 
     def _on_stop(self, _signum: int, _frame: FrameType | None) -> None:
@@ -108,7 +108,7 @@ class Crowd:
     # The agent
 
     def _tend_agent(self) -> None:
-        """Fork it, or another one when it died: the lease that it held is over then, and its workers with it."""
+        """Fork the agent, or another one when it died: the lease that it held is over then, and its workers with it."""
         now = self._now()
         if self._agent is None or self._agent_pid or now < self._agent_due:
             return
@@ -126,8 +126,8 @@ class Crowd:
         theirs.close()
 
     def _heed(self) -> None:
-        """An order of the agent's: the plans to have from now on, None for those of the beginning. The answer comes when the
-        workers before are gone and these are forked."""
+        """Execute an order of the agent: the plans to have from now on, None for those of the beginning. The answer is
+        sent when the earlier workers are gone and these are forked."""
         if self._pipe is not None and self._pipe.poll():
             try:
                 wanted: Sequence[WorkerPlan] | None = self._pipe.recv()
@@ -173,7 +173,7 @@ class Crowd:
         self._due = waiting
 
     def _be(self, plan: WorkerPlan, parent: int) -> int:
-        """In the forked child."""
+        """Be a worker, in the forked child."""
         _as_usual(parent)
         for handler in logging.getLogger().handlers:
             handler.setFormatter(logging.Formatter(f"%(asctime)s {plan.name} %(levelname)s %(message)s"))
@@ -211,7 +211,7 @@ class Crowd:
 
 
 def _as_usual(parent: int) -> None:
-    """In a forked child: it ends with its parent, and takes signals as any process."""
+    """Make a forked child end with its parent, and take signals as any process."""
     die_with_parent(parent)
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGCHLD):
         signal.signal(number, signal.SIG_DFL)

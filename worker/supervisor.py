@@ -49,7 +49,7 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WorkerPlan:
-    """What a worker is made from."""
+    """Arguments of a worker."""
 
     settings: Settings  # with databases and broker
     name: str  # unique among the workers that run
@@ -61,7 +61,7 @@ class WorkerPlan:
 
 
 def refuse_no_services(settings: Settings) -> None:
-    """Raises UsageError where there is nothing to work for."""
+    """Raise UsageError if there is nothing to work for."""
     if not settings.databases or not settings.broker:
         raise UsageError(
             "a worker needs EDBENCH_DATABASES and EDBENCH_BROKER; `edbench discover` sets them for its own workers"
@@ -176,14 +176,14 @@ class Supervisor:
         watched.begin(pid, self._now())
 
     def _let_go(self) -> None:
-        """In a forked child: what is the supervisor's alone."""
+        """Close, in a forked child, what only the supervisor uses."""
         os.close(self._wake_read)
         os.close(self._wake_write)
         if self._pipe is not None:
             self._pipe.close()
 
     def _let_go_of_all(self) -> None:
-        """As `_let_go`, in a child that parses nothing."""
+        """Close, in a child that parses nothing, the fork server's socket too."""
         self._let_go()
         if self._nursery is not None:
             self._nursery.close()
@@ -267,7 +267,7 @@ class Supervisor:
         os.kill(watched.pid, signal.SIGKILL)
 
     def _give_up(self, watched: Watched, row: SlotRow, now: float) -> None:
-        """It waits in the kernel for something that does not come; its task must not wait with it."""
+        """Give up a slot that waits in the kernel and cannot be killed; its task must not wait with it."""
         why = cannot_be_ended(self._plan.name, watched.slot, row, now)
         log.error("%s", why)
         watched.given_up = True
@@ -357,7 +357,7 @@ class Supervisor:
             self._send(Numbered(number, report))
 
     def _send(self, message: Numbered | Finish) -> None:
-        """A report that does not arrive is kept and sent to the next reporter."""
+        """Send a message to the reporter; a report that does not arrive is kept and sent to the next reporter."""
         try:
             if self._pipe is not None:
                 self._pipe.send(message)
@@ -400,4 +400,4 @@ def _for_people(report: Report | None) -> str:
 
 
 def _on_child(_signum: int, _frame: FrameType | None) -> None:
-    """Only there so that the signal is not ignored; the wake-up descriptor does the rest."""
+    """Do nothing: it is only there so that the signal is not ignored; the wake-up descriptor does the rest."""

@@ -1,1 +1,1 @@
-"""Where parsers run: a process without secrets, without rights and without files. Start reading at `box.py`."""
+"""The sandbox of parsers: a process without secrets, without rights and without files. Start reading at `box.py`."""

@@ -51,7 +51,7 @@ def run() -> int:
 
 
 def load_everything(plugins: tuple[str, ...]) -> None:
-    """A box can load nothing any more: every parser, library and character set that is loaded when it is first used."""
+    """Load every parser, library and character set that is loaded at its first use: a sandbox can load nothing."""
     load_plugins(plugins)
     all_handlers()
     for late in ("worker.ocr.pdf_pages", "worker.ocr.picture_pages", "inflate64", "readers.text.xml_tree"):
@@ -67,7 +67,7 @@ def load_everything(plugins: tuple[str, ...]) -> None:
 
 
 def live(talk: int, memory_mb: int) -> int:
-    """Be a box: locked down, then at the slot's service; the exit status."""
+    """Be a sandbox: lock down, then serve the slot; return the exit status."""
     handlers = {handler.name: handler for handler in all_handlers()}  # now: what is not loaded cannot be any more
     own_set()
     parent = os.getppid()

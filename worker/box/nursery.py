@@ -39,7 +39,7 @@ class _Child:
 
 @dataclass(slots=True)
 class Nursery:
-    """Forks boxes as they are ordered on `orders`; `body` is what a box does, with the socket to its slot."""
+    """Forks sandboxes as they are ordered on `orders`; `body` runs in a sandbox, with the socket to its slot."""
 
     orders: socket.socket
     body: Callable[[int], int]
@@ -75,7 +75,7 @@ class Nursery:
                 return self._end()
 
     def _end(self) -> int:
-        """What boxes are left go with us; they are waited for, so that what they used is counted."""
+        """End the sandboxes that are left, and wait for them, so that the time they used is counted."""
         for pid in self._children:
             with contextlib.suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)
@@ -106,7 +106,7 @@ class Nursery:
         return True
 
     def _become_box(self, parent: int, talk: int, said: int) -> None:
-        """In the child: nothing of the fork server's stays open but the socket to the slot."""
+        """Be a sandbox, in the child: nothing of the fork server stays open but the socket to the slot."""
         code = 70
         try:
             signal.set_wakeup_fd(-1)
@@ -146,7 +146,7 @@ class Nursery:
 
 
 def _pass_on(child: _Child) -> None:
-    """What the box wrote to standard error, such as where it crashed, as far as it may write."""
+    """Print what the sandbox wrote to standard error, such as where it crashed, up to its limit."""
     while child.said >= 0:
         try:
             data = os.read(child.said, 4096)

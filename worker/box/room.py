@@ -1,4 +1,4 @@
-"""In the sandbox: passes the slot's requests to the handlers, and the answers back. Keeps sources and generators by
+"""The sandbox's side: passes the slot's requests to the handlers, and the answers back. Keeps sources and generators by
 number.
 
 It has no notion of jobs and tasks, and holds only what it was given to read and the passwords to try on it.
@@ -79,11 +79,11 @@ Ask = Callable[[Question], Reply]
 
 
 class SlotFault(SystemFault):
-    """The slot has a fault of the system on its hands; the box only unwinds."""
+    """The slot has a fault of the system; the sandbox only unwinds."""
 
 
 def checked(reply: Reply) -> Reply:
-    """The reply, where it carries a result; raises the error that it reports otherwise."""
+    """Return the reply if it carries a result; raise the error that it reports otherwise."""
     if reply.fault:
         raise SlotFault("the slot could not read")
     if reply.error is None:
@@ -124,7 +124,7 @@ class FarSource:
 
 
 class _FarFile(io.RawIOBase):
-    """One of the slot's open files; each read is one of the slot's."""
+    """A file that the slot has open; each read is made by the slot."""
 
     def __init__(self, file: int, size: int, ask: Ask, closed: list[int]) -> None:
         super().__init__()
@@ -183,7 +183,7 @@ class _Opened:
 
 @dataclass(slots=True)
 class Room:
-    """One box's state. `handlers`: by name."""
+    """State of one sandbox. `handlers`: by name."""
 
     pipe: Pipe
     handlers: dict[str, Handler]
@@ -196,7 +196,7 @@ class Room:
     _keys: int = 0
 
     def serve(self) -> None:
-        """Until the slot is gone (pipe.Ended)."""
+        """Serve requests until the slot is gone. Raises messages.Ended."""
         while True:
             request = REQUESTS.decode(self.pipe.receive())
             answer = self._answer(request)
@@ -380,7 +380,7 @@ def _far(hashes: MessageHashes | None) -> FarHashes:
 
 
 def _quietly(close: Callable[[], None]) -> None:
-    """A generator that is not wanted any more: what goes wrong at its end is no one's."""
+    """Close a generator that is not needed any more; its errors concern no item."""
     try:
         with guarded:
             close()

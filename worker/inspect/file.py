@@ -57,7 +57,7 @@ _NO_ITEM = bytes(_ID)
 
 @dataclass(frozen=True, slots=True)
 class Trace:
-    """Where a process was last."""
+    """Last position of a process."""
 
     item: uuid.UUID | None  # None before the first item of a file
     position: int  # of the file among those it was given
@@ -87,7 +87,7 @@ class Deadline(NoBreadcrumb):
                 self._trace = mmap.mmap(file.fileno(), TRACE_BYTES)
 
     def begin(self, position: int, spooled: int) -> None:
-        """The file at this position comes next; the spool has that many bytes of those before it."""
+        """Note that the file at this position is next; the spool has that many bytes of those before it."""
         if self._trace is not None:
             self._trace[:] = _NO_ITEM + _FILE.pack(position, spooled)
 
@@ -100,7 +100,7 @@ class Deadline(NoBreadcrumb):
         signal.setitimer(signal.ITIMER_REAL, 0)
 
     def close(self) -> None:
-        """The trace stays as it is."""
+        """Close the trace; its content stays."""
         if self._trace is not None:
             self._trace.close()
 
@@ -121,7 +121,7 @@ _OWN = {"passwords": NO_PASSWORDS}  # of this process, which inspects nothing el
 
 
 def use_passwords(bank: Mapping[str, int]) -> None:
-    """Have this process try a bank, password → line."""
+    """Have this process try the passwords of a bank, password → line."""
     _OWN["passwords"] = Passwords(bank)
 
 
@@ -137,7 +137,7 @@ class SpillStore:
         return os.fsencode(self._directory / item.hex)
 
     def put(self, item: uuid.UUID, chunks: Iterable[bytes]) -> bytes | None:
-        """Keeps what the engine does not hold in memory anyway."""
+        """Keep what the engine does not hold in memory anyway."""
         held: list[bytes] = []
         size = 0
         rest = iter(chunks)
@@ -229,7 +229,7 @@ class _Inspection:
         )
 
     def run(self, loose: Loose) -> None:
-        """One file."""
+        """Inspect one file."""
         unpacker = self.unpacker
         ident = item_id(NO_JOB, None, loose.relative)
         self.crumb.enter(ident, self.options.limits.item_seconds)
@@ -316,7 +316,7 @@ class _Inspection:
 
 
 def _children(counts: Sequence[ContainerCount]) -> dict[str, Any] | None:
-    """What became of the children of an item; None for one that has none."""
+    """Return the counts of an item's children; None for an item that has none."""
     if not counts:
         return None
     announced = [c.announced for c in counts if c.announced is not None]

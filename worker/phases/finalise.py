@@ -34,7 +34,7 @@ log = logging.getLogger(__name__)
 def remove_leftovers(work: TaskWork, result: TaskResult) -> None:
     """Remove the files of a result that was dropped and that no row names; nothing while the job may still add rows.
 
-    Quiet where that cannot be done: they are only in the way.
+    A fault is only logged: the files are unused.
     """
     job = work.job.id
     written = {item.id: item.location for item in result.items if item.location is not None}
@@ -93,7 +93,7 @@ def _directories(work: TaskWork, relative: bytes) -> list[bytes]:
 
 
 def _remove_items_without_row(work: TaskWork, digits: bytes) -> None:
-    """Folders hold few files each where a job is small, so those of several are asked for together."""
+    """Remove item files without a row. A small job's folders hold few files, so several are queried together."""
     places: list[bytes] = []
     for folder in _folders(work, digits):
         path = os.path.join(work.root, folder)
@@ -128,7 +128,7 @@ def _item_of(name: bytes) -> uuid.UUID | None:
 
 
 def _remove_shards_without_row(work: TaskWork, digits: bytes, *, rest: bool) -> None:
-    """Of the shards whose names begin with one of the digits; `rest`: what is named like no shard too."""
+    """Remove shards without a row whose names begin with one of the digits; `rest`: also what has another name."""
     top = indexes_location(work.job.id)
     with work.database.transaction() as conn:
         known = {shard.hex.encode() for shard in ITEMS.shard_ids(conn, job=work.job.id)}

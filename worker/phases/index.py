@@ -41,7 +41,7 @@ def run(work: TaskWork) -> TaskResult:
 
 
 def _notes(payload: dict[str, Any]) -> dict[uuid.UUID, dict[str, Any]]:
-    """What phase expand learned of these items and reading them alone would not show."""
+    """Return what phase expand learned of these items that reading them alone would not show."""
     return {uuid.UUID(item): about for item, about in payload.get("notes", {}).items()}
 
 
@@ -61,7 +61,7 @@ def _index(work: TaskWork, indexing: Indexing, item: Item, refusal: DocumentErro
 
 
 def read_item(work: TaskWork, item: Item) -> Source | None:
-    """Small items are read with one call; of large ones the handler reads what it needs."""
+    """Return a source of the item: a small one is read with one call, a large one as the handler needs it."""
     source = work.source_of(item)
     if source is None or item.size > KEEP_BYTES:
         return source

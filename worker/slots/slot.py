@@ -50,7 +50,7 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SlotPlan:
-    """What a slot is made from; everything but the table is plain data."""
+    """Arguments of a slot; everything but the table is plain data."""
 
     settings: Settings
     worker: str
@@ -68,7 +68,7 @@ def preload(settings: Settings) -> None:
     garbage collector away from pages that they share. Where there are sandboxes, the fork server loads the parsers."""
     load_engine(settings.index_engine)
     app.preload(settings.broker)
-    zone_named(DEFAULT_ZONE)  # what knows zones comes when the first is asked for
+    zone_named(DEFAULT_ZONE)  # loads the time zones, which the first use would do
     if not settings.box:
         own_set()
         libmagic.preload()
@@ -159,7 +159,7 @@ def _warm(context: SlotContext) -> None:
 
 
 def run_slot(plan: SlotPlan, parent: int) -> int:
-    """In the forked child, all signals blocked: be the slot until asked to stop; the exit status."""
+    """Be the slot, in the forked child with all signals blocked, until asked to stop; return the exit status."""
     _become_slot(plan, parent)
     parsers = None
     if plan.nursery is not None:
