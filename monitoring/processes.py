@@ -174,7 +174,7 @@ class WorkerMeter:
 
 def _is_worker(line: list[str]) -> bool:
     """Return whether this is the command line of a slot, or of a sandbox that parses for one."""
-    return "-m" in line and line[line.index("-m") :][1:2] in (["worker"], ["worker.box"])
+    return "-m" in line and line[line.index("-m") :][1:2] in (["worker"], ["worker.sandbox"])
 
 
 def below(parent: int, *, direct: bool = False) -> list[int]:

@@ -18,13 +18,13 @@ from typing import TYPE_CHECKING
 from core.records import Limits
 from readers.errors import DocumentError, ExceptionCode
 
-_box_clock: int | None = None
+_sandbox_clock: int | None = None
 
 
-def count_box(pid: int) -> None:
+def count_sandbox(pid: int) -> None:
     """Count the CPU time of this process, a sandbox, as ours from now on. 0: there is none."""
-    global _box_clock
-    _box_clock = clock_of(pid) if pid else None
+    global _sandbox_clock
+    _sandbox_clock = clock_of(pid) if pid else None
 
 
 def clock_of(pid: int) -> int:
@@ -36,10 +36,10 @@ def processor_seconds() -> float:
     """Return the CPU seconds of this thread and its sandbox; only differences mean anything. Those of a sandbox that
     died are missing: its slot dies too."""
     own = time.thread_time()
-    if _box_clock is None:
+    if _sandbox_clock is None:
         return own
     try:
-        return own + time.clock_gettime(_box_clock)
+        return own + time.clock_gettime(_sandbox_clock)
     except OSError:
         return own
 

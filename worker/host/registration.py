@@ -86,7 +86,7 @@ class Used:
 
 class Effort:
     """CPU time and memory of a worker's processes: its supervisor, the caller, the slots, and the fork server with
-    their sandboxes (worker.box). Safe for several threads."""
+    their sandboxes (worker.sandbox). Safe for several threads."""
 
     def __init__(self, supervisor: int) -> None:
         self._supervisor = supervisor
@@ -102,9 +102,9 @@ class Effort:
         with self._lock:
             now = time.monotonic()
             if now - self._at > within:
-                nurseries = [pid for pid in below(self._supervisor, direct=True) if pid != us and pid not in slots]
-                boxes = [box for pid in nurseries for box in below(pid, direct=True)]
-                parents, others = (self._supervisor, *nurseries), (us, *slots, *boxes)
+                fork_servers = [pid for pid in below(self._supervisor, direct=True) if pid != us and pid not in slots]
+                sandboxes = [sandbox for pid in fork_servers for sandbox in below(pid, direct=True)]
+                parents, others = (self._supervisor, *fork_servers), (us, *slots, *sandboxes)
                 uses = [process_use(pid, with_children=True) for pid in parents]
                 uses += [process_use(pid) for pid in others]
                 waits = self._waits.look((*parents, *others))

@@ -37,7 +37,9 @@ class Rendering(Protocol):
 def rendered(source: Source, media_type: str, limits: Limits, choice: OcrChoice) -> Iterator[Rendering]:
     """Open an item; DocumentError when it cannot be, or is larger than it may be."""
     if media_type == PDF:
-        from readers.documents.pdf import document as pdf_document  # PDFium, which a slot that has a box never needs
+        from readers.documents.pdf import (
+            document as pdf_document,  # PDFium, which a slot that has a sandbox never needs
+        )
         from worker.ocr.pdf_pages import PdfPages
 
         data = source.whole(limits.parse_bytes)
@@ -90,7 +92,7 @@ _RENDER: list[Render] = [rendered]
 
 
 def render_by(render: Render) -> None:
-    """Have `render` open items, for the rest of this process (worker.box)."""
+    """Have `render` open items, for the rest of this process (worker.sandbox)."""
     _RENDER[:] = [render]
 
 

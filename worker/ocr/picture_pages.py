@@ -1,4 +1,4 @@
-"""A picture's frames as pages, decoded by Pillow (in the box, where there is one)."""
+"""A picture's frames as pages, decoded by Pillow (in the sandbox, where there is one)."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def pbm(grey: npt.NDArray[Any], dpi: int) -> Page:
     return Page(b"P4 %d %d\n%b" % (width, height, np.packbits(grey < THRESHOLD, axis=1).tobytes()), dpi)
 
 
-# Named, and so loaded with this module: a box can load nothing any more.
+# Named, and so loaded with this module: a sandbox can load nothing any more.
 _PLUGINS = (
     PngImagePlugin,
     JpegImagePlugin,

@@ -24,7 +24,7 @@ from core.records import OcrChoice
 from core.services.launch import CANNOT_START
 from core.services.process import tied
 from readers.errors import DocumentError, ExceptionCode
-from worker.box import confine
+from worker.sandbox import confine
 
 OLDEST = 4  # the first release with the recogniser whose figures docs/ocr.md has
 _SECONDS = 60  # it answers in 0.02 s; a machine may be busy
@@ -239,7 +239,7 @@ def _run(engine: Engine, arguments: list[str], picture: int, out: int, err: int,
 
 def _confined(command: list[str]) -> list[str]:
     """`command` as it is started: without network, and without files but those of programs and its data, under a user of
-    its own where that is possible (worker.box)."""
+    its own where that is possible (worker.sandbox)."""
     readable = "\n".join({os.path.dirname(os.path.realpath(command[0])), os.environ.get("TESSDATA_PREFIX", "")})
     return [sys.executable, "-I", "-S", confine.__file__, str(os.getpid()), readable, "", *command]
 

@@ -33,9 +33,9 @@ from readers.errors import DocumentError, ExceptionCode
 from readers.identification.identify import identify
 from readers.office.foreign import HANDLERS, KEPT
 from readers.records import Limits
-from worker.box import confine
-from worker.box.lockdown import OFFICE_SOCKETS, OWN_UIDS
 from worker.costs import clock_of
+from worker.sandbox import confine
+from worker.sandbox.lockdown import OFFICE_SOCKETS, OWN_UIDS
 
 _NAME = "OSL_PIPE_SingleOfficeIPC_"
 

@@ -231,7 +231,7 @@ class SlotContext:
 def note_parsers(context: SlotContext, database: Database) -> uuid.UUID:
     """Store the slot's parser set durably, because claims refer to it; return its id. Raises DatabaseFault."""
     if context.parsers is None:
-        context.parsers = own_set()  # no box: it parses itself
+        context.parsers = own_set()  # no sandbox: it parses itself
     if database.name not in context.noted:
         with database.transaction(durable=True) as conn:
             LEDGER.note_parsers(conn, id=context.parsers.id, told=context.parsers.text)

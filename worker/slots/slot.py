@@ -30,12 +30,12 @@ from sql import ledger
 from sql.session import SILENT_SECONDS, Database
 from traces.parts import WorkerParts
 from worker import app
-from worker.box.box import install
-from worker.box.nursery import NurseryAddress, order_box
-from worker.costs import count_box
+from worker.costs import count_sandbox
 from worker.office.converting import read_by_office
 from worker.parsers import own_set
 from worker.processes import die_with_parent, freeze, limit_slot
+from worker.sandbox.fork_server import ForkServerAddress, order_sandbox
+from worker.sandbox.sandbox import install
 from worker.slots.context import SlotContext, SpoolTracer, UnselectedRecorder, note_parsers
 from worker.slots.table import RowWriter, SlotTable
 
@@ -60,7 +60,7 @@ class SlotPlan:
     parts: WorkerParts  # of the traces of jobs
     table: SlotTable
     handle: Handle
-    nursery: NurseryAddress | None = None  # where it gets its box; None: it parses itself
+    fork_server: ForkServerAddress | None = None  # where it gets its sandbox; None: it parses itself
 
 
 def preload(settings: Settings) -> None:
@@ -69,14 +69,14 @@ def preload(settings: Settings) -> None:
     load_engine(settings.index_engine)
     app.preload(settings.broker)
     zone_named(DEFAULT_ZONE)  # loads the time zones, which the first use would do
-    if not settings.box:
+    if not settings.sandbox:
         own_set()
         libmagic.preload()
     freeze()
 
 
 def make_context(plan: SlotPlan, parsers: ParserSet | None = None) -> SlotContext:
-    """The slot's services; nothing connects before its first use. `parsers`: those of its box."""
+    """The slot's services; nothing connects before its first use. `parsers`: those of its sandbox."""
     recorder = LiveRecorder(plan.table.region(plan.slot)) if plan.settings.observe else UnselectedRecorder()
     tally = plan.table.tally(plan.slot)
     filer = emulated_filer(plan.settings, tally.served())
@@ -162,12 +162,12 @@ def run_slot(plan: SlotPlan, parent: int) -> int:
     """Be the slot, in the forked child with all signals blocked, until asked to stop; return the exit status."""
     _become_slot(plan, parent)
     parsers = None
-    if plan.nursery is not None:
-        box = order_box(plan.nursery)
-        plan.nursery.close()
-        install(box)
-        count_box(box.pid)
-        parsers = box.parsers()
+    if plan.fork_server is not None:
+        sandbox = order_sandbox(plan.fork_server)
+        plan.fork_server.close()
+        install(sandbox)
+        count_sandbox(sandbox.pid)
+        parsers = sandbox.parsers()
     context = make_context(plan, parsers)
     read_by_office(context.scratch)
     assert isinstance(context.crumb, RowWriter)

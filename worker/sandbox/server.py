@@ -20,8 +20,10 @@ from readers.identification.identify import identify
 from readers.passwords import NO_PASSWORDS, Passwords
 from readers.records import FixedLimits
 from readers.registry import handler_for
-from worker.box.box import PageRoom
-from worker.box.messages import (
+from worker.items.guard import guarded
+from worker.items.sources import CHUNK
+from worker.parsers import own_set
+from worker.sandbox.messages import (
     ENCODER,
     REPLIES,
     REQUESTS,
@@ -68,9 +70,7 @@ from worker.box.messages import (
     range_of,
     sized,
 )
-from worker.items.guard import guarded
-from worker.items.sources import CHUNK
-from worker.parsers import own_set
+from worker.sandbox.sandbox import RenderedItem
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer
@@ -182,7 +182,7 @@ class _Opened:
 
 
 @dataclass(slots=True)
-class Room:
+class Server:
     """State of one sandbox. `handlers`: by name."""
 
     pipe: Pipe
@@ -192,7 +192,7 @@ class Room:
     sources: dict[int, Source] = field(default_factory=dict)
     generators: dict[int, _Opened] = field(default_factory=dict)
     closed: list[int] = field(default_factory=list)  # files, to be reported with the next message
-    pages: PageRoom = field(default_factory=PageRoom)
+    pages: RenderedItem = field(default_factory=RenderedItem)
     _keys: int = 0
 
     def serve(self) -> None:
@@ -359,19 +359,19 @@ class Room:
         return Count(None)
 
 
-_ANSWERS: dict[type, Callable[[Room, Any], Answer]] = {
-    Identify: Room._identify,
-    Announced: Room._announced,
-    Parts: Room._parts,
-    Children: Room._children,
-    More: Room._more,
-    Pull: Room._pull,
-    TakeText: Room._text,
-    Hashes: Room._hashes,
-    OpenPages: Room._open_pages,
-    Page: Room._page,
-    Settle: Room._nothing,
-    Introduce: Room._introduce,
+_ANSWERS: dict[type, Callable[[Server, Any], Answer]] = {
+    Identify: Server._identify,
+    Announced: Server._announced,
+    Parts: Server._parts,
+    Children: Server._children,
+    More: Server._more,
+    Pull: Server._pull,
+    TakeText: Server._text,
+    Hashes: Server._hashes,
+    OpenPages: Server._open_pages,
+    Page: Server._page,
+    Settle: Server._nothing,
+    Introduce: Server._introduce,
 }
 
 

@@ -14,7 +14,7 @@ from pathlib import Path
 if __name__ == "__main__":
     sys.path.insert(0, str(Path(__file__).parents[2]))
 
-from worker.box.lockdown import lock_down_program
+from worker.sandbox.lockdown import lock_down_program
 
 CANNOT_START = 126  # exit status, as core.services.launch has it
 # Directories of programs, libraries and what these read; they hold no evidence and no configuration with a password.

@@ -17,8 +17,8 @@ import struct
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass, replace
 
-from worker.box import seccomp
 from worker.processes import die_with_parent
+from worker.sandbox import seccomp
 
 _CREATE, _ADD, _RESTRICT = 444, 445, 446
 _VERSION = 1  # a flag of _CREATE
@@ -121,7 +121,7 @@ class Powers:
     user: str  # a user of its own without capabilities
     landlock: str  # no files, no TCP, no signals to others
     seccomp: str  # a fixed list of system calls
-    reached: tuple[str, ...] = ()  # what worked of that which must not (worker.box.lockdown)
+    reached: tuple[str, ...] = ()  # what worked of that which must not (worker.sandbox.lockdown)
 
     @property
     def lacking(self) -> list[str]:

@@ -94,7 +94,9 @@ _MOST_COUNTED = 1 << 40  # of children and the like; their sums fit into the dat
 _MOST_PAGES = (1 << 31) - 1
 Number = Annotated[int, Meta(ge=0, le=_I63)]
 Counted = Annotated[int, Meta(ge=0, le=_MOST_COUNTED)]
-Key = Annotated[int, Meta(ge=-_I63, le=_I63)]  # of a source: those of the slot's are above 0, those of the box below
+Key = Annotated[
+    int, Meta(ge=-_I63, le=_I63)
+]  # of a source: those of the slot's are above 0, those of the sandbox below
 Name = Annotated[bytes, Meta(max_length=1 << 20)]
 Word = Annotated[str, Meta(max_length=1 << 20)]
 MediaType = Annotated[str, Meta(pattern=r"\A[!-~]{1,255}\Z")]
@@ -231,7 +233,7 @@ class Request(Struct, array_like=True):
     bank: dict[str, int] | None = None  # passwords with their lines, from now on
 
 
-# What the box answers.
+# What the sandbox answers.
 
 
 class Failed(Struct, array_like=True, tag=0):
@@ -263,7 +265,7 @@ class Ranges(Struct, array_like=True, tag=4):
 
 
 class FarChild(Struct, array_like=True):
-    """See readers.base.Child. With `data` it is a source that the box keeps under `key`."""
+    """See readers.base.Child. With `data` it is a source that the sandbox keeps under `key`."""
 
     name: Name
     kind: Kind

@@ -31,7 +31,11 @@ from readers.identification.identify import identify_by
 from readers.parsers import ParserSet
 from readers.passwords import NO_PASSWORDS, Passwords
 from readers.records import FixedLimits, Limits
-from worker.box.messages import (
+from worker.items.sources import CHUNK
+from worker.ocr import pages
+from worker.ocr.page import Page as PagePicture
+from worker.ocr.pages import Rendering, render_by
+from worker.sandbox.messages import (
     ENCODER,
     SPOKEN,
     Announced,
@@ -77,10 +81,6 @@ from worker.box.messages import (
     range_of,
     unpacked,
 )
-from worker.items.sources import CHUNK
-from worker.ocr import pages
-from worker.ocr.page import Page as PagePicture
-from worker.ocr.pages import Rendering, render_by
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer
@@ -161,7 +161,7 @@ class Files:
             raise ValueError("too many files open")
         file = self._sources[key].open()
         self._numbers += 1
-        # What is under the buffer: the reader's own buffer is in the box, and each of its reads is one of ours.
+        # What is under the buffer: the reader's own buffer is in the sandbox, and each of its reads is one of ours.
         self._open[self._numbers] = key, (file.detach() if isinstance(file, io.BufferedReader) else file)
         return self._numbers
 
@@ -183,7 +183,7 @@ log = logging.getLogger(__name__)
 
 
 @dataclass(slots=True)
-class Box:
+class Sandbox:
     """One sandbox, as long as this process lives. `status` receives the wait status of a sandbox that died."""
 
     pipe: Pipe
@@ -380,7 +380,7 @@ def _same(one: Source, other: Source) -> bool:
 
 
 @dataclass(slots=True)
-class PageRoom:
+class RenderedItem:
     """The item whose pages are rendered; one at a time."""
 
     _rendering: Rendering | None = None
@@ -407,137 +407,137 @@ class PageRoom:
 
 
 @dataclass(frozen=True, slots=True)
-class BoxedRendering:
+class SandboxedRendering:
     """An item that is open in the sandbox."""
 
-    box: Box
+    sandbox: Sandbox
     count: int
 
     def page(self, number: int) -> PagePicture | None:
-        rendered = self.box.ask(Page(number), Rendered)
+        rendered = self.sandbox.ask(Page(number), Rendered)
         return PagePicture(rendered.data, rendered.dpi or 70) if rendered.data else None
 
 
-def boxed_rendering(box: Box) -> Any:
+def sandboxed_rendering(sandbox: Sandbox) -> Any:
     """Return a function for `worker.ocr.pages.render_by` that renders in the sandbox."""
 
     @contextmanager
     def rendered(source: Source, media_type: str, limits: Limits, choice: OcrChoice) -> Iterator[Rendering]:
-        asked = OpenPages(box.ref(source), media_type, dataclasses.asdict(choice))
-        count = box.ask(asked, Count, limits).value
+        asked = OpenPages(sandbox.ref(source), media_type, dataclasses.asdict(choice))
+        count = sandbox.ask(asked, Count, limits).value
         try:
-            yield BoxedRendering(box, count or 0)
+            yield SandboxedRendering(sandbox, count or 0)
         finally:
-            box.ask(Settle(pages=True), Count)
+            sandbox.ask(Settle(pages=True), Count)
 
     return rendered
 
 
-def install(box: Box) -> None:
+def install(sandbox: Sandbox) -> None:
     """Have this process identify and parse nothing itself from now on: every handler it gets forwards to the sandbox.
     Waits until the sandbox is running: otherwise the fork server's loading would be charged to an item's time."""
-    registry.replace(boxed(handler, box) for handler in box.introduced())
-    identify_by(box.identify)
-    render_by(boxed_rendering(box))
+    registry.replace(sandboxed(handler, sandbox) for handler in sandbox.introduced())
+    identify_by(sandbox.identify)
+    render_by(sandboxed_rendering(sandbox))
 
 
-def boxed(handler: Introduction, box: Box) -> Handler:
+def sandboxed(handler: Introduction, sandbox: Sandbox) -> Handler:
     """Return a handler that forwards to the sandbox's handler of this name."""
-    return BoxedLeaf(handler, box) if handler.leaf else BoxedHandler(handler, box)
+    return SandboxedLeaf(handler, sandbox) if handler.leaf else SandboxedHandler(handler, sandbox)
 
 
-class BoxedLeaf(LeafHandler):
+class SandboxedLeaf(LeafHandler):
     """Handler without children that forwards to the sandbox."""
 
-    def __init__(self, handler: Introduction, box: Box) -> None:
+    def __init__(self, handler: Introduction, sandbox: Sandbox) -> None:
         self.name = handler.name
         self.media_types = handler.media_types
         self.container = handler.container
         self.splits = handler.splits
         self.whole = handler.whole
-        self._box = box
+        self._sandbox = sandbox
         self._hashes = handler.hashes
         self._announces = handler.announces
 
     def text(self, source: Source, limits: Limits) -> Text:
-        box = self._box
-        far = box.ask(TakeText(box.ref(source), self.name), FarText, limits)
+        sandbox = self._sandbox
+        far = sandbox.ask(TakeText(sandbox.ref(source), self.name), FarText, limits)
         try:
             return far.opened()
         except ValueError as error:
-            box.broken(error)
+            sandbox.broken(error)
 
     def message_hashes(self, source: Source, limits: Limits) -> MessageHashes | None:
         if not self._hashes:
             return None
-        far = self._box.hashes_of(source, self.name, limits)
+        far = self._sandbox.hashes_of(source, self.name, limits)
         if far.content is None:
             return None
         return MessageHashes(content_hash=far.content, message_id_hash=far.message_id)
 
 
-class BoxedHandler(BoxedLeaf):
+class SandboxedHandler(SandboxedLeaf):
     """Handler with children that forwards to the sandbox."""
 
     def announced(self, source: Source) -> int | None:
         if not self._announces:
             return None
-        return self._box.ask(Announced(self._box.ref(source), self.name), Count).value
+        return self._sandbox.ask(Announced(self._sandbox.ref(source), self.name), Count).value
 
     def parts(self, source: Source, target_bytes: int) -> list[Part]:
         if not self.splits:
             return []
-        ranges = self._box.ask(Parts(self._box.ref(source), self.name, target_bytes), Ranges)
+        ranges = self._sandbox.ask(Parts(self._sandbox.ref(source), self.name, target_bytes), Ranges)
         try:
             return [one.part() for one in ranges.parts]
         except ValueError as error:
-            self._box.broken(error)
+            self._sandbox.broken(error)
 
     def children(self, source: Source, limits: Limits, part: Part | None = None) -> Iterator[Child]:
-        box = self._box
-        ref = box.ref(source)
-        ahead = box.opened_ahead(source) if part is None else None
-        number = box.new_generator(ref) if ahead is None else ahead[0]
+        sandbox = self._sandbox
+        ref = sandbox.ref(source)
+        ahead = sandbox.opened_ahead(source) if part is None else None
+        number = sandbox.new_generator(ref) if ahead is None else ahead[0]
         wanted = None if part is None else range_of(part)
         try:
-            batch = box.ask(Children(ref, self.name, wanted, number), Batch, limits) if ahead is None else ahead[1]
+            batch = sandbox.ask(Children(ref, self.name, wanted, number), Batch, limits) if ahead is None else ahead[1]
             while True:
-                error = None if batch.error is None else box.raised(batch.error)
+                error = None if batch.error is None else sandbox.raised(batch.error)
                 yield from self._of(batch, number)
                 if batch.ended:
                     break
-                batch = box.ask(More(number), Batch)
+                batch = sandbox.ask(More(number), Batch)
         finally:
-            box.end_generator(number, ref, Settle())
+            sandbox.end_generator(number, ref, Settle())
         if error is not None:
             raise error
 
     def _of(self, batch: Batch, number: int) -> Iterator[Child]:
-        box = self._box
+        sandbox = self._sandbox
         last = len(batch.children) - 1
         for position, far in enumerate(batch.children):
             if far.stream and (position < last or far.data is not None or batch.ended):
-                box.broken("a stream where none can be")
+                sandbox.broken("a stream where none can be")
             if far.data is not None:
-                box.keep(far.key, far.name, far.data)
+                sandbox.keep(far.key, far.name, far.data)
             try:
                 yield self._child(far, number)
             finally:
                 if far.data is not None:
-                    box.drop(far.key, far.name, far.data)
+                    sandbox.drop(far.key, far.name, far.data)
                     far.data = None
 
     def _child(self, far: FarChild, number: int) -> Child:
         try:
             notes = unpacked(far.notes)
         except ValueError as error:
-            self._box.broken(error)
+            self._sandbox.broken(error)
         return Child(
             name=far.name,
             kind=far.kind,
             ordinal=far.ordinal,
             data=far.data,
-            stream=cast(BinaryIO, BoxedStream(self._box, number)) if far.stream else None,
+            stream=cast(BinaryIO, SandboxedStream(self._sandbox, number)) if far.stream else None,
             size_hint=far.size_hint,
             error=None if far.error is None else far.error.raised(),
             emit=far.emit,
@@ -548,12 +548,12 @@ class BoxedHandler(BoxedLeaf):
         )
 
 
-class BoxedStream(io.RawIOBase):
+class SandboxedStream(io.RawIOBase):
     """The bytes of a child that is too large for one message."""
 
-    def __init__(self, box: Box, generator: int) -> None:
+    def __init__(self, sandbox: Sandbox, generator: int) -> None:
         super().__init__()
-        self._box = box
+        self._sandbox = sandbox
         self._generator = generator
 
     def readable(self) -> bool:
@@ -562,9 +562,9 @@ class BoxedStream(io.RawIOBase):
     def read(self, size: int = -1, /) -> bytes:
         """Return at most `size` bytes; b"" at the end."""
         wanted = CHUNK if size < 0 else size
-        data = self._box.ask(Pull(self._generator, wanted), Piece).data
+        data = self._sandbox.ask(Pull(self._generator, wanted), Piece).data
         if len(data) > wanted:
-            self._box.broken("more bytes than were asked for")
+            self._sandbox.broken("more bytes than were asked for")
         return data
 
     def readinto(self, buffer: Buffer, /) -> int:

@@ -1,1 +1,0 @@
-"""The sandbox of parsers: a process without secrets, without rights and without files. Start reading at `box.py`."""
