@@ -63,13 +63,13 @@ _RETRY_SECONDS = 0.25
 def handle(context: SlotContext, database: str, job: uuid.UUID, task: uuid.UUID) -> None:
     """Do one task of a job, if it is still to be done. A stale or doubled message claims nothing."""
     db = context.databases[database]
-    context.crumb.doing(Activity.CLAIMING)
+    context.breadcrumb.doing(Activity.CLAIMING)
     claimed = _claim(context, db, job, task)
     if claimed is None:
-        context.crumb.end_task()
+        context.breadcrumb.end_task()
         return
     reached("claimed", claimed.phase)
-    context.crumb.begin_task(database, claimed.job, claimed.id, claimed.token, claimed.phase)
+    context.breadcrumb.begin_task(database, claimed.job, claimed.id, claimed.token, claimed.phase)
     reached("work", claimed.phase)
     context.tally.begin(claimed.phase)
     context.recorder.select(claimed.job, claimed.phase)
@@ -79,7 +79,7 @@ def handle(context: SlotContext, database: str, job: uuid.UUID, task: uuid.UUID)
     context.storage.let_go()
     context.tracer.flush()  # of a task that was not finished
     context.tally.end(claimed.phase, outcome, result)
-    context.crumb.end_task()  # not in a `finally`: what escapes ends the slot, and the breadcrumb must still show where
+    context.breadcrumb.end_task()  # not in a `finally`: what escapes ends the slot, and the breadcrumb must still show where
 
 
 def _claim(context: SlotContext, db: Database, job: uuid.UUID, task: uuid.UUID) -> ClaimedTask | None:
@@ -124,7 +124,7 @@ def _attempt(context: SlotContext, db: Database, claimed: ClaimedTask) -> tuple[
     except MemoryError:
         raise  # the slot ends and its supervisor reports where it was
     except Exception as e:
-        context.crumb.leave()
+        context.breadcrumb.leave()
         context.shards.abandon(claimed.job)
         log.exception("task %s (%s) failed", claimed.id, claimed.phase)
         _failed(db, claimed, e)
@@ -162,13 +162,13 @@ def _prepare(context: SlotContext, db: Database, claimed: ClaimedTask) -> TaskWo
         context.storage.keep_below(job.source, hold=True)
     # The job's folder was made when the job was: without it the storage is not the one the job writes to.
     context.storage.floor = os.path.join(work.root, job_location(work.job.id))
-    context.crumb.doing(Activity.LOOKING, context.storage.floor)
+    context.breadcrumb.doing(Activity.LOOKING, context.storage.floor)
     context.storage.stat_floor()
     if claimed.phase is not Phase.FINALISE and not job.options.type.produces:
-        context.crumb.doing(Activity.LOOKING, job.source)
+        context.breadcrumb.doing(Activity.LOOKING, job.source)
         work = dataclasses.replace(work, source_device=work.check_source_root())
-    work.portions.clear(context.crumb.alive)
-    context.crumb.doing(Activity.WORKING)
+    work.portions.clear(context.breadcrumb.alive)
+    context.breadcrumb.doing(Activity.WORKING)
     if claimed.phase not in _WITH_PASSWORDS:
         return work
     return dataclasses.replace(work, passwords=context.banks.of(context.storage, work.root, job))

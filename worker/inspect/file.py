@@ -183,7 +183,7 @@ def inspect_files(
     storage = Storage(NullRecorder())
     storage.keep_below(os.fsencode(spill_directory(spool)), own=True)
     children = SpillStore(storage, spill_directory(spool))
-    with spool.open("ab") as out, contextlib.closing(Deadline(trace)) as crumb:
+    with spool.open("ab") as out, contextlib.closing(Deadline(trace)) as breadcrumb:
         spooled = out.tell()
 
         def write(line: bytes) -> None:
@@ -192,9 +192,9 @@ def inspect_files(
             out.flush()
             spooled += len(line)
 
-        inspection = _Inspection(options, write, children, crumb, convicted or {}, storage)
+        inspection = _Inspection(options, write, children, breadcrumb, convicted or {}, storage)
         for position, loose in enumerate(files):
-            crumb.begin(position, spooled)
+            breadcrumb.begin(position, spooled)
             try:
                 inspection.run(loose)
             finally:
@@ -207,7 +207,7 @@ class _Inspection:
     options: JobOptions
     write: Callable[[bytes], None]
     children: SpillStore
-    crumb: Deadline
+    breadcrumb: Deadline
     convicted: Convicted
     storage: Storage
     out: Findings = field(default_factory=Findings)
@@ -220,7 +220,7 @@ class _Inspection:
             job=NO_JOB,
             options=self.options,
             store=self.children,
-            crumb=self.crumb,
+            breadcrumb=self.breadcrumb,
             out=self.out,
             on_item=self._text,
             convicted=self.convicted,
@@ -232,12 +232,12 @@ class _Inspection:
         """Inspect one file."""
         unpacker = self.unpacker
         ident = item_id(NO_JOB, None, loose.relative)
-        self.crumb.enter(ident, self.options.limits.item_seconds)
+        self.breadcrumb.enter(ident, self.options.limits.item_seconds)
         try:
             if ident in self.convicted:
                 raise DocumentError(*self.convicted[ident])
             source, sha256 = self._read(loose)
-            self.crumb.enter(ident, unpacker.seconds(source.size))
+            self.breadcrumb.enter(ident, unpacker.seconds(source.size))
             media_type = identify(source, None)
         except DocumentError as e:
             item = loose_row(NO_JOB, 0, loose.relative)
@@ -258,7 +258,7 @@ class _Inspection:
             if not is_leaf(handler):
                 unpacker.open(item, source, handler, Budget(self.options.limits, source.size))
         self._done(item)
-        self.crumb.leave()
+        self.breadcrumb.leave()
 
     def _read(self, loose: Loose) -> tuple[Source, bytes]:
         """The file and its SHA-256; a small one is read once and stays in memory."""
@@ -280,7 +280,7 @@ class _Inspection:
         text, row = take_text(item, source, handler, options.limits, self.out, options.time_zone, ocr=asked)
         if asked and source is not None and is_candidate(item, row):
             text, row = self._reader().read(item, row, source, self.out, text)
-            self.crumb.enter(item.id, options.limits.item_deadline(item.size))
+            self.breadcrumb.enter(item.id, options.limits.item_deadline(item.size))
         self.texts.append((text, row))
 
     def _reader(self) -> Reader:
@@ -292,7 +292,7 @@ class _Inspection:
             choice=self.options.ocr,
             limits=self.options.limits,
             clock=SystemClock(),
-            enter=self.crumb.enter,
+            enter=self.breadcrumb.enter,
         )
 
     def _done(self, item: Item) -> None:

@@ -220,9 +220,9 @@ class Indexing:
 
     def publish(self) -> tuple[Shard, int]:
         """The slot's shard with what this attempt added, and the bytes written. Raises StorageFault."""
-        work, crumb = self.work, self.work.context.crumb
-        crumb.doing(Activity.PUBLISHING, os.path.join(work.root, self.shard.location))
-        return self.shard.publish(work.storage, work.root, crumb.alive)
+        work, breadcrumb = self.work, self.work.context.breadcrumb
+        breadcrumb.doing(Activity.PUBLISHING, os.path.join(work.root, self.shard.location))
+        return self.shard.publish(work.storage, work.root, breadcrumb.alive)
 
     def book(self, item: Item, body: str, row: ItemText) -> None:
         """The item's one valid index document from now on, and its row."""

@@ -167,7 +167,7 @@ class Unpacker:
     job: uuid.UUID
     options: JobOptions
     store: ChildStore
-    crumb: Breadcrumb
+    breadcrumb: Breadcrumb
     out: Findings
     on_item: OnItem
     convicted: Convicted
@@ -275,8 +275,8 @@ class Unpacker:
                 if stop is not None:
                     stop.check()
                 budget.check()
-                self.crumb.within(item.parent, budget.children)
-                self.crumb.enter(item.id, self.seconds(item.size))
+                self.breadcrumb.within(item.parent, budget.children)
+                self.breadcrumb.enter(item.id, self.seconds(item.size))
                 with guarded:
                     child = next(children, None)
                 if child is None:
@@ -307,8 +307,8 @@ class Unpacker:
             return
         if self.charges is not None and (judged := self.charges.passed(ident)):
             self.convicted = {**self.convicted, ident: judged}
-        self.crumb.within(inside.item.id, inside.budget.children)
-        self.crumb.enter(ident, self.seconds(child.size_hint or len(child.data or b"")))
+        self.breadcrumb.within(inside.item.id, inside.budget.children)
+        self.breadcrumb.enter(ident, self.seconds(child.size_hint or len(child.data or b"")))
         if self.convicted and (ident in self.untouchable or (ident in self.convicted and child.data is None)):
             child = replace(
                 child, data=None, stream=None, size_hint=None, error=None, media_type=None

@@ -179,7 +179,7 @@ def run(work: TaskWork) -> TaskResult:
         choice=options.ocr,
         limits=options.limits,
         clock=context.clock,
-        enter=context.crumb.enter,
+        enter=context.breadcrumb.enter,
     )
     indexing = Indexing(work, context.shards.of(work.job.id, options.index_engine), out)
     costs = ItemCosts(work, ids)
@@ -187,7 +187,7 @@ def run(work: TaskWork) -> TaskResult:
         if is_candidate(item, texts[item.id]):
             with costs.of(item) as refusal:
                 _read(work, reader, indexing, item, texts[item.id], refusal)
-    context.crumb.leave()
+    context.breadcrumb.leave()
     shard: Shard | None = None
     index_bytes = 0
     if out.owners:

@@ -61,7 +61,7 @@ class _Expand:
             job=work.job.id,
             options=options,
             store=FilerStore(work.storage, work.root, work.job.id, options.layout, work.context.worker, work.passwords),
-            crumb=work.context.crumb,
+            breadcrumb=work.context.breadcrumb,
             out=self.out,
             on_item=self.indexing.take if self.indexing else _nothing,
             convicted=work.convicted,
@@ -86,8 +86,8 @@ class _Expand:
     def _loose(self, custodian: int, relative: bytes, size: int) -> None:
         """Process one loose file: row, children, text. Its errors are booked for it alone."""
         unread = loose_row(self.work.job.id, custodian, relative, size=size)
-        self.work.context.crumb.begin_loose(unread.id)
-        self.work.context.crumb.enter(unread.id, self.unpacker.seconds(size))
+        self.work.context.breadcrumb.begin_loose(unread.id)
+        self.work.context.breadcrumb.enter(unread.id, self.unpacker.seconds(size))
         family = self.families.of(relative) if self.work.job.options.load_file else None
         if family is not None:
             unread = replace(unread, family=family)
@@ -146,13 +146,13 @@ class _Expand:
 
     def _put_down(self) -> None:
         """Note that no item is read any more. If memory runs out now, the loose file that gave most is charged."""
-        crumb = self.work.context.crumb
+        breadcrumb = self.work.context.breadcrumb
         most = max(self.budgets, key=lambda budget: budget.children, default=None)
         if most is not None and most.children >= MANY:
-            crumb.begin_loose(most.loose, most.children)
+            breadcrumb.begin_loose(most.loose, most.children)
         else:
-            crumb.begin_loose(None)
-        crumb.leave()
+            breadcrumb.begin_loose(None)
+        breadcrumb.leave()
 
     def _read(self, relative: bytes) -> tuple[Source, bytes, int, int]:
         """The file's source, hash, size and modification time; small ones are read once and worked on from memory."""
@@ -177,7 +177,7 @@ class _Expand:
                 continue
             handler = handler_for(item.media_type)
             loose = uuid.UUID(entry["loose"])
-            self.work.context.crumb.begin_loose(loose)
+            self.work.context.breadcrumb.begin_loose(loose)
             try:
                 if (stop := self.charges.stop(loose, entry["bytes"])) is not None and stop.reached:
                     self.unpacker.refuse(item, _part(entry), stop.error)

@@ -63,7 +63,7 @@ def run(work: TaskWork) -> TaskResult:
     _remove_items_without_row(work, digits)
     _remove_shards_without_row(work, digits, rest=FINALISE_REST in shares)
     if FINALISE_REST in shares:
-        work.context.crumb.doing(Activity.SYNCING, work.root)
+        work.context.breadcrumb.doing(Activity.SYNCING, work.root)
         work.storage.sync_tree(work.root)
     return Findings().result()
 
@@ -82,7 +82,7 @@ def _folders(work: TaskWork, digits: bytes) -> Iterator[bytes]:
 
 def _directories(work: TaskWork, relative: bytes) -> list[bytes]:
     """Names of the directories in one; none when it was never made (the job's own folder is known to exist)."""
-    work.context.crumb.doing(Activity.LISTING, os.path.join(work.root, relative))
+    work.context.breadcrumb.doing(Activity.LISTING, os.path.join(work.root, relative))
     try:
         entries = work.storage.scan(os.path.join(work.root, relative))
     except SourceFileError as e:
@@ -97,8 +97,8 @@ def _remove_items_without_row(work: TaskWork, digits: bytes) -> None:
     places: list[bytes] = []
     for folder in _folders(work, digits):
         path = os.path.join(work.root, folder)
-        work.context.crumb.doing(Activity.LISTING, path)
-        with work.storage.listing(path, work.context.scratch, work.context.crumb.alive) as listing:
+        work.context.breadcrumb.doing(Activity.LISTING, path)
+        with work.storage.listing(path, work.context.scratch, work.context.breadcrumb.alive) as listing:
             for entries in listing:
                 places += [os.path.join(folder, e.name) for e in entries]
                 while len(places) >= _ROWS_AT_ONCE:
@@ -109,7 +109,7 @@ def _remove_items_without_row(work: TaskWork, digits: bytes) -> None:
 
 
 def _sweep(work: TaskWork, places: Sequence[bytes]) -> None:
-    work.context.crumb.doing(Activity.REMOVING, os.path.join(work.root, os.path.dirname(places[0])))
+    work.context.breadcrumb.doing(Activity.REMOVING, os.path.join(work.root, os.path.dirname(places[0])))
     ids = [_item_of(os.path.basename(place)) for place in places]
     with work.database.transaction() as conn:
         known = dict(ITEMS.item_locations(conn, items=[i for i in ids if i is not None]))
@@ -136,7 +136,7 @@ def _remove_shards_without_row(work: TaskWork, digits: bytes, *, rest: bool) -> 
         if name[:1] not in digits and not (rest and name[:1] not in _DIGITS):
             continue
         shard = os.path.join(work.root, top, name)
-        work.context.crumb.doing(Activity.REMOVING, shard)
+        work.context.breadcrumb.doing(Activity.REMOVING, shard)
         if name not in known:
             work.storage.remove_tree(shard)
             continue

@@ -30,10 +30,10 @@ def run(work: TaskWork) -> TaskResult:
     indexing = Indexing(work, work.context.shards.of(work.job.id, work.job.options.index_engine), out)
     costs = ItemCosts(work, ids)
     for item in items:
-        work.context.crumb.enter(item.id, work.job.options.limits.item_deadline(item.size))
+        work.context.breadcrumb.enter(item.id, work.job.options.limits.item_deadline(item.size))
         with costs.of(item) as refusal:
             _index(work, indexing, item, refusal)
-    work.context.crumb.leave()
+    work.context.breadcrumb.leave()
     out.spent = costs.spent()
     out.follow_on.extend(indexing.ocr_tasks())
     shard, index_bytes = indexing.publish()

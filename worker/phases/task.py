@@ -79,19 +79,19 @@ class TaskWork:
         self.before_writing(task_result)
         self.portions.write(task_result)
         self.context.tally.brought(task_result)
-        self.context.crumb.leave()
+        self.context.breadcrumb.leave()
 
     def before_writing(self, task_result: TaskResult) -> None:
         """Check the source root and sync what was written, before the ledger learns of it. Raises StorageFault."""
-        crumb = self.context.crumb
-        crumb.leave()
+        breadcrumb = self.context.breadcrumb
+        breadcrumb.leave()
         # A job that produces reads of the sources of others, and has looked at them itself.
         produces = self.job.options.type.produces
         if not produces and any(e.code in _SOURCE_TROUBLE for e in task_result.exceptions):
             self.check_source_root()  # a reader inside a handler may have met an unmounted source, not a bad file
-        crumb.doing(Activity.SYNCING, b"what it wrote")
+        breadcrumb.doing(Activity.SYNCING, b"what it wrote")
         self.storage.sync_written()
-        crumb.doing(Activity.COMMITTING)
+        breadcrumb.doing(Activity.COMMITTING)
 
     def check_source_root(self) -> int:
         """Return the source root's device number on this host. Raises StorageFault unless the root is what it was when

@@ -91,10 +91,10 @@ class _Walk:
 
     def _directory(self, relative: bytes) -> None:
         """Book the files of one directory and note its subdirectories; it may have millions of either."""
-        crumb, path = self.work.context.crumb, self.work.source_path(relative)
-        crumb.doing(Activity.LISTING, path)
+        breadcrumb, path = self.work.context.breadcrumb, self.work.source_path(relative)
+        breadcrumb.doing(Activity.LISTING, path)
         try:
-            listing = self.work.storage.listing(path, self.work.context.scratch, crumb.alive)
+            listing = self.work.storage.listing(path, self.work.context.scratch, breadcrumb.alive)
         except SourceFileError as e:
             self.work.check_source_root()
             self._failed(relative, e, DIRECTORY_TYPE)
@@ -104,7 +104,7 @@ class _Walk:
                 for number, entry in enumerate(entries):
                     if number % LOOK_EVERY == 0:
                         self._pause()
-                        crumb.doing(Activity.STATTING, path)
+                        breadcrumb.doing(Activity.STATTING, path)
                     below = os.path.join(relative, entry.name)
                     if entry.kind is not EntryKind.DIRECTORY:
                         self._file(below)

@@ -214,7 +214,7 @@ class SlotContext:
     databases: Mapping[str, Database]
     recorder: SelectableRecorder
     storage: Storage
-    crumb: Breadcrumb
+    breadcrumb: Breadcrumb
     scratch: Path  # this incarnation's own local directory; the supervisor removes it after a death
     shards: OpenShards
     tally: CallCounters = field(default_factory=own_tally)

@@ -99,7 +99,7 @@ def make_context(plan: SlotPlan, parsers: ParserSet | None = None) -> SlotContex
         },
         recorder=recorder,
         storage=storage,
-        crumb=RowWriter(
+        breadcrumb=RowWriter(
             plan.table, plan.slot, os.getpid(), plan.incarnation, stall_seconds=plan.settings.stall_seconds
         ),
         scratch=plan.scratch,
@@ -170,8 +170,8 @@ def run_slot(plan: SlotPlan, parent: int) -> int:
         parsers = sandbox.parsers()
     context = make_context(plan, parsers)
     read_by_office(context.scratch)
-    assert isinstance(context.crumb, RowWriter)
-    context.crumb.publish()  # the row is ours from now on
+    assert isinstance(context.breadcrumb, RowWriter)
+    context.breadcrumb.publish()  # the row is ours from now on
     assert plan.settings.broker is not None  # the supervisor has checked
     celery = app.make_slot_app(plan.settings.broker, _guarded(plan, context))
     _warm(context)
