@@ -28,8 +28,8 @@ from core.settings import DatabaseAddress, Settings
 from core.storage.sync import syncfs
 from core.storage.whole import naming_of, parts_of
 from readers.identification import libmagic
-from worker.box.lockdown import try_out
 from worker.ocr.tesseract import OcrUnavailable, find_engine
+from worker.sandbox.lockdown import try_out
 
 
 class Level(enum.StrEnum):
@@ -314,8 +314,8 @@ def office() -> Finding:
     return ok(told) if len(found.parts) == len(PARTS) else warn(told, f"install the rest (Debian, Ubuntu: {INSTALL})")
 
 
-def box() -> Finding:
-    """What parsers are kept from (worker.box)."""
+def sandbox() -> Finding:
+    """What parsers are kept from (worker.sandbox)."""
     try:
         lacking = try_out().lacking
     except OSError as error:
@@ -326,7 +326,7 @@ def box() -> Finding:
     return warn(f"the parsers' sandbox is incomplete: {'; '.join(lacking)}", fix)
 
 
-def no_box() -> Finding:
+def no_sandbox() -> Finding:
     """EDBENCH_BOX is off."""
     return warn("files are parsed without a sandbox, with all rights of a slot", "unset EDBENCH_BOX")
 
@@ -469,7 +469,7 @@ def run_checks(settings: Settings, clock: Clock) -> Iterator[Finding]:
     yield magic()
     yield ocr()
     yield office()
-    yield box() if settings.box else no_box()
+    yield sandbox() if settings.sandbox else no_sandbox()
     yield from programs()
     yield open_files()
     yield shared_memory()

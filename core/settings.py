@@ -46,7 +46,7 @@ class Settings:
     filer_cache: int | None = None  # bytes that the filer itself can cache, as declared; None: not declared
     filer_arbiter: str = ""  # directory for its arbiter that all workers share; empty: this host's shared memory
     observe: bool = True  # off: storage calls are not recorded and nothing is observed, to see what that costs
-    box: bool = True  # off: files are parsed in the slots themselves, to see what the box costs (worker.box)
+    sandbox: bool = True  # off: files are parsed in the slots themselves, to see what it costs (worker.sandbox)
     run: str = ""  # of an experiment, whose messages are kept apart at the broker; empty: the system's own jobs
     hosts: tuple[str, ...] = ()  # of an experiment on several, this one first; empty: one host, or irrelevant
     handed: tuple[Login, ...] = ()  # the login of each role to these databases and broker; empty: those of the URLs
@@ -78,7 +78,7 @@ class Settings:
             "EDBENCH_LOG_LEVEL": self.log_level,
             "EDBENCH_FILER": self.filer,
             "EDBENCH_OBSERVE": "on" if self.observe else "off",
-            "EDBENCH_BOX": "on" if self.box else "off",
+            "EDBENCH_BOX": "on" if self.sandbox else "off",
             "EDBENCH_PLUGINS": ",".join(self.plugins),
         }
         if self.databases:
@@ -234,7 +234,7 @@ def read_settings(env: Mapping[str, str]) -> Settings:
         filer_cache=parse_bytes(cache, "EDBENCH_FILER_CACHE") if (cache := env.get("EDBENCH_FILER_CACHE")) else None,
         filer_arbiter=env.get("EDBENCH_FILER_ARBITER") or "",
         observe=_switch(env, "EDBENCH_OBSERVE"),
-        box=_switch(env, "EDBENCH_BOX"),
+        sandbox=_switch(env, "EDBENCH_BOX"),
         plugins=tuple(filter(None, (p.strip() for p in env.get("EDBENCH_PLUGINS", "").split(",")))),
     )
 

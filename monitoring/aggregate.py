@@ -18,12 +18,12 @@ from sql.timeline import CALLS, OpCalls, StepSums
 
 
 def columns(names: Iterable[str], rows: Sequence[tuple[Any, ...]]) -> dict[str, str]:
-    """For `unnest(%(name)s::type[])`. Values are int, float, str or bytes, each column of one type."""
+    """Return the columns as array literals for `unnest(%(name)s::type[])`. A column has ints, floats, strs or bytes."""
     return {name: array(values) for name, values in zip(names, zip(*rows, strict=True), strict=True)}
 
 
 def array(values: Sequence[Any]) -> str:
-    """The literal of one column."""
+    """Return one column as an array literal."""
     if isinstance(values[0], bytes):
         return "{" + ",".join([f'"\\\\x{value.hex()}"' for value in values]) + "}"
     if isinstance(values[0], str):
@@ -71,11 +71,11 @@ class CallSum:
     histogram: Histogram = field(default_factory=Histogram)
 
     def add(self, row: OpCalls) -> None:
-        """One more row."""
+        """Add one more row."""
         self.merge(row, Histogram.decode(row.histogram))
 
     def merge(self, counts: CallSum | CounterDelta | OpCalls, histogram: Histogram) -> None:
-        """The same from anything that has the counts, its histogram decoded."""
+        """Add anything that has the counts, with its histogram decoded."""
         self.calls += counts.calls
         self.bytes += counts.bytes
         self.errors += counts.errors
@@ -84,7 +84,7 @@ class CallSum:
         self.histogram.add(histogram)
 
     def totals(self) -> CallTotals:
-        """What they come to."""
+        """Return the totals and percentiles of the added rows."""
         p50, p99 = self._tails(self.histogram)
         return CallTotals(
             calls=self.calls,
@@ -111,7 +111,7 @@ def calls_by_op(conn: Connection, job: uuid.UUID) -> dict[str, CallTotals]:
 
 
 def calls_by_op_of_jobs(jobs: Iterable[tuple[Connection, uuid.UUID]]) -> dict[str, CallTotals]:
-    """The same over several jobs together; their histograms are merged, nothing is averaged."""
+    """Return the totals over several jobs together; their histograms are merged, nothing is averaged."""
     return totals_by_op(row for conn, job in jobs for row in CALLS.call_rows(conn, job=job))
 
 
@@ -160,7 +160,7 @@ def add_to_steps(conn: Connection, calls: Iterable[tuple[str, int, Iterable[Coun
 
 
 def _by_step(calls: Iterable[tuple[str, int, Iterable[CounterDelta]]]) -> dict[Key, CallSum]:
-    """Seconds first, then what they come to into the longer steps: workers are many, seconds few."""
+    """Add up the calls by second first, then into the longer steps: workers are many, seconds few."""
     seconds: dict[tuple[str, int, int], CallSum] = {}
     for job, second, deltas in calls:
         for delta in deltas:

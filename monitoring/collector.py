@@ -33,21 +33,21 @@ _WORKERS = ("incarnation", "sequence", "through")
 
 @dataclass(frozen=True, slots=True)
 class JobSecond:
-    """What one frame has of one job; it is stored whole or was stored before."""
+    """Calls of one job in one frame; stored whole, unless they were stored before."""
 
     job: uuid.UUID
     key: tuple[str, str, int]  # job, incarnation, second
     deltas: Sequence[CounterDelta]
 
     def rows(self) -> Iterator[tuple[Any, ...]]:
-        """For table `call_second`."""
+        """Yield the rows for table `call_second`."""
         for d in self.deltas:
             counts = (d.calls, d.bytes, d.errors, d.total_ns, d.max_ns, d.histogram.encode())
             yield (*self.key, d.phase.value, int(d.op), *counts)
 
 
 def job_seconds(frames: Iterable[Frame]) -> list[JobSecond]:
-    """What frames have of jobs."""
+    """Return the calls of each job in each frame."""
     out = []
     for frame in frames:
         by_job: dict[uuid.UUID, list[CounterDelta]] = {}
@@ -59,7 +59,7 @@ def job_seconds(frames: Iterable[Frame]) -> list[JobSecond]:
 
 
 def add_calls(conn: Connection, job_seconds: Sequence[JobSecond]) -> None:
-    """Store those that are new, in the steps too; the caller holds the lock of collecting."""
+    """Store the calls that are new, in the steps too; the caller holds the lock of collecting."""
     if not job_seconds:
         return
     rows = columns(AddedCalls.__match_args__, [row for part in job_seconds for row in part.rows()])
@@ -79,13 +79,13 @@ def add_observations(conn: Connection, frames: Iterable[Frame]) -> None:
 
 
 def _taken(frame: Frame) -> float:
-    """When in its second; its end where the clock was set back meanwhile."""
+    """Return the part of its second at which the frame was made; 1.0 if the clock was set back meanwhile."""
     taken = frame.through - frame.second
     return round(taken, 3) if 0 <= taken < 1 else 1.0
 
 
 def note_workers(conn: Connection, frames: Iterable[Frame]) -> None:
-    """Each worker's latest frame, and how many were lost before it."""
+    """Store each worker's latest frame, and how many were lost before it."""
     rows = [(str(f.incarnation), f.sequence, f.through) for f in frames]
     if rows:
         CALLS.frames_stored(conn, **columns(_WORKERS, rows))
@@ -182,7 +182,7 @@ class Collector:
         self.unknown += sum(len(part.deltas) for part in parts if part.job in unknown)
 
     def _find_homes(self, jobs: set[uuid.UUID]) -> set[uuid.UUID]:
-        """Learn where jobs live; returns those that live nowhere (not remembered: they are rare)."""
+        """Find the databases of jobs; return the jobs that are in none (not remembered: they are rare)."""
         missing = {job for job in jobs if job not in self._home}
         for name, database in self._databases.items():
             if not missing:

@@ -19,7 +19,7 @@ _USED = ("memory.current", "memory.usage_in_bytes")
 
 @dataclass(frozen=True, slots=True)
 class ControlGroups:
-    """Of this process. `proc`, `root`: where the kernel shows processes and groups."""
+    """Control groups of this process. `proc`, `root`: where the kernel shows processes and groups."""
 
     proc: Path = _PROC
     root: Path = _ROOT
@@ -75,7 +75,7 @@ def _memory_used(at: Path) -> int | None:
 
 
 def _number(at: Path, names: tuple[str, ...]) -> int | None:
-    """The number in the first of the files that there is; None for the word "max" and without a file."""
+    """Return the number in the first of the files that exists; None for the word "max" and without a file."""
     for name in names:
         with contextlib.suppress(OSError):
             text = (at / name).read_text().strip()

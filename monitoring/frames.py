@@ -154,7 +154,7 @@ def decode_frame(data: bytes) -> Frame:
 
 
 def _number(value: Any) -> int:
-    """A count that the database can hold; one bad frame must not keep those behind it out."""
+    """Return a count that the database can hold, else raise ValueError: one bad frame must not block the next."""
     if not isinstance(value, int) or not 0 <= value < 1 << 63:
         raise ValueError(f"not a count: {value!r}")
     return value

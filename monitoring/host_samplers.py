@@ -1,4 +1,4 @@
-"""What a worker reports once a second about its host, as well as its calls: the one place that knows all samplers."""
+"""Samplers of a worker's host, for a report once a second; the one module that knows all of them."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def space_of(path: str | os.PathLike[str]) -> dict[str, int]:
 
 
 def _server_or_device(source: str) -> str:
-    """Of an export the server alone: containers may have mounted different directories of it."""
+    """Return the server of an export without its path: containers may have mounted different directories."""
     return display_name(os.fsencode(source.rpartition(":/")[0] or source))
 
 
@@ -62,7 +62,7 @@ class SpaceSampler:
         self._asking: threading.Thread | None = None
 
     def sample(self) -> list[Observation]:
-        """The latest answer, and ask for the next; empty until there is one and when the filer is silent."""
+        """Return the latest answer and start the next question; empty while the filer has not answered."""
         if self._asking is None or not self._asking.is_alive():
             self._asking = threading.Thread(target=self._fetch, name="space", daemon=True)
             self._asking.start()
@@ -72,7 +72,7 @@ class SpaceSampler:
         return [Observation(SPACE, self._source, answer[1])]
 
     def wait(self, seconds: float) -> None:
-        """Until the question that is under way is answered, for at most so long."""
+        """Wait until the question under way is answered, for at most `seconds`."""
         if self._asking is not None:
             self._asking.join(seconds)
 
@@ -90,11 +90,11 @@ class HostSampler(Protocol):
     """Looks at one thing of this host. Several workers of a host see the same and name it alike: the first counts."""
 
     def sample(self) -> list[Observation]:
-        """What there is to see now; must not wait for storage and costs well under a millisecond."""
+        """Return the present observations; must not wait for storage and costs well under a millisecond."""
 
 
 class HostTurn:
-    """Whether this process is the one that looks. Held until it ends; the kernel frees the lock of a dead one."""
+    """Turn of one process of the host to sample, held until it ends; the kernel frees the lock of a dead process."""
 
     def __init__(self, scratch: Path) -> None:
         self._path = scratch / LOCK
@@ -120,7 +120,7 @@ class HostTurn:
         return True
 
     def close(self) -> None:
-        """Leave it to another."""
+        """Give up the turn."""
         if self._descriptor is not None:
             os.close(self._descriptor)
             self._descriptor = None
@@ -134,7 +134,7 @@ class OncePerHost:
         self._sampler = sampler
 
     def sample(self) -> list[Observation]:
-        """What the sampler sees, or nothing."""
+        """Return the sampler's observations, or none if another process has the turn."""
         return self._sampler.sample() if self._turn.mine() else []
 
 
@@ -193,7 +193,7 @@ class HostSampling:
         self._told: set[int] = set()
 
     def sample(self) -> list[Observation]:
-        """What all of them see now."""
+        """Return the observations of all samplers."""
         out: list[Observation] = []
         for number, sampler in enumerate(self._samplers):
             try:

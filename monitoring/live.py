@@ -137,7 +137,7 @@ class LiveRecorder:
             words[base + 3] = duration_ns
 
     def select(self, job: uuid.UUID, phase: Phase) -> None:
-        """From now on calls belong to this job and phase.
+        """Count calls for this job and phase from now on.
 
         May wait, at most `wait_seconds`, for the reader to free a page; without one, calls are counted as lost.
         """
@@ -209,7 +209,7 @@ class RegionReader:
         return int(self._region[_LOST])
 
     def collect(self) -> list[CounterDelta]:
-        """What has been recorded since the last collect; empty where nothing was."""
+        """Return the calls recorded since the last collect."""
         out: list[CounterDelta] = []
         for number in range(PAGES):
             at = _page_at(number)
@@ -264,8 +264,8 @@ def _growth(job: uuid.UUID, phase: Phase, op: Op, before: bytes, now: bytes) -> 
 
 
 def _changed(before: bytes, now: bytes) -> Iterator[tuple[int, int]]:
-    """Cells that have another count than before, with it. Comparing bytes is quick, so that is done first of all cells of a class
-    of size, then of some at a time: few of them have new calls."""
+    """Yield the cells whose count differs from before, with the new count. Comparing bytes is quick, so that is done
+    first for all cells of a class of size, then for some at a time: few of them have new calls."""
     old, new = memoryview(before).cast("Q"), memoryview(now).cast("Q")
     for first, end in _unlike(before, now, _HISTOGRAM, len(new), BUCKETS):
         for low, high in _unlike(before, now, first, end, _AT_ONCE):
@@ -275,7 +275,7 @@ def _changed(before: bytes, now: bytes) -> Iterator[tuple[int, int]]:
 
 
 def _unlike(before: bytes, now: bytes, first: int, end: int, step: int) -> Iterator[tuple[int, int]]:
-    """Where from word `first` to `end` the two differ, in steps of so many words: the first word of each, and its end."""
+    """Yield the first and end word of each step of `step` words from `first` to `end` in which the two differ."""
     for low in range(first, end, step):
         high = min(low + step, end)
         if before[low * 8 : high * 8] != now[low * 8 : high * 8]:

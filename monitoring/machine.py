@@ -1,4 +1,4 @@
-"""What a machine is, and how a directory of it is mounted: for results, and for the members of a crew."""
+"""Descriptions of a machine and of how its directories are mounted: for results, and for the members of a crew."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def processors() -> int:
 
 
 def usable_processors(groups: ControlGroups = _GROUPS) -> float:
-    """As `processors`, less where a control group limits CPU time: 1.5 with `docker run --cpus 1.5`."""
+    """Return the CPUs that this process may use, or its limit of CPU time: 1.5 with `docker run --cpus 1.5`."""
     usable: float = processors()
     for at, files in itertools.product(groups.of("cpu"), _QUOTA):
         with contextlib.suppress(OSError, ValueError):
@@ -38,10 +38,10 @@ def usable_processors(groups: ControlGroups = _GROUPS) -> float:
 
 
 def capacities(parts: Iterable[Mapping[str, Any]], what: str, machine: str) -> dict[str, float]:
-    """What processes may use together of each machine: no more than it has.
+    """Return how much of each machine its processes may use together: no more than it has.
 
-    `what`: processors, memory_bytes. Each part has what it may use itself, the same fact of its machine with `machine_` in
-    front where a limit may apply, and the machine's id under `machine`.
+    `what`: processors, memory_bytes. Each part has its own share under that name, its machine's under the name with
+    `machine_` in front if a limit may apply, and the machine's id under `machine`.
     """
     usable: dict[str, float] = {}
     whole: dict[str, float] = {}
@@ -78,7 +78,7 @@ def host() -> dict[str, Any]:
 
 
 def place(path: Path) -> dict[str, Any]:
-    """A directory's file system: how it is mounted, and the room there is."""
+    """Describe a directory's file system: how it is mounted, and its free space."""
     mount = mount_of(path)
     room = os.statvfs(path)
     return {
@@ -108,11 +108,11 @@ def client_memory() -> int:
 
 
 def machine_memory() -> int:
-    """Bytes of this machine."""
+    """Return the bytes of memory of this machine."""
     return int(psutil.virtual_memory().total)
 
 
 def free_memory() -> int:
-    """Bytes that may still be taken without anything being pushed out."""
+    """Return the bytes of memory that are available without swapping, within the limit of a control group."""
     available, left = int(psutil.virtual_memory().available), _GROUPS.memory_left()
     return available if left is None else min(available, left)

@@ -1,4 +1,5 @@
-"""What Prometheus scrapes: every metric that edbench exposes, and where a process answers `/metrics`.
+"""Prometheus metrics: the catalogue of all that edbench exposes, and the endpoint at which a process answers
+`/metrics`.
 
 docs/metrics.md, rules and dashboards are checked against the catalogue.
 """
@@ -49,7 +50,7 @@ _OURS = (*(bucket_of(bucket_bounds(fine)[1]) for fine in range(OVERFLOW)), len(B
 
 
 def coarsened(histogram: Histogram, total_ns: int) -> list[int]:
-    """The same durations as WORDS words."""
+    """Return the same durations as WORDS words."""
     words = [0] * WORDS
     for fine, count in histogram.counts.items():
         words[_OURS[fine]] += count
@@ -58,7 +59,7 @@ def coarsened(histogram: Histogram, total_ns: int) -> list[int]:
 
 
 def count_into(words: list[int] | memoryview[int], at: int) -> Timer:
-    """What counts durations into the WORDS words from `at` on. Only for one thread at a time."""
+    """Return a function that counts durations into the WORDS words from `at` on. Only for one thread at a time."""
     total = at + WORDS - 1
 
     def count(ns: int) -> None:
@@ -85,7 +86,7 @@ class Timers:
         self._words = {name: [0] * WORDS for name in names}
 
     def timer(self, name: str) -> Timer:
-        """What counts into the histogram of a name."""
+        """Return a function that counts durations into the histogram of a name."""
         count = count_into(self._words[name], 0)
 
         def locked(ns: int) -> None:
@@ -230,7 +231,7 @@ class Readings(Collector):
         self._readings = readings
 
     def collect(self) -> Iterator[Metric]:
-        """The families."""
+        """Return the metric families."""
         return (family(name, {(): read()}) for name, read in self._readings.items())
 
 
@@ -241,7 +242,7 @@ PORT_VARIABLE, ADDRESS_VARIABLE = "EDBENCH_METRICS_PORT", "EDBENCH_METRICS_ADDRE
 
 @dataclass(frozen=True, slots=True)
 class Endpoint:
-    """Where to listen; port 0: nowhere."""
+    """Address at which a process answers Prometheus; port 0: none."""
 
     port: int = 0
     address: str = "127.0.0.1"
@@ -253,7 +254,7 @@ class Endpoint:
         return {PORT_VARIABLE: str(self.port + offset), ADDRESS_VARIABLE: self.address}
 
     def serve(self, collectors: Iterable[Collector]) -> Callable[[], None]:
-        """Answer from a thread; returns what stops it. Raises UsageError if it cannot listen."""
+        """Answer from a thread; return a function that ends it. Raises UsageError if it cannot listen."""
         if self.port == 0:
             return _nothing
         from prometheus_client import start_http_server
@@ -274,7 +275,7 @@ class Endpoint:
         return stop
 
     def serve_or_tell(self, collectors: Iterable[Collector]) -> Callable[[], None]:
-        """The same where the work does not depend on it: what is wrong goes to the log."""
+        """Answer as `serve` does, or log the error, if the work does not depend on it."""
         try:
             return self.serve(collectors)
         except UsageError as error:
@@ -286,7 +287,7 @@ NOWHERE = Endpoint()
 
 
 def read_endpoint(env: Mapping[str, str]) -> Endpoint:
-    """From EDBENCH_METRICS_PORT and EDBENCH_METRICS_ADDRESS; raises UsageError for what is no port."""
+    """Read EDBENCH_METRICS_PORT and EDBENCH_METRICS_ADDRESS. Raises UsageError for an invalid port."""
     text = env.get(PORT_VARIABLE) or "0"
     if not re.fullmatch(r"[0-9]{1,5}", text) or int(text) > 65_535:
         raise UsageError(f"{PORT_VARIABLE} is {text!r}; it must be a port number, or 0 for none")

@@ -33,7 +33,7 @@ class BlockIo:
 
 
 def of_group(groups: ControlGroups = _GROUPS) -> BlockIo | None:
-    """Of this process's control group, since it was made; None where the kernel counts nothing there."""
+    """Return the bytes of this process's control group, since it was made; None if the kernel counts none."""
     for at, name in itertools.product(itertools.islice(groups.of("blkio"), 1), _BLOCK_FILES):
         with contextlib.suppress(OSError, ValueError):
             if (moved := parse_cgroup((at / name).read_text())) is not None:
@@ -61,8 +61,8 @@ def parse_cgroup(text: str) -> tuple[int, int] | None:
 
 
 def of_processes(pids: Iterable[int], proc: Path = _PROC) -> BlockIo | None:
-    """What the kernel accounts to these processes (proc(5), io), whatever file system it went to; those that ended count with
-    their parents. None where they may not be looked into, which takes their user or root."""
+    """Return the bytes that the kernel accounts to these processes (proc(5), io), whatever the file system; ended
+    processes count with their parents. None without permission, which takes their user or root."""
     read = written = 0
     for pid in pids:
         try:

@@ -1,4 +1,4 @@
-"""Processes as the kernel describes them (Linux: proc(5)): their state, the time that they use and wait for, those below one."""
+"""Processes as the kernel describes them (Linux: proc(5)): their state, their CPU time and waits, their descendants."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def process_state(process: int | str) -> str | None:
 
 
 def waits_in(pid: int) -> str:
-    """Where in the kernel the process waits, if the kernel reports it; for people."""
+    """Describe the state in which the process waits, and where in the kernel if the kernel reports it."""
     waiting = _waiting_thread(pid)
     try:
         function = _read(f"{_PROC}/{waiting}/wchan").strip()
@@ -53,7 +53,7 @@ def waits_in(pid: int) -> str:
 
 
 def _waiting_thread(pid: int) -> str:
-    """Of a process that was killed the first thread has ended, and another may still wait: that one, below /proc."""
+    """Return the path below /proc of the first thread that lives: a killed process may have ended in part."""
     try:
         threads = sorted(os.listdir(f"{_PROC}/{pid}/task"))
     except OSError:
@@ -67,7 +67,7 @@ def _waiting_thread(pid: int) -> str:
 
 
 def is_running(pid: int) -> bool:
-    """Alive and not stopped by a signal or a debugger."""
+    """Return whether the process is alive and not stopped by a signal or a debugger."""
     state = process_state(pid)
     return state is not None and state not in STOPPED_STATES and state not in DEAD_STATES
 
@@ -81,7 +81,7 @@ class ProcessUse:
 
 
 def process_use(pid: int, *, with_children: bool = False) -> ProcessUse:
-    """Of one process, its time on request with that of the children it has waited for."""
+    """Return the CPU time and memory of one process, on request with the time of the children it has waited for."""
     fields = _stat_fields(pid)
     if not fields:
         return ProcessUse(0.0, 0)
@@ -125,7 +125,7 @@ class RunQueueMeter:
         self._last: dict[tuple[int, int], int] = {}
 
     def look(self, pids: Iterable[int]) -> float:
-        """Take in the present counters of these processes; the total so far."""
+        """Add the present counters of these processes; return the total so far."""
         seen: dict[tuple[int, int], int] = {}
         of: dict[int, float] = {}
         self.ran = {}
@@ -173,15 +173,15 @@ class WorkerMeter:
 
 
 def _is_worker(line: list[str]) -> bool:
-    """Slots, or the sandboxes that parse for them."""
-    return "-m" in line and line[line.index("-m") :][1:2] in (["worker"], ["worker.box"])
+    """Return whether this is the command line of a slot, or of a sandbox that parses for one."""
+    return "-m" in line and line[line.index("-m") :][1:2] in (["worker"], ["worker.sandbox"])
 
 
 def below(parent: int, *, direct: bool = False) -> list[int]:
-    """The processes that live below one, or its children alone; of all its threads.
+    """Return the descendants of a process, or its children alone, of all its threads.
 
-    Not psutil's: that reads every process of the machine for it, a twentieth of a second where there are some hundred, and this
-    is asked every second while they work.
+    psutil is not used: it reads every process of the machine for this, a twentieth of a second where there are some
+    hundred, and this is called every second while they work.
     """
     found: list[int] = []
     parents = [parent]
@@ -194,7 +194,7 @@ def below(parent: int, *, direct: bool = False) -> list[int]:
 
 
 def _children(pid: int) -> list[int]:
-    """None where the process is gone."""
+    """Return the children of all threads of a process; none if it is gone."""
     found: list[int] = []
     try:
         for thread in os.listdir(f"{_PROC}/{pid}/task"):
@@ -212,7 +212,7 @@ def _children(pid: int) -> list[int]:
 
 
 def command_line(pid: int) -> list[str]:
-    """Its words; none where it is gone."""
+    """Return the words of a process's command line; none if it is gone."""
     try:
         return _read(f"{_PROC}/{pid}/cmdline").split("\0")
     except OSError:

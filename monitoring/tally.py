@@ -1,4 +1,4 @@
-"""The tally: what a slot's tasks came to, in memory that the slot shares with its worker's reporter.
+"""The tally: counts of a slot's tasks, in memory that the slot shares with its worker's reporter.
 
 The slot adds to it once for each task, after the commit, and once for each transaction; the reporter reads it only
 when it is scraped. As in `monitoring.live` there is no lock: a counter is one aligned 8-byte store by one writer, and
@@ -29,7 +29,7 @@ K = TypeVar("K")
 
 
 class Outcome(enum.StrEnum):
-    """How an attempt of a task ended."""
+    """Outcome of an attempt of a task."""
 
     DONE = "done"
     LOST = "lost"  # another attempt had taken it over
@@ -75,7 +75,7 @@ def own_tally() -> CallCounters:
 
 
 def transactions_at(database: int) -> int:
-    """Where the histogram of a database (by number) begins."""
+    """Return the first word of the histogram of a database (by number)."""
     return _TRANSACTIONS + database * metrics.WORDS
 
 
@@ -87,13 +87,13 @@ class CallCounters:
         self._now = monotonic_ns
 
     def begin(self, phase: Phase) -> None:
-        """A task was claimed."""
+        """Note that a task was claimed."""
         at = BUSY[phase]
         if self._words[at] >= 0:
             self._words[at] -= self._now()
 
     def end(self, phase: Phase, outcome: Outcome, result: TaskResult | None = None) -> None:
-        """A task ended; `result` is what was committed, except what was passed to `brought` before."""
+        """Note that a task ended; `result` is what was committed, except what was passed to `brought` before."""
         if result is not None:
             self.brought(result)
             written = "produced" if phase in PRODUCING_PHASES else "extracted"  # a discovery's finalise writes neither
@@ -103,25 +103,25 @@ class CallCounters:
         self._rest(phase)
 
     def brought(self, result: TaskResult) -> None:
-        """Items, texts, produced files and exceptions that were committed; those of a task that is done again count again."""
+        """Count items, texts, produced files and exceptions that were committed; those of a task that is done again count again."""
         self._add(KINDS, Counter(item.kind for item in result.items))
         self._add(TEXTS, Counter(text.state for text in result.texts))
         self._add(FILES, Counter(() if result.own is None else result.own.kinds))
         self._add(CODES, Counter(exception.code for exception in result.exceptions))
 
     def slot_died(self) -> None:
-        """The slot is gone; the task it was at, if any, died with it. Only for its supervisor."""
+        """Note that the slot is gone, and the task that it was running, if any, with it. Only for its supervisor."""
         for phase, at in BUSY.items():
             if self._words[at] < 0:
                 self._words[TASKS[phase, Outcome.DIED]] += 1
                 self._rest(phase)
 
     def served(self) -> memoryview:
-        """Where the slot's emulated filer counts."""
+        """Return the words in which the slot's emulated filer counts."""
         return self._words[SERVED : SERVED + SERVED_WORDS]
 
     def transaction_timer(self, database: int) -> metrics.Timer:
-        """What counts the slot's transactions with a database."""
+        """Return a function that counts the slot's transactions with a database."""
         return metrics.count_into(self._words, transactions_at(database))
 
     def read(self) -> list[int]:
@@ -148,5 +148,5 @@ def summed(tallies: Iterable[CallCounters]) -> Sequence[int]:
 
 
 def added(words: Iterable[Sequence[int]]) -> Sequence[int]:
-    """The same of what was read."""
+    """Add up the words of several tallies."""
     return [sum(column) for column in zip(*words, strict=True)]

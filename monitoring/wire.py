@@ -182,7 +182,7 @@ class Problem:
 
 @dataclass(frozen=True, slots=True)
 class Mountstats:
-    """What could be read, and what could not."""
+    """NFS mounts that could be read, and the lines that could not."""
 
     mounts: tuple[NfsMount, ...]
     problems: tuple[Problem, ...]
@@ -209,11 +209,11 @@ class NfsMount:
 
     @property
     def version(self) -> str:
-        """Of the protocol, as the options say: 3, 4.2; empty where they do not."""
+        """Version of the protocol by the mount options, as 3 or 4.2; empty if they have none."""
         return self.options.get("vers", "")
 
     def take(self, line: str) -> None:
-        """One more line; raises LineError when it is damaged."""
+        """Parse one more line; raises LineError when it is damaged."""
         name, colon, rest = line.strip().partition(":")
         if self.in_ops:
             if colon:
@@ -255,7 +255,7 @@ def parse_mountstats(data: bytes) -> Mountstats:
 
 
 def _blocks(text: str) -> Iterator[tuple[tuple[int, str], list[tuple[int, str]]]]:
-    """Each `device` line with what follows it; lines before the first are no mount's."""
+    """Yield each `device` line with the lines after it; lines before the first belong to no mount."""
     head: tuple[int, str] | None = None
     lines: list[tuple[int, str]] = []
     for number, line in enumerate(text.split("\n"), start=1):
@@ -270,7 +270,7 @@ def _blocks(text: str) -> Iterator[tuple[tuple[int, str], list[tuple[int, str]]]
 
 
 def _mount(line: str) -> NfsMount | None:
-    """The beginning of a mount; None for one that is not NFS. Raises LineError."""
+    """Parse the first line of a mount; None for one that is not NFS. Raises LineError."""
     fields = line.split(" ")
     if "statvers=" not in line and not (len(fields) > 7 and fields[7] in _NFS):
         return None
@@ -340,7 +340,7 @@ class WireSampler:
         self._devices = {(entry.point, entry.source): entry.device for entry in entries}
 
     def _tell(self, problems: Iterable[str]) -> None:
-        """Say each thing that is wrong once, not once a second."""
+        """Log each problem once, not once a second."""
         new = frozenset(problems) - self._told
         for problem in sorted(new):
             log.warning("%s", problem)
@@ -350,7 +350,7 @@ class WireSampler:
 def _superblocks(
     mounts: Sequence[NfsMount], devices: Mapping[tuple[str, str], str]
 ) -> Iterable[tuple[str, list[NfsMount]]]:
-    """Mounts by device number; those that the mount table does not have go by `?` and their export."""
+    """Group the mounts by device number; those that are missing in the mount table by `?` and their export."""
     groups: dict[tuple[str, str], list[NfsMount]] = {}
     for mount in mounts:
         device = devices.get((mount.point, mount.export), "?")
@@ -359,7 +359,7 @@ def _superblocks(
 
 
 def _server(mount: NfsMount) -> str:
-    """Without its path. Docker's volumes have the address among the options and `:/path` here."""
+    """Return the server of a mount. Docker's volumes have the address among the options and `:/path` here."""
     return mount.export.rpartition(":/")[0] or "nfs"
 
 
@@ -372,7 +372,7 @@ def _moved(mount: NfsMount) -> int:
 
 
 def _plain(record: object, fields: Sequence[str]) -> dict[str, Any]:
-    """What dataclasses.asdict gives, in a tenth of its time."""
+    """Return the fields of a record as dataclasses.asdict does, in a tenth of its time."""
     return {name: getattr(record, name) for name in fields}
 
 

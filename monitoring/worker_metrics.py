@@ -1,4 +1,4 @@
-"""Metrics of one worker: its calls, and what its slots' tallies say at the moment of the scrape."""
+"""Metrics of one worker: its calls, and the counts of its slots' tallies at the moment of the scrape."""
 
 from __future__ import annotations
 
@@ -66,11 +66,11 @@ class ObservedMetrics(Collector):
         self._seen: tuple[Observation, ...] = ()
 
     def take(self, observations: Iterable[Observation]) -> None:
-        """What was seen now; replaces what was seen before."""
+        """Replace the observations by those of now."""
         self._seen = tuple(observations)
 
     def collect(self) -> Iterator[Metric]:
-        """The families."""
+        """Yield the metric families."""
         rows: dict[str, dict[tuple[str, ...], float]] = {}
         for seen in self._seen:
             for metric, labels, value in _readings(seen):
@@ -92,7 +92,7 @@ def _readings(seen: Observation) -> Iterator[tuple[str, tuple[str, ...], float]]
 def _values(
     metrics: Mapping[str, tuple[str, float]], labels: tuple[str, ...], values: Mapping[str, Any]
 ) -> Iterator[tuple[str, tuple[str, ...], float]]:
-    """Those of the metrics that the values have; a kernel may not report all of them."""
+    """Yield those of the metrics that have a value; a kernel may not report all of them."""
     for metric, (key, unit) in metrics.items():
         value = values.get(key)
         if isinstance(value, int | float):
@@ -113,13 +113,13 @@ class CallMetrics(Collector):
         self._by_op = {op.label: CallSum() for op in Op}
 
     def add(self, deltas: Iterable[CounterDelta]) -> None:
-        """What the recorders have counted since the last time."""
+        """Add the calls that the recorders have counted since the last time."""
         with self._lock:
             for delta in deltas:
                 self._by_op[delta.op.label].merge(delta, delta.histogram)
 
     def collect(self) -> Iterator[Metric]:
-        """The families."""
+        """Return the metric families."""
         with self._lock:
             sums = self._by_op.items()
             found = [
@@ -150,7 +150,7 @@ class TallyMetrics(Collector):
         self._databases = databases
 
     def collect(self) -> Iterator[Metric]:
-        """The families."""
+        """Yield the metric families."""
         words = summed(self._tallies)
         for name, places in _COUNTED.items():
             yield family(name, {labels: words[at] for labels, at in places.items()})

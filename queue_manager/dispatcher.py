@@ -1,4 +1,4 @@
-"""One look at the ledger: gives back what is late, crosses barriers, and sends what fits into the window."""
+"""One look at the ledger: returns overdue tasks, advances phases, and sends what fits into the window."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ class Sender:
             raise BrokerFault(f"cannot send to the broker: {_line(error)}") from error
 
     def epoch(self) -> str:
-        """Changes when the broker was restarted, and so may have lost its messages."""
+        """Return an id that changes when the broker was restarted and so may have lost its messages."""
         try:
             return str(self._client.info("server")["run_id"])
         except _ERRORS as error:
@@ -102,7 +102,7 @@ class _Ordered(Protocol[_Id]):
 
 
 def order_key(task: _Ordered[_Id], order: TaskOrder = TaskOrder.LARGEST) -> tuple[int, _Id]:
-    """Tasks of a job are dispatched in ascending order of it, as `dispatch` in sql/queries/tasks.sql does."""
+    """Return the sort key of a job's tasks for dispatch; `dispatch` in sql/queries/tasks.sql has the same order."""
     return (0 if order is TaskOrder.FAIR else -task.weight, task.id)
 
 
@@ -112,7 +112,7 @@ _BACKOFF_SECONDS = (0.1, 0.2, 0.4, 0.8, 1.6)
 
 
 class Outage:
-    """Of the broker or of a database, by its `name`. Times are monotonic seconds."""
+    """Outage of the broker or of a database, by its `name`. Times are monotonic seconds."""
 
     def __init__(self, name: str) -> None:
         self._name = name
@@ -138,7 +138,7 @@ class Outage:
         return now >= self._retry_at
 
     def over(self) -> bool:
-        """Note a successful attempt; whether it ended an outage."""
+        """Note a successful attempt; return whether it ended an outage."""
         if not self.on:
             return False
         log.warning("%s answers again after %d attempts", self._name, self._attempts)
@@ -159,13 +159,13 @@ class Commons:
         self._lock = threading.Lock()
 
     def share(self, database: str, want: int, window: int) -> int:
-        """How many of a window of tasks this database may have out, when it wants `want`, those out included."""
+        """Return how many of a window of tasks this database may have out, if it wants `want`, those out included."""
         with self._lock:
             self._wants[database] = want
             return fair_share(database, self._wants, window)
 
     def forget(self, database: str) -> None:
-        """Its dispatcher has ended: the database wants nothing until `share` is called again."""
+        """Forget a database whose dispatcher has ended: it wants nothing until `share` is called again."""
         with self._lock:
             self._wants.pop(database, None)
 
@@ -264,7 +264,7 @@ def _due(demand: Demand) -> bool:
 
 
 def cross(held: HeldConnection, demands: Sequence[Demand]) -> bool:
-    """Advance or settle every job that is due, each in a durable transaction; whether any changed."""
+    """Advance or settle every job that is due, each in a durable transaction; return whether any changed."""
     changed = False
     for demand in filter(_due, demands):
         try:
@@ -292,7 +292,7 @@ _T = TypeVar("_T")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Look:
-    """What one look found and did."""
+    """Result of one look: what it found and did."""
 
     sent: int
     out: int  # tasks dispatched or running before this look sent any
@@ -316,7 +316,7 @@ class Dispatcher:
     ) -> None:
         """`commons`: shared with the dispatchers of the other databases; None: there are no others.
 
-        `numbers`: where to say what was done. `apart`: tasks may name a host that is not to do them.
+        `numbers`: receive what was done. `apart`: tasks may name a host that must not do them.
         """
         self._apart = apart
         self._held = held
@@ -333,7 +333,7 @@ class Dispatcher:
         self._next_epoch = 0.0
 
     def begin(self) -> None:
-        """Messages of a predecessor may never have been sent: everything dispatched is pending again."""
+        """Make everything dispatched pending again: messages of a predecessor may never have been sent."""
         with self._held.transaction() as conn:
             LEDGER.undispatch_all(conn, keep=[])
 
@@ -410,7 +410,7 @@ class Dispatcher:
 
 
 def _wanted(demands: Sequence[Demand]) -> int:
-    """Tasks out, and those that could be sent."""
+    """Return the number of tasks out and of those that could be sent."""
     pending = sum(d.pending for d in demands if d.state is JobState.RUNNING)
     return pending + sum(d.dispatched + d.running for d in demands)
 

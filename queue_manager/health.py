@@ -19,7 +19,7 @@ APPLICATION = "edbench queue_manager"  # how its connections call themselves
 
 
 def ailing(env: Mapping[str, str]) -> str | None:
-    """What is wrong, or None. Raises EdbenchError when a database cannot be asked."""
+    """Return the problem, or None. Raises EdbenchError when a database cannot be queried."""
     settings = read_settings(env)
     if not settings.databases:
         return "EDBENCH_DATABASES is not set"
@@ -35,7 +35,7 @@ def ailing(env: Mapping[str, str]) -> str | None:
 
 
 def main(env: Mapping[str, str]) -> int:
-    """The exit status: 0 well, 1 not."""
+    """Return the exit status: 0 if all is well, 1 if not."""
     try:
         reason = ailing(env)
     except EdbenchError as error:

@@ -93,7 +93,7 @@ def _manage(
 
 
 def _until_any_ends(part: Callable[[], None], stop: Stop) -> None:
-    """Some of the parts are none: when one ends, all do."""
+    """Run one part of the manager and stop all parts when it ends, because some of them do not suffice."""
     try:
         part()
     finally:
@@ -126,5 +126,5 @@ def main(env: Mapping[str, str]) -> int:
 
 
 def run() -> int:
-    """This process's own."""
+    """Run `main` with this process's environment."""
     return main(os.environ)

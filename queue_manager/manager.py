@@ -35,7 +35,7 @@ _LAST_SECONDS = 3.0  # that the end waits for a statement
 
 
 class Pulse:
-    """The silences of one database."""
+    """Measures the silences of one database."""
 
     def __init__(self, database: Database, monotonic: Callable[[], float] = time.monotonic) -> None:
         self._database = database
@@ -43,7 +43,7 @@ class Pulse:
         self._failing_since: float | None = None  # start of the first attempt that failed
 
     def beat(self) -> None:
-        """One statement; an attempt that fails is part of the silence, which the next answer ends."""
+        """Execute one statement; an attempt that fails is part of the silence, which the next answer ends."""
         began = self._monotonic()
         try:
             with self._database.transaction(durable=True) as conn:
@@ -84,7 +84,7 @@ log = logging.getLogger(__name__)
 
 
 class Runs:
-    """`manage`: manages the databases of settings until its stop is set."""
+    """Manages the databases of runs; `manage` does that for the settings of one until its stop is set."""
 
     def __init__(self, settings: Settings, manage: Callable[[Settings, Stop], None], stop: Stop) -> None:
         self._settings, self._manage, self._stop = settings, manage, stop
@@ -93,7 +93,7 @@ class Runs:
         self._home = Database(home.name, home.url, application=APPLICATION, pool_size=1, repeats=True)
 
     def run(self) -> None:
-        """Until stopped."""
+        """Follow the marks of runs until stopped."""
         try:
             while not self._stop.wait(LOOK_SECONDS):
                 try:
@@ -128,7 +128,7 @@ class Runs:
 
 
 def forget_messages(settings: Settings) -> None:
-    """Remove what a run has left at the broker; one that is away has lost it."""
+    """Remove what a run has left at the broker; a broker that does not answer has lost it."""
     assert settings.broker is not None
     queues = queues_of([database.name for database in settings.databases], ("", *settings.hosts), settings.run)
     try:
@@ -161,7 +161,7 @@ class Paced:
         self._due = 0.0
 
     def look(self, conn: Connection, jobs: Sequence[uuid.UUID], *, anyway: bool) -> None:
-        """Do it if it is due, or `anyway`."""
+        """Look if it is due, or `anyway`."""
         began = self._monotonic()
         if began < self._due and not anyway:
             return
@@ -325,8 +325,8 @@ class Manager:
     ) -> None:
         """`commons`: shared with the managers of the other databases; None: there are no others.
 
-        `numbers`: where to say what was done. `observe`: as the settings say. `apart`: tasks may name a host
-        that is not to do them. `run`: as `core.settings.Settings.run`.
+        `numbers`: receive what was done. `observe`: as the settings say. `apart`: tasks may name a host that must not
+        do them. `run`: as `core.settings.Settings.run`.
         """
         self._apart = apart
         self._run_id = run
@@ -339,7 +339,7 @@ class Manager:
         self._outage = Outage(f"database {database.name}")
 
     def run(self) -> None:
-        """Until stopped. Raises UsageError when the schema is newer than this code."""
+        """Manage the database until stopped. Raises UsageError when the schema is newer than this code."""
         observed = observing(self._database, self._numbers) if self._observe else nullcontext()
         with measuring(self._database), observed:
             self._run()

@@ -1,4 +1,4 @@
-"""What a queue manager shows to Prometheus.
+"""Metrics of a queue manager for Prometheus.
 
 Each database's manager writes its own numbers from its own thread; a scrape only reads, and asks no database.
 """
@@ -27,7 +27,7 @@ class QueueSample:
 
 @dataclass(slots=True)
 class DatabaseNumbers:
-    """Of one database. Plain stores by one thread each, so that readers need no lock."""
+    """Numbers of one database. Plain stores by one thread each, so that readers need no lock."""
 
     active: bool = False  # this queue manager dispatches its tasks
     slots: int = 0
@@ -94,7 +94,7 @@ class QueueMetrics(Collector):
             return {name: _together([part[name] for part in parts if name in part]) for name in self.of}
 
     def collect(self) -> Iterator[Metric]:
-        """The families."""
+        """Yield the metric families."""
         shown = self._shown()
         active = {name: numbers for name, numbers in shown.items() if numbers.active}
         for metric, read in _NUMBERS.items():
@@ -108,7 +108,7 @@ class QueueMetrics(Collector):
 
 
 def _together(parts: Sequence[DatabaseNumbers]) -> DatabaseNumbers:
-    """Databases of one server as one."""
+    """Combine the numbers of the databases of one server."""
     return DatabaseNumbers(
         active=any(part.active for part in parts),
         slots=sum(part.slots for part in parts if part.active),

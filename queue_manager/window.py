@@ -1,4 +1,4 @@
-"""How many tasks may be out, and whose turn it is. Pure arithmetic."""
+"""The window of tasks that may be out, and its shares by job. Pure arithmetic."""
 
 from __future__ import annotations
 
@@ -46,8 +46,8 @@ def widened(window: int, slots: int, demands: Sequence[Demand]) -> int:
 
 
 def shares(window: int, demands: Sequence[Demand], slots: int = 0) -> dict[uuid.UUID, int]:
-    """How many more tasks each job may dispatch: one at a time to the job that has the fewest out for its priority, so
-    that none waits for ever.
+    """Return how many more tasks each job may dispatch, given one at a time to the job that has the fewest out for its
+    priority, so that none waits for ever.
 
     Jobs that want nothing, or have out what they may have at most, are absent; the sum with what is out stays within
     `window`. Of `slots` live ones, those that are reserved stay free of all other jobs' tasks.

@@ -514,7 +514,7 @@ worker = Table(
     Column("boot_id", Text, nullable=False, server_default=""),
     Column("slots", Integer, nullable=False),
     Column("version", Text, nullable=False),
-    Column("box", Text, nullable=False, server_default=""),  # what its boxes lack (worker.box); empty: nothing
+    Column("box", Text, nullable=False, server_default=""),  # what its sandboxes lack (worker.sandbox); empty: nothing
     Column("started_at", DateTime(timezone=True), nullable=False, server_default=func.now()),
     _time("seen_at", nullable=False),
     _time("stopped_at"),  # set when it left in good order

@@ -23,7 +23,7 @@ class NewWorker(NamedTuple):
     boot_id: str
     slots: int
     version: str
-    box: str = ""  # what its boxes lack, for people (worker.box.lockdown); empty: nothing
+    box: str = ""  # what its sandboxes lack (worker.sandbox.lockdown); empty: nothing
 
 
 class WorkerRow(NamedTuple):

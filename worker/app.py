@@ -49,8 +49,8 @@ log = logging.getLogger(__name__)
 
 
 def preload(broker_url: str | None) -> None:
-    """Before slots are forked: import what each would import by itself, which takes a tenth of a second of CPU time, and make
-    their application, where the broker is known."""
+    """Import before the fork what each slot would import by itself, which takes a tenth of a second of CPU time, and
+    make the slots' application if the broker is known."""
     for module in _LATER:
         import_module(module)
     redis.utils.get_lib_version()  # type: ignore[no-untyped-call]
@@ -77,13 +77,13 @@ def _drain(consumer: Any, connection: Any, task_consumer: Any, blueprint: Any, _
 
 @dataclass(slots=True)
 class _Asking:
-    """The question to the broker that a slot without work waits for the answer to."""
+    """The request to the broker whose answer a slot without work waits for."""
 
     broker: str = ""
     number: int = 0  # the broker's, of the connection that it is asked on; 0: not known
 
     def no_more(self) -> None:
-        """Have the broker answer now: kombu waits for it when it closes, so that no message is lost in it."""
+        """Have the broker answer now: kombu waits for the answer when it closes, so that no message is lost in it."""
         if not self.number:
             return
         with contextlib.suppress(RedisError), connect(self.broker) as client:
@@ -133,7 +133,7 @@ def quiet_celery(level: str) -> None:
 
 
 def ask_to_stop() -> None:
-    """From a signal handler: end after the task that is running, if any."""
+    """End after the task that is running, if any. Called from a signal handler."""
     state.should_stop = 0
     _asking.no_more()
 
@@ -154,7 +154,7 @@ def _slot_app(broker_url: str) -> Celery:
 
 
 def _task(database: str, job: str, task: str) -> None:
-    """In place of what the slot does."""
+    """Hold the place of the slot's own function."""
 
 
 def make_slot_app(broker_url: str, run: Callable[[str, str, str], None]) -> Celery:

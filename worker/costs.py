@@ -18,13 +18,13 @@ from typing import TYPE_CHECKING
 from core.records import Limits
 from readers.errors import DocumentError, ExceptionCode
 
-_box_clock: int | None = None
+_sandbox_clock: int | None = None
 
 
-def count_box(pid: int) -> None:
-    """From now on the CPU time of this process, a sandbox, counts as ours. 0: there is none."""
-    global _box_clock
-    _box_clock = clock_of(pid) if pid else None
+def count_sandbox(pid: int) -> None:
+    """Count the CPU time of this process, a sandbox, as ours from now on. 0: there is none."""
+    global _sandbox_clock
+    _sandbox_clock = clock_of(pid) if pid else None
 
 
 def clock_of(pid: int) -> int:
@@ -33,12 +33,13 @@ def clock_of(pid: int) -> int:
 
 
 def processor_seconds() -> float:
-    """So far; only differences mean anything. What a box took that has died since is left out: its slot dies too."""
+    """Return the CPU seconds of this thread and its sandbox; only differences mean anything. Those of a sandbox that
+    died are missing: its slot dies too."""
     own = time.thread_time()
-    if _box_clock is None:
+    if _sandbox_clock is None:
         return own
     try:
-        return own + time.clock_gettime(_box_clock)
+        return own + time.clock_gettime(_sandbox_clock)
     except OSError:
         return own
 
@@ -60,23 +61,23 @@ class Stop:
 
     @property
     def reached(self) -> bool:
-        """Nothing more is taken."""
+        """Whether nothing more is taken."""
         return not self.places
 
     @property
     def error(self) -> DocumentError:
-        """The exception to record for it."""
+        """Exception to record for it."""
         return DocumentError(self.code, self.detail)
 
     def check(self) -> None:
-        """Raises DocumentError once the last place is passed."""
+        """Raise DocumentError once the last place is passed."""
         if not self.places:
             raise self.error
 
 
 @dataclass(slots=True)
 class Charges:
-    """The deaths and seconds of a phase as they bear on one task."""
+    """Deaths and seconds of a phase as they affect one task."""
 
     limits: Limits
     task: uuid.UUID
@@ -89,7 +90,7 @@ class Charges:
     _stops: dict[uuid.UUID, Stop | None] = field(default_factory=dict)
 
     def charge(self, death: Death, loose: uuid.UUID | None, around: Iterable[uuid.UUID | None]) -> None:
-        """Take a death on the account of everything around the item, and its seconds on the loose file's."""
+        """Charge a death to everything around the item, and its seconds to the loose file."""
         if death.item is not None:
             self._told[death.item] = (death.cause, death.detail)
         for ident in {a for a in around if a is not None}:
@@ -102,7 +103,7 @@ class Charges:
                 self._full[loose] = min(death.taken, self._full.get(loose, death.taken))
 
     def stop(self, ident: uuid.UUID, size: int) -> Stop | None:
-        """How far this task may go with a loose file, or another item with children; None: all the way."""
+        """Return how far this task may go with a loose file, or another item with children; None: all the way."""
         if ident not in self._stops:
             self._stops[ident] = self._stop(ident, size)
         return self._stops[ident]
@@ -134,13 +135,13 @@ class Charges:
         return verdict
 
     def seconds_left(self, loose: uuid.UUID, size: int) -> float:
-        """Seconds that this task may spend on a loose file; no end while it goes where it has been."""
+        """Return the seconds that this task may spend on a loose file; infinite on the way to earlier deaths."""
         if self.stop(loose, size) is not None:
             return math.inf
         return self.limits.seconds_of(size) - self._seconds_of(loose)
 
     def room(self, loose: uuid.UUID) -> int | None:
-        """Items that this task may take out of a loose file whose items filled a slot's memory: half as many as did."""
+        """Return how many items may be taken out of a loose file that filled a slot's memory: half as many as did."""
         full = self._full.get(loose)
         return None if full is None else full // 2
 
@@ -155,13 +156,13 @@ def of_expand(limits: Limits, task: uuid.UUID, deaths: Sequence[Death], spent: M
 
 @dataclass(slots=True)
 class ItemCharges:
-    """The same for tasks that read items which have rows: the rows record everything around an item."""
+    """Charges for tasks that read items which have rows: the rows record everything around an item."""
 
     charges: Charges
     around: Mapping[uuid.UUID, Sequence[Around]]  # of the task's items, innermost first
 
     def refusal(self, item: uuid.UUID) -> DocumentError | None:
-        """Why this item is not read; None: it is. Ask for the items in their order, each once."""
+        """Return why this item is not read; None if it is. Call it for the items in their order, once each."""
         stops = [self.charges.stop(around.id, around.size) for around in reversed(self.around.get(item, ()))]
         error = next((stop.error for stop in stops if stop is not None and stop.reached), None)
         judged = self.charges.passed(item)
@@ -175,7 +176,7 @@ def of_items(
     spent: Mapping[uuid.UUID, float],
     around: Mapping[uuid.UUID, Sequence[Around]],
 ) -> ItemCharges:
-    """`around`: all around the items of the task and those of the deaths."""
+    """Return the charges of a task that reads items. `around`: everything around its items and those of the deaths."""
     charges = Charges(limits, task, spent)
     for death in deaths:
         chain = [one.id for one in around.get(death.item, ())] if death.item is not None else []
@@ -190,7 +191,7 @@ _DROPS = 10  # members dropped before everything else under this loose file is r
 
 @dataclass(frozen=True, slots=True)
 class Allowance:
-    """What may come out of a loose file, or of a part of it that another task takes."""
+    """Limits on what may come out of a loose file, or of a part of it that another task takes."""
 
     extracted: int  # bytes
     children: int
@@ -198,12 +199,12 @@ class Allowance:
 
     @classmethod
     def of(cls, limits: Limits, loose_bytes: int) -> Allowance:
-        """Of a whole loose file."""
+        """Return the allowance of a whole loose file."""
         ratio_limit = max(limits.expansion_floor, int(limits.expansion_ratio * loose_bytes))
         return cls(min(limits.extracted_bytes, ratio_limit), limits.children, limits.hand_ons)
 
     def shared(self, weights: Sequence[int], total: int | None = None) -> list[Allowance]:
-        """Shares by weight, which together are no more than this; `total`: of weights, those to come included."""
+        """Divide the allowance by weight. `total`: of weights, those to come included."""
         total = max(1, sum(weights), total or 0)
         return [
             Allowance(self.extracted * w // total, self.children * w // total, self.hand_ons * w // total)
@@ -248,11 +249,11 @@ class Budget:
         return (self._clock() if self._ended is None else self._ended) - self._begun
 
     def end(self) -> None:
-        """The task continues with another loose file, or part."""
+        """End the count of seconds: the task continues with another loose file, or part."""
         self._ended = self._clock()
 
     def check(self) -> None:
-        """Before another child is asked for: raises DocumentError when the loose file costs too much."""
+        """Raise DocumentError when the loose file costs too much; called before another child is taken."""
         if self._stop is not None:
             self._stop.check()
         if (seconds := self.seconds) > self._seconds:
@@ -277,25 +278,25 @@ class Budget:
             raise self._over(announced)
 
     def charge(self, amount: int) -> None:
-        """Take bytes of a child on account; raises DocumentError(expansion_limit), and then they are not on it."""
+        """Charge the bytes of a child. Raises DocumentError(expansion_limit) instead if they exceed the limit."""
         if self.spent + amount > self.allowed:
             self._drops += 1
             raise self._over(amount)
         self.spent += amount
 
     def count_child(self) -> None:
-        """One more child; raises DocumentError(children_limit)."""
+        """Count one more child; raises DocumentError(children_limit)."""
         allowed = self._allowance.children - self._given.children
         if self.children >= allowed:
             raise DocumentError(ExceptionCode.CHILDREN_LIMIT, f"more than {allowed} items in one loose file")
         self.children += 1
 
     def give_back(self, amount: int) -> None:
-        """The child being taken was dropped: its bytes count no more."""
+        """Take back the charge for a child that was dropped."""
         self.spent -= amount
 
     def hand_on(self, count: int = 1) -> bool:
-        """Whether so many more items or ranges may be left to other tasks; if not, this task opens them itself."""
+        """Return whether so many more items or ranges may be left to other tasks; else this task opens them."""
         if self._hand_ons + count > self._allowance.hand_ons - self._given.hand_ons:
             return False
         self._hand_ons += count
@@ -303,13 +304,15 @@ class Budget:
 
     @property
     def shared(self) -> bool:
-        """Whether other tasks got something of it."""
+        """Whether other tasks got a part of the loose file."""
         return self._hand_ons > 0
 
     def hand_over(self, weights: Sequence[int], *, more: bool = False) -> list[Allowance]:
-        """Shares, by size, of what is left for as many items or ranges that other tasks take; they are taken off here.
+        """Divide what is left, by size, among so many items or ranges that other tasks take; the shares are deducted
+        here.
 
-        All of what is left, or, where the task has `more` to find, so much as they are likely to need, and half at most.
+        All that is left is divided or, if the task has `more` to find, as much as they are likely to need, and half at
+        most.
         """
         left = Allowance(
             max(0, self.allowed - self.spent),

@@ -22,8 +22,8 @@ from multiprocessing import Pipe
 from multiprocessing.connection import Connection
 from types import FrameType
 
-from worker.box.nursery import NurseryAddress, start_nursery
 from worker.processes import die_with_parent
+from worker.sandbox.fork_server import ForkServerAddress, start_fork_server
 from worker.slots.slot import fork_into
 from worker.slots.watch import describe
 from worker.supervisor import Supervisor, WorkerPlan
@@ -40,7 +40,7 @@ Agent = Callable[
 
 
 class Crowd:
-    """From `run` to its end."""
+    """Runs the workers of one member, from `run` to its end."""
 
     def __init__(
         self,
@@ -61,7 +61,7 @@ class Crowd:
         self._changing = False  # the workers that there are end, others follow
         self._alive: dict[int, WorkerPlan] = {}
         self._due: list[tuple[float, WorkerPlan]] = [(0.0, plan) for plan in plans]
-        self._nursery: NurseryAddress | None = None
+        self._fork_server: ForkServerAddress | None = None
         self._stops = 0
         self._failed = False
         self._wake_read, self._wake_write = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
@@ -73,8 +73,8 @@ class Crowd:
             signal.signal(number, self._on_stop)
         signal.signal(signal.SIGCHLD, lambda *_: None)
         settings = self._like.settings
-        if settings.box:
-            self._nursery = start_nursery(settings.slot_memory_mb, settings.plugins, os.environ)
+        if settings.sandbox:
+            self._fork_server = start_fork_server(settings.slot_memory_mb, settings.plugins, os.environ)
         self._like.preload(settings)
         told = 0
         while self._alive or not self._stops:
@@ -88,8 +88,8 @@ class Crowd:
             self._wait()
             self._reap()
         self._dismiss_agent()
-        if self._nursery is not None:
-            self._nursery.close()  # no process is left that might order: it ends, or with us
+        if self._fork_server is not None:
+            self._fork_server.close()  # no process is left that might order a sandbox, so it ends
         return _ENDED_EARLY if self._failed else 0
 
     def _on_stop(self, _signum: int, _frame: FrameType | None) -> None:
@@ -108,7 +108,7 @@ class Crowd:
     # The agent
 
     def _tend_agent(self) -> None:
-        """Fork it, or another one when it died: the lease that it held is over then, and its workers with it."""
+        """Fork the agent, or another one when it died: the lease that it held is over then, and its workers with it."""
         now = self._now()
         if self._agent is None or self._agent_pid or now < self._agent_due:
             return
@@ -126,8 +126,8 @@ class Crowd:
         theirs.close()
 
     def _heed(self) -> None:
-        """An order of the agent's: the plans to have from now on, None for those of the beginning. The answer comes when the
-        workers before are gone and these are forked."""
+        """Execute an order of the agent: the plans to have from now on, None for those of the beginning. The answer is
+        sent when the earlier workers are gone and these are forked."""
         if self._pipe is not None and self._pipe.poll():
             try:
                 wanted: Sequence[WorkerPlan] | None = self._pipe.recv()
@@ -173,11 +173,11 @@ class Crowd:
         self._due = waiting
 
     def _be(self, plan: WorkerPlan, parent: int) -> int:
-        """In the forked child."""
+        """Be a worker, in the forked child."""
         _as_usual(parent)
         for handler in logging.getLogger().handlers:
             handler.setFormatter(logging.Formatter(f"%(asctime)s {plan.name} %(levelname)s %(message)s"))
-        return self._become(dataclasses.replace(plan, nursery=self._nursery))
+        return self._become(dataclasses.replace(plan, fork_server=self._fork_server))
 
     def _let_go(self) -> None:
         os.close(self._wake_read)
@@ -192,7 +192,7 @@ class Crowd:
                 return
             if not pid:
                 return
-            if self._nursery is not None and pid == self._nursery.pid:
+            if self._fork_server is not None and pid == self._fork_server.pid:
                 if not self._stops:
                     log.error("the fork server of the sandboxes ended with %s; stopping", describe(status))
                     self._failed = True
@@ -211,7 +211,7 @@ class Crowd:
 
 
 def _as_usual(parent: int) -> None:
-    """In a forked child: it ends with its parent, and takes signals as any process."""
+    """Make a forked child end with its parent, and take signals as any process."""
     die_with_parent(parent)
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGCHLD):
         signal.signal(number, signal.SIG_DFL)

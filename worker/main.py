@@ -40,7 +40,7 @@ def _number(env: Mapping[str, str], key: str, default: float) -> float:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plans:
-    """What the command line and the environment ask for."""
+    """Workers that the command line and the environment order."""
 
     each: list[WorkerPlan]  # a plan for each worker
     offered: int = 0  # workers that an experiment may have; 0: the process is no member of the crew
@@ -48,7 +48,7 @@ class Plans:
 
 
 def make_plans(arguments: Sequence[str], env: Mapping[str, str]) -> Plans:
-    """Raises UsageError (SystemExit for a bad option)."""
+    """Read the command line and the environment. Raises UsageError (SystemExit for a bad option)."""
     settings = read_settings(env)
     parser = argparse.ArgumentParser(prog="python -m worker", description="Run a worker of edbench.")
     parser.add_argument(
@@ -118,5 +118,5 @@ def _agent(plan: WorkerPlan, env: Mapping[str, str], offered: int) -> Callable[[
 
 
 def run() -> int:
-    """This process's own."""
+    """Run `main` with this process's arguments and environment."""
     return main(sys.argv[1:], os.environ)

@@ -52,8 +52,8 @@ _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")  # of what a package requires
 
 
 def own_set() -> ParserSet:
-    """All that this process has, plugins included; every handler is imported. Call it before rights are given up: it reads
-    files the first time."""
+    """Return all parsers of this process, plugins included. The first call imports handlers and reads files: call it
+    before rights are given up."""
     return _set_of(all_handlers())
 
 
@@ -75,13 +75,13 @@ def _set_of(handlers: tuple[Handler, ...]) -> ParserSet:
 
 
 def _package(handler: Handler) -> str:
-    """A plugin is a package that is called as its module is."""
+    """Return the package of a handler; that of a plugin has the name of its module."""
     top = type(handler).__module__.partition(".")[0]
     return _OURS if top in ("readers", "worker") else top
 
 
 def _libraries(plugins: Iterable[str]) -> Iterator[tuple[str, str]]:
-    """Those of ours and what plugins require, with their versions; what is not installed is not read with."""
+    """Yield our libraries and those that plugins require, with their versions, if they are installed."""
     from importlib.metadata import PackageNotFoundError, requires
 
     wanted = set(LIBRARIES)
@@ -98,7 +98,7 @@ def _libraries(plugins: Iterable[str]) -> Iterator[tuple[str, str]]:
 
 
 def _office() -> dict[str, str]:
-    """LibreOffice, which reads what nothing else does (worker.office.converting)."""
+    """Return the version of LibreOffice, which reads what no handler does (worker.office.converting)."""
     try:
         return {"libreoffice": find_office().version}
     except OfficeUnavailable:
@@ -106,13 +106,13 @@ def _office() -> dict[str, str]:
 
 
 def _magic() -> dict[str, str]:
-    """libmagic, which identifies what our own table does not know."""
+    """Return the version of libmagic, which identifies what our own table does not know."""
     found = libmagic.found()
     return {} if found is None else {"libmagic": found}
 
 
 def _version(package: str) -> str | None:
-    """None where it is not installed."""
+    """Return the version of a package; None if it is not installed."""
     from importlib.metadata import (  # it imports a parser of mail, which few processes need
         PackageNotFoundError,
         version,

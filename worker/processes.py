@@ -1,4 +1,4 @@
-"""What a worker asks of the kernel for its processes (Linux: prctl(2), mallopt(3), setrlimit(2), cgroups(7))."""
+"""Kernel settings of a worker's processes (Linux: prctl(2), mallopt(3), setrlimit(2), cgroups(7))."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _PROC = Path("/proc")
 
 
 def die_with_parent(parent: int) -> None:
-    """This process is killed when its parent dies; ends it at once if the parent is gone already."""
+    """Have this process killed when its parent dies; end it at once if the parent is gone already."""
     libc = ctypes.CDLL(None, use_errno=True)
     if libc.prctl(_PR_SET_PDEATHSIG, int(signal.SIGKILL), 0, 0, 0) != 0:
         raise OSError(ctypes.get_errno(), "prctl(PR_SET_PDEATHSIG)")
@@ -48,15 +48,15 @@ def give_memory_back() -> None:
 
 
 def freeze() -> None:
-    """Before forking: what is loaded is for ever, so the garbage collector keeps its hands off pages that children share;
-    and it looks for cycles among new objects fifteen times less often than by itself, where parsers leave few."""
+    """Keep the garbage collector away from loaded objects before a fork, so that children share their pages; and have
+    it look for cycles among new objects fifteen times less often than by default: parsers leave few."""
     gc.collect()
     gc.freeze()
     gc.set_threshold(NEW_OBJECTS)
 
 
 def limit_slot(memory_mb: int) -> None:
-    """Private memory of this process at most that much (RLIMIT_DATA), no core files, first in line for the OOM killer."""
+    """Limit this process's private memory (RLIMIT_DATA), allow no core files, and be the OOM killer's first choice."""
     give_memory_back()
     _, hard = resource.getrlimit(resource.RLIMIT_DATA)
     wanted = memory_mb * 1_000_000
@@ -84,7 +84,7 @@ def oom_kills() -> int | None:
 
 @functools.cache
 def _oom_file() -> Path | None:
-    """The first file that reports it; determined once, because a supervisor asks four times a second."""
+    """Return the first file that reports it; determined once, because a supervisor reads it four times a second."""
     return next((file for file in _oom_files() if _oom_count(file) is not None), None)
 
 

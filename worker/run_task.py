@@ -63,13 +63,13 @@ _RETRY_SECONDS = 0.25
 def handle(context: SlotContext, database: str, job: uuid.UUID, task: uuid.UUID) -> None:
     """Do one task of a job, if it is still to be done. A stale or doubled message claims nothing."""
     db = context.databases[database]
-    context.crumb.doing(Activity.CLAIMING)
+    context.breadcrumb.doing(Activity.CLAIMING)
     claimed = _claim(context, db, job, task)
     if claimed is None:
-        context.crumb.end_task()
+        context.breadcrumb.end_task()
         return
     reached("claimed", claimed.phase)
-    context.crumb.begin_task(database, claimed.job, claimed.id, claimed.token, claimed.phase)
+    context.breadcrumb.begin_task(database, claimed.job, claimed.id, claimed.token, claimed.phase)
     reached("work", claimed.phase)
     context.tally.begin(claimed.phase)
     context.recorder.select(claimed.job, claimed.phase)
@@ -79,12 +79,12 @@ def handle(context: SlotContext, database: str, job: uuid.UUID, task: uuid.UUID)
     context.storage.let_go()
     context.tracer.flush()  # of a task that was not finished
     context.tally.end(claimed.phase, outcome, result)
-    context.crumb.end_task()  # not in a `finally`: what escapes ends the slot, and the breadcrumb must still show where
+    context.breadcrumb.end_task()  # not in a `finally`: what escapes ends the slot, and the breadcrumb must still show where
 
 
 def _claim(context: SlotContext, db: Database, job: uuid.UUID, task: uuid.UUID) -> ClaimedTask | None:
-    """Claim it. Connections that a restarted server left dead fail once, so a passing fault is tried once more, with
-    the same token: had the first claim been committed, the second finds it."""
+    """Claim the task. Connections that a restarted server left dead fail once, so a passing fault is tried once more,
+    with the same token: had the first claim been committed, the second finds it."""
     token = uuid.uuid4()
     for again in (False, True):
         reached("claim")
@@ -100,7 +100,7 @@ def _claim(context: SlotContext, db: Database, job: uuid.UUID, task: uuid.UUID) 
 
 
 def _attempt(context: SlotContext, db: Database, claimed: ClaimedTask) -> tuple[Outcome, TaskResult | None]:
-    """How it ended, and what was committed."""
+    """Work on the claimed task; return the outcome, and what was committed."""
     result: TaskResult | None = None
     try:
         work = _prepare(context, db, claimed)
@@ -124,7 +124,7 @@ def _attempt(context: SlotContext, db: Database, claimed: ClaimedTask) -> tuple[
     except MemoryError:
         raise  # the slot ends and its supervisor reports where it was
     except Exception as e:
-        context.crumb.leave()
+        context.breadcrumb.leave()
         context.shards.abandon(claimed.job)
         log.exception("task %s (%s) failed", claimed.id, claimed.phase)
         _failed(db, claimed, e)
@@ -143,7 +143,7 @@ def _prepare(context: SlotContext, db: Database, claimed: ClaimedTask) -> TaskWo
             f"the job runs on the emulated filer {wanted!r} and worker {context.worker} emulates another or none:"
             f" start its workers with EDBENCH_FILER={wanted} and the same file there"
         )
-    if job.options.ocr.asked:  # now, and not when there is hours' work behind it
+    if job.options.ocr.asked:  # now, not after hours of work
         ocr.engine_of(job.options.ocr.languages, context.worker)
     context.storage.fsync = job.options.fsync
     context.storage.discards = job.options.null
@@ -158,24 +158,24 @@ def _prepare(context: SlotContext, db: Database, claimed: ClaimedTask) -> TaskWo
         **spoilt,
     )
     context.storage.keep_below(work.root, own=True, hold=True)
-    if not job.options.type.produces:  # which looks at the sources of others, where it reads of them
+    if not job.options.type.produces:  # these check the sources of other jobs where they read them
         context.storage.keep_below(job.source, hold=True)
     # The job's folder was made when the job was: without it the storage is not the one the job writes to.
     context.storage.floor = os.path.join(work.root, job_location(work.job.id))
-    context.crumb.doing(Activity.LOOKING, context.storage.floor)
+    context.breadcrumb.doing(Activity.LOOKING, context.storage.floor)
     context.storage.stat_floor()
     if claimed.phase is not Phase.FINALISE and not job.options.type.produces:
-        context.crumb.doing(Activity.LOOKING, job.source)
+        context.breadcrumb.doing(Activity.LOOKING, job.source)
         work = dataclasses.replace(work, source_device=work.check_source_root())
-    work.portions.clear(context.crumb.alive)
-    context.crumb.doing(Activity.WORKING)
+    work.portions.clear(context.breadcrumb.alive)
+    context.breadcrumb.doing(Activity.WORKING)
     if claimed.phase not in _WITH_PASSWORDS:
         return work
     return dataclasses.replace(work, passwords=context.banks.of(context.storage, work.root, job))
 
 
 def _spoilt(conn: Connection, claimed: ClaimedTask, at_least: float) -> dict[str, Any]:
-    """Fields of TaskWork that say which items killed slots, and what loose files have cost."""
+    """Return fields of TaskWork: which items killed slots, and what loose files have cost."""
     if not LEDGER.cost_anything(conn, job=claimed.job, phase=claimed.phase.value):
         return {"convicted": {}, "untouchable": frozenset()}
     convicted = ledger.convicted(conn, claimed.job)
@@ -188,14 +188,14 @@ def _spoilt(conn: Connection, claimed: ClaimedTask, at_least: float) -> dict[str
 
 
 def _loose_files(claimed: ClaimedTask) -> set[uuid.UUID]:
-    """Those of which this task takes parts that were handed on."""
+    """Return the loose files of which this task takes parts that were handed on."""
     entries = claimed.payload.get("items", ()) if claimed.phase is Phase.EXPAND else ()
     return {uuid.UUID(entry["loose"]) for entry in entries}
 
 
 def _finish(context: SlotContext, db: Database, claimed: ClaimedTask, result: TaskResult, lease_seconds: float) -> None:
-    """Write it all. A database that is away is waited for as long as the lease could last: the fence makes a
-    second try safe, because a first one that did commit leaves nothing to fence."""
+    """Write the result. A database that is away is waited for as long as the lease could last: the fence makes a second
+    try safe, because a first one that did commit leaves nothing to fence."""
     deadline = context.clock.monotonic_ns() + int(lease_seconds * 1e9)
     while True:
         try:
@@ -212,9 +212,10 @@ def _finish(context: SlotContext, db: Database, claimed: ClaimedTask, result: Ta
 
 
 def _give_back(db: Database, claimed: ClaimedTask, fault: SystemFault) -> None:
-    """The system failed: the task is pending again, and the job suspended unless the fault is a passing one. A claim
-    that does not hold the task cannot change the job: what it missed may have been swept away meanwhile. Nor can one
-    that the job was resumed under: its fault may have been fixed meanwhile, so that counts only against the task."""
+    """Return the task to pending after a failure of the system, and suspend the job unless the fault is a passing one.
+    A claim that does not hold the task cannot change the job: what it missed may have been swept away meanwhile. Nor
+    can one that the job was resumed under: its fault may have been fixed meanwhile, so that counts only against the
+    task."""
     log.error("task %s (%s): %s", claimed.id, claimed.phase, fault)
     try:
         with db.transaction(durable=True) as conn:
@@ -229,7 +230,7 @@ def _give_back(db: Database, claimed: ClaimedTask, fault: SystemFault) -> None:
 
 
 def _failed(db: Database, claimed: ClaimedTask, error: Exception) -> None:
-    """An unforeseen error of ours: counted against the task, so that it cannot be repeated for ever."""
+    """Count an unforeseen error of ours against the task, so that it cannot be repeated for ever."""
     try:
         with db.transaction(durable=True) as conn:
             ledger.fail(conn, claimed.id, claimed.token, f"{type(error).__name__}: {error}"[:500])

@@ -28,11 +28,11 @@ from monitoring.metrics import NOWHERE, Endpoint
 from monitoring.processes import STOPPED_STATES, process_state
 from sql.workers import NewWorker
 from traces.parts import deliver_left_behind, worker_parts
-from worker.box.lockdown import lacking
-from worker.box.nursery import NurseryAddress, start_nursery
 from worker.host.reporter import Finish, Numbered, ReporterPlan, run_reporter
 from worker.office.converting import remove_stale_sockets
 from worker.processes import oom_kills, thread_count
+from worker.sandbox.fork_server import ForkServerAddress, start_fork_server
+from worker.sandbox.lockdown import lacking
 from worker.slots.slot import Handle, SlotPlan, fork_into, fork_slot
 from worker.slots.slot import preload as load_shared
 from worker.slots.table import SlotRow, SlotTable, cannot_be_ended, doing
@@ -49,7 +49,7 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WorkerPlan:
-    """What a worker is made from."""
+    """Arguments of a worker."""
 
     settings: Settings  # with databases and broker
     name: str  # unique among the workers that run
@@ -57,11 +57,13 @@ class WorkerPlan:
     grace_seconds: float = 10.0  # that a running task gets when the worker is asked to stop
     metrics: Endpoint = NOWHERE  # where it answers Prometheus
     preload: Callable[[Settings], None] = load_shared  # what slots share
-    nursery: NurseryAddress | None = None  # that several workers have in common (worker.crowd); None: one of its own
+    fork_server: ForkServerAddress | None = (
+        None  # that several workers have in common (worker.crowd); None: one of its own
+    )
 
 
 def refuse_no_services(settings: Settings) -> None:
-    """Raises UsageError where there is nothing to work for."""
+    """Raise UsageError if there is nothing to work for."""
     if not settings.databases or not settings.broker:
         raise UsageError(
             "a worker needs EDBENCH_DATABASES and EDBENCH_BROKER; `edbench discover` sets them for its own workers"
@@ -89,9 +91,9 @@ class Supervisor:
         self._reporters_made = 0
         self._reporter_due = 0.0
         self._pipe: Connection | None = None
-        self._nursery: NurseryAddress | None = None
-        self._nursery_due = 0.0
-        self._box = "off"  # what the boxes lack
+        self._fork_server: ForkServerAddress | None = None
+        self._fork_server_due = 0.0
+        self._lacking = "off"  # what the sandboxes lack
         self._oom_kills = oom_kills()
         self._last_tick = monotonic()
         self._wake_read, self._wake_write = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
@@ -105,10 +107,14 @@ class Supervisor:
         deliver_left_behind(self._plan.settings.scratch, self._plan.settings.storage)
         self._scratch.remove_stale()
         remove_stale_sockets()
-        if self._plan.settings.box:
-            self._box = lacking()
-            log.log(logging.WARNING if self._box else logging.INFO, "boxes: %s", self._box or "all that they can have")
-        self._tend_nursery(self._now())  # it loads while we do
+        if self._plan.settings.sandbox:
+            self._lacking = lacking()
+            log.log(
+                logging.WARNING if self._lacking else logging.INFO,
+                "sandboxes: %s",
+                self._lacking or "all that they can have",
+            )
+        self._tend_fork_server(self._now())  # it loads while we do
         self._plan.preload(self._plan.settings)
         if (threads := thread_count()) != 1:
             log.warning("%d threads before the first fork; slots may hang on locks of these threads", threads)
@@ -116,7 +122,7 @@ class Supervisor:
             self._turn()
             self._wait(TICK_SECONDS)
         self._finish_reporter()
-        self._finish_nursery()
+        self._finish_fork_server()
         self._parts.deliver_all()
         self._scratch.close()
         remove_stale_sockets()
@@ -136,11 +142,11 @@ class Supervisor:
         self._reap()
         now = self._now()
         self._tend_reporter(now)
-        self._tend_nursery(now)
+        self._tend_fork_server(now)
         self._take_acknowledgements()
         if self._stops:
             self._stop_slots(now)
-        elif self._nursery is not None or not self._plan.settings.box:
+        elif self._fork_server is not None or not self._plan.settings.sandbox:
             for watched in self._watched:
                 if not watched.pid and watched.due <= now:
                     self._fork(watched)
@@ -164,7 +170,7 @@ class Supervisor:
                     parts=self._parts,
                     table=self._table,
                     handle=self._plan.handle,
-                    nursery=self._nursery,
+                    fork_server=self._fork_server,
                 ),
                 self._let_go,
             )
@@ -176,17 +182,17 @@ class Supervisor:
         watched.begin(pid, self._now())
 
     def _let_go(self) -> None:
-        """In a forked child: what is the supervisor's alone."""
+        """Close, in a forked child, what only the supervisor uses."""
         os.close(self._wake_read)
         os.close(self._wake_write)
         if self._pipe is not None:
             self._pipe.close()
 
     def _let_go_of_all(self) -> None:
-        """As `_let_go`, in a child that parses nothing."""
+        """Close, in a child that parses nothing, the fork server's socket too."""
         self._let_go()
-        if self._nursery is not None:
-            self._nursery.close()
+        if self._fork_server is not None:
+            self._fork_server.close()
 
     def _reap(self) -> None:
         grown = self._oom_kills_grown()
@@ -200,11 +206,11 @@ class Supervisor:
             if pid == self._reporter:
                 self._reporter = 0
                 continue
-            if self._nursery is not None and pid == self._nursery.pid:
+            if self._fork_server is not None and pid == self._fork_server.pid:
                 if not self._stops:
                     log.error("the fork server of the sandboxes ended with %s; starting another", describe(status))
-                    self._nursery.close()
-                self._nursery = None
+                    self._fork_server.close()
+                self._fork_server = None
                 continue
             for watched in self._watched:
                 if watched.pid == pid:
@@ -267,7 +273,7 @@ class Supervisor:
         os.kill(watched.pid, signal.SIGKILL)
 
     def _give_up(self, watched: Watched, row: SlotRow, now: float) -> None:
-        """It waits in the kernel for something that does not come; its task must not wait with it."""
+        """Give up a slot that waits in the kernel and cannot be killed; its task must not wait with it."""
         why = cannot_be_ended(self._plan.name, watched.slot, row, now)
         log.error("%s", why)
         watched.given_up = True
@@ -289,34 +295,34 @@ class Supervisor:
                 watched.killed = True
                 self._kill(watched, now)
 
-    def _tend_nursery(self, now: float) -> None:
+    def _tend_fork_server(self, now: float) -> None:
         """Start the fork server, or another when it died, and the sandboxes with it: their slots die of that, and are
         forked again."""
         settings = self._plan.settings
-        if self._plan.nursery is not None:
-            self._nursery = self._plan.nursery
-        elif settings.box and self._nursery is None and now >= self._nursery_due and not self._stops:
-            self._nursery_due = now + 1.0
+        if self._plan.fork_server is not None:
+            self._fork_server = self._plan.fork_server
+        elif settings.sandbox and self._fork_server is None and now >= self._fork_server_due and not self._stops:
+            self._fork_server_due = now + 1.0
             try:
-                self._nursery = start_nursery(settings.slot_memory_mb, settings.plugins, os.environ)
+                self._fork_server = start_fork_server(settings.slot_memory_mb, settings.plugins, os.environ)
             except OSError as error:  # as a slot's: the process table may not be full in a while
                 log.error("the fork server of the sandboxes cannot be started: %s; retrying", error)
 
-    def _finish_nursery(self) -> None:
+    def _finish_fork_server(self) -> None:
         """End the fork server: it ends when no process is left that might order a sandbox."""
-        nursery = self._nursery
-        if nursery is None:
+        fork_server = self._fork_server
+        if fork_server is None:
             return
-        nursery.close()
-        if self._plan.nursery is not None:  # others use it
+        fork_server.close()
+        if self._plan.fork_server is not None:  # others use it
             return
         deadline = self._now() + FINISH_SECONDS
-        while self._nursery is not None and self._now() < deadline:
+        while self._fork_server is not None and self._now() < deadline:
             self._reap()
             self._wait(TICK_SECONDS)
-        if self._nursery is not None:
-            os.kill(nursery.pid, signal.SIGKILL)
-            os.waitpid(nursery.pid, 0)
+        if self._fork_server is not None:
+            os.kill(fork_server.pid, signal.SIGKILL)
+            os.waitpid(fork_server.pid, 0)
 
     # The reporter
 
@@ -343,7 +349,7 @@ class Supervisor:
                 boot_id=boot_id(),
                 slots=self._table.slots,
                 version=installed_version(),
-                box=self._box,
+                box=self._lacking,
             ),
             previous=previous,
             table=self._table,
@@ -357,7 +363,7 @@ class Supervisor:
             self._send(Numbered(number, report))
 
     def _send(self, message: Numbered | Finish) -> None:
-        """A report that does not arrive is kept and sent to the next reporter."""
+        """Send a message to the reporter; a report that does not arrive is kept and sent to the next reporter."""
         try:
             if self._pipe is not None:
                 self._pipe.send(message)
@@ -400,4 +406,4 @@ def _for_people(report: Report | None) -> str:
 
 
 def _on_child(_signum: int, _frame: FrameType | None) -> None:
-    """Only there so that the signal is not ignored; the wake-up descriptor does the rest."""
+    """Do nothing: it is only there so that the signal is not ignored; the wake-up descriptor does the rest."""

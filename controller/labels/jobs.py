@@ -204,7 +204,7 @@ def _computed(handle: JobHandle, settings: Settings, *, calls_complete: bool) ->
 
 
 def sandbox_labels(lacking: Iterable[str]) -> list[str]:
-    """What a job's workers lacked to keep parsers from the rest of the machine (worker.box); nothing where they had
+    """What a job's workers lacked to keep parsers from the rest of the machine (worker.sandbox); nothing where they had
     all of it."""
     return [
         "files were parsed in the slots themselves: EDBENCH_BOX was off"

@@ -44,7 +44,7 @@ def _gated_source(bench: Bench) -> Path:
     for number in range(3):
         members = {f"{n}.txt": f"sesame {number} {n}".encode() for n in range(5)} | {"noise.bin": noise(number, 10_000)}
         (source / "ann" / f"{number}.zip").write_bytes(zipped(members))
-    # The gate is a file of the test, which a box cannot see: this is about storage, not about parsers.
+    # The gate is a file of the test, which a sandbox cannot see: this is about storage, not about parsers.
     bench.env |= {"PYTHONPATH": str(PLUGINS), "EDBENCH_PLUGINS": "gate_plugin", "EDBENCH_BOX": "off"}
     return source
 

@@ -87,7 +87,7 @@ def test_a_worker_needs_no_extra() -> None:
     done = _without_extras("""
 import cli.worker, cli.inspect, queue_manager.main, worker.main, worker.run_task
 import worker.ocr.reading
-from worker.box.main import load_everything
+from worker.sandbox.main import load_everything
 load_everything(())
 """)
     assert (done.returncode, done.stderr) == (0, "")

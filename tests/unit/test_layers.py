@@ -110,8 +110,8 @@ def test_there_is_no_cycle() -> None:
 # Modules of worker/ and packages/readers/ that open files by themselves, and which: nothing that is under test.
 _OF_THEIR_OWN = {
     "packages/readers/readers/charset_models.py": "the tables of the charset detector, which is installed",
-    "worker/box/lockdown.py": "the directories that a box may read, and the file that a probe is given",
-    "worker/box/nursery.py": "/dev/null",
+    "worker/sandbox/lockdown.py": "the directories that a sandbox may read, and the file that a probe is given",
+    "worker/sandbox/fork_server.py": "/dev/null",
     "search/publisher.py": "the index on scratch, before it is published",
     "search/engine.py": "the meta file of a shard that is opened to be searched: no job's work",
     "search/tantivy_engine.py": "the index on scratch; on the filer with --index-io direct, reported as unrecorded",

@@ -1,1 +1,1 @@
-"""What a worker reports: who it is, its leases, its observations."""
+"""Reports of a worker: its registration, its leases, its observations."""

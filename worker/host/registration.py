@@ -1,4 +1,4 @@
-"""A worker's entry in the table `worker`: it lives, and how hard it works (design §4, "Is it the storage?")."""
+"""A worker's entry in the table `worker`: that it lives, and how busy it is (design §4, "Is it the storage?")."""
 
 from __future__ import annotations
 
@@ -30,11 +30,11 @@ log = logging.getLogger(__name__)
 
 
 def refuse_strange_host(settings: Settings) -> None:
-    """Raises UsageError where live workers of a database emulate a filer on another host than this one, StorageFault where the
-    controller of the system noted another storage than this process has at the same path, and DatabaseFault or UsageError where a
-    database does not have the schema of this version.
+    """Raise UsageError if live workers of a database emulate a filer on another host than this one, StorageFault if the
+    controller of the system noted another storage than this process has at the same path, and DatabaseFault or
+    UsageError if a database does not have the schema of this version.
 
-    Call it before anything is forked. A database that cannot be asked now has no say: jobs ask again when they are
+    Call it before anything is forked. A database that does not answer now is skipped: jobs check again when they are
     created.
     """
     own = (socket.gethostname(), boot_id())
@@ -76,17 +76,17 @@ SEEN_SECONDS = 2.0
 
 @dataclass(frozen=True, slots=True)
 class Used:
-    """What a worker's processes have used so far, and hold."""
+    """CPU time, waits and memory of a worker's processes so far."""
 
     cpu_s: float
     run_queue_s: float  # waiting for a CPU
     rss_bytes: int  # pages that processes share count for each
-    waits: Mapping[int, float] = field(default_factory=dict)  # of it `run_queue_s` by process
+    waits: Mapping[int, float] = field(default_factory=dict)  # `run_queue_s` by process
 
 
 class Effort:
     """CPU time and memory of a worker's processes: its supervisor, the caller, the slots, and the fork server with
-    their sandboxes (worker.box). Safe for several threads."""
+    their sandboxes (worker.sandbox). Safe for several threads."""
 
     def __init__(self, supervisor: int) -> None:
         self._supervisor = supervisor
@@ -96,15 +96,15 @@ class Effort:
         self._at = float("-inf")
 
     def look(self, slots: Sequence[int], *, within: float = 0.0) -> Used:
-        """What they use now, or what was found at most `within` seconds ago; the supervisor's count holds the slots
-        that are gone."""
+        """Return what the processes have used now, or at a look at most `within` seconds ago; the supervisor's count
+        includes the slots that are gone."""
         us = os.getpid()
         with self._lock:
             now = time.monotonic()
             if now - self._at > within:
-                nurseries = [pid for pid in below(self._supervisor, direct=True) if pid != us and pid not in slots]
-                boxes = [box for pid in nurseries for box in below(pid, direct=True)]
-                parents, others = (self._supervisor, *nurseries), (us, *slots, *boxes)
+                fork_servers = [pid for pid in below(self._supervisor, direct=True) if pid != us and pid not in slots]
+                sandboxes = [sandbox for pid in fork_servers for sandbox in below(pid, direct=True)]
+                parents, others = (self._supervisor, *fork_servers), (us, *slots, *sandboxes)
                 uses = [process_use(pid, with_children=True) for pid in parents]
                 uses += [process_use(pid) for pid in others]
                 waits = self._waits.look((*parents, *others))
@@ -116,7 +116,7 @@ class Effort:
 
 
 class WorkerSampler:
-    """All slots of the worker together."""
+    """Observes all slots of the worker together."""
 
     def __init__(self, name: str, table: SlotTable, effort: Effort, *, filer: bool = False) -> None:
         """`filer`: whether one is emulated."""
@@ -139,10 +139,11 @@ class WorkerSampler:
         }
 
     def sample(self) -> list[Observation]:
-        """Seconds are cumulative: on a CPU, waiting for one, of slots in a task, in transactions by database; of all programs
-        on the CPUs that the worker may use (`host_used_s`, and `host_stolen_s` by the hypervisor); of each slot waiting for a
-        CPU, and of its calls of an emulated filer in queues and beyond their booked end. Calls that were mostly beyond it
-        are counted by op and octave (`core.filer.emulation.octave`)."""
+        """Return the worker's observation. Seconds are cumulative: on a CPU, waiting for one, of slots in a task, in
+        transactions by database; of all programs on the CPUs that the worker may use (`host_used_s`, and
+        `host_stolen_s` by the hypervisor); of each slot waiting for a CPU, and of its calls of an emulated filer in
+        queues and beyond their booked end. Calls that were mostly beyond it are counted by op and octave
+        (`core.filer.emulation.octave`)."""
         rows = self._table.read_all()
         used = self._effort.look([row.pid for row in rows if row.pid])
         by_slot = [tally.read() for tally in self._tallies]
@@ -167,7 +168,8 @@ class WorkerSampler:
         return [Observation(WORKER, self._name, values | self._host)]
 
     def _slot_waits(self, pids: Sequence[int], waits: Mapping[int, float]) -> list[float]:
-        """Of each slot, over all processes that it has had; what one waited after the last look at it is lost."""
+        """Return the seconds that each slot waited in all its processes; what one waited after the last look is
+        lost."""
         for slot, pid in enumerate(pids):
             before, waited, earlier = self._waits[slot]
             if pid != before:

@@ -63,8 +63,8 @@ class LeaseKeeper:
         self._seconds: dict[uuid.UUID, float] = {}
 
     def renew(self, rows: Iterable[SlotRow], now: float) -> set[tuple[uuid.UUID, uuid.UUID]]:
-        """Renew what is due at monotonic `now`, given the rows of the slots that run; the (task, token) pairs of those
-        that lost their task.
+        """Renew the leases that are due at monotonic `now`, given the rows of the slots that run; return the (task,
+        token) pairs of those that lost their task.
 
         A claim comes with a whole lease, so the first renewal is a third of it later. Raises DatabaseFault; what
         was due then stays due.
@@ -106,7 +106,7 @@ log = logging.getLogger(__name__)
 
 
 class Deliveries:
-    """The parts of jobs of one database; a part at a time, because leases have to be renewed between."""
+    """Delivers parts of the traces of one database's jobs, one at a time: leases have to be renewed between."""
 
     def __init__(self, parts: WorkerParts, database: Database, worker: uuid.UUID) -> None:
         self._parts = parts
@@ -116,7 +116,7 @@ class Deliveries:
         self._fault = ""
 
     def look(self) -> None:
-        """Which jobs are over by now; asks nothing while there are no parts. Raises DatabaseFault."""
+        """Find the jobs that are over by now; does nothing while there are no parts. Raises DatabaseFault."""
         jobs = self._parts.jobs()
         if not jobs:
             return
@@ -141,7 +141,7 @@ class Deliveries:
 
 
 class WorkerExposition:
-    """All slots of the worker together."""
+    """Metrics of all slots of the worker together."""
 
     def __init__(self, table: SlotTable, readers: Sequence[RegionReader], sender: FrameSender) -> None:
         self._calls = CallMetrics()
@@ -164,7 +164,7 @@ class WorkerExposition:
         endpoint.serve_or_tell(self.collectors)
 
     def add(self, deltas: Iterable[CounterDelta], observations: Iterable[Observation]) -> None:
-        """What the slots' recorders have counted since the last time, and what is seen now."""
+        """Add what the slots' recorders have counted since the last time, and the present observations."""
         self._calls.add(deltas)
         self._observed.take(observations)
 
@@ -192,7 +192,7 @@ class Finish:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReporterPlan:
-    """What a reporter is made from."""
+    """Arguments of a reporter."""
 
     settings: Settings
     identity: NewWorker
@@ -203,7 +203,7 @@ class ReporterPlan:
 
 
 class DatabaseReporter(threading.Thread):
-    """Everything for one database."""
+    """Thread that reports to one database."""
 
     def __init__(
         self, plan: ReporterPlan, database: Database, effort: Effort, acknowledge: Connection, lock: threading.Lock
@@ -348,7 +348,7 @@ class FrameWriter:
         return merge_deltas(delta for reader in self._readers for delta in reader.collect())
 
     def write(self, *, last: bool = False) -> None:
-        """Collect and send."""
+        """Collect the counts and send a frame."""
         deltas, seen = self._collect(), self._sampling.sample()
         self._exposition.add(deltas, seen)
         frame = self._maker.frame(deltas, time.time(), seen, last=last)
@@ -399,7 +399,7 @@ def _serve(plan: ReporterPlan, pipe: Connection) -> None:
 
 
 def run_reporter(plan: ReporterPlan, pipe: Connection, parent: int) -> int:
-    """In the forked child: report until ordered to finish; the exit status."""
+    """Report, in the forked child, until ordered to finish; return the exit status."""
     die_with_parent(parent)
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):  # it leaves last, when the supervisor orders it
         signal.signal(number, signal.SIG_IGN)

@@ -57,7 +57,7 @@ _NO_ITEM = bytes(_ID)
 
 @dataclass(frozen=True, slots=True)
 class Trace:
-    """Where a process was last."""
+    """Last position of a process."""
 
     item: uuid.UUID | None  # None before the first item of a file
     position: int  # of the file among those it was given
@@ -87,7 +87,7 @@ class Deadline(NoBreadcrumb):
                 self._trace = mmap.mmap(file.fileno(), TRACE_BYTES)
 
     def begin(self, position: int, spooled: int) -> None:
-        """The file at this position comes next; the spool has that many bytes of those before it."""
+        """Note that the file at this position is next; the spool has that many bytes of those before it."""
         if self._trace is not None:
             self._trace[:] = _NO_ITEM + _FILE.pack(position, spooled)
 
@@ -100,7 +100,7 @@ class Deadline(NoBreadcrumb):
         signal.setitimer(signal.ITIMER_REAL, 0)
 
     def close(self) -> None:
-        """The trace stays as it is."""
+        """Close the trace; its content stays."""
         if self._trace is not None:
             self._trace.close()
 
@@ -121,7 +121,7 @@ _OWN = {"passwords": NO_PASSWORDS}  # of this process, which inspects nothing el
 
 
 def use_passwords(bank: Mapping[str, int]) -> None:
-    """Have this process try a bank, password → line."""
+    """Have this process try the passwords of a bank, password → line."""
     _OWN["passwords"] = Passwords(bank)
 
 
@@ -137,7 +137,7 @@ class SpillStore:
         return os.fsencode(self._directory / item.hex)
 
     def put(self, item: uuid.UUID, chunks: Iterable[bytes]) -> bytes | None:
-        """Keeps what the engine does not hold in memory anyway."""
+        """Keep what the engine does not hold in memory anyway."""
         held: list[bytes] = []
         size = 0
         rest = iter(chunks)
@@ -183,7 +183,7 @@ def inspect_files(
     storage = Storage(NullRecorder())
     storage.keep_below(os.fsencode(spill_directory(spool)), own=True)
     children = SpillStore(storage, spill_directory(spool))
-    with spool.open("ab") as out, contextlib.closing(Deadline(trace)) as crumb:
+    with spool.open("ab") as out, contextlib.closing(Deadline(trace)) as breadcrumb:
         spooled = out.tell()
 
         def write(line: bytes) -> None:
@@ -192,9 +192,9 @@ def inspect_files(
             out.flush()
             spooled += len(line)
 
-        inspection = _Inspection(options, write, children, crumb, convicted or {}, storage)
+        inspection = _Inspection(options, write, children, breadcrumb, convicted or {}, storage)
         for position, loose in enumerate(files):
-            crumb.begin(position, spooled)
+            breadcrumb.begin(position, spooled)
             try:
                 inspection.run(loose)
             finally:
@@ -207,7 +207,7 @@ class _Inspection:
     options: JobOptions
     write: Callable[[bytes], None]
     children: SpillStore
-    crumb: Deadline
+    breadcrumb: Deadline
     convicted: Convicted
     storage: Storage
     out: Findings = field(default_factory=Findings)
@@ -220,7 +220,7 @@ class _Inspection:
             job=NO_JOB,
             options=self.options,
             store=self.children,
-            crumb=self.crumb,
+            breadcrumb=self.breadcrumb,
             out=self.out,
             on_item=self._text,
             convicted=self.convicted,
@@ -229,15 +229,15 @@ class _Inspection:
         )
 
     def run(self, loose: Loose) -> None:
-        """One file."""
+        """Inspect one file."""
         unpacker = self.unpacker
         ident = item_id(NO_JOB, None, loose.relative)
-        self.crumb.enter(ident, self.options.limits.item_seconds)
+        self.breadcrumb.enter(ident, self.options.limits.item_seconds)
         try:
             if ident in self.convicted:
                 raise DocumentError(*self.convicted[ident])
             source, sha256 = self._read(loose)
-            self.crumb.enter(ident, unpacker.seconds(source.size))
+            self.breadcrumb.enter(ident, unpacker.seconds(source.size))
             media_type = identify(source, None)
         except DocumentError as e:
             item = loose_row(NO_JOB, 0, loose.relative)
@@ -258,7 +258,7 @@ class _Inspection:
             if not is_leaf(handler):
                 unpacker.open(item, source, handler, Budget(self.options.limits, source.size))
         self._done(item)
-        self.crumb.leave()
+        self.breadcrumb.leave()
 
     def _read(self, loose: Loose) -> tuple[Source, bytes]:
         """The file and its SHA-256; a small one is read once and stays in memory."""
@@ -280,7 +280,7 @@ class _Inspection:
         text, row = take_text(item, source, handler, options.limits, self.out, options.time_zone, ocr=asked)
         if asked and source is not None and is_candidate(item, row):
             text, row = self._reader().read(item, row, source, self.out, text)
-            self.crumb.enter(item.id, options.limits.item_deadline(item.size))
+            self.breadcrumb.enter(item.id, options.limits.item_deadline(item.size))
         self.texts.append((text, row))
 
     def _reader(self) -> Reader:
@@ -292,7 +292,7 @@ class _Inspection:
             choice=self.options.ocr,
             limits=self.options.limits,
             clock=SystemClock(),
-            enter=self.crumb.enter,
+            enter=self.breadcrumb.enter,
         )
 
     def _done(self, item: Item) -> None:
@@ -316,7 +316,7 @@ class _Inspection:
 
 
 def _children(counts: Sequence[ContainerCount]) -> dict[str, Any] | None:
-    """What became of the children of an item; None for one that has none."""
+    """Return the counts of an item's children; None for an item that has none."""
     if not counts:
         return None
     announced = [c.announced for c in counts if c.announced is not None]

@@ -1,4 +1,4 @@
-"""What `inspect` found, counted: by format with its text states and exceptions."""
+"""Summary of what `inspect` found: counts by format, with text states and exceptions."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _COUNTED: msgspec.json.Decoder[Any] = msgspec.json.Decoder(_Counted)
 
 
 def counted(line: bytes) -> dict[str, Any]:
-    """What the summary takes of a spooled line; its text and metadata, which are most of it, are passed over."""
+    """Decode the fields of a spooled line that are counted, not its text and metadata, which are most of it."""
     found: dict[str, Any] = _COUNTED.decode(line)
     return found
 
@@ -77,7 +77,7 @@ class Summary:
         return sum(of.items for of in self.formats.values())
 
     def total(self) -> FormatCount:
-        """Of all formats."""
+        """Return the counts of all formats together."""
         out = FormatCount()
         for of in self.formats.values():
             out.items += of.items
@@ -93,6 +93,6 @@ class Summary:
 
 @functools.cache
 def title_of(media_type: str) -> str:
-    """The format's, or the media type itself where no handler declares it. Its handler is loaded for this."""
+    """Return the title of a format, or the media type itself if no handler declares it. Loads the handler."""
     listing = listed((handler_for(media_type),))
     return next((one.declared.title for one in listing if media_type in one.media_types), media_type)

@@ -72,7 +72,7 @@ class Work:
     error: BaseException | None = None
 
     def result(self) -> Any:
-        """Wait for it; what the call gave. Raises Died, or what the call raised."""
+        """Wait for the call and return its result. Raises Died, or what the call raised."""
         while not self.done:
             self.pool.go_on()
         if self.error is not None:
@@ -93,7 +93,7 @@ class _Process:
             self.talk.sendall(pickle.dumps(work.call))
 
     def take(self) -> None:
-        """Its answer; raises EOFError where it died."""
+        """Receive the answer. Raises EOFError if the process died."""
         try:
             error, value = pickle.load(self.said)
         except (pickle.UnpicklingError, OSError) as cut:  # in the middle of an answer
@@ -116,9 +116,9 @@ class _Process:
 
 @dataclass(slots=True)
 class InspectPool:
-    """At most `most` processes, each of which does `begin` first. Close it, or use it as a context.
+    """At most `most` processes, each of which calls `begin` first. Close the pool, or use it as a context.
 
-    `meanwhile`: something to be done once, here, while the first processes are busy."""
+    `meanwhile`: called once, in this process, while the first processes are busy."""
 
     most: int
     begin: Callable[[], None]
@@ -133,7 +133,7 @@ class InspectPool:
         self.close()
 
     def schedule(self, function: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any]) -> Work:
-        """Have a process call this, as soon as one is idle; the call and what it gives are pickled."""
+        """Have a process call this as soon as one is idle; the call and its result are pickled."""
         work = Work(self, (function, args, kwargs))
         self._waiting.append(work)
         self._hand_out()
@@ -191,7 +191,7 @@ class InspectPool:
         return process
 
     def _serve(self, talk: socket.socket, parent: int) -> None:
-        """In the child, which does not come back: call what comes, until nothing comes any more."""
+        """Call, in the child, what is received until nothing more comes. Does not return."""
         status = 1
         try:
             for number in (signal.SIGTERM, signal.SIGHUP):
@@ -211,7 +211,7 @@ class InspectPool:
 
 
 def _outcome(function: Callable[..., Any], *args: Any, **kwargs: Any) -> tuple[Exception | None, Any]:
-    """What it raised, to be raised where the call was ordered, and what it gave."""
+    """Call the function; return what it raised, to be raised where the call was ordered, and its result."""
     try:
         return None, function(*args, **kwargs)
     except Exception as error:  # noqa: BLE001 — it is reported
@@ -239,7 +239,7 @@ Line = dict[str, object]
 
 @dataclass(slots=True)
 class _Batch:
-    """Loose files that one process is given, or one that is none to be opened (`special`)."""
+    """Loose files for one process, or one that is not opened (`special`)."""
 
     files: list[Loose]
     spool: Path
@@ -266,7 +266,7 @@ class Batches:
     _numbers: Iterator[int] = field(default_factory=itertools.count)
 
     def lines(self, files: Iterator[Loose]) -> Iterator[bytes | Line]:
-        """Every line, in the order of the files."""
+        """Yield every line, in the order of the files."""
         pending: deque[_Batch] = deque()
         for batch in self._batches(files):
             pending.append(batch)
@@ -336,8 +336,8 @@ class Batches:
             yield from self._collect(rest)
 
     def _again(self, batch: _Batch, at: Loose, trace: Trace, error: DocumentError) -> _Batch | None:
-        """The file a process died at, begun again, the item that was being read blamed for it; None when that leads
-        nowhere and the death is the file's own."""
+        """Start again the file at which a process died, with the item that was being read convicted; None if that
+        cannot help and the death is charged to the file."""
         if trace.item is None or trace.item in batch.convicted or len(batch.convicted) >= _MOST_DEATHS:
             return None
         again = _Batch([at], self._spool())
@@ -360,7 +360,7 @@ class Batches:
         return None
 
     def _remove(self, batch: _Batch) -> None:
-        """Of a batch that is over: what it and those before it spooled and spilled."""
+        """Remove what a finished batch, and those of it whose process died, spooled and spilled."""
         for spool in (batch.spool, *(spool for spool, _ in batch.died)):
             spool.unlink(missing_ok=True)
             spool.with_suffix(".trace").unlink(missing_ok=True)
@@ -378,7 +378,7 @@ def _size(storage: Storage, loose: Loose) -> int:
 
 
 def _failed(loose: Loose, error: DocumentError | None = None) -> Line:
-    """The line of a file that no process could finish, or that is none to be opened."""
+    """Return the line of a file that no process could finish, or that is not to be opened."""
     media_type, why = loose.special or (UNKNOWN_TYPE, None)
     codes = [one.code.value for one in (error or why,) if one is not None]
     return line_of(loose_row(NO_JOB, 0, loose.relative, media_type=media_type), "", None, codes)
@@ -397,7 +397,7 @@ def _found(batch: _Batch, start: int = 0) -> Iterator[bytes]:
 
 
 def _lines(spool: Path, start: int = 0, stop: int | None = None) -> Iterator[bytes]:
-    """All from one position to another, but one that its process died writing."""
+    """Yield all lines from one position to another, except one that its process died writing."""
     try:
         file = spool.open("rb")
     except FileNotFoundError:  # it died before it had any
@@ -483,7 +483,7 @@ def _initialise(memory_mb: int, plugins: tuple[str, ...], passwords: Mapping[str
 
 
 def _load_readers(plugins: tuple[str, ...]) -> None:
-    """Once, for all processes that are forked afterwards."""
+    """Load the readers once, for all processes that are forked afterwards."""
     load_plugins(plugins)
     all_handlers()
     libmagic.preload()
@@ -514,9 +514,9 @@ def inspect_paths(
     meanwhile: Callable[[], None] | None = None,
     titles: dict[str, str] | None = None,
 ) -> Iterator[bytes | Line]:
-    """One line for each item: JSON text as it was spooled, or a dictionary for what this process found itself.
-    `passwords` are tried on encrypted items; each has its line in their file. `meanwhile`: see InspectPool. `titles` has
-    those of the formats of each line before it comes, by media type."""
+    """Yield one line for each item: JSON text as it was spooled, or a dictionary for what this process found itself.
+    `passwords` are tried on encrypted items; each has its line in their file. `meanwhile`: see InspectPool. `titles`
+    receives the titles of a line's formats, by media type, before the line."""
     storage = Storage(NullRecorder())
     for argument in arguments:
         storage_check = find_loose(storage, argument)
@@ -527,7 +527,7 @@ def inspect_paths(
         _load_readers(plugins)
     else:
         _load_likely(first)
-    gc.freeze()  # of what is there nothing will go: no process need look at it again, nor copy it for that
+    gc.freeze()  # loaded objects stay: no process's collector has to visit them, and so copy their pages
     with (
         tempfile.TemporaryDirectory(prefix="edbench-inspect-") as scratch,
         InspectPool(

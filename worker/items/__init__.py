@@ -1,1 +1,1 @@
-"""What becomes of an item: opened, unpacked, its text taken, its children stored, its findings written."""
+"""Processing of items: opening, unpacking, taking the text, storing children, writing findings."""

@@ -1,4 +1,4 @@
-"""What one attempt of a task finds, gathered until it is written in one transaction."""
+"""Findings of one attempt of a task, gathered until they are written in one transaction."""
 
 from __future__ import annotations
 
@@ -33,13 +33,13 @@ class Findings:
     characters: int = 0  # of metadata gathered now
 
     def item_failed(self, item: uuid.UUID, error: DocumentError) -> None:
-        """This one item failed; its row exists. The same code twice (children, then text) counts once."""
+        """Record that this one item failed; its row exists. The same code twice (children, then text) counts once."""
         if (item, error.code) not in self.known:
             self.known.add((item, error.code))
             self._add(item, error.code, ExceptionLevel.ITEM, error.detail, None)
 
     def children_missing(self, item: uuid.UUID, code: ExceptionCode, detail: str, missing: int | None) -> None:
-        """Children of this item have no row."""
+        """Record that children of this item have no row."""
         self._add(item, code, ExceptionLevel.NODE, detail, missing)
 
     def _add(
@@ -49,19 +49,19 @@ class Findings:
 
     @property
     def rows(self) -> int:
-        """How much is gathered now, in rows of ordinary size; follow-on tasks come on top."""
+        """Amount of what is gathered now, in rows of ordinary size; follow-on tasks come on top."""
         return len(self.items) + len(self.exceptions) + len(self.containers) + self.characters // CHARACTERS_A_ROW
 
     def add_text(self, row: ItemText) -> None:
-        """What became of an item's text."""
+        """Add the text row of an item."""
         self.texts.append(row)
         self.characters += sum(len(v if isinstance(v, str) else str(v)) for v in row.metadata.values())
 
     def portion(self, *, open_items: Container[uuid.UUID] = (), shared: Container[uuid.UUID] = ()) -> TaskResult:
-        """What was gathered since the last portion, to be written now; it is forgotten here, but for the sums.
+        """Return what was gathered since the last portion, to be written now, and forget it here, except the sums.
 
-        `open_items` may yet fail, with what they failed with already. Counts of `shared` items, which other tasks add to
-        as well, stay for the end: they could not be taken out again.
+        `open_items` may still fail; their known codes are kept. Counts of `shared` items, which other tasks add to as
+        well, stay for the end: they could not be taken out again.
         """
         stay = [count for count in self.containers if count.item in shared]
         self.containers = [count for count in self.containers if count.item not in shared]
@@ -80,7 +80,7 @@ class Findings:
         return TaskResult(**self._rows(), **sums, shard=shard, index_bytes=index_bytes)
 
     def _rows(self) -> dict[str, Any]:
-        """What the ledger gets rows of."""
+        """Return the findings that become rows of the ledger."""
         kinds = ("items", "exceptions", "containers", "texts", "owners", "follow_on")
         return {name: tuple(getattr(self, name)) for name in kinds}
 
@@ -96,7 +96,7 @@ class ChildCounts:
     cut: DocumentError | None = None
 
     def fail(self, error: DocumentError) -> None:
-        """One child (or `missing` of them) has no row."""
+        """Count one child (or `missing` of them) that has no row."""
         count, first = self.failures.get(error.code, (0, error.detail))
         self.failures[error.code] = (count + (error.missing or 1), first)
 
@@ -136,7 +136,7 @@ class ChildCounts:
         )
 
     def _lost_with_the_cut(self, failed: int) -> tuple[int, bool]:
-        """How many children the cut cost, and whether that number only replaces an unknown one."""
+        """Return how many children the cut cost, and whether that number only replaces an unknown one."""
         missing = self.cut.missing if self.cut is not None else None
         if self.announced is not None:
             return max(0, self._difference(failed), missing or 0), False

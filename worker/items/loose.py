@@ -108,7 +108,7 @@ def note_record(work: TaskWork, item: Item, out: Findings) -> None:
 
 
 def metadata(record: Record) -> dict[str, Any]:
-    """Its fields, and where there is no native the metadata that one would have had."""
+    """Return the record's fields and, if there is no native, the metadata that it would have had."""
     fields = {key: value(text, VALUE_CHARACTERS) for key, text in record.fields.items() if LOAD_KEY.match(key)}
     own = {} if record.native else {name: fields.get(LOAD_PREFIX + name, "")[: KEYS[name].characters] for name in _OWN}
     return {key: text for key, text in fields.items() if text} | {
@@ -117,14 +117,14 @@ def metadata(record: Record) -> dict[str, Any]:
 
 
 class Families:
-    """Which family a loose file is in by its load file. The one asked for last is remembered: they come in a row."""
+    """Families of loose files by their load file. The latest one is remembered: its members come in a row."""
 
     def __init__(self, work: TaskWork) -> None:
         self._work = work
         self._first: tuple[str, uuid.UUID | None] = ("", None)
 
     def of(self, relative: bytes) -> uuid.UUID | None:
-        """None: its own, if any; what cannot be read is booked when its text is taken."""
+        """Return the family; None: its own, if any. What cannot be read is booked when its text is taken."""
         record = _record(self._work, relative)
         if record is None or not record.first or "\0" in record.first:
             return None
@@ -133,7 +133,7 @@ class Families:
         return self._first[1]
 
     def _topmost(self, relative: bytes) -> uuid.UUID | None:
-        """The loose file's id, unless it is a container, which is in no family, or cannot be read."""
+        """Return the loose file's id; None if it is a container, which is in no family, or cannot be read."""
         work, path = self._work, self._work.source_path(relative)
         try:
             size = work.storage.stat(path).st_size
@@ -148,7 +148,7 @@ class Families:
 def _record(
     work: TaskWork, relative: bytes, out: Findings | None = None, item: uuid.UUID | None = None
 ) -> Record | None:
-    """None where it cannot be read, which is booked if wished."""
+    """Return the record of a loose file; None if it cannot be read, which is booked in `out`, if given."""
     try:
         return _read(work, relative)
     except DocumentError as error:
@@ -160,7 +160,7 @@ def _record(
 
 
 def _read(work: TaskWork, relative: bytes) -> Record:
-    """Raises DocumentError."""
+    """Read the record of a loose file. Raises DocumentError."""
     with work.storage.open(work.source_path(os.path.join(_RECORDS, relative + b".json"))) as file:
         if file.size > MOST_BYTES:
             told = f"its record of the load file has {file.size:,} bytes; the limit is {MOST_BYTES:,}"

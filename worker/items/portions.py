@@ -25,7 +25,7 @@ log = logging.getLogger(__name__)
 
 @dataclass(slots=True, kw_only=True)
 class Portions:
-    """Those of one claim. A database that is away for a moment is waited for, as at the finish."""
+    """The portions of one claim. A database that is away for a moment is waited for, as at the finish."""
 
     database: Database
     claimed: ClaimedTask
@@ -39,7 +39,7 @@ class Portions:
 
     @property
     def any(self) -> bool:
-        """Whether the ledger holds some that the finish has to know of."""
+        """Whether the ledger holds portions that the finish has to know of."""
         return self.written > 0
 
     def clear(self, alive: Callable[[], None]) -> None:
@@ -57,7 +57,7 @@ class Portions:
         reached("portioned")
 
     def _transact(self, work: Callable[[Connection], _T]) -> _T | None:
-        """What `work` gives; None where it had been committed already and only the answer was lost."""
+        """Commit `work` and return its result; None if it had been committed already and only the answer was lost."""
         deadline = self.clock.monotonic_ns() + int(self.seconds * 1e9)
         unsure = False  # whether a first try may have been committed
         while True:

@@ -65,7 +65,7 @@ class FilerSource:
 
     @contextmanager
     def _reading(self) -> Iterator[None]:
-        """What is wrong with an own file is a fault."""
+        """Turn an error of an own file into a fault."""
         try:
             yield
         except SourceFileError as e:
@@ -107,7 +107,7 @@ class FilerSource:
             if f.size <= CHUNK:
                 try:
                     return f.readall()
-                except SourceFileError as e:  # as `_reading`, which would show with so many of these
+                except SourceFileError as e:  # as `_reading`, whose cost is noticeable for many small files
                     if self._own:
                         raise _lost(self._path, e) from e
                     raise
@@ -123,8 +123,8 @@ class FilerSource:
 
 
 class FoundSource(FilerSource):
-    """One whose bytes are had only as those that were found: others are DocumentError `hash_differs`. They are read whole, up
-    to `most` bytes; only `head` is taken unseen."""
+    """A source that is read only if its bytes are still those that were found: others are DocumentError `hash_differs`.
+    They are read whole, up to `most` bytes; only `head` is not checked."""
 
     def __init__(self, source: FilerSource, sha256: bytes, most: int) -> None:
         super().__init__(source._storage, source._path, source.name, source.size, own=source._own)
@@ -169,7 +169,7 @@ class HashedSource(FilerSource):
         return cast(BinaryIO, io.BufferedReader(_HashedFile(self._open(), self.size, seen), CHUNK))
 
     def whole(self, limit: int) -> bytes:
-        """Raises DocumentError(changed_during_processing) where these are other bytes than were hashed."""
+        """Return all bytes. Raises DocumentError(changed_during_processing) if they are not those that were hashed."""
         if self.size > limit:
             raise DocumentError(ExceptionCode.TOO_LARGE, f"{self.size} bytes; the limit is {limit}")
         with self._open() as f:
@@ -222,7 +222,7 @@ def confirm(source: object) -> None:
 
 
 def hash_differs(now: str, found: bytes) -> DocumentError:
-    """Bytes that were read again are others than were discovered."""
+    """Return the error for bytes that, read again, are not those that were discovered."""
     return DocumentError(ExceptionCode.HASH_DIFFERS, f"sha256 {now} now, {found.hex()} when it was found")
 
 

@@ -141,12 +141,12 @@ def _unread(text: str) -> DocumentError | None:
 
 
 def _state_of(error: DocumentError | None) -> TextState:
-    """Why there is no text."""
+    """Return the state of an item that has no text, by the error that it had."""
     return TextState.EMPTY if error is None else _STATE_OF_ERROR.get(error.code, TextState.FAILED)
 
 
 def _of_text(error: DocumentError | None) -> DocumentError | None:
-    """The error if something of the text is missing by it."""
+    """Return the error if it means that some of the text is missing."""
     return None if isinstance(error, FieldUnread) else error
 
 
@@ -220,9 +220,9 @@ class Indexing:
 
     def publish(self) -> tuple[Shard, int]:
         """The slot's shard with what this attempt added, and the bytes written. Raises StorageFault."""
-        work, crumb = self.work, self.work.context.crumb
-        crumb.doing(Activity.PUBLISHING, os.path.join(work.root, self.shard.location))
-        return self.shard.publish(work.storage, work.root, crumb.alive)
+        work, breadcrumb = self.work, self.work.context.breadcrumb
+        breadcrumb.doing(Activity.PUBLISHING, os.path.join(work.root, self.shard.location))
+        return self.shard.publish(work.storage, work.root, breadcrumb.alive)
 
     def book(self, item: Item, body: str, row: ItemText) -> None:
         """The item's one valid index document from now on, and its row."""
@@ -241,7 +241,7 @@ class Indexing:
             custodian=self.work.custodians.get(item.custodian, ""),
             type=item.media_type,
             kind=item.kind.value,
-            name=own_name(item.name, item.container_path[-1], item.kind),  # a plain word asks it: no word of the path
+            name=own_name(item.name, item.container_path[-1], item.kind),  # no path: plain words search it
             path=" / ".join(item.container_path),
             subject=_words(metadata.get("subject")),
             sender=_words([metadata.get(k) for k in _SENDERS]),

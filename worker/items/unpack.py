@@ -41,10 +41,10 @@ class ChildStore(Protocol):
     """Takes the bytes of children and gives them back."""
 
     def put(self, item: uuid.UUID, chunks: Iterable[bytes]) -> bytes | None:
-        """Keep the bytes; the location relative to the storage root, or None where there is no such thing."""
+        """Keep the bytes; return the location relative to the storage root, or None if there is none."""
 
     def source(self, item: uuid.UUID, name: bytes, size: int) -> Source:
-        """The bytes again."""
+        """Return a source over the bytes that were kept."""
 
 
 class FilerStore:
@@ -167,7 +167,7 @@ class Unpacker:
     job: uuid.UUID
     options: JobOptions
     store: ChildStore
-    crumb: Breadcrumb
+    breadcrumb: Breadcrumb
     out: Findings
     on_item: OnItem
     convicted: Convicted
@@ -186,7 +186,7 @@ class Unpacker:
         return self.options.limits.item_deadline(size)
 
     def emit(self, item: Item, source: Source | None, handler: Handler) -> None:
-        """Book a row that everything is known of."""
+        """Book a row that is complete."""
         self.out.items.append(item)
         if item.size == 0 and item.sha256 is not None:
             self.out.item_failed(item.id, DocumentError(ExceptionCode.ZERO_BYTES, "it has no bytes"))
@@ -225,7 +225,7 @@ class Unpacker:
         self.children(item, source, handler, budget)
 
     def _refuse_depth(self, item: Item, source: Source, handler: Handler) -> None:
-        """At the nesting limit: an exception if there would be children; they stay unopened."""
+        """Book an exception for an item at the nesting limit if it would have children; they stay unopened."""
         tally = ChildCounts(None)
         try:
             with guarded:
@@ -258,7 +258,7 @@ class Unpacker:
         return True
 
     def children(self, item: Item, source: Source, handler: Handler, budget: Budget, part: Part | None = None) -> None:
-        """All children of the item, or of one range of it, and what is inside them."""
+        """Take out all children of the item, or of one range of it, and what is inside them."""
         stop = self.charges.stop(item.id, item.size) if self.charges is not None else None
         if stop is not None and stop.reached:
             self.refuse(item, part, stop.error)
@@ -275,8 +275,8 @@ class Unpacker:
                 if stop is not None:
                     stop.check()
                 budget.check()
-                self.crumb.within(item.parent, budget.children)
-                self.crumb.enter(item.id, self.seconds(item.size))
+                self.breadcrumb.within(item.parent, budget.children)
+                self.breadcrumb.enter(item.id, self.seconds(item.size))
                 with guarded:
                     child = next(children, None)
                 if child is None:
@@ -307,8 +307,8 @@ class Unpacker:
             return
         if self.charges is not None and (judged := self.charges.passed(ident)):
             self.convicted = {**self.convicted, ident: judged}
-        self.crumb.within(inside.item.id, inside.budget.children)
-        self.crumb.enter(ident, self.seconds(child.size_hint or len(child.data or b"")))
+        self.breadcrumb.within(inside.item.id, inside.budget.children)
+        self.breadcrumb.enter(ident, self.seconds(child.size_hint or len(child.data or b"")))
         if self.convicted and (ident in self.untouchable or (ident in self.convicted and child.data is None)):
             child = replace(
                 child, data=None, stream=None, size_hint=None, error=None, media_type=None
@@ -334,7 +334,7 @@ class Unpacker:
             self.on_done(item)
 
     def _failed(self, item: Item, failure: DocumentError) -> None:
-        """Something is wrong with an item that has a row; `missing` of its own children went with it."""
+        """Book the failure of an item that has a row; `missing` of its own children have none."""
         if not failure.missing:
             self.out.item_failed(item.id, failure)
             return
@@ -387,7 +387,7 @@ class Unpacker:
         )
 
     def identify(self, ident: uuid.UUID, source: Source, declared: str | None) -> str:
-        """The media type; of what is not convicted hashes and children will be asked for."""
+        """Return the media type. Unless the item is convicted, its hashes and children are needed next."""
         return identify(source, declared, None if ident in self.convicted else self.options.limits)
 
     def hashes(self, ident: uuid.UUID, source: Source, handler: Handler) -> tuple[bytes | None, bytes | None]:

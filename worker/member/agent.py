@@ -70,7 +70,7 @@ _LOOPBACK = "lo"
 
 
 class MemberMeter:
-    """From its making to `read`; `look` once a second in between, for peaks and for processes that end."""
+    """Measures until `read`; call `look` once a second meanwhile, for peaks and for processes that end."""
 
     def __init__(self, storage: Path, crowd: int) -> None:
         """`crowd`: the process whose descendants the workers are."""
@@ -87,14 +87,14 @@ class MemberMeter:
         self.used = Used(at=time.time())
 
     def look(self) -> None:
-        """Costs some milliseconds."""
+        """Update the peaks and the use so far; costs some milliseconds."""
         self._least = min(self._least, psutil.virtual_memory().available)
         self._peak = max(self._peak, self._memory())
         cpu, waited = self._workers.read()
         self.used = Used(at=time.time(), cpu_s=cpu - self._cpu[0], waited_s=waited - self._cpu[1])
 
     def read(self) -> Meters:
-        """Everything up to now."""
+        """Return everything measured up to now."""
         self.look()
         received, sent = _network()
         block = self._block_io()
@@ -156,25 +156,25 @@ class Clients(Protocol):
     """A package's clients at a member, for a run; made of the package's order, a `Host` and the run's id."""
 
     def ready(self) -> object:
-        """Returns when they are prepared, which may take its time."""
+        """Return when they are prepared, which may take long."""
 
     def act(self, order: msgspec.Raw) -> object:
-        """Returns when they have done it."""
+        """Return when they have executed the order."""
 
     def end(self) -> None:
-        """None is left when this returns; another thread may wait for them meanwhile."""
+        """End all of them; another thread may be waiting for them."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Host:
-    """What this member is configured with."""
+    """Configuration of this member."""
 
     settings: Settings
     roots: Mapping[str, Path]
 
 
 class Agent:
-    """`plan`: of a worker of the system's own jobs, whose settings a run's workers have except for those of a lease."""
+    """The agent of a member. `plan`: of the system's own workers; a lease changes some of its settings for a run."""
 
     def __init__(self, plan: WorkerPlan, env: Mapping[str, str], workers: int, pipe: Connection, crowd: int) -> None:
         settings = plan.settings
@@ -209,7 +209,7 @@ class Agent:
         }
 
     def run(self) -> int:
-        """Until the crowd is gone or lets go; the exit status."""
+        """Run until the crowd is gone or closes the connection; return the exit status."""
         for body, name in ((self._take_orders, "orders"), (self._beat, "beat")):
             threading.Thread(target=body, name=name, daemon=True).start()
         try:
@@ -274,7 +274,7 @@ class Agent:
             raise UsageError(f"this member works for run {self._run}")
 
     def _prepare(self, order: Prepare) -> object:
-        """The workers stay as they are: the system has no jobs meanwhile."""
+        """Prepare a package's clients. The workers stay as they are: the system has no jobs meanwhile."""
         modules = extensions(GROUP).get(order.package)
         if modules is None:
             raise UsageError(f"this host has no {order.package}; install edbench-{order.package} on it")
@@ -287,7 +287,7 @@ class Agent:
         return clients.ready()
 
     def _act(self, order: Act) -> object:
-        """Without the lock, for as long as it takes: clients whose lease is lost are killed meanwhile."""
+        """Have the clients execute an order, without the lock: it may take long, and a lost lease must end them."""
         if self._run != order.run or self._clients is None:
             raise UsageError(f"this member has no clients of run {order.run}")
         return self._clients.act(order.order)
@@ -303,7 +303,7 @@ class Agent:
         ]
 
     def _return(self, order: Return) -> object:
-        """A run that it does not work for is over already."""
+        """Return from a run to the system's own jobs; do nothing if that run is over already."""
         with self._lock:
             if self._run != order.run:
                 return None
@@ -327,7 +327,7 @@ class Agent:
             clients.end()
 
     def _change(self, plans: list[WorkerPlan] | None) -> None:
-        """Returns when the workers that there were are gone and these are forked. Raises SystemFault."""
+        """Replace the workers; return when the earlier ones are gone and these are forked. Raises SystemFault."""
         self._changed.clear()
         self._pipe.send(plans)
         if not self._changed.wait(_CHANGE_SECONDS + self._plan.grace_seconds):
@@ -395,7 +395,7 @@ class Agent:
 
 
 def _seen(storage: Path) -> dict[str, Any]:
-    """Raises StorageFault."""
+    """Describe the file system of the storage root. Raises StorageFault."""
     try:
         return place(storage)
     except OSError as error:

@@ -28,7 +28,7 @@ _PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
 
 class Remounts:
-    """Those of a host. The file is read at each use."""
+    """Mount commands of a host. Their file is read at each use."""
 
     def __init__(self, env: Mapping[str, str]) -> None:
         self._file = env.get(VARIABLE, "")
@@ -42,7 +42,7 @@ class Remounts:
         _run(mounts[name])
 
     def restore(self) -> None:
-        """Mount as usual again. Raises UsageError, SystemFault."""
+        """Mount the storage as usual again. Raises UsageError, SystemFault."""
         if restore := self._read()[1]:
             _run(restore)
 
@@ -71,7 +71,7 @@ class Remounts:
 
 
 def _run(command: Sequence[str]) -> None:
-    """Without a shell, and without this process's environment, which has logins."""
+    """Run a command without a shell, and without this process's environment, which has logins."""
     try:
         done = subprocess.run(
             command, env={"PATH": _PATH, "LC_ALL": "C"}, stdin=subprocess.DEVNULL, capture_output=True, timeout=_SECONDS, check=False

@@ -1,4 +1,4 @@
-"""Which items OCR is for, and the tasks that they make."""
+"""Candidates for OCR, and the tasks that they make."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ _PAGE_WEIGHT = 1_000_000  # a page takes about a second of CPU time, as a few me
 
 
 def is_candidate(item: Item, row: ItemText) -> bool:
-    """A picture or PDF without text, that tesseract or PDFium can read and a word may be in; a PDF that has pages without
-    text among others."""
+    """Return whether OCR may find text: a picture or PDF without text, that tesseract or PDFium can read and that may
+    have a word, or a PDF of which some pages have no text."""
     if item.container or item.sha256 is None:
         return False
     if item.media_type == PDF and row.state in _WITH_TEXT:
@@ -40,7 +40,7 @@ def bare_pages(row: ItemText) -> list[int]:
 
 
 def tasks(candidates: Iterable[tuple[Item, ItemText]], choice: OcrChoice) -> Iterator[NewTask]:
-    """Tasks of a few pages each; an item is never divided."""
+    """Yield tasks of a few pages each; an item is never divided."""
     batch: list[Item] = []
     pages = 0
     for item, row in candidates:

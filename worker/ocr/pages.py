@@ -27,7 +27,7 @@ class Rendering(Protocol):
 
     @property
     def count(self) -> int:
-        """Its pages."""
+        """Number of its pages."""
 
     def page(self, number: int) -> Page | None:
         """Page `number` (from 0) of a PDF; None for one that is blank. Raises DocumentError."""
@@ -37,7 +37,9 @@ class Rendering(Protocol):
 def rendered(source: Source, media_type: str, limits: Limits, choice: OcrChoice) -> Iterator[Rendering]:
     """Open an item; DocumentError when it cannot be, or is larger than it may be."""
     if media_type == PDF:
-        from readers.documents.pdf import document as pdf_document  # PDFium, which a slot that has a box never needs
+        from readers.documents.pdf import (
+            document as pdf_document,  # PDFium, which a slot that has a sandbox never needs
+        )
         from worker.ocr.pdf_pages import PdfPages
 
         data = source.whole(limits.parse_bytes)
@@ -64,7 +66,8 @@ class Frames:
 
 
 def _frames(source: Source, limits: Limits, choice: OcrChoice) -> int:
-    """Raises DocumentError for what is no picture after all: tesseract would take it for a list of files to open."""
+    """Return the number of frames. Raises DocumentError if it is too large, or no picture after all: tesseract would
+    take it for a list of files to open."""
     if source.size > limits.parse_bytes:
         raise DocumentError(ExceptionCode.TOO_LARGE, f"{source.size} bytes; the limit is {limits.parse_bytes}")
     if not is_picture(source.head[:16]):
@@ -80,7 +83,7 @@ def _frames(source: Source, limits: Limits, choice: OcrChoice) -> int:
 
 
 def is_picture(head: bytes) -> bool:
-    """Whether every tesseract takes what begins so for a picture, and nothing else."""
+    """Return whether every tesseract takes data with this beginning for a picture, and for nothing else."""
     return head.startswith(_PICTURES) or (head[:4] == b"RIFF" and head[8:12] == b"WEBP")
 
 
@@ -89,7 +92,7 @@ _RENDER: list[Render] = [rendered]
 
 
 def render_by(render: Render) -> None:
-    """Have `render` open items, for the rest of this process (worker.box)."""
+    """Have `render` open items, for the rest of this process (worker.sandbox)."""
     _RENDER[:] = [render]
 
 
@@ -102,7 +105,7 @@ def rendering_of(
 
 @dataclass(frozen=True, slots=True)
 class Picture:
-    """What tesseract gets for one page: a file in memory, and of a TIFF which frame."""
+    """Input of tesseract for one page: a file in memory, and the frame of a TIFF."""
 
     file: int
     frame: int = 0
@@ -114,7 +117,7 @@ class Pages(Protocol):
 
     @property
     def count(self) -> int:
-        """How many there are."""
+        """Number of its pages."""
 
     def page(self, number: int) -> Picture | None:
         """Page `number` (from 0), to be used before the next one is asked for; None for one that is blank.
@@ -144,7 +147,8 @@ class PicturePages:
 
 
 def _copy(source: Source, file: int) -> None:
-    """All its bytes; DocumentError if they do not begin as a picture: tesseract would take them for a list of files."""
+    """Copy all its bytes; DocumentError if they do not begin as a picture: tesseract would take them for a list of
+    files."""
     with source.open() as stream:
         while chunk := stream.read(CHUNK):
             _write(file, chunk)
@@ -179,7 +183,7 @@ _PGM = b"P5 "
 
 
 def _write(file: int, data: bytes) -> None:
-    """All of it: a write may take less, of two gigabytes and more."""
+    """Write all of it: one write may take less, of two gigabytes and more."""
     view = memoryview(data)
     while view:
         view = view[os.write(file, view) :]

@@ -62,7 +62,7 @@ def _bilevel(bitmap: pdfium.PdfBitmap, dpi: float) -> Page:
 
 
 def dpi_for(width: float, height: float, choice: OcrChoice) -> float:
-    """What a page of so many points is rendered at: as chosen, or less where it had too many pixels then.
+    """Return the resolution for a page of so many points: the chosen one, or less if the page had too many pixels then.
 
     PDFium rounds both sides up, so that with s pixels a point (width·s + 1)·(height·s + 1) must not be above the limit.
     """

@@ -1,4 +1,4 @@
-"""A picture's frames as pages, decoded by Pillow (in the box, where there is one)."""
+"""A picture's frames as pages, decoded by Pillow (in the sandbox, where there is one)."""
 
 from __future__ import annotations
 
@@ -34,18 +34,18 @@ _TABLE = [255 if value >= THRESHOLD else 0 for value in range(256)]
 
 
 def black_and_white(image: Image.Image) -> Image.Image:
-    """Of whatever mode, in mode 1."""
+    """Convert an image of any mode to mode 1."""
     return image if image.mode == "1" else image.convert("L").point(_TABLE, "1")
 
 
 def pbm(grey: npt.NDArray[Any], dpi: int) -> Page:
-    """Rows of shades of grey, a byte each, as an eighth of the bytes of PGM on the way out of the box. By numpy, which takes
-    a tenth of the time that Pillow does."""
+    """Return rows of shades of grey, a byte each, as PBM: an eighth of the bytes of PGM on the way out of the sandbox.
+    numpy takes a tenth of the time that Pillow does."""
     height, width = grey.shape
     return Page(b"P4 %d %d\n%b" % (width, height, np.packbits(grey < THRESHOLD, axis=1).tobytes()), dpi)
 
 
-# Named, and so loaded with this module: a box can load nothing any more.
+# Named, and so loaded with this module: a sandbox can load nothing any more.
 _PLUGINS = (
     PngImagePlugin,
     JpegImagePlugin,
@@ -112,7 +112,7 @@ def _on_white(frame: Image.Image) -> Image.Image:
 
 @contextmanager
 def opened(source: Source, limits: Limits, choice: OcrChoice) -> Iterator[PicturePages]:
-    """Raises DocumentError."""
+    """Open a picture. Raises DocumentError."""
     Image.MAX_IMAGE_PIXELS = choice.pixels
     try:
         image = Image.open(io.BytesIO(source.whole(limits.parse_bytes)), formats=_FORMATS)

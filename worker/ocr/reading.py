@@ -44,8 +44,9 @@ class Reader:
     enter: Callable[[uuid.UUID, float], None]
 
     def read(self, item: Item, row: ItemText, source: Source, out: Findings, own: str = "") -> tuple[str, ItemText]:
-        """The item's text and its new row; what goes wrong is booked as an item-level exception, unless it is the damage
-        that the item is known for. Of one that has text of its `own`, that and the text of its bare pages."""
+        """Return the item's text and its new row; what goes wrong is booked as an item-level exception, unless it is
+        the damage that the item is known for. An item with text of its `own` gets that and the text of its bare
+        pages."""
         reading = Reading(self.limits.text_characters, own, bare_pages(row))
         self.enter(item.id, self._page_seconds)
         try:
@@ -92,7 +93,7 @@ class Reader:
 
 @dataclass(slots=True)
 class Reading:
-    """What came of one item's pages so far."""
+    """Result of one item's pages so far."""
 
     limit: int  # characters
     own: str = ""  # the text that it has of its own
@@ -111,7 +112,7 @@ class Reading:
             self.collector.add(self.own if self.own.endswith("\n") else f"{self.own}\n")
 
     def add(self, page: Recognised) -> None:
-        """One more page, a line break behind its text."""
+        """Add one more page, with a line break after its text."""
         self.cut = self.cut or page.cut
         self.letters += page.letters
         self.confidence += page.confidence
@@ -121,7 +122,7 @@ class Reading:
 
     @property
     def full(self) -> bool:
-        """No more characters fit."""
+        """Whether no more characters fit."""
         return self.collector.cut
 
     @property
@@ -154,7 +155,7 @@ class Reading:
 
 
 def engine_of(languages: str, worker: str) -> Engine:
-    """The tesseract that a job wants of this worker; raises SystemFault, which suspends the job, where it has none."""
+    """Return the tesseract for a job; raises SystemFault, which suspends the job, if this worker has none."""
     try:
         engine = find_engine()
         engine.needs(languages)
@@ -178,7 +179,7 @@ def run(work: TaskWork) -> TaskResult:
         choice=options.ocr,
         limits=options.limits,
         clock=context.clock,
-        enter=context.crumb.enter,
+        enter=context.breadcrumb.enter,
     )
     indexing = Indexing(work, context.shards.of(work.job.id, options.index_engine), out)
     costs = ItemCosts(work, ids)
@@ -186,7 +187,7 @@ def run(work: TaskWork) -> TaskResult:
         if is_candidate(item, texts[item.id]):
             with costs.of(item) as refusal:
                 _read(work, reader, indexing, item, texts[item.id], refusal)
-    context.crumb.leave()
+    context.breadcrumb.leave()
     shard: Shard | None = None
     index_bytes = 0
     if out.owners:

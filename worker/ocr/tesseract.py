@@ -24,7 +24,7 @@ from core.records import OcrChoice
 from core.services.launch import CANNOT_START
 from core.services.process import tied
 from readers.errors import DocumentError, ExceptionCode
-from worker.box import confine
+from worker.sandbox import confine
 
 OLDEST = 4  # the first release with the recogniser whose figures docs/ocr.md has
 _SECONDS = 60  # it answers in 0.02 s; a machine may be busy
@@ -50,7 +50,7 @@ class Engine:
     languages: tuple[str, ...]  # those it has data of, sorted
 
     def needs(self, languages: str) -> None:
-        """Raises OcrUnavailable when there is no data of one of them (joined by "+")."""
+        """Raise OcrUnavailable if there is no data of one of the languages (joined by "+")."""
         absent = [name for name in languages.split("+") if name not in self.languages]
         if absent:
             packages = " ".join(f"tesseract-ocr-{name.replace('_', '-').lower()}" for name in absent)
@@ -102,7 +102,7 @@ def parse_version(text: str) -> tuple[str, int]:
 
 
 def parse_languages_list(text: str) -> tuple[str, ...]:
-    """What `--list-langs` prints: a heading that ends with a colon, then a name a line."""
+    """Parse the output of `--list-langs`: a heading that ends with a colon, then a name a line."""
     lines = (line.strip() for line in text.splitlines())
     return tuple(sorted({line for line in lines if line and not line.endswith(":") and " " not in line}))
 
@@ -239,7 +239,7 @@ def _run(engine: Engine, arguments: list[str], picture: int, out: int, err: int,
 
 def _confined(command: list[str]) -> list[str]:
     """`command` as it is started: without network, and without files but those of programs and its data, under a user of
-    its own where that is possible (worker.box)."""
+    its own where that is possible (worker.sandbox)."""
     readable = "\n".join({os.path.dirname(os.path.realpath(command[0])), os.environ.get("TESSDATA_PREFIX", "")})
     return [sys.executable, "-I", "-S", confine.__file__, str(os.getpid()), readable, "", *command]
 
@@ -258,7 +258,7 @@ def _content(descriptor: int) -> bytes:
 
 
 def fault_of(status: int, said: bytes) -> DocumentError:
-    """Why it failed, from its exit status (negative: a signal) and what it wrote to standard error."""
+    """Return the error by exit status (negative: a signal) and output. Raises SystemFault if it cannot be started."""
     if status in (-signal.SIGALRM, -signal.SIGXCPU):
         return DocumentError(ExceptionCode.TIMEOUT, "tesseract was still reading it at its deadline")
     if _lacked_memory(said):
@@ -295,7 +295,8 @@ _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_]{1,30}(?:/[A-Za-z0-9_]{2,30})?")  # 
 
 
 def parse_languages(text: str) -> str:
-    """`eng+deu`, each language once and in the order given, for it counts; raises UsageError when it is not that."""
+    """Return the languages (`eng+deu`), each once, in their order, which matters. Raises UsageError for anything
+    else."""
     names = list(dict.fromkeys(text.split("+")))
     wrong = next((name for name in names if not _NAME.fullmatch(name)), None)
     if wrong is not None:
@@ -320,9 +321,9 @@ def ocr_choice(asked: bool, languages: str | None) -> OcrChoice:
 
 
 def refuse_no_ocr(choice: OcrChoice) -> None:
-    """Raises UsageError where OCR is asked for and cannot be done on this machine, whose own processes are to do it.
+    """Raise UsageError if OCR is requested and not possible on this machine, whose own processes would do it.
 
-    Workers that others run look for themselves: without it they suspend the job at their first task, and say why.
+    Workers that others run check it themselves: without OCR they suspend the job at their first task, with the reason.
     """
     if not choice.asked:
         return

@@ -33,15 +33,15 @@ from readers.errors import DocumentError, ExceptionCode
 from readers.identification.identify import identify
 from readers.office.foreign import HANDLERS, KEPT
 from readers.records import Limits
-from worker.box import confine
-from worker.box.lockdown import OFFICE_SOCKETS, OWN_UIDS
 from worker.costs import clock_of
+from worker.sandbox import confine
+from worker.sandbox.lockdown import OFFICE_SOCKETS, OWN_UIDS
 
 _NAME = "OSL_PIPE_SingleOfficeIPC_"
 
 
 def remove_socket(pid: int, place: Path, directory: str = OFFICE_SOCKETS) -> None:
-    """That of the process that had this number and worked in `place`."""
+    """Remove the socket of the process that had this number and worked in `place`."""
     for at in (Path(f"/proc/{pid}/cwd"), place.resolve()):
         with contextlib.suppress(OSError):
             os.unlink(os.path.join(directory, socket_name(at)))
@@ -59,7 +59,7 @@ def remove_stale_sockets(directory: str = OFFICE_SOCKETS) -> None:
 
 
 def socket_name(place: Path) -> str:
-    """As LibreOffice writes it: each byte of the hash as short as it can be."""
+    """Return the name of the socket as LibreOffice writes it: each byte of the hash as short as it can be."""
     digest = hashlib.md5((place / "profile").as_uri().encode("utf-16-le"), usedforsecurity=False).digest()
     return _NAME + "".join(f"{byte:x}" for byte in digest)
 
@@ -85,7 +85,7 @@ class Office:
 
 
 def find_office() -> Office:
-    """The one whose `soffice` the PATH has; nothing of it is run. Raises OfficeUnavailable."""
+    """Return the installation whose `soffice` is in the PATH; nothing of it is run. Raises OfficeUnavailable."""
     found = shutil.which("soffice") or shutil.which("libreoffice")
     if found is None:
         raise OfficeUnavailable("LibreOffice is not installed here")
@@ -125,7 +125,7 @@ _SETTINGS = """<?xml version="1.0" encoding="UTF-8"?>
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Bounds:
-    """What one process may take."""
+    """Limits of one process."""
 
     seconds: float = 120.0  # of CPU time, for one document …
     patience: float = 10.0  # … and times as long by the clock: on a busy machine no document is to be convicted
@@ -135,8 +135,8 @@ class Bounds:
 
 @dataclass(frozen=True, slots=True)
 class Ended:
-    """How it ended: an exit status, negative for a signal (SIGALRM: a document's time was over; SIGXFSZ: it wrote too
-    much), and what it printed."""
+    """The end of a process: an exit status, negative for a signal (SIGALRM: a document's time was over; SIGXFSZ: it
+    wrote too much), and what it printed."""
 
     status: int
     said: str
@@ -145,8 +145,8 @@ class Ended:
 def convert(
     office: Office, names: Sequence[str], place: Path, bounds: Bounds, alive: Callable[[], None], ending: str = "pdf"
 ) -> Ended:
-    """Have it make `out/NAME.ENDING` of every `in/NAME.SUFFIX` below `place`, in that order, as far as it gets. `alive`
-    is called regularly while it runs."""
+    """Have LibreOffice make `out/NAME.ENDING` of every `in/NAME.SUFFIX` below `place`, in that order, as far as it
+    gets. `alive` is called regularly while it runs."""
     profile = place / "profile"
     (profile / "user").mkdir(parents=True)
     (profile / "user" / "registrymodifications.xcu").write_text(_SETTINGS)
@@ -203,14 +203,14 @@ def _confined(office: Office, what: Sequence[str]) -> list[str]:
 
 @dataclass(slots=True)
 class _Watch:
-    """Looks after a process: each document has its time, and all of them have so much room."""
+    """Limits of a running process: the time for each document, and the space for all of them."""
 
     place: Path
     bounds: Bounds
     alive: Callable[[], None]
 
     def until_end(self, process: subprocess.Popen[bytes]) -> int:
-        """Its exit status; minus SIGALRM or SIGXFSZ where it was ended."""
+        """Wait for the process; return its exit status, or minus SIGALRM or SIGXFSZ when it reaches a limit."""
         done, since, used = -1, 0.0, 0.0
         while True:
             with contextlib.suppress(subprocess.TimeoutExpired):
@@ -238,7 +238,7 @@ def _bytes(place: Path) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Rendered:
-    """How a type is handed over."""
+    """File name suffix and part of LibreOffice for the documents of a type."""
 
     suffix: str  # LibreOffice looks at the content first and at this where that does not say
     part: str
@@ -246,7 +246,7 @@ class Rendered:
 
 @dataclass(frozen=True, slots=True)
 class Form:
-    """What documents are made into."""
+    """Format that documents are converted to."""
 
     media_type: str
     ending: str  # of the files, and LibreOffice's argument
@@ -317,7 +317,7 @@ _MEMORY_WORDS = ("bad_alloc", "out of memory", "cannot allocate")
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """One that is to be converted."""
+    """A document to convert."""
 
     media_type: str
     source: Source
@@ -339,7 +339,8 @@ class Converter:
     form: Form = PDF
 
     def converted(self, documents: Sequence[Document]) -> Iterator[tuple[int, Verdict]]:
-        """The place of each in `documents` and what was made of it, or why there is none; in any order. Raises StorageFault, SystemFault."""
+        """Yield the place of each in `documents` and what was made of it, or the reason why nothing was; in any order.
+        Raises StorageFault, SystemFault."""
         left, alone = dict(enumerate(documents)), False
         while left:
             chosen = _first(left, 1 if alone else _AT_ONCE)
@@ -352,7 +353,7 @@ class Converter:
             alone = not final
 
     def _together(self, chosen: dict[int, Document]) -> tuple[Ended, dict[int, Verdict]]:
-        """Those of which something came, in one process."""
+        """Convert these documents in one process; return its end and the verdicts on those that have one."""
         verdicts: dict[int, Verdict] = {}
         try:
             with tempfile.TemporaryDirectory(prefix="office-", dir=self.scratch, ignore_cleanup_errors=True) as name:
@@ -374,7 +375,7 @@ class Converter:
         return ended, verdicts
 
     def _laid_out(self, directory: Path, chosen: dict[int, Document], verdicts: dict[int, Verdict]) -> dict[str, int]:
-        """The documents as files whose names come from us; of those that cannot be read, why."""
+        """Write the documents to files with names of our own; `verdicts` gets the errors of those without bytes."""
         directory.mkdir()
         names: dict[str, int] = {}
         for place, document in chosen.items():
@@ -404,7 +405,8 @@ class Converter:
                 yield place, made
 
     def _whole(self, path: Path, most: int) -> Verdict | None:
-        """What a process that a document may have taken over has left there: a whole file, or nothing."""
+        """Return a file that was left there if it is whole, else None, or an error if it is too large. A document may
+        have taken over the process that wrote it."""
         try:
             descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
         except OSError:
@@ -436,7 +438,7 @@ def _refuse_bomb(file: BinaryIO, size: int, limits: Limits) -> None:
 
 
 def _first(left: dict[int, Document], most: int) -> dict[int, Document]:
-    """As many as go into one process, at least one."""
+    """Return as many documents as one process takes, at least one."""
     chosen: dict[int, Document] = {}
     size = 0
     for place, document in left.items():
@@ -448,7 +450,7 @@ def _first(left: dict[int, Document], most: int) -> dict[int, Document]:
 
 
 def _fault(ended: Ended, bounds: Bounds) -> DocumentError:
-    """Why nothing was made of the one document that a process was for."""
+    """Return why nothing was made of a process's only document."""
     if ended.status in (-signal.SIGALRM, -signal.SIGXCPU):
         return DocumentError(ExceptionCode.TIMEOUT, f"LibreOffice did not finish within {bounds.seconds:g} CPU seconds")
     if ended.status == -signal.SIGXFSZ:
@@ -470,7 +472,7 @@ _SHARE = 0.4  # of an item's seconds, for each of two starts: its slot must be d
 
 
 class OfficeTexts(LeafHandler):
-    """Stands for the handler of the same types. A document is converted by itself, in a directory below `scratch`."""
+    """Replaces the handler of the same types. A document is converted by itself, in a directory below `scratch`."""
 
     def __init__(self, scratch: Path) -> None:
         (own,) = HANDLERS
@@ -478,7 +480,8 @@ class OfficeTexts(LeafHandler):
         self._scratch = scratch
 
     def text(self, source: Source, limits: Limits) -> Text:
-        """DocumentError `unsupported` without LibreOffice, else as of pages (docs/production.md). Raises StorageFault."""
+        """Return the text. Raises DocumentError `unsupported` without LibreOffice, else as for pages
+        (docs/production.md), and StorageFault."""
         made = self._converted(source, limits)
         out = registry.handler_for(ODT.media_type).text(MemorySource(b"converted.odt", made), limits)
         out.metadata = {key: value for key, value in out.metadata.items() if key in KEPT}
@@ -515,5 +518,5 @@ class OfficeTexts(LeafHandler):
 
 
 def read_by_office(scratch: Path) -> None:
-    """Have LibreOffice read what nothing here reads, for the rest of this process."""
+    """Have LibreOffice read what no handler here reads, for the rest of this process."""
     registry.replace((OfficeTexts(scratch),))

@@ -61,7 +61,7 @@ class _Expand:
             job=work.job.id,
             options=options,
             store=FilerStore(work.storage, work.root, work.job.id, options.layout, work.context.worker, work.passwords),
-            crumb=work.context.crumb,
+            breadcrumb=work.context.breadcrumb,
             out=self.out,
             on_item=self.indexing.take if self.indexing else _nothing,
             convicted=work.convicted,
@@ -84,10 +84,10 @@ class _Expand:
         return self._finish()
 
     def _loose(self, custodian: int, relative: bytes, size: int) -> None:
-        """One loose file: row, children, text. What is wrong with it stays with it."""
+        """Process one loose file: row, children, text. Its errors are booked for it alone."""
         unread = loose_row(self.work.job.id, custodian, relative, size=size)
-        self.work.context.crumb.begin_loose(unread.id)
-        self.work.context.crumb.enter(unread.id, self.unpacker.seconds(size))
+        self.work.context.breadcrumb.begin_loose(unread.id)
+        self.work.context.breadcrumb.enter(unread.id, self.unpacker.seconds(size))
         family = self.families.of(relative) if self.work.job.options.load_file else None
         if family is not None:
             unread = replace(unread, family=family)
@@ -123,7 +123,7 @@ class _Expand:
         budget.end()
 
     def _given_up(self, unread: Item, size: int) -> bool:
-        """Whether the loose file cost so much that it is not even read, and booked so."""
+        """Return whether the loose file cost so much that it is not even read; book that."""
         stop = self.charges.stop(unread.id, size)
         if stop is None or not stop.reached:
             return False
@@ -131,7 +131,7 @@ class _Expand:
         return True
 
     def _budget(self, loose: uuid.UUID, size: int, allowance: Allowance | None = None) -> Budget:
-        """What this task may take out of a loose file."""
+        """Return the budget of this task for a loose file."""
         budget = Budget(
             self.unpacker.options.limits,
             size,
@@ -145,14 +145,14 @@ class _Expand:
         return budget
 
     def _put_down(self) -> None:
-        """No item is read any more. Memory that runs out from here on is charged to the loose file that gave most."""
-        crumb = self.work.context.crumb
+        """Note that no item is read any more. If memory runs out now, the loose file that gave most is charged."""
+        breadcrumb = self.work.context.breadcrumb
         most = max(self.budgets, key=lambda budget: budget.children, default=None)
         if most is not None and most.children >= MANY:
-            crumb.begin_loose(most.loose, most.children)
+            breadcrumb.begin_loose(most.loose, most.children)
         else:
-            crumb.begin_loose(None)
-        crumb.leave()
+            breadcrumb.begin_loose(None)
+        breadcrumb.leave()
 
     def _read(self, relative: bytes) -> tuple[Source, bytes, int, int]:
         """The file's source, hash, size and modification time; small ones are read once and worked on from memory."""
@@ -177,7 +177,7 @@ class _Expand:
                 continue
             handler = handler_for(item.media_type)
             loose = uuid.UUID(entry["loose"])
-            self.work.context.crumb.begin_loose(loose)
+            self.work.context.breadcrumb.begin_loose(loose)
             try:
                 if (stop := self.charges.stop(loose, entry["bytes"])) is not None and stop.reached:
                     self.unpacker.refuse(item, _part(entry), stop.error)
@@ -201,14 +201,14 @@ class _Expand:
             self.unpacker.open(item, source, handler, budget)
 
     def _pause(self) -> None:
-        """Write what has been found once it is much; what is still open continues."""
+        """Write a portion of the findings once they are many; what is still open continues."""
         if self.out.rows + len(self.deferred) < self.work.portions.rows:
             return
         self._hand_on(more=True)
         self.work.write_portion(self.out.portion(open_items=self.unpacker.opened, shared=self.handed_on))
 
     def _hand_on(self, *, more: bool = False) -> None:
-        """Follow-on tasks (`more` is to come): what was deferred here, and (two-pass) the index batches of every item found."""
+        """Add follow-on tasks (`more` is to come): for what was deferred, and (two-pass) to index every item found."""
         for batch in self._batches(self._shared(more), _handed_cost):
             payload = {"items": [entry for _, entry in batch]}
             self._follow_on(Phase.EXPAND, sum(map(_handed_cost, batch)), payload)
@@ -224,7 +224,7 @@ class _Expand:
             self.out.follow_on.extend(self.indexing.ocr_tasks())
 
     def _shared(self, more: bool) -> Iterator[_Handed]:
-        """What is handed on, each with its share of what this task leaves of its loose file."""
+        """Yield what is handed on, each with its share of what this task leaves of its loose file."""
         costs: dict[Budget, list[int]] = {}
         for deferred in self.deferred:
             costs.setdefault(deferred.budget, []).append(_weight(deferred))
@@ -259,7 +259,7 @@ class _Expand:
 
 
 def _nothing(item: Item, source: Source | None, handler: Handler) -> None:
-    """Two-pass: the text is taken in phase index."""
+    """Do nothing: in two passes, the text is taken in phase index."""
 
 
 def _part(entry: dict[str, Any]) -> Part | None:
@@ -292,12 +292,12 @@ def _entry(deferred: Deferred, share: Allowance) -> dict[str, Any]:
 
 
 def _deferred_cost(deferred: Deferred) -> int:
-    """A range costs what one range is cut to, whatever its unit (bytes or directory indexes)."""
+    """Return the cost: of a range, what one range is cut to, whatever its unit (bytes or directory indexes)."""
     return deferred.cost + ITEM_COST
 
 
 def _weight(deferred: Deferred) -> int:
-    """What follows from how much may come out of it; nothing comes out of a leaf."""
+    """Return the item's weight by how much may come out of it; nothing comes out of a leaf."""
     return 0 if is_leaf(handler_for(deferred.item.media_type)) else deferred.cost
 
 
@@ -306,5 +306,5 @@ def _handed_cost(handed: _Handed) -> int:
 
 
 def _item_cost(item: Item) -> int:
-    """What indexing the item is likely to cost; containers are not read again."""
+    """Return the likely cost of indexing the item; containers are not read again."""
     return ITEM_COST + (0 if item.container else item.size)

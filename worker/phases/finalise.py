@@ -34,7 +34,7 @@ log = logging.getLogger(__name__)
 def remove_leftovers(work: TaskWork, result: TaskResult) -> None:
     """Remove the files of a result that was dropped and that no row names; nothing while the job may still add rows.
 
-    Quiet where that cannot be done: they are only in the way.
+    A fault is only logged: the files are unused.
     """
     job = work.job.id
     written = {item.id: item.location for item in result.items if item.location is not None}
@@ -63,7 +63,7 @@ def run(work: TaskWork) -> TaskResult:
     _remove_items_without_row(work, digits)
     _remove_shards_without_row(work, digits, rest=FINALISE_REST in shares)
     if FINALISE_REST in shares:
-        work.context.crumb.doing(Activity.SYNCING, work.root)
+        work.context.breadcrumb.doing(Activity.SYNCING, work.root)
         work.storage.sync_tree(work.root)
     return Findings().result()
 
@@ -82,7 +82,7 @@ def _folders(work: TaskWork, digits: bytes) -> Iterator[bytes]:
 
 def _directories(work: TaskWork, relative: bytes) -> list[bytes]:
     """Names of the directories in one; none when it was never made (the job's own folder is known to exist)."""
-    work.context.crumb.doing(Activity.LISTING, os.path.join(work.root, relative))
+    work.context.breadcrumb.doing(Activity.LISTING, os.path.join(work.root, relative))
     try:
         entries = work.storage.scan(os.path.join(work.root, relative))
     except SourceFileError as e:
@@ -93,12 +93,12 @@ def _directories(work: TaskWork, relative: bytes) -> list[bytes]:
 
 
 def _remove_items_without_row(work: TaskWork, digits: bytes) -> None:
-    """Folders hold few files each where a job is small, so those of several are asked for together."""
+    """Remove item files without a row. A small job's folders hold few files, so several are queried together."""
     places: list[bytes] = []
     for folder in _folders(work, digits):
         path = os.path.join(work.root, folder)
-        work.context.crumb.doing(Activity.LISTING, path)
-        with work.storage.listing(path, work.context.scratch, work.context.crumb.alive) as listing:
+        work.context.breadcrumb.doing(Activity.LISTING, path)
+        with work.storage.listing(path, work.context.scratch, work.context.breadcrumb.alive) as listing:
             for entries in listing:
                 places += [os.path.join(folder, e.name) for e in entries]
                 while len(places) >= _ROWS_AT_ONCE:
@@ -109,7 +109,7 @@ def _remove_items_without_row(work: TaskWork, digits: bytes) -> None:
 
 
 def _sweep(work: TaskWork, places: Sequence[bytes]) -> None:
-    work.context.crumb.doing(Activity.REMOVING, os.path.join(work.root, os.path.dirname(places[0])))
+    work.context.breadcrumb.doing(Activity.REMOVING, os.path.join(work.root, os.path.dirname(places[0])))
     ids = [_item_of(os.path.basename(place)) for place in places]
     with work.database.transaction() as conn:
         known = dict(ITEMS.item_locations(conn, items=[i for i in ids if i is not None]))
@@ -128,7 +128,7 @@ def _item_of(name: bytes) -> uuid.UUID | None:
 
 
 def _remove_shards_without_row(work: TaskWork, digits: bytes, *, rest: bool) -> None:
-    """Of the shards whose names begin with one of the digits; `rest`: what is named like no shard too."""
+    """Remove shards without a row whose names begin with one of the digits; `rest`: also what has another name."""
     top = indexes_location(work.job.id)
     with work.database.transaction() as conn:
         known = {shard.hex.encode() for shard in ITEMS.shard_ids(conn, job=work.job.id)}
@@ -136,7 +136,7 @@ def _remove_shards_without_row(work: TaskWork, digits: bytes, *, rest: bool) -> 
         if name[:1] not in digits and not (rest and name[:1] not in _DIGITS):
             continue
         shard = os.path.join(work.root, top, name)
-        work.context.crumb.doing(Activity.REMOVING, shard)
+        work.context.breadcrumb.doing(Activity.REMOVING, shard)
         if name not in known:
             work.storage.remove_tree(shard)
             continue

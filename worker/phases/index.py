@@ -30,10 +30,10 @@ def run(work: TaskWork) -> TaskResult:
     indexing = Indexing(work, work.context.shards.of(work.job.id, work.job.options.index_engine), out)
     costs = ItemCosts(work, ids)
     for item in items:
-        work.context.crumb.enter(item.id, work.job.options.limits.item_deadline(item.size))
+        work.context.breadcrumb.enter(item.id, work.job.options.limits.item_deadline(item.size))
         with costs.of(item) as refusal:
             _index(work, indexing, item, refusal)
-    work.context.crumb.leave()
+    work.context.breadcrumb.leave()
     out.spent = costs.spent()
     out.follow_on.extend(indexing.ocr_tasks())
     shard, index_bytes = indexing.publish()
@@ -41,7 +41,7 @@ def run(work: TaskWork) -> TaskResult:
 
 
 def _notes(payload: dict[str, Any]) -> dict[uuid.UUID, dict[str, Any]]:
-    """What phase expand learned of these items and reading them alone would not show."""
+    """Return what phase expand learned of these items that reading them alone would not show."""
     return {uuid.UUID(item): about for item, about in payload.get("notes", {}).items()}
 
 
@@ -61,7 +61,7 @@ def _index(work: TaskWork, indexing: Indexing, item: Item, refusal: DocumentErro
 
 
 def read_item(work: TaskWork, item: Item) -> Source | None:
-    """Small items are read with one call; of large ones the handler reads what it needs."""
+    """Return a source of the item: a small one is read with one call, a large one as the handler needs it."""
     source = work.source_of(item)
     if source is None or item.size > KEEP_BYTES:
         return source

@@ -1,4 +1,4 @@
-"""What every task body gets, and what they share: the task's work, and the costs of items that are read again (phases index and ocr)."""
+"""The work of a task, as every task body gets it, and the costs of items that are read again (phases index and ocr)."""
 
 from __future__ import annotations
 
@@ -79,27 +79,27 @@ class TaskWork:
         self.before_writing(task_result)
         self.portions.write(task_result)
         self.context.tally.brought(task_result)
-        self.context.crumb.leave()
+        self.context.breadcrumb.leave()
 
     def before_writing(self, task_result: TaskResult) -> None:
-        """What has to be so before the ledger learns of it. Raises StorageFault."""
-        crumb = self.context.crumb
-        crumb.leave()
+        """Check the source root and sync what was written, before the ledger learns of it. Raises StorageFault."""
+        breadcrumb = self.context.breadcrumb
+        breadcrumb.leave()
         # A job that produces reads of the sources of others, and has looked at them itself.
         produces = self.job.options.type.produces
         if not produces and any(e.code in _SOURCE_TROUBLE for e in task_result.exceptions):
             self.check_source_root()  # a reader inside a handler may have met an unmounted source, not a bad file
-        crumb.doing(Activity.SYNCING, b"what it wrote")
+        breadcrumb.doing(Activity.SYNCING, b"what it wrote")
         self.storage.sync_written()
-        crumb.doing(Activity.COMMITTING)
+        breadcrumb.doing(Activity.COMMITTING)
 
     def check_source_root(self) -> int:
-        """Its device number on this host. Raises StorageFault unless the source root is what it was when the job was
-        created (design §3.5), and whole."""
+        """Return the source root's device number on this host. Raises StorageFault unless the root is what it was when
+        the job was created (design §3.5), and whole."""
         return self.check_root_of(self.job)
 
     def check_root_of(self, job: Job) -> int:
-        """The same of another job's source."""
+        """Check the source root of another job in the same way."""
         try:
             identity = self.storage.root_identity(job.source)
         except StorageFault as e:
@@ -155,8 +155,8 @@ NOTED_SECONDS = 5.0  # of one loose file in one task; less is not noted: that ma
 
 
 class ItemCosts:
-    """Which of a task's items are not read, because their loose file or a container around them cost too much; and
-    what those cost that are."""
+    """Decides which of a task's items are not read, because their loose file or a container around them cost too much,
+    and measures what the others cost."""
 
     def __init__(
         self, work: TaskWork, items: Sequence[uuid.UUID], clock: Callable[[], float] = processor_seconds
@@ -176,7 +176,7 @@ class ItemCosts:
 
     @contextmanager
     def of(self, item: Item) -> Iterator[DocumentError | None]:
-        """While one item is read: why it is not to be, or None. Ask for the items in their order, each once."""
+        """Measure one item's reading; yields why it is not to be read, or None. Once for each item, in their order."""
         begun = self._clock()
         yield self.refusal(item.id)
         # The display name of the loose file stands for it, so that nothing has to be looked up for most tasks.
@@ -185,7 +185,7 @@ class ItemCosts:
         self._seconds[loose] += self._clock() - begun  # type: ignore[assignment]
 
     def refusal(self, item: uuid.UUID) -> DocumentError | None:
-        """Why it is not to be read; None: it is."""
+        """Return why the item is not to be read; None if it is."""
         refusal = self._charges.refusal(item) if self._charges is not None else None
         if item in self._work.convicted:
             return DocumentError(*self._work.convicted[item])

@@ -64,13 +64,13 @@ class _Walk:
         return self.out.result()
 
     def _hand_on(self) -> None:
-        """Follow-on tasks for what has been found, but for the batch of files that is being gathered."""
+        """Add follow-on tasks for what has been found, except the batch of files that is being gathered."""
         self._follow_on(self.beyond)
         self.beyond.clear()
         self._index_failed()
 
     def _pause(self) -> None:
-        """Write what has been found once it is much."""
+        """Write a portion of the findings once they are many."""
         if self.noted + self.out.rows >= self.work.portions.rows:
             self._check_whole()
             self._hand_on()
@@ -78,7 +78,7 @@ class _Walk:
             self.noted = 0
 
     def _check_whole(self) -> None:
-        """Raises StorageFault where a part of the source was away meanwhile: what it holds was in no listing."""
+        """Raise StorageFault if a part of the source was away meanwhile: its content was in no listing."""
         if self.work.source_parts() != self.parts:
             raise StorageFault(
                 f"a part of the file system of {display_name(self.work.job.source)} was not available for a time while it was"
@@ -91,10 +91,10 @@ class _Walk:
 
     def _directory(self, relative: bytes) -> None:
         """Book the files of one directory and note its subdirectories; it may have millions of either."""
-        crumb, path = self.work.context.crumb, self.work.source_path(relative)
-        crumb.doing(Activity.LISTING, path)
+        breadcrumb, path = self.work.context.breadcrumb, self.work.source_path(relative)
+        breadcrumb.doing(Activity.LISTING, path)
         try:
-            listing = self.work.storage.listing(path, self.work.context.scratch, crumb.alive)
+            listing = self.work.storage.listing(path, self.work.context.scratch, breadcrumb.alive)
         except SourceFileError as e:
             self.work.check_source_root()
             self._failed(relative, e, DIRECTORY_TYPE)
@@ -104,7 +104,7 @@ class _Walk:
                 for number, entry in enumerate(entries):
                     if number % LOOK_EVERY == 0:
                         self._pause()
-                        crumb.doing(Activity.STATTING, path)
+                        breadcrumb.doing(Activity.STATTING, path)
                     below = os.path.join(relative, entry.name)
                     if entry.kind is not EntryKind.DIRECTORY:
                         self._file(below)
@@ -112,7 +112,7 @@ class _Walk:
                         self._below(below)
 
     def _below(self, directory: bytes) -> None:
-        """A subdirectory: its turn comes here, or in a follow-on task."""
+        """Queue a subdirectory, here or in a follow-on task."""
         if len(self.todo) < DIRECTORIES_A_TASK - self.listed:
             self.todo.append(directory)
         else:
@@ -155,14 +155,14 @@ class _Walk:
             self.out.follow_on.append(NewTask(phase=Phase.WALK, weight=len(group), payload=payload))
 
     def _index_failed(self) -> None:
-        """What became an item here is found by its name like every other, in single-pass mode too."""
+        """Add index tasks for the items made here: they are found by name like every other, in single-pass mode too."""
         for group in _groups(self.out.items, self.work.job.options.batch_files):
             payload = {"items": [item.id.hex for item in group]}
             self.out.follow_on.append(NewTask(phase=Phase.INDEX, weight=len(group), payload=payload))
 
 
 def _rows(path: bytes | str) -> int:
-    """How many rows of ordinary size a file or directory of this path counts as."""
+    """Return how many rows of ordinary size a file or directory of this path counts as."""
     return 1 + len(path) // CHARACTERS_A_ROW
 
 

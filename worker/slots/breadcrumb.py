@@ -1,4 +1,4 @@
-"""What a slot leaves behind should it die."""
+"""Breadcrumb: the record that a slot leaves for the case of its death."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ DETAIL_BYTES = 160  # of a path that fit into a slot's row
 
 
 class Activity(enum.IntEnum):
-    """The numbers are only those of one worker's memory."""
+    """Activity of a slot. The numbers are only those of one worker's memory."""
 
     IDLE = 0
     CLAIMING = 1
@@ -59,45 +59,45 @@ _PATIENCE = {
 
 
 def patience(activity: Activity, seconds: float) -> float:
-    """How long it may continue without a sign, where a slot's setting is `seconds`; 0: for ever."""
+    """Return how many seconds an activity may last without a sign, if a slot's setting is `seconds`; 0: for ever."""
     return _PATIENCE.get(activity, 1.0) * seconds
 
 
 def words(activity: Activity, detail: bytes) -> str:
-    """For people, after "slot 2 has been"."""
+    """Describe an activity, to follow "slot 2 has been"."""
     shown = display_name(detail)
     return _WORDS[activity].format(shown + "…" if len(detail) >= DETAIL_BYTES else shown)
 
 
 class Breadcrumb(Protocol):
-    """What a slot leaves in its row of the slot table, so that its death can be attributed (design §3.8)."""
+    """Record in a slot's row of the slot table, so that its death can be attributed (design §3.8)."""
 
     def begin_task(self, database: str, job: uuid.UUID, task: uuid.UUID, token: uuid.UUID, phase: Phase) -> None:
-        """The slot has claimed this task; its supervisor renews the lease from now on."""
+        """Note that the slot has claimed this task; its supervisor renews the lease from now on."""
 
     def enter(self, item: uuid.UUID, seconds: float) -> None:
-        """The slot is about to read `item` and must say something again within `seconds`."""
+        """Note that the slot is about to read `item` and must give another sign within `seconds`."""
 
     def begin_loose(self, loose: uuid.UUID | None, taken: int = 0) -> None:
-        """From now on, until the next one or the end of the task, the slot works on this loose file (None: on none) and
-        its contents, of which it has taken out so many items: any death there is charged to the loose file. `enter` or
-        `leave` makes it known."""
+        """Note that the slot works on this loose file (None: on none) and its contents, until the next call or the end
+        of the task, and has taken `taken` items out of it: any death there is charged to the loose file. `enter` or
+        `leave` publishes it."""
 
     def within(self, parent: uuid.UUID | None, taken: int) -> None:
-        """The item entered next is directly in `parent` (None: it is the loose file), and so many items were taken out
-        of the loose file."""
+        """Note that the item entered next is directly in `parent` (None: it is the loose file), and that `taken` items
+        were taken out of the loose file."""
 
     def leave(self) -> None:
-        """The slot reads no item now; a death here convicts none."""
+        """Note that the slot reads no item now; a death here convicts none."""
 
     def doing(self, activity: Activity, detail: bytes = b"") -> None:
-        """The slot reads no item now but does this, to a path perhaps; it must say something again in a while."""
+        """Note that the slot reads no item but does this, to a path perhaps; it must give another sign in a while."""
 
     def alive(self) -> None:
-        """It is still doing that, and has come on; not while it reads an item."""
+        """Note that the slot is making progress with the same activity; not while it reads an item."""
 
     def end_task(self) -> None:
-        """The task is over for this slot, finished or given back."""
+        """Note that the task is over for this slot, finished or given back."""
 
 
 class NoBreadcrumb:

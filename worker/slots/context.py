@@ -1,4 +1,4 @@
-"""What a slot works with; put together once in the slot's process after the fork."""
+"""Context of a slot: its services, made once in the slot's process after the fork."""
 
 from __future__ import annotations
 
@@ -39,13 +39,14 @@ if TYPE_CHECKING:
 
 
 class Banks:
-    """The bank read last; a slot stays with one job for a while."""
+    """Password banks of jobs; the latest one is kept: a slot stays with one job for a while."""
 
     def __init__(self) -> None:
         self._read: tuple[bytes, Passwords] | None = None
 
     def of(self, storage: Storage, root: bytes, job: Job) -> Passwords:
-        """The job's passwords. StorageFault when its bank is not there, or is another than the job was given."""
+        """Return the job's passwords. Raises StorageFault if its bank is missing or not the one that the job was
+        given."""
         note = job.options.passwords
         if not note.count:
             return NO_PASSWORDS
@@ -68,13 +69,13 @@ def _bank(storage: Storage, path: bytes, digest: str) -> Passwords:
 
 
 class Custodians:
-    """Names by number of the last job; a slot stays with one job for a while."""
+    """Names of custodians by number; those of the latest job are kept: a slot stays with one job for a while."""
 
     def __init__(self) -> None:
         self._read: tuple[uuid.UUID, Mapping[int, str]] | None = None
 
     def of(self, conn: Connection, job: uuid.UUID) -> Mapping[int, str]:
-        """The job's, which may be 100,000."""
+        """Return the names of the job's custodians, which may be 100,000."""
         if self._read is None or self._read[0] != job:
             self._read = job, {row.number: row.display for row in SEARCH.job_custodians(conn, job=job)}
         return self._read[1]
@@ -84,7 +85,7 @@ class SelectableRecorder(Recorder, Protocol):
     """A recorder that books calls under a job and phase."""
 
     def select(self, job: uuid.UUID, phase: Phase) -> None:
-        """Calls from now on belong to this job and phase."""
+        """Count calls for this job and phase from now on."""
 
 
 class UnselectedRecorder(NullRecorder):
@@ -102,10 +103,10 @@ log = logging.getLogger(__name__)
 
 
 class Tracer(Protocol):
-    """What keeps the calls of jobs that want a trace."""
+    """Keeps the calls of jobs that want a trace."""
 
     def begin(self, job: uuid.UUID, phase: Phase, *, wanted: bool) -> None:
-        """Calls from now on belong to this job and phase; they are kept if `wanted`."""
+        """Note that calls from now on belong to this job and phase; keep them if `wanted`."""
 
     def flush(self) -> None:
         """Write down what is held; must not raise."""
@@ -122,7 +123,7 @@ class NoTracer:
 
 
 class SpoolTracer:
-    """Puts itself before the recorder of `storage` while a job that wants a trace is worked on."""
+    """Puts itself in front of the recorder of `storage` while a job that wants a trace is worked on."""
 
     def __init__(self, parts: WorkerParts, worker: str, slot: int, storage: Storage, recorder: Recorder) -> None:
         self._parts = parts
@@ -175,7 +176,7 @@ class SpoolTracer:
             self._told = True
 
     def close(self) -> None:
-        """Let go of the files; they stay."""
+        """Close the files; they stay."""
         self.flush()
         while self._open:
             self._open.pop(next(iter(self._open))).close()
@@ -213,25 +214,24 @@ class SlotContext:
     databases: Mapping[str, Database]
     recorder: SelectableRecorder
     storage: Storage
-    crumb: Breadcrumb
+    breadcrumb: Breadcrumb
     scratch: Path  # this incarnation's own local directory; the supervisor removes it after a death
     shards: OpenShards
     tally: CallCounters = field(default_factory=own_tally)
     tracer: Tracer = field(default_factory=NoTracer)
     banks: Banks = field(default_factory=Banks)
     custodians: Custodians = field(default_factory=Custodians)
-    parsers: ParserSet | None = None  # that read what it does; None: not asked for yet (worker.slots.context)
-    noted: set[str] = field(default_factory=set)  # databases that have them written down
+    parsers: ParserSet | None = None  # of its sandbox or process; None: not determined yet
+    noted: set[str] = field(default_factory=set)  # databases that have stored them
     clock: Clock = field(default_factory=SystemClock)
     filer: Station | None = None  # the emulated filer that `storage` is delayed by
     filer_digest: str = ""  # of the emulated filer that `storage` is delayed by
 
 
 def note_parsers(context: SlotContext, database: Database) -> uuid.UUID:
-    """The id of the slot's parser set, which the database has by then, durably: a claim that it keeps may refer to it.
-    Raises DatabaseFault."""
+    """Store the slot's parser set durably, because claims refer to it; return its id. Raises DatabaseFault."""
     if context.parsers is None:
-        context.parsers = own_set()  # no box: it parses itself
+        context.parsers = own_set()  # no sandbox: it parses itself
     if database.name not in context.noted:
         with database.transaction(durable=True) as conn:
             LEDGER.note_parsers(conn, id=context.parsers.id, told=context.parsers.text)

@@ -30,12 +30,12 @@ from sql import ledger
 from sql.session import SILENT_SECONDS, Database
 from traces.parts import WorkerParts
 from worker import app
-from worker.box.box import install
-from worker.box.nursery import NurseryAddress, order_box
-from worker.costs import count_box
+from worker.costs import count_sandbox
 from worker.office.converting import read_by_office
 from worker.parsers import own_set
 from worker.processes import die_with_parent, freeze, limit_slot
+from worker.sandbox.fork_server import ForkServerAddress, order_sandbox
+from worker.sandbox.sandbox import install
 from worker.slots.context import SlotContext, SpoolTracer, UnselectedRecorder, note_parsers
 from worker.slots.table import RowWriter, SlotTable
 
@@ -50,7 +50,7 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SlotPlan:
-    """What a slot is made from; everything but the table is plain data."""
+    """Arguments of a slot; everything but the table is plain data."""
 
     settings: Settings
     worker: str
@@ -60,7 +60,7 @@ class SlotPlan:
     parts: WorkerParts  # of the traces of jobs
     table: SlotTable
     handle: Handle
-    nursery: NurseryAddress | None = None  # where it gets its box; None: it parses itself
+    fork_server: ForkServerAddress | None = None  # where it gets its sandbox; None: it parses itself
 
 
 def preload(settings: Settings) -> None:
@@ -68,15 +68,15 @@ def preload(settings: Settings) -> None:
     garbage collector away from pages that they share. Where there are sandboxes, the fork server loads the parsers."""
     load_engine(settings.index_engine)
     app.preload(settings.broker)
-    zone_named(DEFAULT_ZONE)  # what knows zones comes when the first is asked for
-    if not settings.box:
+    zone_named(DEFAULT_ZONE)  # loads the time zones, which the first use would do
+    if not settings.sandbox:
         own_set()
         libmagic.preload()
     freeze()
 
 
 def make_context(plan: SlotPlan, parsers: ParserSet | None = None) -> SlotContext:
-    """The slot's services; nothing connects before its first use. `parsers`: those of its box."""
+    """The slot's services; nothing connects before its first use. `parsers`: those of its sandbox."""
     recorder = LiveRecorder(plan.table.region(plan.slot)) if plan.settings.observe else UnselectedRecorder()
     tally = plan.table.tally(plan.slot)
     filer = emulated_filer(plan.settings, tally.served())
@@ -99,7 +99,7 @@ def make_context(plan: SlotPlan, parsers: ParserSet | None = None) -> SlotContex
         },
         recorder=recorder,
         storage=storage,
-        crumb=RowWriter(
+        breadcrumb=RowWriter(
             plan.table, plan.slot, os.getpid(), plan.incarnation, stall_seconds=plan.settings.stall_seconds
         ),
         scratch=plan.scratch,
@@ -159,19 +159,19 @@ def _warm(context: SlotContext) -> None:
 
 
 def run_slot(plan: SlotPlan, parent: int) -> int:
-    """In the forked child, all signals blocked: be the slot until asked to stop; the exit status."""
+    """Be the slot, in the forked child with all signals blocked, until asked to stop; return the exit status."""
     _become_slot(plan, parent)
     parsers = None
-    if plan.nursery is not None:
-        box = order_box(plan.nursery)
-        plan.nursery.close()
-        install(box)
-        count_box(box.pid)
-        parsers = box.parsers()
+    if plan.fork_server is not None:
+        sandbox = order_sandbox(plan.fork_server)
+        plan.fork_server.close()
+        install(sandbox)
+        count_sandbox(sandbox.pid)
+        parsers = sandbox.parsers()
     context = make_context(plan, parsers)
     read_by_office(context.scratch)
-    assert isinstance(context.crumb, RowWriter)
-    context.crumb.publish()  # the row is ours from now on
+    assert isinstance(context.breadcrumb, RowWriter)
+    context.breadcrumb.publish()  # the row is ours from now on
     assert plan.settings.broker is not None  # the supervisor has checked
     celery = app.make_slot_app(plan.settings.broker, _guarded(plan, context))
     _warm(context)

@@ -104,7 +104,7 @@ class SlotTable:
         return self._memory[start : start + REGION_BYTES]
 
     def tally(self, slot: int) -> CallCounters:
-        """What the slot's tasks came to; one for each process that looks at it."""
+        """Return the slot's tally; one for each process that looks at it."""
         start = self._tallies_at + slot * self._tally_bytes
         return CallCounters(self._memory[start : start + self._tally_bytes])
 
@@ -119,7 +119,7 @@ class SlotTable:
         self.give_up(slot, 0)
 
     def give_up(self, slot: int, pid: int) -> None:
-        """This process is not counted on any more; only for its supervisor."""
+        """Note that this process is not counted on any more. Only for its supervisor."""
         self._words[(slot * _ROW_BYTES >> 3) + 1] = pid
 
     def read(self, slot: int) -> SlotRow:
@@ -169,12 +169,12 @@ class SlotTable:
         )
 
     def database_number(self, name: str) -> int:
-        """How rows refer to a database."""
+        """Return the number by which rows refer to a database."""
         return self._databases.index(name)
 
     @property
     def memory(self) -> memoryview:
-        """For RowWriter."""
+        """Memory of the table, for RowWriter."""
         return self._memory
 
     @property
@@ -193,7 +193,7 @@ def _copy_at(slot: int, sequence: int) -> int:
 
 
 class RowWriter:
-    """The slot's side of its row: the breadcrumb of `worker.slots.context`. One process at a time has one for a slot."""
+    """The slot's side of its row: its `worker.slots.breadcrumb.Breadcrumb`. One process at a time has one for a slot."""
 
     __slots__ = (
         "_activity",
@@ -257,7 +257,7 @@ class RowWriter:
         self._begun = 0.0
 
     def publish(self, item: bytes = _NONE, has_item: int = 0, deadline: float = 0.0) -> None:
-        """Make the present state, with this item, the row."""
+        """Make the present state, with this item, the slot's row."""
         sequence = self._sequence + 1
         _FIELDS.pack_into(
             self._memory,
@@ -285,7 +285,7 @@ class RowWriter:
         self._sequence = sequence
 
     def begin_task(self, database: str, job: uuid.UUID, task: uuid.UUID, token: uuid.UUID, phase: Phase) -> None:
-        """See `worker.slots.context.Breadcrumb`; raises ValueError for a database that is not in the settings."""
+        """See `worker.slots.breadcrumb.Breadcrumb`; raises ValueError for a database that is not in the settings."""
         self._database = self._table.database_number(database)
         self._job = job.bytes
         self._task = task.bytes
@@ -294,7 +294,7 @@ class RowWriter:
         self.doing(Activity.WORKING)
 
     def enter(self, item: uuid.UUID, seconds: float) -> None:
-        """See `worker.slots.context.Breadcrumb`; once for every item, so it has to cost next to nothing."""
+        """See `worker.slots.breadcrumb.Breadcrumb`; once for every item, so it has to cost next to nothing."""
         now = self._monotonic()
         if self._loose is _NONE:
             self._begun = now
@@ -302,7 +302,7 @@ class RowWriter:
         self.publish(item.bytes, 1, now + seconds)
 
     def begin_loose(self, loose: uuid.UUID | None, taken: int = 0) -> None:
-        """See `worker.slots.context.Breadcrumb`."""
+        """See `worker.slots.breadcrumb.Breadcrumb`."""
         self._forget_loose()
         if loose is not None:
             self._loose = loose.bytes
@@ -310,26 +310,26 @@ class RowWriter:
             self._begun = self._monotonic()
 
     def within(self, parent: uuid.UUID | None, taken: int) -> None:
-        """See `worker.slots.context.Breadcrumb`; the next `enter` makes it known."""
+        """See `worker.slots.breadcrumb.Breadcrumb`; the next `enter` makes it known."""
         self._parent = _NONE if parent is None else parent.bytes
         self._taken = taken
 
     def leave(self) -> None:
-        """See `worker.slots.context.Breadcrumb`."""
+        """See `worker.slots.breadcrumb.Breadcrumb`."""
         self.doing(Activity.WORKING)
 
     def doing(self, activity: Activity, detail: bytes = b"") -> None:
-        """See `worker.slots.context.Breadcrumb`."""
+        """See `worker.slots.breadcrumb.Breadcrumb`."""
         self._activity, self._since, self._detail = int(activity), self._monotonic(), detail[:DETAIL_BYTES]
         self.alive()
 
     def alive(self) -> None:
-        """See `worker.slots.context.Breadcrumb`."""
+        """See `worker.slots.breadcrumb.Breadcrumb`."""
         may_last = patience(Activity(self._activity), self._stall_seconds)
         self.publish(deadline=self._monotonic() + may_last if may_last else 0.0)
 
     def end_task(self) -> None:
-        """See `worker.slots.context.Breadcrumb`."""
+        """See `worker.slots.breadcrumb.Breadcrumb`."""
         self._forget_task()
         self.publish()
 
@@ -342,7 +342,7 @@ def doing(slot: int, row: SlotRow, now: float) -> str:
 
 
 def cannot_be_ended(worker: str, slot: int, row: SlotRow, now: float) -> str:
-    """Why a job is suspended: a process that does not even end when it is killed waits in the kernel."""
+    """Return why a job is suspended: a process that does not even end when it is killed waits in the kernel."""
     mount = holding(os.fsdecode(row.detail), read_mountinfo()) if row.detail.startswith(b"/") else None
     where = f"; {mount.point} is {mount.source} ({mount.kind})" if mount is not None else ""
     return (
@@ -356,7 +356,7 @@ def _what(row: SlotRow) -> str:
 
 
 def waiting(slot: int, row: SlotRow, now: float) -> dict[str, Any] | None:
-    """For the worker's entry in the database; None when there is nothing to say."""
+    """Return the note on a slot for the worker's entry in the database; None if there is nothing to report."""
     if row.at is None or not row.deadline or now - row.since < TELL_SECONDS:
         return None
     return {"job": str(row.at.job), "text": doing(slot, row, now)}

@@ -40,7 +40,7 @@ def _locked(directory: Path) -> Iterator[None]:
 
 
 class WorkerScratch:
-    """Made by the supervisor before the first fork; the lock's descriptor is inherited, so slots hold it too."""
+    """Scratch of a worker, made before the first fork; the lock's descriptor is inherited, so slots hold it too."""
 
     def __init__(self, scratch: Path, incarnation: uuid.UUID) -> None:
         self._all = scratch / "workers"
@@ -98,7 +98,7 @@ _FROM_OUTSIDE = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Circumstances:
-    """What the supervisor knows about a death besides the wait status."""
+    """Facts about a death that the supervisor knows in addition to the wait status."""
 
     asked: bool = False  # it was ordered to stop
     killed: bool = False  # the supervisor itself sent SIGKILL, because the grace was over
@@ -109,10 +109,10 @@ class Circumstances:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Report:
-    """What has to be recorded in the ledger about one dead slot."""
+    """Report on one dead slot, to be recorded in the ledger."""
 
     at: TaskAt
-    item: uuid.UUID | None  # convicted; None: no item is
+    item: uuid.UUID | None  # the convicted item; None: none is
     cause: ExceptionCode
     detail: str
     failed: bool  # it counts against the task
@@ -121,7 +121,7 @@ class Report:
     seconds: float = 0.0
 
     def write(self, conn: Connection, worker: str) -> None:
-        """In one transaction: the death, if an item or a loose file is to blame, and the task is pending again."""
+        """Record the death, if an item or a loose file is to blame, and make the task pending, in one transaction."""
         at = self.at
         if self.item is not None or self.around.loose is not None:
             death = Death(
@@ -206,7 +206,7 @@ _PAUSES = (0.0, 0.2, 0.5, 1.0, 2.0, 5.0)  # before the next fork, after so many 
 
 @dataclass(slots=True)
 class RowClock:
-    """How long the slot has been doing what its row records, not counting the time it was stopped."""
+    """Time that the slot has spent on what its row records, not counting the time it was stopped."""
 
     sequence: int = -1
     stopped: float = 0.0
@@ -241,7 +241,7 @@ class Watched:
     clock: RowClock = field(default_factory=RowClock)
 
     def begin(self, pid: int, now: float) -> None:
-        """A new process has the number."""
+        """Note that a new process has the number."""
         self.pid = pid
         self.started = now
         self.asked = self.killed = self.overdue = self.given_up = False
@@ -249,8 +249,8 @@ class Watched:
         self.clock = RowClock()
 
     def worth_telling(self, row: SlotRow, now: float) -> bool:
-        """Whether one activity has lasted so long that it is to be reported; after that, each time it has lasted twice
-        as long."""
+        """Return whether an activity has lasted long enough to be reported: first TELL_SECONDS, then each time twice as
+        long."""
         lasts = now - row.since if row.deadline > 0 else 0.0
         if lasts < TELL_SECONDS:
             self.say_after = TELL_SECONDS
@@ -260,7 +260,7 @@ class Watched:
         return True
 
     def end(self, now: float) -> None:
-        """The process is gone; the next one is due at once unless they keep dying."""
+        """Note that the process is gone; the next one is due at once unless they keep dying."""
         quick = now - self.started < QUICK_SECONDS
         self.quick_deaths = self.quick_deaths + 1 if quick else 0
         self.pid = 0

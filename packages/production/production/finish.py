@@ -68,7 +68,7 @@ def run(work: TaskWork) -> TaskResult:
             if rest:
                 _forget_rendered(work)
         finally:  # the end of the block waits for the disk, also after an error: SYNCING has a long limit
-            work.context.crumb.doing(Activity.SYNCING, out.path)
+            work.context.breadcrumb.doing(Activity.SYNCING, out.path)
     work.storage.sync_tree(out.path)
     return TaskResult(own=ProducedFindings(files=files), extracted_bytes=out.written)
 
@@ -76,7 +76,7 @@ def run(work: TaskWork) -> TaskResult:
 def _reports(out: Output, ends: Sequence[tuple[int, type[Report]]]) -> tuple[ProducedFile, ...]:
     """These along with one another: the rows of the items are read once."""
     work = out.work
-    work.context.crumb.doing(Activity.REPORTING, out.path)
+    work.context.breadcrumb.doing(Activity.REPORTING, out.path)
     written: list[Growing] = []
     with ExitStack() as stack:
         pairs = []
@@ -89,7 +89,7 @@ def _reports(out: Output, ends: Sequence[tuple[int, type[Report]]]) -> tuple[Pro
         for some in records(work):
             for report, add in pairs:
                 add(report.some(some))
-                work.context.crumb.alive()
+                work.context.breadcrumb.alive()
         for report, add in pairs:
             for piece in report.tail():
                 add(piece)
@@ -99,7 +99,7 @@ def _reports(out: Output, ends: Sequence[tuple[int, type[Report]]]) -> tuple[Pro
 def _forget_rendered(work: TaskWork) -> None:
     """What a job kept between its phases."""
     path = os.path.join(work.root, renderings_location(work.job.id))
-    work.context.crumb.doing(Activity.REMOVING, path)
+    work.context.breadcrumb.doing(Activity.REMOVING, path)
     work.storage.remove_tree(path)
 
 
@@ -132,9 +132,9 @@ def _sweep(out: Output, place: Place) -> list[bytes]:
     for kind in KINDS:
         relative = folder(kind, place)
         path = os.path.join(out.path, os.fsencode(relative))
-        work.context.crumb.doing(Activity.LISTING, path)
+        work.context.breadcrumb.doing(Activity.LISTING, path)
         try:
-            listing = work.storage.listing(path, work.context.scratch, work.context.crumb.alive)
+            listing = work.storage.listing(path, work.context.scratch, work.context.breadcrumb.alive)
         except SourceFileError as e:
             if e.code is ExceptionCode.VANISHED:
                 continue  # there was nothing to be written

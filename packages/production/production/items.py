@@ -42,7 +42,7 @@ def export(work: TaskWork) -> TaskResult:
     evidence = Evidence(work)
     files: list[ProducedFile] = []
     for row in rows:
-        work.context.crumb.doing(Activity.COPYING, str(row.item).encode())
+        work.context.breadcrumb.doing(Activity.COPYING, str(row.item).encode())
         try:
             if row.number in withheld:
                 raise DocumentError(ExceptionCode.WITHHELD, "it contains items that are not produced")
@@ -126,12 +126,12 @@ def extract(work: TaskWork) -> TaskResult:
     files: list[ProducedFile] = []
     by_item = {row.item: row for row in rows}
     with fetched(work, where) as reader:
-        work.context.crumb.doing(Activity.WRITING, out.path)
+        work.context.breadcrumb.doing(Activity.WRITING, out.path)
         texts = reader.bodies({row.item: row.owner for row in rows if row.owner is not None})
         for done, (item, body) in enumerate(texts):
             row = by_item.pop(item)
             if done % ALIVE_EVERY == 0:
-                work.context.crumb.alive()
+                work.context.breadcrumb.alive()
             if body:
                 name = out.control(row.number, row.first_page) + ".txt"
                 place = Place(row.volume, row.folder)
@@ -150,7 +150,7 @@ def fetched(work: TaskWork, shard: ShardRow) -> Iterator[IndexReader]:
     """A reader of the shard, brought to scratch for as long as the block lasts. Raises StorageFault."""
     top = work.context.scratch.absolute() / "texts"
     source = os.path.join(work.root, bytes(shard.location))
-    work.context.crumb.doing(Activity.FETCHING, source)
+    work.context.breadcrumb.doing(Activity.FETCHING, source)
     try:
         _fetch(work, source, top / "shard")
         yield open_reader(shard.engine, top / "shard", top / "view")
@@ -171,7 +171,7 @@ def _fetch(work: TaskWork, source: bytes, directory: Path) -> None:
                     with target.open("wb") as local:
                         while chunk := file.read(CHUNK):
                             local.write(chunk)
-                            work.context.crumb.alive()
+                            work.context.breadcrumb.alive()
     except SourceFileError as e:
         raise StorageFault(
             f"index shard {display_name(source)} cannot be read ({e.detail}); check that the storage is mounted, then resume",

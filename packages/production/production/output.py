@@ -40,7 +40,7 @@ class Output:
         self.written = 0
         storage = work.storage
         storage.keep_below(self.path, own=True, hold=True)
-        work.context.crumb.doing(Activity.LOOKING, self.path)
+        work.context.breadcrumb.doing(Activity.LOOKING, self.path)
         try:
             with storage.open(os.path.join(self.path, MARKER.encode())) as marker:
                 ours = work.job.id.hex.encode() in marker.readall()
@@ -108,7 +108,7 @@ class Output:
         return b"%s/%s" % (self.path, os.fsencode(relative))
 
     def _hashed(self, chunks: Iterable[Buffer], hashes: _Hashes) -> Iterator[Buffer]:
-        alive = self.work.context.crumb.alive
+        alive = self.work.context.breadcrumb.alive
         for chunk in chunks:
             hashes.take(chunk)
             yield chunk

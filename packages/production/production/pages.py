@@ -91,8 +91,8 @@ def keep_rendered(
         return
     with work.database.transaction() as conn:
         codes = set(ITEMS.item_codes(conn, items=[item.id for item, _ in wanted]))
-    crumb = work.context.crumb
-    crumb.doing(Activity.RENDERING)
+    breadcrumb = work.context.breadcrumb
+    breadcrumb.doing(Activity.RENDERING)
     try:
         office = find_office()
     except OfficeUnavailable as error:
@@ -111,7 +111,7 @@ def keep_rendered(
             _keep(work, item.id, DocumentError(ExceptionCode.UNSUPPORTED, f"the LibreOffice here has no {part}"))
         else:
             left.append((item, document))
-    converter = Converter(office, work.context.scratch.absolute(), work.job.options.limits, crumb.alive)
+    converter = Converter(office, work.context.scratch.absolute(), work.job.options.limits, breadcrumb.alive)
     if not left:
         return
     for place, verdict in converter.converted([document for _, document in left]):

@@ -91,7 +91,7 @@ class _Batch:
             with self.costs.of(item) as self._refusal:
                 self.enter(item)
                 yield row, item
-        self.work.context.crumb.leave()
+        self.work.context.breadcrumb.leave()
 
     def documents(self) -> Iterator[tuple[Item, Source | DocumentError, Limits]]:
         """Those that LibreOffice is to render, or why one is not to be read any more; and the limits that it was found under."""
@@ -113,7 +113,7 @@ class _Batch:
 
     def enter(self, item: Item) -> None:
         """Begin a page: its deadline runs."""
-        self.work.context.crumb.enter(item.id, _PAGE_SECONDS)
+        self.work.context.breadcrumb.enter(item.id, _PAGE_SECONDS)
 
     @contextmanager
     def opened(self, row: BatchRow, item: Item, failed: Callable[[DocumentError], None]) -> Iterator[Leaves | None]:

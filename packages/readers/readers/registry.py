@@ -105,7 +105,7 @@ def register(handlers: Iterable[Handler]) -> None:
 
 
 def replace(instead: Iterable[Handler]) -> None:
-    """Have these stand for every handler, for the rest of this process (worker.box)."""
+    """Have these stand for every handler, for the rest of this process (worker.sandbox)."""
     _HANDLERS.update({media_type: handler for handler in instead for media_type in handler.media_types})
 
 

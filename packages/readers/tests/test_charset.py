@@ -289,7 +289,7 @@ def test_real_text_in_the_charsets_of_its_language() -> None:
     assert sum(right) >= 0.97 * len(right)
 
 
-def test_everything_is_loaded_before_a_box_is_locked() -> None:
+def test_everything_is_loaded_before_a_sandbox_is_locked() -> None:
     done = subprocess.run(
         [sys.executable, "-c", _AFTER_PRELOAD], cwd=REPOSITORY, capture_output=True, text=True, check=False
     )
@@ -300,7 +300,7 @@ _AFTER_PRELOAD = """
 import sys
 from benchmarks.charsets import samples
 from dataset_gen.languages import texts
-from worker.box.main import load_everything
+from worker.sandbox.main import load_everything
 from readers.charset import decode
 load_everything(())
 found = [sample.data for sample in samples(texts(), lengths=(50,))]

@@ -308,5 +308,5 @@ def test_readers_come_without_what_few_files_need() -> None:
     assert _loaded(code).isdisjoint(LATE)
 
 
-def test_a_box_has_them_before_it_is_locked() -> None:
-    assert _loaded("from worker.box.main import load_everything; load_everything(())").issuperset(LATE)
+def test_a_sandbox_has_them_before_it_is_locked() -> None:
+    assert _loaded("from worker.sandbox.main import load_everything; load_everything(())").issuperset(LATE)

@@ -17,8 +17,8 @@ from one_file import TEXT, section
 from core.records import Limits
 from core.settings import Settings
 from readers.base import MemorySource
-from worker.box.box import boxed
-from worker.box.nursery import NurseryAddress, order_box, start_nursery
+from worker.sandbox.fork_server import ForkServerAddress, order_sandbox, start_fork_server
+from worker.sandbox.sandbox import sandboxed
 
 _TABLE = struct.pack("<4BIHH17xBxx", 3, 120, 2, 3, 1, 65, 4, 0) + struct.pack("<11sc4xH14x", b"A", b"C", 3)
 FILES = {
@@ -49,20 +49,20 @@ def test_they_are_read(tmp_path: Path) -> None:
     }
 
 
-def _text_by_a_box(address: NurseryAddress, media_type: str, name: str) -> str:
-    box = order_box(address)
-    (handler,) = (one for one in box.introduced() if media_type in one.media_types)
-    return boxed(handler, box).text(MemorySource(name.encode(), FILES[name]), Limits()).text
+def _text_by_a_sandbox(address: ForkServerAddress, media_type: str, name: str) -> str:
+    sandbox = order_sandbox(address)
+    (handler,) = (one for one in sandbox.introduced() if media_type in one.media_types)
+    return sandboxed(handler, sandbox).text(MemorySource(name.encode(), FILES[name]), Limits()).text
 
 
 @pytest.mark.parametrize(
     ("media_type", "name"),
     [("application/onenote", "minutes.one"), ("application/x-hwp", "letter.hwp"), ("image/vnd.djvu", "scan.djvu")],
 )
-def test_boxes_read_them(media_type: str, name: str) -> None:
-    address = start_nursery(1024, Settings().plugins, os.environ)
+def test_sandboxes_read_them(media_type: str, name: str) -> None:
+    address = start_fork_server(1024, Settings().plugins, os.environ)
     try:
-        assert _text_by_a_box(address, media_type, name).strip() == "words"
+        assert _text_by_a_sandbox(address, media_type, name).strip() == "words"
     finally:
         address.close()
         os.waitpid(address.pid, 0)

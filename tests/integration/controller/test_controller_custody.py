@@ -408,7 +408,7 @@ def test_a_set_is_noted_once_in_each_database(task_bench: TaskBench) -> None:
     _corpus(task_bench)
     task_bench.context.noted.clear()
     _end(task_bench, task_bench.context)
-    assert {line["parsers"] for line in _told(task_bench).values()} == {str(own_set().id)}, "without a box: its own"
+    assert {line["parsers"] for line in _told(task_bench).values()} == {str(own_set().id)}, "without a sandbox: its own"
     with task_bench.database.transaction(durable=True) as conn:
         begin(conn, task_bench.job)
     delete_rows(task_bench.database, task_bench.job)

@@ -127,7 +127,7 @@ class Bench:
         metrics: Endpoint = NOWHERE,
         stall: int = 600,
         unkillable: bool = False,
-        box: bool = False,
+        sandbox: bool = False,
     ) -> Forked:
         """A worker; returns once it has registered."""
         settings = Settings(
@@ -137,7 +137,7 @@ class Bench:
             scratch=self.scratch,
             slot_memory_mb=memory_mb,
             stall_seconds=stall,
-            box=box,  # its tasks parse nothing
+            sandbox=sandbox,  # its tasks parse nothing
             handed=self.handed,
         ).for_role(WORKER)
         worker = self.forker.fork(

@@ -55,7 +55,7 @@ def handle(context: SlotContext, database: str, job: uuid.UUID, task: uuid.UUID)
     if claimed is None:
         return
     payload = claimed.payload
-    context.crumb.begin_task(database, claimed.job, task, claimed.token, claimed.phase)
+    context.breadcrumb.begin_task(database, claimed.job, task, claimed.token, claimed.phase)
     context.tally.begin(claimed.phase)
     context.recorder.select(claimed.job, claimed.phase)
     context.recorder.record(Op.OPEN, 0, 5_000, 0, b"/f", 0)
@@ -66,14 +66,14 @@ def handle(context: SlotContext, database: str, job: uuid.UUID, task: uuid.UUID)
     (context.scratch / "left-behind").write_bytes(b"x")
     first = claimed.attempt == 1
     if "listing" in payload:
-        context.crumb.doing(Activity.LISTING, os.fsencode(payload["listing"]))
+        context.breadcrumb.doing(Activity.LISTING, os.fsencode(payload["listing"]))
     if first and payload.get("where") == "between":
         act(context, payload["do"], payload)
     seconds = payload.get("seconds", 600) if first else payload.get("again", 600)
-    context.crumb.enter(uuid.UUID(payload["item"]), float(seconds))
+    context.breadcrumb.enter(uuid.UUID(payload["item"]), float(seconds))
     if first and payload.get("where") != "between":
         act(context, payload["do"], payload)
-    context.crumb.leave()
+    context.breadcrumb.leave()
     outcome = Outcome.DONE
     try:
         with db.transaction() as conn:
@@ -82,7 +82,7 @@ def handle(context: SlotContext, database: str, job: uuid.UUID, task: uuid.UUID)
         logging.getLogger("harness").warning("lost task %s", task)
         outcome = Outcome.LOST
     context.tally.end(claimed.phase, outcome)
-    context.crumb.end_task()
+    context.breadcrumb.end_task()
 
 
 class Unkillable(Supervisor):

@@ -124,7 +124,7 @@ def main() -> int:
         asked.save.write_bytes(data)
         print(f"{asked.save}: a mutant of {original.name}")
         return 0
-    preload(Settings(box=False))
+    preload(Settings(sandbox=False))
     numbers, start, totals = range(asked.first, asked.first + asked.count), time.monotonic(), Counter[str]()
     by_kind: dict[str, list[str]] = defaultdict(list)
     with tempfile.TemporaryDirectory(prefix="edbench-mutants-") as home:

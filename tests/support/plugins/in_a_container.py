@@ -11,10 +11,10 @@ from pathlib import Path
 
 from core.records import Limits
 from readers.base import MemorySource
-from worker.box.box import boxed
-from worker.box.lockdown import lacking
-from worker.box.messages import introduction
-from worker.box.nursery import order_box, start_nursery
+from worker.sandbox.fork_server import order_sandbox, start_fork_server
+from worker.sandbox.lockdown import lacking
+from worker.sandbox.messages import introduction
+from worker.sandbox.sandbox import sandboxed
 
 PLACE = Path("/tmp/attack")
 
@@ -31,8 +31,12 @@ def main(plugin: str) -> None:
         targets = Targets(slot=slot, port=9464, unix=f"{place}/none", readable=secret, directory=place)
         return MemorySource(b"x", targets.file())
 
-    nursery = start_nursery(1024, ("intruder_plugin",), {**os.environ, "PYTHONPATH": str(PLACE)})
-    inside = boxed(introduction(HANDLERS[0]), order_box(nursery)).text(attacks_on(os.getpid()), Limits()).metadata
+    fork_server = start_fork_server(1024, ("intruder_plugin",), {**os.environ, "PYTHONPATH": str(PLACE)})
+    inside = (
+        sandboxed(introduction(HANDLERS[0]), order_sandbox(fork_server))
+        .text(attacks_on(os.getpid()), Limits())
+        .metadata
+    )
     victim = subprocess.Popen([sys.executable, "-S", "-c", "import time; time.sleep(600)"])
     try:
         outside = HANDLERS[0].text(attacks_on(victim.pid), Limits()).metadata

@@ -95,7 +95,7 @@ def discover(name: bytes, data: bytes) -> Discovered:
         job=JOB,
         options=options,
         store=MemoryStore(),
-        crumb=NoBreadcrumb(),
+        breadcrumb=NoBreadcrumb(),
         out=found.out,
         on_item=on_item,
         convicted={},

@@ -122,7 +122,7 @@ def unpack(
         job=JOB,
         options=options,
         store=found.store,
-        crumb=NoBreadcrumb(),
+        breadcrumb=NoBreadcrumb(),
         out=found.out,
         on_item=on_item,
         convicted=convicted or {},

@@ -54,7 +54,7 @@ class DyingSlot:
 
     def __post_init__(self) -> None:
         self._table = SlotTable(1, [self.bench.database.name])
-        self.bench.context.crumb = RowWriter(self._table, 0, os.getpid(), self.bench.context.incarnation)
+        self.bench.context.breadcrumb = RowWriter(self._table, 0, os.getpid(), self.bench.context.incarnation)
 
     def run(self) -> str:
         """The whole job; its final state."""
@@ -90,7 +90,7 @@ class DyingSlot:
             report.write(conn, "w1")
         bench.context.shards.close()
         bench.context = bench.slot(f"w{len(self.deaths)}")
-        bench.context.crumb = RowWriter(self._table, 0, os.getpid(), bench.context.incarnation)
+        bench.context.breadcrumb = RowWriter(self._table, 0, os.getpid(), bench.context.incarnation)
 
     def phases(self) -> dict[Phase, int]:
         """Deaths by phase, as the ledger has them."""

@@ -1,9 +1,9 @@
-"""Queue managers and workers, and their nurseries, in processes forked from one that has loaded them, where a cluster would begin
+"""Queue managers and workers, and their fork servers, in processes forked from one that has loaded them, where a cluster would begin
 an interpreter for each: to load them takes nearly three processor seconds, and the suite brings sixty crews.
 
 Each is a process of its own as any other, with session, environment, directory, log, signals, and the line and environment that
 /proc tells of it. Limits: it is no direct child of whoever brings it, modules are there that it would import late or never, and a
-nursery's memory has what its worker's had. Whoever is begun afresh (`Bench.start_afresh`), as the documents' examples are, has
+fork server's memory has what its worker's had. Whoever is begun afresh (`Bench.start_afresh`), as the documents' examples are, has
 crews that are, and so have the tests of `tests/integration`.
 """
 
@@ -26,13 +26,13 @@ from controller.cluster import embedded
 from core.program import begin
 from experiments.workloads.discovery import sampler as serving
 from worker import app
-from worker.box import main as nursery_main
-from worker.box.nursery import NurseryAddress
 from worker.processes import die_with_parent
+from worker.sandbox import main as fork_server_main
+from worker.sandbox.fork_server import ForkServerAddress
 from worker.slots.slot import fork_into
 
 _UMASK = 0o077  # as core.services.process has it
-_DESCRIPTORS = 4_096  # more than a worker has open when it brings its nursery
+_DESCRIPTORS = 4_096  # more than a worker has open when it brings its fork server
 
 
 def load() -> None:
@@ -40,7 +40,7 @@ def load() -> None:
     for module in ("queue_manager.main", "worker.main", "search.tantivy_engine"):
         import_module(module)
     app.preload(None)
-    nursery_main.load_everything(())
+    fork_server_main.load_everything(())
 
 
 def fork_crews(statuses: Path) -> None:
@@ -85,17 +85,17 @@ def be(words: Sequence[str], parent: int) -> NoReturn:
     sys.argv = [module, *arguments]
     sys.path[:0] = [os.getcwd(), *filter(None, os.environ.get("PYTHONPATH", "").split(os.pathsep))]
     invalidate_caches()
-    worker.crowd.start_nursery = worker.supervisor.start_nursery = _start_nursery
+    worker.crowd.start_fork_server = worker.supervisor.start_fork_server = _start_fork_server
     begin(f"{module}.main")
 
 
-def _start_nursery(memory_mb: int, plugins: Sequence[str], env: Mapping[str, str]) -> NurseryAddress:
-    """As worker.box.nursery does."""
+def _start_fork_server(memory_mb: int, plugins: Sequence[str], env: Mapping[str, str]) -> ForkServerAddress:
+    """As worker.sandbox.fork_server does."""
     ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-    words = ["-m", "worker.box", "3", "--memory-mb", str(memory_mb)]
+    words = ["-m", "worker.sandbox", "3", "--memory-mb", str(memory_mb)]
     words += ["--plugins", ",".join(plugins), "--parent", str(os.getpid())]
 
-    def nursery(_parent: int) -> int:
+    def fork_server(_parent: int) -> int:
         signal.signal(signal.SIGCHLD, signal.SIG_DFL)
         signal.pthread_sigmask(signal.SIG_SETMASK, ())
         os.dup2(theirs.fileno(), 3)
@@ -104,7 +104,7 @@ def _start_nursery(memory_mb: int, plugins: Sequence[str], env: Mapping[str, str
             del os.environ[name]
         appear_as([sys.executable, *words])
         sys.argv = words[1:]
-        return nursery_main.run()
+        return fork_server_main.run()
 
     with theirs:
-        return NurseryAddress(ours, fork_into(nursery, ours.close))
+        return ForkServerAddress(ours, fork_into(fork_server, ours.close))

@@ -90,7 +90,7 @@ class TaskBench:
             databases={self.database.name: self.slots},
             recorder=recorder,
             storage=storage or Storage(recorder),
-            crumb=NoBreadcrumb(),
+            breadcrumb=NoBreadcrumb(),
             scratch=scratch,
             shards=OpenShards(scratch),
         )

@@ -10,14 +10,14 @@ from importlib.metadata import packages_distributions, version
 from pathlib import Path
 
 import pytest
-from boxes import nursery
+from sandboxes import fork_server
 
 from readers.base import LeafHandler
 from readers.parsers import LIBRARIES, ParserSet, parser_of
 from readers.registry import all_handlers, handler_for
 from worker import parsers
-from worker.box.nursery import order_box
 from worker.parsers import own_set
+from worker.sandbox.fork_server import order_sandbox
 
 ROOT = Path(__file__).parents[3]
 _READ_WITH = [*(ROOT / "packages/readers/readers").rglob("*.py"), *(ROOT / "worker/ocr").glob("*.py")]
@@ -70,10 +70,10 @@ def test_an_id_says_what_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     assert json.loads(newer.text)["libraries"]["lxml"] == "9.9"
 
 
-def test_a_box_tells_what_its_nursery_has() -> None:
-    """Though it can open no file any more: the nursery found out before."""
-    with nursery() as address:
-        assert order_box(address).parsers() == own_set()
+def test_a_sandbox_tells_what_its_fork_server_has() -> None:
+    """Though it can open no file any more: the fork server found out before."""
+    with fork_server() as address:
+        assert order_sandbox(address).parsers() == own_set()
 
 
 def test_a_plugin_is_recorded_with_its_package() -> None:

@@ -80,7 +80,7 @@ print(anonymous() - before)
 
 @pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="another libc has other ways")
 def test_the_memory_of_large_items_goes_back_when_they_are_freed() -> None:
-    """A slot or box does not stay as large as the large items that it has met: six of 8 MB leave less than one does."""
+    """A slot or sandbox does not stay as large as the large items that it has met: six of 8 MB leave less than one does."""
     done = subprocess.run([sys.executable, "-c", _BLOCKS_AND_PINS], check=True, capture_output=True, text=True)
     assert int(done.stdout) < 8_000
 
@@ -216,7 +216,7 @@ from core.settings import Settings
 from worker.parsers import load_plugins
 from worker.slots.slot import preload
 load_plugins(Settings().plugins)
-preload(Settings(box={box}))
+preload(Settings(sandbox={sandbox}))
 print(len(os.listdir("/proc/self/task")), *sys.modules)
 """
 _CONSUMER = """
@@ -226,7 +226,7 @@ from celery.worker import WorkController
 from core.settings import Settings
 from worker.app import SlotConsumer, make_slot_app
 from worker.slots.slot import preload
-preload(Settings(box=True))
+preload(Settings(sandbox=True))
 before = set(sys.modules)
 without = {"without_gossip": True, "without_mingle": True, "without_heartbeat": True, "task_events": False}
 def run(database, job, task): pass
@@ -238,18 +238,20 @@ _READER = "readers.office.onenote"
 PARSERS = {"lxml", "pypdfium2", "selectolax", "pycdlib", "isal", "pypff"}
 
 
-@pytest.mark.parametrize("box", [True, False])
-def test_a_worker_forks_with_one_thread_and_what_its_slots_use(box: bool) -> None:
+@pytest.mark.parametrize("sandbox", [True, False])
+def test_a_worker_forks_with_one_thread_and_what_its_slots_use(sandbox: bool) -> None:
     """A thread that holds a lock at the fork would hang a slot: numpy's library starts one for each processor, so a
-    replay brings it, in the slot. Parsers are the nursery's, and the supervisor's only where there are no boxes."""
-    said = subprocess.run([sys.executable, "-c", _LOADED.format(box=box)], capture_output=True, text=True, check=True)
+    replay brings it, in the slot. Parsers are the fork server's, and the supervisor's only where there are no sandboxes."""
+    said = subprocess.run(
+        [sys.executable, "-c", _LOADED.format(sandbox=sandbox)], capture_output=True, text=True, check=True
+    )
     threads, *modules = said.stdout.split()
     packages = {name.partition(".")[0] for name in modules}
     assert threads == "1"
     assert packages >= {"tantivy", "tzlocal", "zoneinfo"}
     assert not packages & {"numpy", "whoosh", "fastapi", "docker", "prometheus_client"}
-    assert packages & PARSERS == (set() if box else PARSERS)
-    assert (_READER in modules) is not box
+    assert packages & PARSERS == (set() if sandbox else PARSERS)
+    assert (_READER in modules) is not sandbox
 
 
 def test_a_slot_imports_nothing_of_its_consumer_by_itself() -> None:
@@ -258,8 +260,8 @@ def test_a_slot_imports_nothing_of_its_consumer_by_itself() -> None:
     assert not [name for name in said.stdout.split() if name.partition(".")[0] in ("celery", "kombu")]
 
 
-def test_a_nursery_has_every_parser_and_nothing_of_the_database() -> None:
-    code = "import sys; from worker.box.main import load_everything\n"
+def test_a_fork_server_has_every_parser_and_nothing_of_the_database() -> None:
+    code = "import sys; from worker.sandbox.main import load_everything\n"
     code += "load_everything(()); print(*sys.modules)"
     said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     modules = said.stdout.split()
@@ -271,7 +273,7 @@ def test_a_nursery_has_every_parser_and_nothing_of_the_database() -> None:
 
 def _plans(number: int, tmp_path: Path) -> list[WorkerPlan]:
     database = DatabaseAddress(name="db1", url="postgresql+psycopg2://u:p@h/d")
-    settings = Settings(databases=(database,), broker="redis://u:p@h", scratch=tmp_path, box=False)
+    settings = Settings(databases=(database,), broker="redis://u:p@h", scratch=tmp_path, sandbox=False)
     handle, nothing = (lambda *_: None), (lambda _settings: None)
     return [WorkerPlan(settings=settings, name=f"w{n}", handle=handle, preload=nothing) for n in range(1, number + 1)]
 

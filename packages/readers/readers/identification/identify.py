@@ -280,7 +280,7 @@ _ELSEWHERE: list[Elsewhere] = []
 
 
 def identify_by(elsewhere: Elsewhere) -> None:
-    """Have `identify` call this function instead, for the rest of this process (worker.box)."""
+    """Have `identify` call this function instead, for the rest of this process (worker.sandbox)."""
     _ELSEWHERE[:] = [elsewhere]
 
 

@@ -145,7 +145,7 @@ def test_a_program_that_fails_says_where(tmp_path: Path) -> None:
     assert ended.stderr.endswith("ValueError: so\n")
 
 
-@pytest.mark.parametrize("package", ["cli", "worker", "worker.box", "queue_manager"])
+@pytest.mark.parametrize("package", ["cli", "worker", "worker.sandbox", "queue_manager"])
 def test_every_program_of_a_job_begins_so(package: str) -> None:
     code = f"import sys, {package}.__main__ as first; print(first.begin.__module__, '{package}.main' in sys.modules)"
     assert _python(code).stdout.split() == ["core.program", "False"]

@@ -18,7 +18,7 @@ from installation import until
 from core.records import Limits
 from readers.errors import DocumentError, ExceptionCode
 from sql.ledger import Around, Death
-from worker.costs import Allowance, Budget, Charges, count_box, of_expand, of_items, processor_seconds
+from worker.costs import Allowance, Budget, Charges, count_sandbox, of_expand, of_items, processor_seconds
 
 LIMITS = Limits(expansion_ratio=10.0, expansion_floor=1_000, extracted_bytes=50_000, children=3)
 
@@ -274,16 +274,16 @@ def spinning() -> Iterator[int]:
     yield pid
     os.kill(pid, signal.SIGKILL)
     os.waitpid(pid, 0)
-    count_box(0)
+    count_sandbox(0)
 
 
-def test_the_time_of_the_box_counts(spinning: int) -> None:
-    """This process waits, its box works: the seconds go on."""
-    count_box(spinning)
+def test_the_time_of_the_sandbox_counts(spinning: int) -> None:
+    """This process waits, its sandbox works: the seconds go on."""
+    count_sandbox(spinning)
     before = processor_seconds() - time.thread_time()
     until(lambda: processor_seconds() - time.thread_time() > before + 0.1, "the time of the box is counted")
 
 
-def test_a_box_that_is_gone_is_no_fault(spinning: int) -> None:
-    count_box(2**22 + 1)  # no process has this number
+def test_a_sandbox_that_is_gone_is_no_fault(spinning: int) -> None:
+    count_sandbox(2**22 + 1)  # no process has this number
     assert processor_seconds() >= 0

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from worker.box.lockdown import OWN_UIDS
 from worker.office.converting import remove_socket, remove_stale_sockets, socket_name
+from worker.sandbox.lockdown import OWN_UIDS
 
 
 def test_only_ours_of_processes_that_are_gone_are_removed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -61,7 +61,7 @@ def test_the_time_of_workers_is_counted_after_their_end(tmp_path: Path) -> None:
     before = meter.read()[0]
     children = [
         subprocess.Popen([sys.executable, "-c", spin, *more], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
-        for more in (("-m", "worker"), ("-m", "worker.box"), ("-m", "something"))
+        for more in (("-m", "worker"), ("-m", "worker.sandbox"), ("-m", "something"))
     ]
     try:
         told = [float(child.stdout.readline()) for child in children if child.stdout is not None]

@@ -1,4 +1,4 @@
-"""In the sandbox: passes the slot's requests to the handlers, and the answers back. Keeps sources and generators by
+"""The sandbox's side: passes the slot's requests to the handlers, and the answers back. Keeps sources and generators by
 number.
 
 It has no notion of jobs and tasks, and holds only what it was given to read and the passwords to try on it.
@@ -20,8 +20,10 @@ from readers.identification.identify import identify
 from readers.passwords import NO_PASSWORDS, Passwords
 from readers.records import FixedLimits
 from readers.registry import handler_for
-from worker.box.box import PageRoom
-from worker.box.messages import (
+from worker.items.guard import guarded
+from worker.items.sources import CHUNK
+from worker.parsers import own_set
+from worker.sandbox.messages import (
     ENCODER,
     REPLIES,
     REQUESTS,
@@ -68,9 +70,7 @@ from worker.box.messages import (
     range_of,
     sized,
 )
-from worker.items.guard import guarded
-from worker.items.sources import CHUNK
-from worker.parsers import own_set
+from worker.sandbox.sandbox import RenderedItem
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer
@@ -79,11 +79,11 @@ Ask = Callable[[Question], Reply]
 
 
 class SlotFault(SystemFault):
-    """The slot has a fault of the system on its hands; the box only unwinds."""
+    """The slot has a fault of the system; the sandbox only unwinds."""
 
 
 def checked(reply: Reply) -> Reply:
-    """The reply, where it carries a result; raises the error that it reports otherwise."""
+    """Return the reply if it carries a result; raise the error that it reports otherwise."""
     if reply.fault:
         raise SlotFault("the slot could not read")
     if reply.error is None:
@@ -124,7 +124,7 @@ class FarSource:
 
 
 class _FarFile(io.RawIOBase):
-    """One of the slot's open files; each read is one of the slot's."""
+    """A file that the slot has open; each read is made by the slot."""
 
     def __init__(self, file: int, size: int, ask: Ask, closed: list[int]) -> None:
         super().__init__()
@@ -182,8 +182,8 @@ class _Opened:
 
 
 @dataclass(slots=True)
-class Room:
-    """One box's state. `handlers`: by name."""
+class Server:
+    """State of one sandbox. `handlers`: by name."""
 
     pipe: Pipe
     handlers: dict[str, Handler]
@@ -192,11 +192,11 @@ class Room:
     sources: dict[int, Source] = field(default_factory=dict)
     generators: dict[int, _Opened] = field(default_factory=dict)
     closed: list[int] = field(default_factory=list)  # files, to be reported with the next message
-    pages: PageRoom = field(default_factory=PageRoom)
+    pages: RenderedItem = field(default_factory=RenderedItem)
     _keys: int = 0
 
     def serve(self) -> None:
-        """Until the slot is gone (pipe.Ended)."""
+        """Serve requests until the slot is gone. Raises messages.Ended."""
         while True:
             request = REQUESTS.decode(self.pipe.receive())
             answer = self._answer(request)
@@ -359,19 +359,19 @@ class Room:
         return Count(None)
 
 
-_ANSWERS: dict[type, Callable[[Room, Any], Answer]] = {
-    Identify: Room._identify,
-    Announced: Room._announced,
-    Parts: Room._parts,
-    Children: Room._children,
-    More: Room._more,
-    Pull: Room._pull,
-    TakeText: Room._text,
-    Hashes: Room._hashes,
-    OpenPages: Room._open_pages,
-    Page: Room._page,
-    Settle: Room._nothing,
-    Introduce: Room._introduce,
+_ANSWERS: dict[type, Callable[[Server, Any], Answer]] = {
+    Identify: Server._identify,
+    Announced: Server._announced,
+    Parts: Server._parts,
+    Children: Server._children,
+    More: Server._more,
+    Pull: Server._pull,
+    TakeText: Server._text,
+    Hashes: Server._hashes,
+    OpenPages: Server._open_pages,
+    Page: Server._page,
+    Settle: Server._nothing,
+    Introduce: Server._introduce,
 }
 
 
@@ -380,7 +380,7 @@ def _far(hashes: MessageHashes | None) -> FarHashes:
 
 
 def _quietly(close: Callable[[], None]) -> None:
-    """A generator that is not wanted any more: what goes wrong at its end is no one's."""
+    """Close a generator that is not needed any more; its errors concern no item."""
     try:
         with guarded:
             close()

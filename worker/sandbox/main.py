@@ -1,4 +1,4 @@
-"""`python -m worker.box SOCKET` runs the fork server on an inherited socket; without SOCKET it probes the lockdown."""
+"""`python -m worker.sandbox SOCKET` runs the fork server on an inherited socket; without SOCKET it probes the lockdown."""
 
 from __future__ import annotations
 
@@ -17,19 +17,19 @@ from readers import charset_guess, ciphers
 from readers.archives import libarchive
 from readers.identification.libmagic import preload
 from readers.registry import all_handlers
-from worker.box.box import EXIT_BROKEN, EXIT_MEMORY
-from worker.box.lockdown import lock_down
-from worker.box.messages import Ended, Pipe
-from worker.box.nursery import Nursery
-from worker.box.room import Room
 from worker.parsers import load_plugins, own_set
 from worker.processes import die_with_parent, limit_slot
+from worker.sandbox.fork_server import ForkServer
+from worker.sandbox.lockdown import lock_down
+from worker.sandbox.messages import Ended, Pipe
+from worker.sandbox.sandbox import EXIT_BROKEN, EXIT_MEMORY
+from worker.sandbox.server import Server
 
 
 def run() -> int:
     """Run the fork server, or the probe; the exit status."""
     parser = argparse.ArgumentParser(
-        prog="python -m worker.box", description="Run the fork server of the parsers' sandboxes."
+        prog="python -m worker.sandbox", description="Run the fork server of the parsers' sandboxes."
     )
     parser.add_argument(
         "orders", type=int, nargs="?", help="file descriptor of the socket on which sandboxes are requested"
@@ -45,13 +45,13 @@ def run() -> int:
     for number in (signal.SIGINT, signal.SIGHUP, signal.SIGTERM):  # it ends when no process is left that might order
         signal.signal(number, signal.SIG_IGN)
     load_everything(tuple(filter(None, arguments.plugins.split(","))))
-    own_set()  # boxes cannot read it any more
+    own_set()  # sandboxes cannot read it any more
     orders = socket.socket(fileno=arguments.orders)
-    return Nursery(orders, lambda talk: live(talk, arguments.memory_mb)).run()
+    return ForkServer(orders, lambda talk: live(talk, arguments.memory_mb)).run()
 
 
 def load_everything(plugins: tuple[str, ...]) -> None:
-    """A box can load nothing any more: every parser, library and character set that is loaded when it is first used."""
+    """Load every parser, library and character set that is loaded at its first use: a sandbox can load nothing."""
     load_plugins(plugins)
     all_handlers()
     for late in ("worker.ocr.pdf_pages", "worker.ocr.picture_pages", "inflate64", "readers.text.xml_tree"):
@@ -67,14 +67,14 @@ def load_everything(plugins: tuple[str, ...]) -> None:
 
 
 def live(talk: int, memory_mb: int) -> int:
-    """Be a box: locked down, then at the slot's service; the exit status."""
+    """Be a sandbox: lock down, then serve the slot; return the exit status."""
     handlers = {handler.name: handler for handler in all_handlers()}  # now: what is not loaded cannot be any more
     own_set()
     parent = os.getppid()
     faulthandler.enable()
     limit_slot(memory_mb)
     lock_down(parent=parent)
-    room = Room(Pipe(talk), handlers)
+    room = Server(Pipe(talk), handlers)
     try:
         room.serve()
     except Ended:

@@ -1,4 +1,4 @@
-"""worker.box: what a parser that was taken over can do, which is to return bytes; and what a box that lies achieves."""
+"""worker.sandbox: what a parser that was taken over can do, which is to return bytes; and what a sandbox that lies achieves."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ from typing import Any
 
 import msgspec
 import pytest
-from boxes import ended, nursery
 from intruder_plugin import HANDLERS, Targets
 from killer_plugin import HANDLERS as KILLERS
+from sandboxes import ended, fork_server
 
 from core.records import Limits
 from readers.base import Handler, MemorySource
 from readers.registry import handler_for
-from worker.box.box import boxed
-from worker.box.messages import ENCODER, Count, FarText, Pipe, Read, introduction
-from worker.box.nursery import order_box, start_nursery
+from worker.sandbox.fork_server import order_sandbox, start_fork_server
+from worker.sandbox.messages import ENCODER, Count, FarText, Pipe, Read, introduction
+from worker.sandbox.sandbox import sandboxed
 
 PLUGINS = Path(__file__).parents[3] / "support" / "plugins"
 ROOT = os.geteuid() == 0
@@ -65,7 +65,7 @@ def _register() -> None:
 
 
 def _body(talk: int, memory_mb: int) -> int:
-    from worker.box.main import live
+    from worker.sandbox.main import live
 
     _register()
     return live(talk, memory_mb)
@@ -73,9 +73,9 @@ def _body(talk: int, memory_mb: int) -> int:
 
 @pytest.mark.parametrize("user", USERS)
 def test_a_parser_that_was_taken_over_gets_nowhere(targets: Targets, user: int | None) -> None:
-    with nursery(user, _body) as address:
+    with fork_server(user, _body) as address:
         found = (
-            boxed(introduction(HANDLERS[0]), order_box(address))
+            sandboxed(introduction(HANDLERS[0]), order_sandbox(address))
             .text(MemorySource(b"x", targets.file()), Limits())
             .metadata
         )
@@ -88,7 +88,7 @@ def test_a_parser_that_was_taken_over_gets_nowhere(targets: Targets, user: int |
         assert NOBODY not in said[2]
 
 
-def test_without_a_box_it_would_have(targets: Targets) -> None:
+def test_without_a_sandbox_it_would_have(targets: Targets) -> None:
     found = HANDLERS[0].text(MemorySource(b"x", targets.file()), Limits()).metadata
     known = ("read any file", "write a file", "fork", "connect to the database's port", "signal the slot")
     assert {what: found[what] for what in known} == dict.fromkeys(known, "done")
@@ -96,12 +96,12 @@ def test_without_a_box_it_would_have(targets: Targets) -> None:
         assert {found["read /etc/shadow"], found["read the slot's environment"], found["trace the slot"]} == {"done"}
 
 
-def test_a_nursery_is_started_without_secrets(targets: Targets) -> None:
+def test_a_fork_server_is_started_without_secrets(targets: Targets) -> None:
     env = {**os.environ, "EDBENCH_DATABASES": "db1=postgresql+psycopg2://u:hush-hush@h/d", "PYTHONPATH": str(PLUGINS)}
-    address = start_nursery(1024, ("intruder_plugin",), env)
+    address = start_fork_server(1024, ("intruder_plugin",), env)
     try:
         found = (
-            boxed(introduction(HANDLERS[0]), order_box(address))
+            sandboxed(introduction(HANDLERS[0]), order_sandbox(address))
             .text(MemorySource(b"x", targets.file()), Limits())
             .metadata
         )
@@ -114,11 +114,11 @@ def test_a_nursery_is_started_without_secrets(targets: Targets) -> None:
 
 
 def _end(handler: Handler, data: bytes, body: Callable[[int, int], int], *, text: bool = False) -> int:
-    """The wait status of a slot that has this read in a box which does `body`."""
-    with nursery(body=body) as address:
+    """The wait status of a slot that has this read in a sandbox which does `body`."""
+    with fork_server(body=body) as address:
 
         def slot() -> None:
-            one = boxed(introduction(handler), order_box(address))
+            one = sandboxed(introduction(handler), order_sandbox(address))
             source = MemorySource(b"x", data)
             if text:
                 one.text(source, Limits())
@@ -128,21 +128,21 @@ def _end(handler: Handler, data: bytes, body: Callable[[int, int], int], *, text
         return ended(slot)
 
 
-def test_a_slot_dies_as_its_box_died() -> None:
+def test_a_slot_dies_as_its_sandbox_died() -> None:
     status = _end(KILLERS[0], b"KILLER children", _body)
     assert os.WIFSIGNALED(status)
     assert os.WTERMSIG(status) == signal.SIGABRT
 
 
-def test_a_box_dies_with_its_slot() -> None:
-    with nursery(body=_body) as address:
+def test_a_sandbox_dies_with_its_slot() -> None:
+    with fork_server(body=_body) as address:
         read, write = os.pipe()
 
         def slot() -> None:
-            box = order_box(address)
-            boxed(introduction(KILLERS[0]), box).text(MemorySource(b"x", b"KILLER"), Limits())
+            sandbox = order_sandbox(address)
+            sandboxed(introduction(KILLERS[0]), sandbox).text(MemorySource(b"x", b"KILLER"), Limits())
             os.write(write, b"x")
-            list(boxed(introduction(KILLERS[0]), box).children(MemorySource(b"x", b"KILLER hang"), Limits()))
+            list(sandboxed(introduction(KILLERS[0]), sandbox).children(MemorySource(b"x", b"KILLER hang"), Limits()))
 
         pid = os.fork()
         if not pid:
@@ -190,7 +190,7 @@ _EARLY = msgspec.msgpack.encode([5, [_FAR, _FAR], False, None, []])  # names a s
     [*(("text/plain", lie) for lie in _LIES.values()), ("application/zip", _EARLY)],
     ids=[*_LIES, "a child's stream"],
 )
-def test_a_box_that_lies_ends_its_slot_and_convicts_the_item(media_type: str, lie: bytes) -> None:
+def test_a_sandbox_that_lies_ends_its_slot_and_convicts_the_item(media_type: str, lie: bytes) -> None:
     def liar(talk: int, _memory_mb: int) -> int:
         pipe = Pipe(talk)
         pipe.receive()

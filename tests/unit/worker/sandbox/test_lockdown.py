@@ -1,4 +1,4 @@
-"""worker.box.lockdown: what an ordinary user's sandbox is worth, and that the probe finds out where it is worth less."""
+"""worker.sandbox.lockdown: what an ordinary user's sandbox is worth, and that the probe finds out where it is worth less."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from typing import Any
 
 import pytest
 
-from worker.box import lockdown, seccomp
-from worker.box.confine import SYSTEM
-from worker.box.lockdown import Powers, lock_down_program
+from worker.sandbox import lockdown, seccomp
+from worker.sandbox.confine import SYSTEM
+from worker.sandbox.lockdown import Powers, lock_down_program
 
 NOBODY = 65_534
 needs_landlock = pytest.mark.skipif(not lockdown.abi(), reason="this kernel has no Landlock")

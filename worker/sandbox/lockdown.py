@@ -17,8 +17,8 @@ import struct
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass, replace
 
-from worker.box import seccomp
 from worker.processes import die_with_parent
+from worker.sandbox import seccomp
 
 _CREATE, _ADD, _RESTRICT = 444, 445, 446
 _VERSION = 1  # a flag of _CREATE
@@ -35,20 +35,20 @@ _SCOPES_SINCE, _SCOPES = 6, 0b11
 
 @dataclass(frozen=True, slots=True)
 class Rights:
-    """What a ruleset handles: takes away except where a rule gives it back."""
+    """Rights that a ruleset handles: it takes them away except where a rule gives them back."""
 
     files: int
     network: int
     scopes: int
 
     def packed(self, abi: int) -> bytes:
-        """struct landlock_ruleset_attr, as long as that ABI knows it."""
+        """Return struct landlock_ruleset_attr, as long as that ABI knows it."""
         whole = struct.pack("=QQQ", self.files, self.network, self.scopes)
         return whole[: 8 if abi < _NETWORK_SINCE else 16 if abi < _SCOPES_SINCE else 24]
 
 
 def rights_of(abi: int) -> Rights:
-    """All that this ABI can take away."""
+    """Return all rights that this ABI can take away."""
     return Rights(
         files=(1 << _FILES.get(abi, max(_FILES.values()))) - 1,
         network=_NETWORK if abi >= _NETWORK_SINCE else 0,
@@ -63,7 +63,7 @@ def _call(*arguments: object) -> int:
 
 
 def abi() -> int:
-    """The kernel's version of the interface; 0 where there is none."""
+    """Return the kernel's version of the interface; 0 if it has none."""
     return max(0, _call(_CREATE, None, ctypes.c_size_t(0), ctypes.c_uint(_VERSION)))
 
 
@@ -116,16 +116,16 @@ OFFICE_SOCKETS = "/tmp"  # where LibreOffice makes its socket, whatever TMPDIR i
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Powers:
-    """How far a process has locked itself down; each is "" when it is so, else why not."""
+    """Result of each step of a process's lockdown: "" if it was done, else why not."""
 
     user: str  # a user of its own without capabilities
     landlock: str  # no files, no TCP, no signals to others
     seccomp: str  # a fixed list of system calls
-    reached: tuple[str, ...] = ()  # what worked of that which must not (worker.box.lockdown)
+    reached: tuple[str, ...] = ()  # what worked of that which must not (worker.sandbox.lockdown)
 
     @property
     def lacking(self) -> list[str]:
-        """What makes the sandbox incomplete, for people; empty when nothing does."""
+        """Reasons why the sandbox is incomplete; empty if it is complete."""
         out = [f"it could {what}" for what in self.reached]
         if self.seccomp:
             out.append(f"no seccomp ({self.seccomp})")
@@ -135,8 +135,8 @@ class Powers:
 
 
 def lock_down(*, parent: int | None = None) -> Powers:
-    """For good, this process. It must have one thread, and everything open and loaded that it will need. It dies with
-    `parent`, if given."""
+    """Lock down this process, which must have one thread, and open and loaded what it will need. It dies with
+    `parent`."""
     libc = ctypes.CDLL(None, use_errno=True)
     user = _be_somebody_else()
     _drop_capabilities(libc)
@@ -154,8 +154,8 @@ def lock_down(*, parent: int | None = None) -> Powers:
 
 
 def lock_down_program(parent: int, readable: Sequence[str], work: str = "") -> None:
-    """The same for a program that this process is about to become: it may read and run what is in `readable`, of which
-    it needs the first. With `work`, a directory of its own, the program is an office suite: it may do anything with
+    """Lock down the program that this process is about to become: it may read and run what is in `readable`, whose
+    first entry it needs. With `work`, a directory of its own, the program is an office suite: it may do anything with
     files there, and make the one socket that it requires."""
     libc = ctypes.CDLL(None, use_errno=True)
     _be_somebody_else(needs=readable[0])
@@ -171,8 +171,8 @@ def lock_down_program(parent: int, readable: Sequence[str], work: str = "") -> N
 
 
 def _be_somebody_else(needs: str = "") -> str:
-    """Become a user that nothing belongs to; "" when it is so, else why not. This process stays who it is where that
-    user could not run the program that it needs."""
+    """Become a user that owns nothing; return "", or why that was not done. The process keeps its user if the other one
+    could not run the program `needs`."""
     if os.geteuid() != 0:
         return "only root can assign one"
     why = ""
@@ -195,14 +195,14 @@ def _be_somebody_else(needs: str = "") -> str:
 
 
 def _drop_capabilities(libc: ctypes.CDLL) -> None:
-    """All sets empty; a user that is not root has none anyway."""
+    """Empty all sets of capabilities; a user that is not root has none anyway."""
     header, none = struct.pack("=Ii", _CAPABILITY_VERSION, 0), bytes(24)
     if libc.capset(header, none) != 0:
         raise OSError(ctypes.get_errno(), "capset")
 
 
 def try_out() -> Powers:
-    """How far a child of this process can lock itself down. OSError when not even that can be tried."""
+    """Return how far a child of this process can lock itself down. Raises OSError if that cannot be tried."""
     read, write = os.pipe()
     pid = os.fork()
     if not pid:
@@ -227,7 +227,7 @@ def try_out() -> Powers:
 
 
 def _reached(parent: int) -> tuple[str, ...]:
-    """What a process that was locked down can still do to its parent, and to the network."""
+    """Return what a process that was locked down can still do to its parent, and to the network."""
     attempts: dict[str, Callable[[], object]] = {
         "read its parent's environment": lambda: os.open(f"/proc/{parent}/environ", os.O_RDONLY),
         "read its parent's memory": lambda: os.open(f"/proc/{parent}/mem", os.O_RDONLY),
@@ -247,5 +247,5 @@ def _works(attempt: Callable[[], object]) -> bool:
 
 
 def lacking() -> str:
-    """What makes sandboxes incomplete here, for people; empty when nothing does."""
+    """Return why sandboxes are incomplete on this host; empty if they are complete."""
     return "; ".join(try_out().lacking)

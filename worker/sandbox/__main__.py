@@ -1,8 +1,8 @@
-"""`python -m worker.box`: see `worker.box.main`."""
+"""`python -m worker.sandbox`: see `worker.sandbox.main`."""
 
 from __future__ import annotations
 
 from core.program import begin
 
 if __name__ == "__main__":
-    begin("worker.box.main")
+    begin("worker.sandbox.main")

@@ -19,12 +19,12 @@ import traceback
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from worker.box.box import PID, STATUS, Box
-from worker.box.messages import Pipe
 from worker.processes import freeze, oom_kills
+from worker.sandbox.messages import Pipe
+from worker.sandbox.sandbox import PID, STATUS, Sandbox
 
-ORDER = b"box"
-_SAID_BYTES = 1 << 16  # of what a box writes to standard error
+ORDER = b"sandbox"
+_SAID_BYTES = 1 << 16  # of what a sandbox writes to standard error
 _DESCRIPTORS = 4_096  # more than a fork server ever has open
 
 
@@ -38,8 +38,8 @@ class _Child:
 
 
 @dataclass(slots=True)
-class Nursery:
-    """Forks boxes as they are ordered on `orders`; `body` is what a box does, with the socket to its slot."""
+class ForkServer:
+    """Forks sandboxes as they are ordered on `orders`; `body` runs in a sandbox, with the socket to its slot."""
 
     orders: socket.socket
     body: Callable[[int], int]
@@ -75,7 +75,7 @@ class Nursery:
                 return self._end()
 
     def _end(self) -> int:
-        """What boxes are left go with us; they are waited for, so that what they used is counted."""
+        """End the sandboxes that are left, and wait for them, so that the time they used is counted."""
         for pid in self._children:
             with contextlib.suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)
@@ -96,7 +96,7 @@ class Nursery:
         parent = os.getpid()
         pid = os.fork()
         if not pid:
-            self._become_box(parent, talk, its_end)
+            self._become_sandbox(parent, talk, its_end)
         os.close(talk)
         os.close(its_end)
         child = _Child(socket.socket(fileno=status), said)
@@ -105,8 +105,8 @@ class Nursery:
         self._children[pid] = child
         return True
 
-    def _become_box(self, parent: int, talk: int, said: int) -> None:
-        """In the child: nothing of the fork server's stays open but the socket to the slot."""
+    def _become_sandbox(self, parent: int, talk: int, said: int) -> None:
+        """Be a sandbox, in the child: nothing of the fork server stays open but the socket to the slot."""
         code = 70
         try:
             signal.set_wakeup_fd(-1)
@@ -146,7 +146,7 @@ class Nursery:
 
 
 def _pass_on(child: _Child) -> None:
-    """What the box wrote to standard error, such as where it crashed, as far as it may write."""
+    """Print what the sandbox wrote to standard error, such as where it crashed, up to its limit."""
     while child.said >= 0:
         try:
             data = os.read(child.said, 4096)
@@ -166,7 +166,7 @@ _ONE_THREAD = {"OPENBLAS_NUM_THREADS": "1"}  # of numpy's library: a fork server
 
 
 @dataclass(frozen=True, slots=True)
-class NurseryAddress:
+class ForkServerAddress:
     """The fork server of a worker, as its slots inherit it."""
 
     orders: socket.socket
@@ -177,12 +177,12 @@ class NurseryAddress:
         self.orders.close()
 
 
-def start_nursery(memory_mb: int, plugins: Sequence[str], env: Mapping[str, str]) -> NurseryAddress:
+def start_fork_server(memory_mb: int, plugins: Sequence[str], env: Mapping[str, str]) -> ForkServerAddress:
     """Start a fork server that dies with this process, with only those variables of `env` that Python needs.
     Raises OSError."""
     ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     with theirs:  # the caller waits for the process, as for its other children
-        command = [sys.executable, "-m", "worker.box", str(theirs.fileno())]
+        command = [sys.executable, "-m", "worker.sandbox", str(theirs.fileno())]
         command += ["--memory-mb", str(memory_mb), "--plugins", ",".join(plugins), "--parent", str(os.getpid())]
         process = subprocess.Popen(
             command,
@@ -190,15 +190,15 @@ def start_nursery(memory_mb: int, plugins: Sequence[str], env: Mapping[str, str]
             env={key: env[key] for key in _PASSED_ON if key in env} | _ONE_THREAD,
             pass_fds=(theirs.fileno(),),
         )
-    return NurseryAddress(ours, process.pid)
+    return ForkServerAddress(ours, process.pid)
 
 
-def order_box(nursery: NurseryAddress) -> Box:
+def order_sandbox(fork_server: ForkServerAddress) -> Sandbox:
     """Order a sandbox for this process. Raises OSError when the fork server is gone."""
     ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
     status, its_status = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
     with theirs, its_status:
-        socket.send_fds(nursery.orders, [ORDER], [theirs.fileno(), its_status.fileno()])
+        socket.send_fds(fork_server.orders, [ORDER], [theirs.fileno(), its_status.fileno()])
     answer = status.recv(PID.size, socket.MSG_WAITALL)  # nothing where the fork server ended: the first request fails
     pid = PID.unpack(answer)[0] if len(answer) == PID.size else 0
-    return Box(Pipe(ours.detach()), status.detach(), pid)
+    return Sandbox(Pipe(ours.detach()), status.detach(), pid)

@@ -1,4 +1,4 @@
-"""Boxes for tests: a nursery forked from this process, as another user if asked, and a slot that may die."""
+"""Sandboxes for tests: a fork server forked from this process, as another user if asked, and a slot that may die."""
 
 from __future__ import annotations
 
@@ -12,23 +12,23 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from readers.registry import all_handlers
-from worker.box.main import live
-from worker.box.nursery import Nursery, NurseryAddress
+from worker.sandbox.fork_server import ForkServer, ForkServerAddress
+from worker.sandbox.main import live
 
 MEMORY_MB = 1024
 
 
 def _memory_mb() -> int:
-    """As much for a box as ever, whatever this process holds by now: its forks hold that too, and it counts."""
+    """As much for a sandbox as ever, whatever this process holds by now: its forks hold that too, and it counts."""
     (held,) = re.findall(r"^VmData:\s+(\d+) kB", Path("/proc/self/status").read_text(), re.MULTILINE)
     return MEMORY_MB + int(held) // 1024
 
 
 @contextmanager
-def nursery(user: int | None = None, body: Callable[[int, int], int] = live) -> Iterator[NurseryAddress]:
-    """A nursery with this process's modules, whose boxes do `body` (parse, unless said), given their socket and memory in MB."""
+def fork_server(user: int | None = None, body: Callable[[int, int], int] = live) -> Iterator[ForkServerAddress]:
+    """A fork server with this process's modules, whose sandboxes do `body` (parse, unless said), given their socket and memory in MB."""
     ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-    all_handlers()  # as the nursery has
+    all_handlers()  # as the fork server has
     memory_mb = _memory_mb()
     pid = os.fork()
     if not pid:
@@ -38,12 +38,12 @@ def nursery(user: int | None = None, body: Callable[[int, int], int] = live) -> 
                 os.setgroups([])
                 os.setgid(user)
                 os.setuid(user)
-            Nursery(theirs, lambda talk: body(talk, memory_mb)).run()
+            ForkServer(theirs, lambda talk: body(talk, memory_mb)).run()
         finally:
             os._exit(0)
     theirs.close()
     try:
-        yield NurseryAddress(ours, pid)
+        yield ForkServerAddress(ours, pid)
     finally:
         ours.close()
         os.waitpid(pid, 0)

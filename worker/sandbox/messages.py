@@ -1,4 +1,5 @@
-"""What slot and box say to each other, checked as it is decoded: a box that a file has taken over may say anything.
+"""Messages between slot and sandbox, checked as they are decoded: a sandbox that a file has taken over may send
+anything.
 
 Only plain values cross, in msgpack by msgspec: of the right types, in bounds, or `msgspec.ValidationError`. Metadata
 crosses as JSON, so that it is JSON. Texts cross as UTF-8 that may hold lone surrogates, as handlers give them.
@@ -29,11 +30,11 @@ class Ended(Exception):
 
 
 class Nonsense(Exception):
-    """What came is no message."""
+    """The received data is no message."""
 
 
 class Pipe:
-    """One end."""
+    """One end of the connection between slot and sandbox."""
 
     def __init__(self, descriptor: int) -> None:
         self._descriptor = descriptor
@@ -41,7 +42,7 @@ class Pipe:
         self._view = memoryview(self._buffer)
 
     def send(self, message: bytes) -> None:
-        """All of it; raises Ended."""
+        """Send all of a message. Raises Ended."""
         try:
             written = os.writev(self._descriptor, (_LENGTH.pack(len(message)), message)) - _LENGTH.size
             if written < 0:
@@ -73,8 +74,8 @@ class Pipe:
         return whole
 
     def _into(self, view: memoryview, least: int) -> int:
-        """Read at least `least` bytes, and no more than fit; how many. Neither side sends twice in a row, so none
-        belong to the next message."""
+        """Read at least `least` bytes, and no more than fit; return how many. Neither side sends twice in a row, so
+        none belong to the next message."""
         got = 0
         while got < least:
             try:
@@ -89,18 +90,20 @@ class Pipe:
 
 _MOST_NESTED = 32  # values within values of metadata
 _I63 = (1 << 63) - 1
-_MOST_COUNTED = 1 << 40  # of children and the like: sums of such still fit where they are stored
+_MOST_COUNTED = 1 << 40  # of children and the like; their sums fit into the database's columns
 _MOST_PAGES = (1 << 31) - 1
 Number = Annotated[int, Meta(ge=0, le=_I63)]
 Counted = Annotated[int, Meta(ge=0, le=_MOST_COUNTED)]
-Key = Annotated[int, Meta(ge=-_I63, le=_I63)]  # of a source: those of the slot's are above 0, those of the box below
+Key = Annotated[
+    int, Meta(ge=-_I63, le=_I63)
+]  # of a source: those of the slot's are above 0, those of the sandbox below
 Name = Annotated[bytes, Meta(max_length=1 << 20)]
 Word = Annotated[str, Meta(max_length=1 << 20)]
 MediaType = Annotated[str, Meta(pattern=r"\A[!-~]{1,255}\Z")]
 
 
 class Err(Struct, array_like=True):
-    """A DocumentError on its way."""
+    """A DocumentError as it is sent."""
 
     code: ExceptionCode
     detail: Word
@@ -128,14 +131,14 @@ class Range(Struct, array_like=True):
     known: bytes  # JSON
 
     def part(self) -> Part:
-        """ValueError when it is not what it should be."""
+        """Return the part. Raises ValueError if it is invalid."""
         if b"\\u0000" in self.known:
             raise ValueError("a zero character in what is stored with a task")
         return Part(start=self.start, stop=self.stop, announced=self.announced, known=unpacked(self.known))
 
 
 def range_of(part: Part) -> Range:
-    """The part on its way."""
+    """Return the part as it is sent."""
     return Range(part.start, part.stop, counted(part.announced), packed(part.known))
 
 
@@ -143,7 +146,7 @@ def range_of(part: Part) -> Range:
 
 
 class Identify(Struct, array_like=True, tag=0):
-    """With a `generator`, the answer also has what the slot asks for next of most items (Hashes, Children)."""
+    """Identify a source. With a `generator`, the answer also has what is requested next (Hashes, Children)."""
 
     source: Ref
     declared: str | None
@@ -210,7 +213,7 @@ class Settle(Struct, array_like=True, tag=10):
 
 
 class Introduce(Struct, array_like=True, tag=11):
-    """Which handlers the box has: the slot loads none; or in which `versions` (readers.parsers)."""
+    """List the sandbox's handlers, because the slot loads none, or its parsers and their `versions`."""
 
     versions: bool = False
 
@@ -230,7 +233,7 @@ class Request(Struct, array_like=True):
     bank: dict[str, int] | None = None  # passwords with their lines, from now on
 
 
-# What the box answers.
+# What the sandbox answers.
 
 
 class Failed(Struct, array_like=True, tag=0):
@@ -262,7 +265,7 @@ class Ranges(Struct, array_like=True, tag=4):
 
 
 class FarChild(Struct, array_like=True):
-    """See readers.base.Child. With `data` it is a source that the box keeps under `key`."""
+    """See readers.base.Child. With `data` it is a source that the sandbox keeps under `key`."""
 
     name: Name
     kind: Kind
@@ -304,7 +307,7 @@ class FarText(Struct, array_like=True, tag=7):
     closed: list[int] = []
 
     def opened(self) -> Text:
-        """ValueError when it is not what it should be."""
+        """Return the text. Raises ValueError if it is invalid."""
         error = None if self.error is None else self.error.raised()
         text = self.text.decode("utf-8", "surrogatepass")
         return Text(text=text, state=self.state, pages=self.pages, metadata=unpacked(self.metadata), error=error)
@@ -325,7 +328,7 @@ class Rendered(Struct, array_like=True, tag=9):
 
 
 class Introduction(Struct, array_like=True, frozen=True):
-    """What a slot has to know of a handler; see readers.base.Handler."""
+    """Properties of a handler that a slot has to know; see readers.base.Handler."""
 
     name: Word
     media_types: Annotated[tuple[MediaType, ...], Meta(max_length=10_000)]
@@ -333,12 +336,12 @@ class Introduction(Struct, array_like=True, frozen=True):
     splits: bool
     whole: bool
     leaf: bool
-    announces: bool  # whether it has more to say of these than the default, which need not be asked for
+    announces: bool  # whether it overrides `announced`; otherwise that is not requested
     hashes: bool
 
 
 def introduction(handler: Handler) -> Introduction:
-    """The handler, introduced."""
+    """Return the properties of a handler."""
 
     def own(method: str) -> bool:
         return getattr(type(handler), method, None) is not getattr(LeafHandler, method)
@@ -397,7 +400,7 @@ Question = Head | Whole | Open | Read
 
 
 class Reply(Struct, array_like=True):
-    """To a question: bytes, the number of an opened file, or what went wrong (nothing of it: a fault)."""
+    """Answer to a question: bytes, the number of an opened file, or the error (of a fault, only that there was one)."""
 
     data: bytes = b""
     file: int = 0
@@ -413,7 +416,7 @@ ENCODER = msgspec.msgpack.Encoder()
 
 
 def packed(value: dict[str, Any]) -> bytes:
-    """Metadata on its way."""
+    """Return metadata as it is sent."""
     return json.dumps(value).encode("ascii") if value else b""
 
 
@@ -446,7 +449,7 @@ def plain(text: str) -> str:
 
 
 def err(error: DocumentError) -> Err:
-    """The error as it crosses."""
+    """Return the error as it is sent."""
     return Err(error.code, plain(error.detail)[: 1 << 16], counted(error.missing))
 
 
@@ -456,10 +459,10 @@ def counted(value: int | None, most: int = _MOST_COUNTED) -> int | None:
 
 
 def paged(value: int | None) -> int | None:
-    """The same of pages."""
+    """Limit a number of pages that a file claims."""
     return counted(value, _MOST_PAGES)
 
 
 def sized(value: int | None) -> int | None:
-    """The same of bytes."""
+    """Limit a number of bytes that a file claims."""
     return counted(value, _I63)

@@ -1,4 +1,4 @@
-"""Which system calls a parser may make: a fixed list, as the program that seccomp(2) runs at each call.
+"""The system calls that a parser may make: a fixed list, as the program that seccomp(2) runs at each call.
 
 A call that is not on it fails with EPERM, so that a library that tries one reports an error instead of dying of it.
 The list is for processes that hold their files already and get everything else over one socket.
@@ -126,7 +126,7 @@ class _Program(ctypes.Structure):
 
 
 def filter_for(machine: str, pid: int) -> bytes | None:
-    """The program for the process `pid` on such a machine; None where the numbers of its calls are not known.
+    """Return the filter for the process `pid` on such a machine; None if the numbers of its calls are not known.
 
     It may signal itself (abort does) and ask for its limits.
     """
@@ -144,8 +144,8 @@ def filter_for(machine: str, pid: int) -> bytes | None:
 
 
 def forbidding(machine: str, pid: int) -> bytes | None:
-    """The program for another program, whose calls cannot be listed: everything but what none of its kind needs. It may signal
-    itself; `pid`: of the process that becomes it."""
+    """Return the filter for another program, whose calls cannot be listed: it allows everything but what no program of
+    its kind needs. It may signal itself; `pid`: of the process that becomes it."""
     if machine not in _MACHINES:
         return None
     column, _ = _MACHINES[machine]
@@ -159,8 +159,9 @@ def forbidding(machine: str, pid: int) -> bytes | None:
 
 
 def office(machine: str, pid: int) -> bytes | None:
-    """As `forbidding`, and no other processes; but one kind of socket, which can be made and listened on and connects
-    to nothing: LibreOffice ends where it cannot announce to other instances that it is running."""
+    """Return the filter of `forbidding` that allows no other processes, but one kind of socket, which can be made and
+    listened on and connects to nothing: LibreOffice ends if it cannot announce to other instances that it is
+    running."""
     rest = forbidding(machine, pid)
     if rest is None:
         return None
@@ -185,7 +186,7 @@ def office(machine: str, pid: int) -> bytes | None:
 
 
 def _beginning(machine: str) -> list[bytes]:
-    """Calls by another table's numbers kill; the number is loaded."""
+    """Return the beginning of a filter: it kills at calls by another table's numbers, and loads the call's number."""
     code = [
         _statement(_LOAD, _ARCH_AT),
         _jump(_EQUAL, _MACHINES[machine][1], 1, 0),
@@ -206,12 +207,12 @@ def _jump(what: int, value: int, then: int, otherwise: int) -> bytes:
 
 
 def _argument(number: int, *, upper: bool = False) -> bytes:
-    """Half of an argument (both machines are little-endian)."""
+    """Load half of an argument (both machines are little-endian)."""
     return _statement(_LOAD, _ARGUMENTS_AT + 8 * number + 4 * upper)
 
 
 def _all_zero(number: int) -> tuple[bytes, ...]:
-    """Allowed if all 64 bits of the argument are zero."""
+    """Allow the call if all 64 bits of the argument are zero."""
     return (
         _argument(number),
         _jump(_EQUAL, 0, 0, 3),
@@ -222,24 +223,24 @@ def _all_zero(number: int) -> tuple[bytes, ...]:
 
 
 def _if(number: int, body: Iterable[bytes]) -> list[bytes]:
-    """For the call of that number `body`, and EPERM behind it; the number is loaded before and after."""
+    """Run `body` for the call of that number, and EPERM after it; the number is loaded before and after."""
     inner = [*body, _statement(_RETURN, _ERRNO | errno.EPERM)]
     return [_jump(_EQUAL, number, 0, len(inner)), *inner]
 
 
 def confine() -> str | None:
-    """From now on only those calls, in this thread and all it starts; no_new_privs must be set. None when that is so,
-    else why not."""
+    """Allow only the listed calls from now on, in this thread and all it starts; no_new_privs must be set. Return None
+    if that succeeded, else why not."""
     return _install(filter_for(platform.machine(), os.getpid()))
 
 
 def confine_program() -> str | None:
-    """The same for a program that this process becomes: not what is forbidden to it."""
+    """Install the filter of `forbidding` for a program that this process becomes."""
     return _install(forbidding(platform.machine(), os.getpid()))
 
 
 def confine_office() -> str | None:
-    """The same for LibreOffice."""
+    """Install the filter of `office` for LibreOffice, which this process becomes."""
     return _install(office(platform.machine(), os.getpid()))
 
 

@@ -31,7 +31,11 @@ from readers.identification.identify import identify_by
 from readers.parsers import ParserSet
 from readers.passwords import NO_PASSWORDS, Passwords
 from readers.records import FixedLimits, Limits
-from worker.box.messages import (
+from worker.items.sources import CHUNK
+from worker.ocr import pages
+from worker.ocr.page import Page as PagePicture
+from worker.ocr.pages import Rendering, render_by
+from worker.sandbox.messages import (
     ENCODER,
     SPOKEN,
     Announced,
@@ -77,10 +81,6 @@ from worker.box.messages import (
     range_of,
     unpacked,
 )
-from worker.items.sources import CHUNK
-from worker.ocr import pages
-from worker.ocr.page import Page as PagePicture
-from worker.ocr.pages import Rendering, render_by
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer
@@ -108,7 +108,7 @@ def die_alike(descriptor: int) -> NoReturn:
 
 
 def _told(descriptor: int) -> tuple[int, bool]:
-    """The status that the fork server sends; SIGKILL where it sends none, because it died and its sandboxes with it."""
+    """Return the status that the fork server sends; SIGKILL if it died, because its sandboxes died with it."""
     poll = select.poll()
     poll.register(descriptor, select.POLLIN)
     if poll.poll(_WAIT_MS):
@@ -124,7 +124,7 @@ _MOST_OPEN = 256  # a handler opens a few
 
 @dataclass(slots=True)
 class Files:
-    """Sources by key, and their open files by number. KeyError for what is not there: the box made it up."""
+    """Sources by key, and their open files by number. KeyError for an unknown one: the sandbox invented it."""
 
     _sources: dict[int, Source] = field(default_factory=dict)
     _holders: Counter[int] = field(default_factory=Counter)  # of the sources: who still may read them
@@ -132,7 +132,7 @@ class Files:
     _numbers: int = 0
 
     def add(self, key: int, source: Source) -> None:
-        """A source that may be read from now on, until it is released."""
+        """Add a source that may be read from now on, until it is released."""
         self._sources[key] = source
         self._holders[key] = 1
 
@@ -142,7 +142,7 @@ class Files:
             self._holders[key] += 1
 
     def release(self, key: int) -> None:
-        """With the last holder it may not be read any more; files of it that are open stay so."""
+        """Remove a holder of the source. Without one it may not be opened any more; its open files stay open."""
         if key in self._sources:
             self._holders[key] -= 1
             if not self._holders[key]:
@@ -161,7 +161,7 @@ class Files:
             raise ValueError("too many files open")
         file = self._sources[key].open()
         self._numbers += 1
-        # What is under the buffer: the reader's own buffer is in the box, and each of its reads is one of ours.
+        # What is under the buffer: the reader's own buffer is in the sandbox, and each of its reads is one of ours.
         self._open[self._numbers] = key, (file.detach() if isinstance(file, io.BufferedReader) else file)
         return self._numbers
 
@@ -171,7 +171,7 @@ class Files:
         return bytes(file.read(size) or b"")
 
     def close(self, numbers: Iterable[int]) -> None:
-        """Unknown ones are passed over."""
+        """Close files; unknown numbers are ignored."""
         for number in numbers:
             opened = self._open.pop(number, None)
             if opened is not None:
@@ -183,8 +183,8 @@ log = logging.getLogger(__name__)
 
 
 @dataclass(slots=True)
-class Box:
-    """One box, as long as this process lives. `status` brings the wait status of a box that died."""
+class Sandbox:
+    """One sandbox, as long as this process lives. `status` receives the wait status of a sandbox that died."""
 
     pipe: Pipe
     status: int
@@ -203,7 +203,7 @@ class Box:
     _busy: bool = False
 
     def ask(self, what: Asked, wanted: type[_T], limits: Limits | None = None) -> _T:
-        """The answer. DocumentError as the handler raised it; what a read of ours raised comes out as it was."""
+        """Send a request and return the answer. Raises the handler's DocumentError, and what a read of ours raised."""
         request = Request(what)
         if limits is not None and limits is not self._limits:
             self._limits, request.limits = limits, FixedLimits.of(limits)
@@ -233,7 +233,7 @@ class Box:
         return self.ask(Introduce(), Introduced).handlers
 
     def parsers(self) -> ParserSet:
-        """In which versions it has them. Ask before it was given anything to read."""
+        """Return the sandbox's parsers with their versions. Call it before the sandbox has anything to read."""
         try:
             return ParserSet.of(unpacked(self.ask(Introduce(versions=True), ParsersTold).parsers))
         except ValueError as error:
@@ -258,7 +258,7 @@ class Box:
         return self.broken(f"{type(answer).__name__} in place of {wanted.__name__}")
 
     def raised(self, error: Err) -> DocumentError:
-        """What the latest request's error is here: the one that a read of ours met, or the handler's own."""
+        """Return the error to raise for the latest request: the one that a read of ours met, or the handler's own."""
         if isinstance(self._fault, SourceFileError) and self._fault.code is error.code:
             return self._fault
         return error.raised()
@@ -291,7 +291,8 @@ class Box:
         os._exit(EXIT_BROKEN)
 
     def identify(self, source: Source, declared: str | None, limits: Limits | None) -> str:
-        """Its media type. With `limits`, hashes and first children of what is in memory come along in one exchange."""
+        """Return the media type. With `limits`, the exchange also brings hashes and first children of an item in
+        memory."""
         self._forget_ahead()
         ref, number = self.ref(source), 0
         if limits is not None and isinstance(source, MemorySource):
@@ -301,7 +302,7 @@ class Box:
         return answer.media_type
 
     def hashes_of(self, source: Source, handler: str, limits: Limits) -> FarHashes:
-        """Hashes of a message."""
+        """Return the hashes of a message."""
         if self._ahead is not None and _same(self._ahead[0], source) and self._ahead[2].hashes is not None:
             return self._ahead[2].hashes
         return self.ask(Hashes(self.ref(source), handler), FarHashes, limits)
@@ -324,7 +325,7 @@ class Box:
     # Sources and generators
 
     def ref(self, source: Source) -> Ref:
-        """What the source is called over there; it is sent along when it is not known yet."""
+        """Return the sandbox's name of a source; the source is sent along if the sandbox does not know it yet."""
         if isinstance(source, MemorySource):
             known = self._known.get((id(source.data), source.name))
             if known is not None:
@@ -349,23 +350,23 @@ class Box:
         return None if self._latest is None else self._latest[1].passwords
 
     def keep(self, key: int, name: bytes, data: bytes) -> None:
-        """The box has a child's bytes already."""
+        """Note that the sandbox has a child's bytes already."""
         self._known[id(data), name] = key, data
 
     def drop(self, key: int, name: bytes, data: bytes) -> None:
-        """And they are no longer needed."""
+        """Note that a child's bytes are no longer needed."""
         if self._known.get((id(data), name), (0,))[0] == key:
             del self._known[id(data), name]
         self._forget.append(key)
 
     def new_generator(self, ref: Ref) -> int:
-        """A number that no generator has, for one over that source, which may be read until it ends."""
+        """Return the number of a new generator over that source, which may be read until the generator ends."""
         self._generators += 1
         self._files.hold(ref.key)
         return self._generators
 
     def end_generator(self, number: int, ref: Ref, settle: Asked) -> None:
-        """End the generator with the next request, at once where files of ours are open for it."""
+        """End the generator with the next request, or at once if files of ours are open for it."""
         self._close.append(number)
         self._files.release(ref.key)
         if self._files.open_of(ref.key) and not self._busy:
@@ -379,164 +380,164 @@ def _same(one: Source, other: Source) -> bool:
 
 
 @dataclass(slots=True)
-class PageRoom:
-    """One item at a time."""
+class RenderedItem:
+    """The item whose pages are rendered; one at a time."""
 
     _rendering: Rendering | None = None
     _stack: ExitStack = field(default_factory=ExitStack)
 
     def open(self, source: Source, media_type: str, limits: Limits, choice: dict[str, Any]) -> int:
-        """How many pages there are."""
+        """Open an item and return the number of its pages."""
         self.close()
         opened = pages.rendered(source, media_type, limits, OcrChoice(**choice))
         self._rendering = self._stack.enter_context(opened)
         return self._rendering.count
 
     def page(self, number: int) -> Rendered:
-        """One of them; KeyError when no item is open."""
+        """Return one page. Raises KeyError when no item is open."""
         if self._rendering is None:
             raise KeyError("no item is open")
         page = self._rendering.page(number)
         return Rendered(b"", None) if page is None else Rendered(page.data, page.dpi)
 
     def close(self) -> None:
-        """Let go of the item."""
+        """Close the item."""
         self._rendering = None
         self._stack.close()
 
 
 @dataclass(frozen=True, slots=True)
-class BoxedRendering:
-    """An item that is open in the box."""
+class SandboxedRendering:
+    """An item that is open in the sandbox."""
 
-    box: Box
+    sandbox: Sandbox
     count: int
 
     def page(self, number: int) -> PagePicture | None:
-        rendered = self.box.ask(Page(number), Rendered)
+        rendered = self.sandbox.ask(Page(number), Rendered)
         return PagePicture(rendered.data, rendered.dpi or 70) if rendered.data else None
 
 
-def boxed_rendering(box: Box) -> Any:
-    """What `worker.ocr.pages.render_by` takes."""
+def sandboxed_rendering(sandbox: Sandbox) -> Any:
+    """Return a function for `worker.ocr.pages.render_by` that renders in the sandbox."""
 
     @contextmanager
     def rendered(source: Source, media_type: str, limits: Limits, choice: OcrChoice) -> Iterator[Rendering]:
-        asked = OpenPages(box.ref(source), media_type, dataclasses.asdict(choice))
-        count = box.ask(asked, Count, limits).value
+        asked = OpenPages(sandbox.ref(source), media_type, dataclasses.asdict(choice))
+        count = sandbox.ask(asked, Count, limits).value
         try:
-            yield BoxedRendering(box, count or 0)
+            yield SandboxedRendering(sandbox, count or 0)
         finally:
-            box.ask(Settle(pages=True), Count)
+            sandbox.ask(Settle(pages=True), Count)
 
     return rendered
 
 
-def install(box: Box) -> None:
-    """From now on this process identifies and parses nothing itself: every handler it gets forwards to the sandbox.
+def install(sandbox: Sandbox) -> None:
+    """Have this process identify and parse nothing itself from now on: every handler it gets forwards to the sandbox.
     Waits until the sandbox is running: otherwise the fork server's loading would be charged to an item's time."""
-    registry.replace(boxed(handler, box) for handler in box.introduced())
-    identify_by(box.identify)
-    render_by(boxed_rendering(box))
+    registry.replace(sandboxed(handler, sandbox) for handler in sandbox.introduced())
+    identify_by(sandbox.identify)
+    render_by(sandboxed_rendering(sandbox))
 
 
-def boxed(handler: Introduction, box: Box) -> Handler:
-    """What identifies this handler."""
-    return BoxedLeaf(handler, box) if handler.leaf else BoxedHandler(handler, box)
+def sandboxed(handler: Introduction, sandbox: Sandbox) -> Handler:
+    """Return a handler that forwards to the sandbox's handler of this name."""
+    return SandboxedLeaf(handler, sandbox) if handler.leaf else SandboxedHandler(handler, sandbox)
 
 
-class BoxedLeaf(LeafHandler):
-    """One without children."""
+class SandboxedLeaf(LeafHandler):
+    """Handler without children that forwards to the sandbox."""
 
-    def __init__(self, handler: Introduction, box: Box) -> None:
+    def __init__(self, handler: Introduction, sandbox: Sandbox) -> None:
         self.name = handler.name
         self.media_types = handler.media_types
         self.container = handler.container
         self.splits = handler.splits
         self.whole = handler.whole
-        self._box = box
+        self._sandbox = sandbox
         self._hashes = handler.hashes
         self._announces = handler.announces
 
     def text(self, source: Source, limits: Limits) -> Text:
-        box = self._box
-        far = box.ask(TakeText(box.ref(source), self.name), FarText, limits)
+        sandbox = self._sandbox
+        far = sandbox.ask(TakeText(sandbox.ref(source), self.name), FarText, limits)
         try:
             return far.opened()
         except ValueError as error:
-            box.broken(error)
+            sandbox.broken(error)
 
     def message_hashes(self, source: Source, limits: Limits) -> MessageHashes | None:
         if not self._hashes:
             return None
-        far = self._box.hashes_of(source, self.name, limits)
+        far = self._sandbox.hashes_of(source, self.name, limits)
         if far.content is None:
             return None
         return MessageHashes(content_hash=far.content, message_id_hash=far.message_id)
 
 
-class BoxedHandler(BoxedLeaf):
-    """One that may have children."""
+class SandboxedHandler(SandboxedLeaf):
+    """Handler with children that forwards to the sandbox."""
 
     def announced(self, source: Source) -> int | None:
         if not self._announces:
             return None
-        return self._box.ask(Announced(self._box.ref(source), self.name), Count).value
+        return self._sandbox.ask(Announced(self._sandbox.ref(source), self.name), Count).value
 
     def parts(self, source: Source, target_bytes: int) -> list[Part]:
         if not self.splits:
             return []
-        ranges = self._box.ask(Parts(self._box.ref(source), self.name, target_bytes), Ranges)
+        ranges = self._sandbox.ask(Parts(self._sandbox.ref(source), self.name, target_bytes), Ranges)
         try:
             return [one.part() for one in ranges.parts]
         except ValueError as error:
-            self._box.broken(error)
+            self._sandbox.broken(error)
 
     def children(self, source: Source, limits: Limits, part: Part | None = None) -> Iterator[Child]:
-        box = self._box
-        ref = box.ref(source)
-        ahead = box.opened_ahead(source) if part is None else None
-        number = box.new_generator(ref) if ahead is None else ahead[0]
+        sandbox = self._sandbox
+        ref = sandbox.ref(source)
+        ahead = sandbox.opened_ahead(source) if part is None else None
+        number = sandbox.new_generator(ref) if ahead is None else ahead[0]
         wanted = None if part is None else range_of(part)
         try:
-            batch = box.ask(Children(ref, self.name, wanted, number), Batch, limits) if ahead is None else ahead[1]
+            batch = sandbox.ask(Children(ref, self.name, wanted, number), Batch, limits) if ahead is None else ahead[1]
             while True:
-                error = None if batch.error is None else box.raised(batch.error)
+                error = None if batch.error is None else sandbox.raised(batch.error)
                 yield from self._of(batch, number)
                 if batch.ended:
                     break
-                batch = box.ask(More(number), Batch)
+                batch = sandbox.ask(More(number), Batch)
         finally:
-            box.end_generator(number, ref, Settle())
+            sandbox.end_generator(number, ref, Settle())
         if error is not None:
             raise error
 
     def _of(self, batch: Batch, number: int) -> Iterator[Child]:
-        box = self._box
+        sandbox = self._sandbox
         last = len(batch.children) - 1
         for position, far in enumerate(batch.children):
             if far.stream and (position < last or far.data is not None or batch.ended):
-                box.broken("a stream where none can be")
+                sandbox.broken("a stream where none can be")
             if far.data is not None:
-                box.keep(far.key, far.name, far.data)
+                sandbox.keep(far.key, far.name, far.data)
             try:
                 yield self._child(far, number)
             finally:
                 if far.data is not None:
-                    box.drop(far.key, far.name, far.data)
+                    sandbox.drop(far.key, far.name, far.data)
                     far.data = None
 
     def _child(self, far: FarChild, number: int) -> Child:
         try:
             notes = unpacked(far.notes)
         except ValueError as error:
-            self._box.broken(error)
+            self._sandbox.broken(error)
         return Child(
             name=far.name,
             kind=far.kind,
             ordinal=far.ordinal,
             data=far.data,
-            stream=cast(BinaryIO, BoxedStream(self._box, number)) if far.stream else None,
+            stream=cast(BinaryIO, SandboxedStream(self._sandbox, number)) if far.stream else None,
             size_hint=far.size_hint,
             error=None if far.error is None else far.error.raised(),
             emit=far.emit,
@@ -547,23 +548,23 @@ class BoxedHandler(BoxedLeaf):
         )
 
 
-class BoxedStream(io.RawIOBase):
+class SandboxedStream(io.RawIOBase):
     """The bytes of a child that is too large for one message."""
 
-    def __init__(self, box: Box, generator: int) -> None:
+    def __init__(self, sandbox: Sandbox, generator: int) -> None:
         super().__init__()
-        self._box = box
+        self._sandbox = sandbox
         self._generator = generator
 
     def readable(self) -> bool:
         return True
 
     def read(self, size: int = -1, /) -> bytes:
-        """At most `size` bytes; b"" at the end."""
+        """Return at most `size` bytes; b"" at the end."""
         wanted = CHUNK if size < 0 else size
-        data = self._box.ask(Pull(self._generator, wanted), Piece).data
+        data = self._sandbox.ask(Pull(self._generator, wanted), Piece).data
         if len(data) > wanted:
-            self._box.broken("more bytes than were asked for")
+            self._sandbox.broken("more bytes than were asked for")
         return data
 
     def readinto(self, buffer: Buffer, /) -> int:

@@ -1,4 +1,4 @@
-"""worker.box: what is found in a box is what is found without one, and what a read meets comes out as it was."""
+"""worker.sandbox: what is found in a sandbox is what is found without one, and what a read meets comes out as it was."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from typing import Any, BinaryIO
 
 import pytest
 from bad_files import nested_zip, noise, write_documents
-from boxes import ended, nursery
 from encrypted import odt
+from sandboxes import ended, fork_server
 from unpacking import make_docx, make_mail, make_mbox, make_tar, make_zip
 
 from core.errors import SourceFileError, StorageFault
@@ -23,11 +23,11 @@ from readers.base import MemorySource, Source
 from readers.errors import DocumentError, ExceptionCode
 from readers.passwords import NO_PASSWORDS, Passwords
 from readers.registry import handler_for
-from worker.box.box import Box, boxed, install
-from worker.box.messages import introduction
-from worker.box.nursery import order_box, start_nursery
 from worker.inspect.file import Loose, inspect_files
 from worker.items.sources import CHUNK
+from worker.sandbox.fork_server import order_sandbox, start_fork_server
+from worker.sandbox.messages import introduction
+from worker.sandbox.sandbox import Sandbox, install, sandboxed
 
 
 def _corpus(place: Path) -> list[Loose]:
@@ -58,15 +58,15 @@ def _lines(spool: Path) -> list[dict[str, Any]]:
 
 
 def test_every_item_is_the_same(tmp_path: Path) -> None:
-    """Rows, texts, metadata and exceptions of a corpus of bad and good files, read whole and piece by piece: in boxes of
-    a nursery that has loaded what it has to and no more, since a box can load nothing."""
+    """Rows, texts, metadata and exceptions of a corpus of bad and good files, read whole and piece by piece: in sandboxes of
+    a fork server that has loaded what it has to and no more, since a sandbox can load nothing."""
     files = _corpus(tmp_path / "corpus")
     inspect_files(files, JobOptions(), tmp_path / "plain")
-    address = start_nursery(1024, (), os.environ)
+    address = start_fork_server(1024, (), os.environ)
 
     def slot() -> None:
-        install(order_box(address))
-        inspect_files(files, JobOptions(), tmp_path / "boxed")
+        install(order_sandbox(address))
+        inspect_files(files, JobOptions(), tmp_path / "sandboxed")
         (tmp_path / "done").touch()
 
     try:
@@ -75,7 +75,7 @@ def test_every_item_is_the_same(tmp_path: Path) -> None:
         address.close()
         os.waitpid(address.pid, 0)
     assert (tmp_path / "done").exists()
-    assert _lines(tmp_path / "boxed") == _lines(tmp_path / "plain")
+    assert _lines(tmp_path / "sandboxed") == _lines(tmp_path / "plain")
     assert len(_lines(tmp_path / "plain")) > 60
 
 
@@ -129,10 +129,10 @@ class _Source:
 
 
 @pytest.fixture(scope="module")
-def box() -> Iterator[Any]:
+def sandbox() -> Iterator[Any]:
     """One for all, since nothing here kills it."""
-    with nursery() as address:
-        yield order_box(address)
+    with fork_server() as address:
+        yield order_sandbox(address)
 
 
 @functools.cache
@@ -149,45 +149,45 @@ def _mails() -> bytes:
         StorageFault("the filer is away", errno=5),
     ],
 )
-def test_what_a_read_meets_comes_out_as_it_was(box: Any, error: Exception) -> None:
+def test_what_a_read_meets_comes_out_as_it_was(sandbox: Any, error: Exception) -> None:
     source: Source = _Source(_mails(), error)
-    found = boxed(introduction(handler_for("application/mbox")), box).children(source, Limits())
+    found = sandboxed(introduction(handler_for("application/mbox")), sandbox).children(source, Limits())
     with pytest.raises(type(error)) as caught:
         list(found)
     assert caught.value is error
     assert list(
-        boxed(introduction(handler_for("application/mbox")), box).children(_Source(_mails()), Limits())
+        sandboxed(introduction(handler_for("application/mbox")), sandbox).children(_Source(_mails()), Limits())
     )  # it goes on
 
 
-def test_a_generator_that_is_left_closes_its_files(box: Any) -> None:
+def test_a_generator_that_is_left_closes_its_files(sandbox: Any) -> None:
     source = _Source(_mails())
-    found = boxed(introduction(handler_for("application/mbox")), box).children(source, Limits())
+    found = sandboxed(introduction(handler_for("application/mbox")), sandbox).children(source, Limits())
     assert next(found).name == b"message@0"
     assert len(source.open_files) == 1
     del found
     assert source.open_files == []
 
 
-def test_many_generators_are_open_side_by_side(box: Any) -> None:
-    handler = boxed(introduction(handler_for("application/zip")), box)
+def test_many_generators_are_open_side_by_side(sandbox: Any) -> None:
+    handler = sandboxed(introduction(handler_for("application/zip")), sandbox)
     data = make_zip({f"{n}.zip": make_zip({f"{k}.txt": b"%d" % k for k in range(200)}) for n in range(3)})
     seen = []
     for child in handler.children(MemorySource(b"a.zip", data), Limits()):
         assert child.data is not None
         for inner in handler.children(MemorySource(child.name, child.data), Limits()):
             assert inner.data is not None
-            text = boxed(introduction(handler_for("text/plain")), box).text(
+            text = sandboxed(introduction(handler_for("text/plain")), sandbox).text(
                 MemorySource(inner.name, inner.data), Limits()
             )
             seen.append((child.name, inner.name, text.text))
     assert seen == [(b"%d.zip" % n, b"%d.txt" % k, str(k)) for n in range(3) for k in range(200)]
 
 
-def test_passwords_go_along(box: Any) -> None:
+def test_passwords_go_along(sandbox: Any) -> None:
     """Those of the source that is read, and none of an earlier one."""
     sealed = odt("behind a lock", "sesame")
-    handler = boxed(introduction(handler_for("application/vnd.oasis.opendocument.text")), box)
+    handler = sandboxed(introduction(handler_for("application/vnd.oasis.opendocument.text")), sandbox)
     found = handler.text(MemorySource(b"a.odt", sealed, Passwords({"no": 1, "sesame": 2})), Limits())
     assert "behind a lock" in found.text
     assert found.metadata["password_line"] == 2
@@ -197,19 +197,19 @@ def test_passwords_go_along(box: Any) -> None:
     assert caught.value.code is ExceptionCode.ENCRYPTED
 
 
-def test_hashes_and_children_come_with_the_type(box: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_hashes_and_children_come_with_the_type(sandbox: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """One exchange for a message in memory; what is not taken of it is closed with the next."""
     asked: list[str] = []
-    ask = Box.ask
+    ask = Sandbox.ask
     monkeypatch.setattr(
-        Box, "ask", lambda self, what, *rest: asked.append(type(what).__name__) or ask(self, what, *rest)
+        Sandbox, "ask", lambda self, what, *rest: asked.append(type(what).__name__) or ask(self, what, *rest)
     )
     plain = handler_for("message/rfc822")
-    handler, limits = boxed(introduction(plain), box), Limits()
+    handler, limits = sandboxed(introduction(plain), sandbox), Limits()
     for taken in (True, False, True):
         source = MemorySource(b"a.eml", make_mail(f"taken {taken}", attachments={"a.bin": b"bytes"}))
         asked.clear()
-        assert box.identify(source, None, limits) == "message/rfc822"
+        assert sandbox.identify(source, None, limits) == "message/rfc822"
         if taken:
             assert handler.message_hashes(source, limits) == plain.message_hashes(source, limits)
             children = [(child.name, child.data) for child in handler.children(source, limits)]
@@ -217,4 +217,4 @@ def test_hashes_and_children_come_with_the_type(box: Any, monkeypatch: pytest.Mo
             assert children
             assert list(handler.children(source, limits))  # a second time they are asked for
             assert asked == ["Identify", "Children"]
-        assert box.identify(MemorySource(b"a.txt", b"hello %d" % taken), None, None) == "text/plain"
+        assert sandbox.identify(MemorySource(b"a.txt", b"hello %d" % taken), None, None) == "text/plain"

@@ -1,1 +1,0 @@
-"""Where parsers run: a process without secrets, without rights and without files. Start reading at `box.py`."""
