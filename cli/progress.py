@@ -74,7 +74,7 @@ EVERY_SECONDS = 5.0
 def step_told(
     console: Console, first: float = FIRST_SECONDS, every: float = EVERY_SECONDS
 ) -> Iterator[Callable[[str], None]]:
-    """Call the yielded function with each step; in a pipe, what takes less than `first` seconds prints nothing."""
+    """Call the yielded function with each step; in a pipe, a step of less than `first` seconds prints nothing."""
     if console.is_terminal:
         with console.status("") as status:
             yield status.update

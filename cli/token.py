@@ -1,4 +1,4 @@
-"""`edbench token`: a link that signs in to the web UI of a system in containers, and the passwords behind it."""
+"""`edbench token`: a link that signs in to the web UI of a system in containers, and its passwords."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def token(
 
 
 def _new_link(secret: str) -> Mapping[str, Any]:
-    """From the server in this container, which keeps the code. Raises SystemFault, UsageError."""
+    """Request a link from the server in this container, which stores the code. Raises SystemFault, UsageError."""
     from web.__main__ import PORT
 
     connection = http.client.HTTPConnection("127.0.0.1", PORT, timeout=SECONDS)

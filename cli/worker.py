@@ -71,7 +71,7 @@ def worker(
 
 
 def joined(file: Path) -> dict[str, str]:
-    """The variables of a file for --join. Raises UsageError."""
+    """Read the variables of a file for --join. Raises UsageError."""
     try:
         lines = file.read_text(encoding="utf-8").splitlines()
     except (OSError, ValueError) as error:

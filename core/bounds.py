@@ -50,7 +50,7 @@ class Bound:
     unit: str  # that it was given in; empty: that of the name
 
     def outcome(self, values: Sequence[tuple[str, float]]) -> Outcome:
-        """Of values and where each was measured, the one that is most against the bound. No value at all fails it."""
+        """Check the worst of these (place, value) pairs against the bound. Without values the bound fails."""
         if not values:
             return Outcome(bound=self.text, name=self.name, value=None, shown="not measured", at="", failed=True)
         worst = max if self.sign[0] == ">" else min
@@ -67,7 +67,7 @@ COLUMNS = ("fails if", "measured", "at", "outcome")  # of `Outcome.row`
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outcome:
-    """What became of a bound."""
+    """The result of checking a bound."""
 
     bound: str  # as it was given
     name: str
@@ -78,12 +78,12 @@ class Outcome:
 
     @property
     def row(self) -> tuple[str, str, str, str]:
-        """As a row of a table."""
+        """The row of a table."""
         return self.bound, self.shown, self.at, "failed" if self.failed else "passed"
 
     @property
     def line(self) -> str:
-        """In words: `FAILED p99.read>20ms: 31.2 ms at 4 workers`."""
+        """One line: `FAILED p99.read>20ms: 31.2 ms at 4 workers`."""
         return f"{'FAILED' if self.failed else 'passed'} {self.bound}: {self.shown}{self.at and ' at '}{self.at}"
 
 
@@ -99,13 +99,13 @@ def percentile_of(name: str) -> tuple[str, str] | None:
 
 
 def units_of(name: str) -> Mapping[str, float]:
-    """The units of a figure, each with its factor to the unit of the name; none for a plain number."""
+    """The units of a figure, each with its factor to the unit in the name; empty for a plain number."""
     return next((units for pattern, units in _UNITS if pattern.search(name)), {})
 
 
 def parse_bounds(texts: Iterable[str], names: Sequence[str]) -> tuple[Bound, ...]:
-    """Bounds on figures of these `names`; a beginning that has the unit, such as gb_per_hour, means the first that continues it.
-    Raises UsageError."""
+    """Parse bounds on figures of these `names`. The beginning of a name with its unit, such as gb_per_hour, means the
+    first name that continues it. Raises UsageError."""
     given = list(texts)
     if len(given) > MOST:
         raise UsageError(f"--fail-if: {len(given)} bounds; give at most {MOST}", field="fail_if")

@@ -1,7 +1,7 @@
-"""Dates in UTC, and what a time that notes no zone means in one.
+"""Conversion of dates to UTC, and the zone of a time that states none.
 
-Zones are those of package `tzdata` at the version that is locked, not of the machine: a job's dates are the same on every
-host.
+Zones are those of package `tzdata` at the version that is locked, not of the machine: a job's dates are the same on
+every host.
 """
 
 from __future__ import annotations
@@ -42,8 +42,8 @@ def _names() -> frozenset[str]:
 
 @functools.cache
 def zone_named(name: str) -> ZoneInfo | None:
-    """The zone of this name, None where there is none: the IANA database's, as Europe/Berlin, or Windows', as W. Europe Standard
-    Time, which Outlook and Exchange write, for the zone that Unicode's CLDR has for it."""
+    """The zone of this name, None if there is none: a name of the IANA database, such as Europe/Berlin, or of Windows,
+    such as W. Europe Standard Time, which Outlook and Exchange write; Unicode's CLDR maps the latter."""
     from importlib import resources
     from zoneinfo import ZoneInfo
 
@@ -57,7 +57,7 @@ def zone_named(name: str) -> ZoneInfo | None:
 
 
 def checked_zone(name: str) -> str:
-    """The name of a zone as it came; raises UsageError where there is none of this name."""
+    """The name of a zone, unchanged. Raises UsageError if there is no such zone."""
     if name == DEFAULT_ZONE or name in _names():
         return name
     alike = {known.lower(): known for known in sorted(_names())}
@@ -67,8 +67,7 @@ def checked_zone(name: str) -> str:
 
 
 def is_date(date: str) -> bool:
-    """Whether a value is a day, month or year of the calendar, or such a day and a time, as ISO 8601 has them, in a zone that
-    is known."""
+    """Whether a value is a day, month or year of the calendar, or a day and a time in a known zone, in ISO 8601."""
     match = _TIME.match(date)
     day = _DAY.match(date) if match is None else None
     if match is None and day is None:
@@ -104,9 +103,9 @@ def in_utc(date: str, zone: tzinfo) -> str:
 
 
 def asked_in_utc(date: str) -> str | None:
-    """A date of a query in UTC, as far as it is given: a year, a month, a day, an hour, minute or second, of which the last two may
-    have `Z` or an offset, as +02:00 or +0200; a fraction of a second is left out. It is compared with the beginning of what the ledger has, so nothing is added to it.
-    None where it is none, as a month 13 or an hour 25."""
+    """The date of a query in UTC, with the precision given: a year, a month, a day, an hour, minute or second; the last
+    two may have `Z` or an offset, as +02:00 or +0200; a fraction of a second is dropped. It is compared with the
+    beginning of the ledger's values, so nothing is added to it. None for no valid date, such as month 13 or hour 25."""
     match = _ASKED.match(date)
     if match is None or match["day"]:
         return date if match else None

@@ -57,12 +57,13 @@ def record_path(relative: str) -> str:
 
 
 def write_imported(source: Path, imported: Imported) -> None:
-    """Once every record is there. Raises OSError."""
+    """Record that the import has ended; call it after the last record was written. Raises OSError."""
     (source / BESIDE / _SUMMARY).write_bytes(msgspec.json.encode(imported))
 
 
 def read_imported(source: Path) -> Imported | None:
-    """The import that made this source; None where it is any other directory. Raises UsageError for one that did not end."""
+    """The import that made this source; None for any other directory. Raises UsageError for an import that did not
+    end."""
     if not (source / BESIDE).is_dir():
         return None
     try:

@@ -25,7 +25,7 @@ class FilerChoice:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BankNote:
-    """What may be known of a job's password bank (core.passwords); the default is none."""
+    """Public facts about a job's password bank (core.passwords); the default is no bank."""
 
     count: int = 0  # passwords
     digest: str = ""
@@ -33,7 +33,7 @@ class BankNote:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OcrChoice:
-    """What is to be read out of pictures, and under which limits (worker.ocr); the default is nothing."""
+    """OCR of a job (worker.ocr) and its limits; the default is none."""
 
     languages: str = ""  # tesseract's names, joined by "+"; empty: there is no phase ocr
     pages: int = 200  # of one item; the others are left out, and its text is truncated by limit

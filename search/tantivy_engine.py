@@ -1,9 +1,9 @@
-"""Tantivy behind the index interface.
+"""Index engine on Tantivy.
 
-Limits: a token over 40 bytes is not indexed (the engine's default tokenizer); words are split at anything that
-is not a letter or digit and lower-cased. A writer makes a segment of what fits into HEAP_BYTES; eight of them are merged
-in its own directory, before anything is published. What is also read otherwise
-(`readings`) are further values of a field, so far apart that nothing reaches from one into the next.
+Limits: a token over 40 bytes is not indexed (the engine's default tokenizer); words are split at anything that is not a
+letter or digit, and lower-cased. A writer makes a segment of what fits into HEAP_BYTES; eight of them are merged in its
+own directory before anything is published. Other `readings` of a text are further values of a field, so far apart that
+no phrase reaches from one into the next.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ from search.words import apart, readings, together
 
 
 def tantivy_query(node: Node, index: tantivy.Index) -> Query:
-    """The query object for a parsed query. Raises UsageError for what no index knows."""
+    """The query object for a parsed query. Raises UsageError for a condition on the ledger."""
     match node:
         case Everything():
             return Query.all_query()
@@ -81,12 +81,12 @@ def _of(pattern: Pattern) -> str:
 
 
 def _regex(text: str) -> str:
-    """Of letters, digits, `*` and `?` only: nothing else has a meaning there."""
+    """A pattern as a regular expression. It has only letters, digits, `*` and `?`, so nothing needs an escape."""
     return text.replace("*", ".*").replace("?", ".")
 
 
 def _between(index: tantivy.Index, field: str, node: Between) -> Query:
-    """By way of the engine's parser, which alone makes ranges of words."""
+    """A range query, made by the engine's parser, which has no other way for ranges of words."""
     if node.low is node.high is None:
         return Query.regex_query(index.schema, field, ".+")
     low, high = ("*" if end is None else end for end in (node.low, node.high))  # words: no sign of the language in them
@@ -112,7 +112,7 @@ _MORE = 16  # times as many, where those asked for were not enough
 
 
 def schema() -> tantivy.Schema:
-    """The fields of every shard; `body` and what a hit shows are stored."""
+    """The fields of every shard; `body` and the fields that a hit shows are stored."""
     builder = tantivy.SchemaBuilder()
     builder.add_text_field("item", stored=True, tokenizer_name="raw", index_option="basic")
     builder.add_text_field("owner", stored=True, tokenizer_name="raw", index_option="basic")
@@ -162,9 +162,9 @@ class TantivyWriter:
 
 
 class TantivyReader:
-    """One published shard. `view` is a local directory that gets links to the shard's files, because the engine
-    creates lock files next to them and the filer is only to be read. It also gets a copy of the meta file, so that
-    the reader keeps its present state."""
+    """One published shard. `view` is a local directory that gets links to the shard's files, because the engine creates
+    lock files next to them and the filer is only read. It also gets a copy of the meta file, so that the reader keeps
+    its present state."""
 
     def __init__(self, directory: Path, view: Path) -> None:
         view.mkdir(parents=True, exist_ok=True)
@@ -287,7 +287,7 @@ class TantivyReader:
 
 
 def _known_by(item: uuid.UUID, owner: str) -> tuple[int, int, int]:
-    """What the columns say; the engine's numbers have a sign."""
+    """The values of the columns that identify a document; the engine's numbers are signed."""
     return (item.int >> 64) - SIGN, (item.int & (1 << 64) - 1) - SIGN, owner_mark(owner)
 
 
@@ -302,7 +302,7 @@ def _without_surrogates(text: str) -> str:
 
 
 def _snippet(maker: tantivy.SnippetGenerator, values: list[str]) -> str:
-    """Snippet of the text; where nothing in it matches, of the parts that are read otherwise; else its beginning."""
+    """Snippet of the text; if nothing in it matches, of the parts that are read otherwise; else its beginning."""
     for some in (values[:1], values[1:]):
         snippet = maker.snippet_from_doc(tantivy.Document(body=some)) if some else None
         if snippet is not None and snippet.highlighted():

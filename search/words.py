@@ -1,7 +1,7 @@
-"""A text's words, as every index has them and as a query is cut into them.
+"""The words of a text, as every index has them and as a query is split into them.
 
-Tantivy's own default tokenizer cuts, for both engines: runs of letters and digits, lower-cased, those of 40 bytes and more
-left out (their place stays empty). Scripts without blanks are cut into letters beforehand (`apart`).
+Tantivy's default tokenizer splits for both engines: runs of letters and digits, lower-cased; those of 40 bytes and more
+are left out (their place stays empty). Scripts without blanks are split into letters beforehand (`apart`).
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _COMMAS = str.maketrans("\u0218\u0219\u021a\u021b", "\u015e\u015f\u0162\u0163") 
 
 
 class _Usual(dict[int, str]):
-    """By code point what a letter is a form of; made as they are met."""
+    """The usual form of each character by its code point; computed on first use."""
 
     def __missing__(self, code: int) -> str:
         c = chr(code)
@@ -57,7 +57,7 @@ COMPOSING = frozenset(
 
 
 def usual(text: str) -> str:
-    """The text as it is looked for: nothing that is not shown, letters composed and in their usual form."""
+    """The text in the form that is searched: without invisible characters, letters composed and in their usual form."""
     if text.isascii():
         return text
     text = _PILE.sub(r"\1", _FINAL_SIGMA.sub("\u03c2", _ALL_HIDDEN.sub("", text)))
@@ -65,7 +65,7 @@ def usual(text: str) -> str:
 
 
 def readings(text: str) -> list[str]:
-    """The text itself, and every part of it that can be read otherwise, as it is read then."""
+    """The text itself, and each part of it that can be read otherwise, in its other reading."""
     if text.isascii() and "-" not in text:  # as most fields that are short
         return [text]
     return [text, *(_read(text[start:end]) for start, end in _parts(text))]
@@ -80,13 +80,14 @@ def _read(part: str) -> str:
 
 
 def _beyond_ascii(text: str) -> str:
-    """The other characters of a text in their order: by its bytes, which takes a sixth of the time of a set of them all."""
+    """The characters of a text that are not ASCII, in order. Reading its bytes takes a sixth of the time of a set of
+    all characters."""
     return text.encode("utf-8", "surrogatepass").translate(None, _ASCII).decode("utf-8", "surrogatepass")
 
 
 def cuts(text: str, letters: Set[str] | None = None) -> Iterator[tuple[int, int]]:
-    """Start and end of each separator between halves of a word. `letters`: the set of the text's that are not ASCII, where
-    known."""
+    """Start and end of each separator between halves of a word. `letters`: the set of the text's characters that are
+    not ASCII, if known."""
     special = not text.isascii() and not _SPECIAL.isdisjoint(_beyond_ascii(text) if letters is None else letters)
     for found in (_CUT if special else _PLAIN_CUT).finditer(text):
         start, end = found.span()
@@ -97,7 +98,8 @@ def cuts(text: str, letters: Set[str] | None = None) -> Iterator[tuple[int, int]
 
 
 def _parts(text: str) -> Iterator[tuple[int, int]]:
-    """Begin and end of each part with whole words around what is read otherwise; parts that touch are one."""
+    """Begin and end of each part that can be read otherwise, with the whole words around it; parts that touch are
+    joined."""
     begin = finish = -1
     for start, end in _places(text):
         left, right = max(0, start - AROUND), min(len(text), end + AROUND)
@@ -112,7 +114,7 @@ def _parts(text: str) -> Iterator[tuple[int, int]]:
 
 
 def _whole(text: str, begin: int, finish: int) -> tuple[int, int]:
-    """Without the word that either end cuts through; over-long ones are in no index."""
+    """Drop the word that either end cuts; over-long words are in no index."""
     if begin and (gap := _NO_WORD.search(text, begin, begin + AROUND)) is not None:
         begin = gap.start()
     if finish < len(text):
@@ -157,30 +159,30 @@ _STANDINS = ("\u16a0\u16a1", "\U00012000\U00012001", "\U00010380\U00010381")
 
 
 def apart(text: str) -> str:
-    """The text with a mark around each letter that is a word; the same text where there is none."""
+    """The text with a mark around each letter that is a word; the same text if there is none."""
     if text.isascii() or not _ALONE.search(_beyond_ascii(text)):
         return text
     return _APART.join(_ALONE.split(text))
 
 
 def together(text: str) -> str:
-    """Without those marks; marks of a snippet that touch become one."""
+    """Remove the marks of `apart`; marks of a snippet that touch are joined."""
     return text.replace(_APART, "").replace("\x03\x02", "") if _APART in text else text
 
 
 def is_alone(word: str) -> bool:
-    """Whether it is a letter of a script without blanks."""
+    """Whether a character is a letter of a script without blanks."""
     return _ALONE.fullmatch(word) is not None
 
 
 def placed(text: str) -> list[tuple[int, str]]:
-    """The words of a text, each with its place; those that are left out leave theirs empty. Lone surrogates are not
-    taken (UnicodeEncodeError)."""
+    """The words of a text, each with its place; omitted words leave theirs empty. Raises UnicodeEncodeError for lone
+    surrogates."""
     return [(token.position, token.text) for token in _TOKENIZER.pre_tokenize(apart(text)).tokens]
 
 
 def placed_patterns(text: str) -> list[tuple[int, str]]:
-    """The same of a text in which `*` and `?` are letters; in the words they are `*` and `?` again."""
+    """Like `placed`, for a text in which `*` and `?` are letters; the words contain them again."""
     pair = next((each for each in _STANDINS if not set(each) & set(text)), None)
     if pair is None:
         return placed(text)
@@ -191,8 +193,8 @@ def placed_patterns(text: str) -> list[tuple[int, str]]:
 
 
 def like(patterns: Iterable[Pattern]) -> Callable[[str], bool]:
-    """Whether one of the patterns means this word (in small letters). None means a word that is too long for an index, whatever a
-    text has of them: it is not found, and to compare a line of a million letters would take long."""
+    """Return a function that returns whether a pattern matches a word (in small letters). A word that is too long for
+    an index matches no wildcard or fuzzy pattern: to compare a line of a million letters would take long."""
     given = set(patterns)
     words = {pattern.text for pattern in given if isinstance(pattern, Word)}
     wilds = [wild(pattern.text) for pattern in given if isinstance(pattern, Wild)]
@@ -211,14 +213,14 @@ def like(patterns: Iterable[Pattern]) -> Callable[[str], bool]:
 
 def wild(text: str) -> re.Pattern[str]:
     """A pattern of letters, digits, `*` and `?` as a regular expression. The part between two `*` is matched where it
-    first occurs, and no other place is tried (`(?>` does that): with several `*` these would be very many."""
+    first occurs, and nowhere else (`(?>` does that): with several `*` there would be very many places."""
     first, *rest = re.escape(text).replace(r"\?", ".").split(r"\*")
     between = "".join(f"(?>.*?{piece})" for piece in rest[:-1] if piece)
     return re.compile(first + between + "".join(f".*{last}" for last in rest[-1:]), re.DOTALL)
 
 
 def within(a: str, b: str, edits: int) -> bool:
-    """Whether one becomes the other by so many letters more, less or other (Levenshtein)."""
+    """Whether one word becomes the other by so many letters more, less or different (Levenshtein)."""
     if abs(len(a) - len(b)) > edits:
         return False
     row = list(range(len(b) + 1))

@@ -75,7 +75,7 @@ WHERE c.relnamespace = 'public'::regnamespace AND c.relkind = 'r' AND r.rolname 
 
 
 def renew_grants(conn: Connection) -> None:
-    """Give the logins that this server has exactly their rights, where they have others. As the tables' owner."""
+    """Give the logins of this server exactly their rights, if they have others. Run it as the tables' owner."""
     wanted_names = [login_name(role) for role in (QUEUE_MANAGER, WORKER)]
     names = set(conn.execute(_LOGINS, {"names": wanted_names}).scalars())
     if not names:
@@ -93,7 +93,7 @@ def renew_grants(conn: Connection) -> None:
 
 
 def _lines() -> Iterator[tuple[str, str]]:
-    """The grants as `_GIVEN` puts them, each with its login."""
+    """The grants, formatted as in `_GIVEN`, each with its login."""
     for table, roles in GRANTS.items():
         for role, privileges in roles.items():
             for privilege in privileges:
@@ -109,10 +109,10 @@ LOCK_KEY = 0x65646265_6E636801  # "edbench" 1: held while a schema is changed
 
 
 def migrate(database: Database) -> None:
-    """Make the tables where there are none, and set the rights of the roles, in one durable transaction.
+    """Create the tables if there are none, and set the rights of the roles, in one durable transaction.
 
-    Raises UsageError when the schema is another than this code's or the encoding is not UTF8, DatabaseFault when the
-    database cannot be reached, or something is missing and this login may not make it.
+    Raises UsageError if the schema is not that of this code or the encoding is not UTF8, DatabaseFault if the database
+    cannot be reached, or something is missing and this login may not create it.
     """
     with database.transaction(durable=True) as conn:
         encoding = conn.execute("SHOW server_encoding").scalar_one()
@@ -135,8 +135,8 @@ def migrate(database: Database) -> None:
 
 
 def schema_refusal(conn: Connection, database: str) -> UsageError | DatabaseFault | None:
-    """Why a process that makes no tables cannot use the database of this name: its schema is not this code's (UsageError), or
-    not made yet; None where it can."""
+    """The reason why a process that creates no tables cannot use the database of this name: its schema is not that of
+    this code (UsageError), or does not exist yet; None if it can."""
     current = _current(conn)
     if current == REVISION:
         return None
@@ -152,7 +152,7 @@ def schema_refusal(conn: Connection, database: str) -> UsageError | DatabaseFaul
 
 
 def _make(conn: Connection) -> None:
-    """The tables of a fresh database, and their revision."""
+    """Create the tables of an empty database, and store their revision."""
     from sqlalchemy import create_mock_engine  # few processes make tables
 
     from sql.models import metadata
@@ -170,7 +170,7 @@ def _make(conn: Connection) -> None:
 
 
 def _current(conn: Connection) -> str | None:
-    """The schema's revision; None for a fresh database."""
+    """The schema's revision; None for an empty database."""
     if conn.execute("SELECT to_regclass('alembic_version')").scalar_one() is None:
         return None
     revision: str | None = conn.execute("SELECT version_num FROM alembic_version").scalar_one_or_none()

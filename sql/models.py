@@ -1,6 +1,6 @@
-"""The tables, as SQLAlchemy Core; `sql.migrate` makes them.
+"""The tables, as SQLAlchemy Core; `sql.migrate` creates them.
 
-A job lives wholly in one database. Times are the database's clock (`timestamptz`).
+A job is in one database. Times are the database's clock (`timestamptz`).
 """
 
 from __future__ import annotations
@@ -46,19 +46,20 @@ metadata = MetaData(
 
 
 def _one_of(column: str, values: type) -> CheckConstraint:
-    """The column has one of an enumeration's values."""
+    """A check that the column has a value of an enumeration."""
     listed = ", ".join(f"'{v.value}'" for v in values)  # type: ignore[attr-defined]
     return CheckConstraint(f"{column} IN ({listed})", name=f"{column}_known")
 
 
 def _job() -> Column[object]:
-    """Whose row it is; with the job it goes."""
+    """The job of a row; deleting it deletes the row."""
     return Column("job", Uuid, ForeignKey("job.id", ondelete="CASCADE"), nullable=False)
 
 
 def fenced_job_column() -> Column[object]:
-    """The same of rows that come by the hundred thousand, and only in the transaction that makes the job or behind the fence of one of
-    its tasks, whose row is held: a foreign key would look for the job once more with each. Deleting the job deletes them (sql.deletion)."""
+    """The job of a row in a table of very many rows, which are written only in the transaction that creates the job or
+    after the fence of one of its tasks, whose row is locked: a foreign key would look up the job again for each row.
+    Deleting the job deletes them (sql.deletion)."""
     return Column("job", Uuid, nullable=False)
 
 

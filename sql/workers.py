@@ -1,4 +1,4 @@
-"""The registry of worker processes; a worker is live while it was seen lately and has not left."""
+"""The registry of worker processes; a worker is live if it was seen lately and has not left."""
 
 from __future__ import annotations
 
@@ -78,14 +78,14 @@ WORKERS: _Workers = face(_Workers)
 
 
 def register(conn: Connection, worker: NewWorker) -> None:
-    """A worker has started; its slots count from the commit on."""
+    """Register a worker that has started; its slots count from the commit on."""
     QUERIES["register_worker"].run(conn, **worker._asdict())
     QUERIES["notify"].run(conn)  # there may be tasks waiting for a window
 
 
 def stepped(conn: Connection, by: float, window: float) -> None:
-    """Correct for a clock that was put forward (back: negative) `by` seconds within the last `window`: whatever is
-    measured from a time noted before that continues as if the clock had not been moved."""
+    """Correct for a clock that was put forward (back: negative) `by` seconds within the last `window`: durations from a
+    time noted before continue as if the clock had not been moved."""
     WORKERS.fresh_terms(conn, stepped=True)
     QUERIES["move_clocks"].run(conn, by=by, window=window)
     QUERIES["unsee_workers"].run(conn)

@@ -65,7 +65,7 @@ def user_lines(logins: Iterable[Login]) -> list[str]:
 
 
 def digest(login: Login) -> str:
-    """What the broker checks a password by; the password is too long to be guessed from it."""
+    """The hash with which the broker checks a password, which is too long to be guessed from it."""
     return hashlib.sha256(login.password.encode()).hexdigest()
 
 
@@ -88,7 +88,7 @@ class Given:
 
 
 def read_given(env: Mapping[str, str]) -> Given:
-    """From the environment; raises UsageError for a value that cannot be one."""
+    """Read the values from the environment. Raises UsageError for an invalid value."""
     for key in ("EDBENCH_UID", "EDBENCH_GID"):
         if not re.fullmatch(r"[0-9]{1,10}", env.get(key) or "1000"):
             raise UsageError(f"{key} is {env[key]!r}; it must be a number")
@@ -104,7 +104,8 @@ def read_given(env: Mapping[str, str]) -> Given:
 
 
 def make_secrets(directory: Path, given: Given) -> None:
-    """Make what is missing below `directory`. Raises StorageFault, UsageError for a file that holds no secret."""
+    """Generate the missing secrets below `directory`. Raises StorageFault, UsageError for a file that holds no
+    secret."""
     try:
         for part in (*_LOGINS, *SERVER_USERS):
             (directory / part).mkdir(exist_ok=True)
@@ -120,7 +121,7 @@ def make_secrets(directory: Path, given: Given) -> None:
 
 
 def give_away(directory: Path, given: Given) -> None:
-    """Each part's directory and files to the user that the part works as, to be read by it alone. As root.
+    """Give each part's directory and files to the user that the part runs as; only that user can read them. Needs root.
 
     Raises StorageFault.
     """
@@ -135,7 +136,7 @@ def give_away(directory: Path, given: Given) -> None:
 
 
 def read_logins(directory: Path, roles: Sequence[str] = ROLES) -> list[Login]:
-    """The roles' logins as they were made. Raises UsageError when they were not."""
+    """The roles' logins as they were generated. Raises UsageError if they were not."""
     out = []
     for role in roles:
         path = directory / role / LOGIN
@@ -148,7 +149,7 @@ def read_logins(directory: Path, roles: Sequence[str] = ROLES) -> list[Login]:
 
 
 def own_storage(directory: Path, given: Given) -> None:
-    """Give a storage root that still belongs to root to the user who works in it. Raises StorageFault."""
+    """Give a storage root that still belongs to root to the user of controller and workers. Raises StorageFault."""
     try:
         if directory.stat().st_uid == 0:
             os.chown(directory, given.user, given.group)
@@ -177,7 +178,7 @@ def _give(directory: Path, user: int, group: int) -> None:
 
 
 def main(arguments: list[str], env: Mapping[str, str]) -> int:
-    """Exit status: 0 when everything is there."""
+    """Run the command; return 0 when all secrets exist."""
     try:
         given = read_given(env)
         make_secrets(Path(arguments[0]), given)
