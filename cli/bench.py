@@ -52,11 +52,11 @@ def show_study(console: Console, result: Result) -> None:
     print_lines(console, result.verdict, *(f"  {line}" for line in advice_on(result.labels)))
     print_lines(console, *(outcome.line for outcome in result.bounds))
     console.print()
-    from experiments.report.sections import point_columns  # draws: slow to come
+    from experiments.report.sections import point_columns  # slow to import: it draws figures
     from experiments.report.words import gathered
 
     groups = _grouped(result.points)
-    if len(groups) == len(result.points):  # a name for each point: they are a column of one table
+    if len(groups) == len(result.points):  # each point has a name: the names are a column of one table
         groups = {(): list(result.points)}
     columns = [
         one

@@ -86,7 +86,7 @@ def collect_counters(
     except FileExistsError as error:
         raise UsageError(f"--to {to} exists; give a new file") from error
     except KeyboardInterrupt:
-        pass  # how it ends, mostly
+        pass  # the usual end
     if not context.document({"path": str(to), "name": called, "samples": moments}):
         context.say(f"{to}: {moments:,} samples of {called}")
 

@@ -67,7 +67,7 @@ def inspect(
     """
     context = shared(ctx)
     settings = read_settings(os.environ)
-    load_plugins(settings.plugins)  # here too: what their handlers call a format may have to be looked up
+    load_plugins(settings.plugins)  # here too: names of their formats may be needed
     bank = read_bank(passwords).passwords if passwords else None
     choice = ocr_choice(ocr, ocr_languages)
     refuse_no_ocr(choice)

@@ -12,7 +12,7 @@ from core import texts
 from core.options import MOST_OFFSET, MOST_PASSWORDS, MOST_SECONDS
 from core.settings import Settings, numbers, parse_bytes
 
-__all__ = ["numbers"]  # for the commands that know it from here
+__all__ = ["numbers"]  # commands import it from here
 
 DEFAULT_WORKERS = 2
 PORT = 8080  # of the web UI

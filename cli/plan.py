@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 commands = Commands()
 
-SCALE, SEED = 0.004, 1  # of the corpus that is measured with: 180 MB
+SCALE, SEED = 0.004, 1  # of the corpus for the measurement: 180 MB
 
 
 class PlanOrder(Order):

@@ -24,7 +24,7 @@ class Display:
     """Shows snapshots as they come."""
 
     show: Callable[[Snapshot, float], None]  # a snapshot, and the second of a monotonic clock
-    every: float  # seconds between two that it can show
+    every: float  # least seconds between two snapshots
 
 
 @contextmanager

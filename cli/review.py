@@ -103,7 +103,7 @@ def _found_items(
         wanted = Wanted(query=query, limit=limit, custodian=custodian, families=families)
         hits, number = count_all(handles, opened, wanted)
     if save is not None:
-        from controller.search.named import save_search  # brings documents
+        from controller.search.named import save_search  # imports documents
 
         save_search(handles, save, query)
     return hits, number
@@ -467,7 +467,7 @@ def _with_custodians(
 def _numbers(hits: Hits) -> tuple[int, ...]:
     from controller.search.report import Hits  # as in `terms`
 
-    return tuple(getattr(hits, name) for name in Hits.model_fields)  # not those of its kinds
+    return tuple(getattr(hits, name) for name in Hits.model_fields)  # not fields of derived types
 
 
 @commands.add("tag", "edbench review tag last privileged 'sender:counsel OR \"attorney client\"' --families")

@@ -30,7 +30,7 @@ def token(
     """The link is valid once, for 15 minutes, and only while the port is bound to loopback. Run the command in the controller's
     container. `edbench serve` prints its own link.
     """
-    from web.api.system import SignIn  # brings the web application
+    from web.api.system import SignIn  # imports the web application
     from web.token import COMMAND, FILE_VARIABLE, GRAFANA, WEB, given_token, headless_line, published, read_secret
 
     if api and grafana:

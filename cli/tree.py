@@ -279,7 +279,7 @@ def _options(kind: Any, only: Collection[str] | None) -> Iterator[inspect.Parame
 def _made(kind: Any, given: dict[str, Any]) -> Any:
     """Make the record from options. The model checks the values, as those of the API; the bounds in the options are for
     the help."""
-    from pydantic import ValidationError  # with a document it is there already
+    from pydantic import ValidationError  # imported already with a document
 
     from core.document import complaint
 

@@ -24,7 +24,7 @@ _SIGNS: Mapping[str, Callable[[float, float], bool]] = {
 }
 _SECONDS = {"us": 1e-6, "ms": 1e-3, "s": 1.0, "min": 60.0, "h": 3_600.0}
 _PERCENTILE = re.compile(r"(p50|p95|p99|max)\.([a-z]+)")
-# What a name contains, and the units of its values; the first one that fits. A factor makes the name's own unit of another.
+# Parts of names, with the units of their values; the first match counts. A factor converts to the name's own unit.
 _UNITS: tuple[tuple[re.Pattern[str], Mapping[str, float]], ...] = (
     (_PERCENTILE, {unit: seconds * 1e6 for unit, seconds in _SECONDS.items()}),
     (re.compile(r"gb_per_hour"), {"GB/h": 1.0, "MB/h": 1e-3, "TB/h": 1e3}),
@@ -47,7 +47,7 @@ class Bound:
     name: str
     sign: str
     limit: float  # in the unit of the name
-    unit: str  # that it was given in; empty: that of the name
+    unit: str  # of the limit as given; empty: the unit of the name
 
     def outcome(self, values: Sequence[tuple[str, float]]) -> Outcome:
         """Check the worst of these (place, value) pairs against the bound. Without values the bound fails."""

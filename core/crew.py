@@ -27,7 +27,7 @@ MEMBERS = "edbench:crew:members"  # ids of those that have been connected
 MEMBER, LEASED = (
     "edbench:crew:member:",
     "edbench:crew:leased:",
-)  # keys with a life: of a member by id, of a lease by run
+)  # keys that expire: of a member by id, of a lease by run
 ORDERS, ANSWERS = "edbench:crew:orders:", "edbench:crew:answers:"
 OF_MEMBER, PROVISIONER = "member:", "provisioner"  # whose orders they are: `member:<id>`, or the provisioner's
 ALIVE_SECONDS = 20.0  # after which a member, or the command that leased it, is lost
@@ -158,14 +158,14 @@ class Used(Struct, frozen=True, kw_only=True):
 class Hello(Struct, frozen=True, kw_only=True):
     """The message that a member sends once a second."""
 
-    id: str  # of this life of it
+    id: str  # new with each start of the member
     name: str
     version: str  # of edbench there
     host: dict[str, Any]  # name, boot_id, processors, memory_bytes, kernel, … as `monitoring.machine.host` reports them
     storage: dict[str, Any]  # the member's storage root, as `monitoring.machine.place` reports it
     roots: dict[str, str]  # Root → its path there
-    workers: int = 1  # that it may have
-    run: str = ""  # that it works for
+    workers: int = 1  # most workers of the member
+    run: str = ""  # the run that it works for
     used: Used = field(default_factory=Used)
 
 
@@ -181,22 +181,22 @@ class Meters(Struct, frozen=True, kw_only=True):
     """Counters of a member from the lease to its return."""
 
     seconds: float
-    processors: float  # that it may use
+    processors: float  # cores that it may use
     busy_s: float  # CPU seconds of the whole host
     workers_cpu_s: float
     workers_waited_s: float  # for a CPU
-    memory_peak_bytes: int  # of the workers, of samples a second apart, without page cache
+    memory_peak_bytes: int  # of the workers, sampled each second, without page cache
     least_available_bytes: int  # of the host's memory
     received_bytes: int  # by all interfaces of the network namespace but loopback
     sent_bytes: int
     block_read_bytes: int | None  # None where the kernel does not report them
     block_write_bytes: int | None
-    block_source: str | None  # which account it is: control group or processes
+    block_source: str | None  # what was counted: control group or processes
     nfs: dict[str, int] = field(default_factory=dict)  # the storage's mount: ops, bytes read and written; empty: no NFS
 
 
 NULL_ROOT = Path("/dev/shm")
-_PATIENCE_SECONDS = 20.0  # for what the controller made to be seen here: clients cache what is not there
+_PATIENCE_SECONDS = 20.0  # for a file of the controller to appear here: clients cache that a file does not exist
 
 
 def roots_of(settings: Settings, env: Mapping[str, str]) -> dict[str, Path]:

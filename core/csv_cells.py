@@ -7,7 +7,7 @@ import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-# What spreadsheets take for the beginning of a formula, or skip in front of one.
+# Characters that begin a formula for a spreadsheet, or that it skips in front of one.
 BEGINS_FORMULA = frozenset("=+-@\t\r\n\uff1d\uff0b\uff0d\uff20")  # the last four: full-width
 
 

@@ -27,15 +27,15 @@ _DAY = re.compile(r"\d{4}(?:-\d\d){0,2}\Z", re.ASCII)
 _ASKED = re.compile(
     r"(?P<day>\d{4}(?:-(?:0[1-9]|1[0-2])(?:-(?:0[1-9]|[12]\d|3[01]))?)?)\Z"  # the end of a range may be 06-31
     r"|(?P<time>\d{4}-\d\d-\d\dT(?:[01]\d|2[0-3])(?::[0-5]\d(?::[0-5]\d)?)?)"
-    r"(?:(?<=:\d\d:\d\d)\.\d+)?"  # as JavaScript writes it; what is asked for ends with seconds
-    r"(?P<zone>(?<!T\d\d)(?:Z|[+-](?:[01]\d|2[0-3]):?[0-5]\d))?\Z",  # of an hour alone it may be parts of two
+    r"(?:(?<=:\d\d:\d\d)\.\d+)?"  # as JavaScript writes it; the result ends with seconds
+    r"(?P<zone>(?<!T\d\d)(?:Z|[+-](?:[01]\d|2[0-3]):?[0-5]\d))?\Z",  # after an hour alone, the offset could be part of a date
     re.ASCII,
 )
 
 
 @functools.cache
 def _names() -> frozenset[str]:
-    from importlib import resources  # as what follows: only where a zone is named
+    from importlib import resources  # imported late, like the next: only if a zone is named
 
     return frozenset((resources.files("tzdata") / "zones").read_text("utf-8").split())
 
@@ -98,7 +98,7 @@ def in_utc(date: str, zone: tzinfo) -> str:
         if offset is None:
             moment = moment.replace(tzinfo=(zone_named(named) if named else None) or zone)
         return f"{moment.astimezone(UTC).replace(tzinfo=None).isoformat()}{fraction or ''}Z"
-    except (ValueError, OverflowError):  # no such day, or none before or after the calendar
+    except (ValueError, OverflowError):  # no such day, or beyond the calendar
         return date
 
 
@@ -114,5 +114,5 @@ def asked_in_utc(date: str) -> str | None:
         moment = datetime.fromisoformat(time + (zone or ""))
         utc = moment.astimezone(UTC).replace(tzinfo=None) if zone else moment
         return utc.isoformat()[: len(time)]
-    except (ValueError, OverflowError):  # no such day, or none before or after the calendar
+    except (ValueError, OverflowError):  # no such day, or beyond the calendar
         return None

@@ -8,7 +8,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationErr
 from pydantic.fields import FieldInfo
 
 Milli = Annotated[float, AfterValidator(lambda value: round(value, 3))]  # kept to three decimals
-NotNone = Field(exclude_if=lambda value: value is None)  # of a field that is left out where there is nothing to say
+NotNone = Field(exclude_if=lambda value: value is None)  # a field that is omitted if it is None
 TEXT = r"^[^\x00]*$"  # PostgreSQL text holds no NUL
 
 

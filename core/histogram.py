@@ -28,7 +28,7 @@ LAST_BITS = 43  # everything from 2**43 ns is the last bucket
 OVERFLOW = 1 + ((LAST_BITS - FIRST_BITS) << SUB_BITS)
 BUCKETS = OVERFLOW + 1
 CELLS = len(SIZES) * BUCKETS  # a cell: class of size × BUCKETS + bucket
-LIMIT_NS = 1 << LAST_BITS  # a percentile of this is one of which only is known that it is no less
+LIMIT_NS = 1 << LAST_BITS  # a percentile of this means that it is at least this
 
 # A value's bits below its leading one and the SUB_BITS after it; `monitoring.live` repeats this inline.
 _SHIFT = FIRST_BITS + 1
@@ -76,7 +76,7 @@ class Histogram:
 
     def __init__(self, cells: Mapping[int, int] | None = None) -> None:
         self.cells: dict[int, int] = dict(cells or {})  # changed by `record` and `add` alone
-        self._encoded: bytes | None = None  # as it was decoded, while it is unchanged
+        self._encoded: bytes | None = None  # the bytes it was decoded from, until it changes
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Histogram) and self.cells == other.cells
@@ -161,7 +161,7 @@ class Histogram:
     def decode(cls, data: bytes | memoryview) -> Histogram:
         """The inverse of `encode`. Raises ValueError for bytes that `encode` cannot have made."""
         data = bytes(data)
-        # Every number below 128 is one byte: what one slot or worker counts in a second mostly is.
+        # Every number below 128 is one byte, as most counts of a slot or worker in a second.
         numbers: Sequence[int] = data if data.isascii() else list(_varints(data))
         if len(numbers) % 2:
             raise ValueError("histogram ends inside a cell")

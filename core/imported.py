@@ -22,10 +22,10 @@ class Record(msgspec.Struct, frozen=True, kw_only=True):
     """Fields of a load file's record, and what the import found out about it."""
 
     fields: dict[str, str]  # by their keys; empty ones left out
-    native: bool  # False: its text stands for it, or a file of no bytes
-    first: str = ""  # path, below the source, of the first record of its family where it is another one
-    sha256: str = ""  # of the native where the load file has a hash of it, so that it was read
-    code: ExceptionCode | None = None  # what is wrong with it …
+    native: bool  # False: the file has its text, or is empty
+    first: str = ""  # path below the source of the first record of its family, if that is another one
+    sha256: str = ""  # of the native, if the load file has a hash, so that it was read
+    code: ExceptionCode | None = None  # exception of the record …
     detail: str = ""  # … for people
 
 

@@ -92,7 +92,7 @@ def begin(module: str) -> NoReturn:
     """Load that module, call its `run`, and end with the exit status that it returns."""
     gc.set_threshold(_NEW_OBJECTS, *gc.get_threshold()[1:])  # before there is anything to collect
     status: list[int] = []
-    atexit.register(_leave, status)  # the first that is registered runs last, behind threads, loggers, temporary files
+    atexit.register(_leave, status)  # registered first, it runs last, after threads, loggers, temporary files
     status.append(import_module(module).run())
     sys.exit(status[0])
 
@@ -101,6 +101,6 @@ def _leave(status: list[int]) -> None:
     """End the process at once: the interpreter would free every module, and the kernel frees all of them anyway."""
     if status:
         for stream in (sys.stdout, sys.stderr):
-            with suppress(OSError, ValueError, AttributeError):  # the reader went away; closed; never there
+            with suppress(OSError, ValueError, AttributeError):  # the reader has ended; closed; no stream
                 stream.flush()
         os._exit(status[0])

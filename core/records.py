@@ -97,7 +97,7 @@ class JobState(enum.StrEnum):
     SUSPENDED = "suspended"  # the system failed; `resume` once it is fixed
     COMPLETED = "completed"
     COMPLETED_WITH_EXCEPTIONS = "completed_with_exceptions"
-    DELETING = "deleting"  # its files and rows are going
+    DELETING = "deleting"  # its files and rows are being deleted
 
     @property
     def over(self) -> bool:
@@ -183,26 +183,26 @@ class JobOptions:
     trace: bool = False  # every call is kept (traces)
     ocr: OcrChoice = field(default_factory=OcrChoice)
     index_streams: int | None = (
-        None  # so many tasks of phase index at a time at most, whatever slots there are; None: no limit
+        None  # most tasks of phase index at a time, whatever the number of slots; None: no limit
     )
     # Tasks of phase index are put together at its barrier until there are no more than so many; None: they stay as
     # phase expand made them. For data so small that a task's own share of the work would be most of it.
     index_tasks: int | None = None
-    null: bool = False  # on null storage: what is published and read by no task again is discarded (decision 0049)
+    null: bool = False  # on null storage: published files that no task reads again are discarded (decision 0049)
     hold_before: Phase | None = None  # the barrier into this phase is crossed only when the requester releases the job
     priority: Priority = Priority.NORMAL
     task_order: TaskOrder = TaskOrder.LARGEST
     window_factor: int | None = (
-        None  # tasks sent and not done, for each live slot, at most; None: 2 to 8, as tasks are long
+        None  # most tasks sent and not done for each live slot; None: 2 to 8, by the length of tasks
     )
     phase_slots: dict[Phase, int] = field(default_factory=dict)  # tasks of a phase at a time at most, by phase
     most_tasks: int | None = None  # tasks of the job at a time at most, in every phase
     reserve_slots: int | None = (
-        None  # that jobs of other clients leave free while this one runs; without a client, of other types
+        None  # slots that jobs of other clients leave free while this one runs; without a client, jobs of other types
     )
-    time_zone: str = DEFAULT_ZONE  # of dates that note none
+    time_zone: str = DEFAULT_ZONE  # of dates without a zone
     fail_if: tuple[str, ...] = ()  # bounds on its figures (core.bounds)
-    load_file: bool = False  # the source was made of one (core.imported)
+    load_file: bool = False  # the source was made from a load file (core.imported)
     of_type: TypeOptions | None = None  # of a job whose type a package registers (core.job_types)
 
     @property
@@ -271,10 +271,10 @@ class NewTask(msgspec.Struct, frozen=True, kw_only=True):
     payload: dict[str, Any]
 
 
-FINALISE_LIST = "folders"  # in the payload: what a task of phase finalise has to do, first digits of fan-out folders …
-FINALISE_REST = ""  # … and whatever is to be done once …
-FINALISE_TABLES = "tables"  # … and, of jobs that produce, the tables about the whole job
-FINALISE_SHARES = (*"0123456789abcdef", FINALISE_REST)  # all of it, of a discovery
+FINALISE_LIST = "folders"  # in the payload of a task of phase finalise: first digits of its fan-out folders …
+FINALISE_REST = ""  # … the work that is done once …
+FINALISE_TABLES = "tables"  # … and, for producing jobs, the tables about the whole job
+FINALISE_SHARES = (*"0123456789abcdef", FINALISE_REST)  # all work of phase finalise of a discovery
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -287,7 +287,7 @@ class ClaimedTask:
     token: uuid.UUID  # the claim token: random, made by the slot that claimed
     attempt: int  # for people: how often the task was claimed, as far as the database knows; nothing is decided by it
     payload: dict[str, Any]
-    portions: int = 0  # of findings that earlier claims of the task have written (sql.ledger)
+    portions: int = 0  # of results that earlier claims of the task have written (sql.ledger)
 
     @property
     def owner(self) -> str:

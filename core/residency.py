@@ -17,7 +17,7 @@ from core.storage.layer import Storage
 
 _PAGE = mmap.PAGESIZE
 _DROP = Path("/proc/sys/vm/drop_caches")
-_SAMPLE = 4_096  # files whose residency is looked at: a look at all of a million would take minutes
+_SAMPLE = 4_096  # files whose residency is read: to read that of a million would take minutes
 _libc = ctypes.CDLL(None, use_errno=True)
 _libc.mincore.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_void_p]
 
@@ -26,24 +26,24 @@ _libc.mincore.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_void_p]
 class Residency:
     """Bytes of files, and of their part in a cache of this machine."""
 
-    files: int  # that were looked at
+    files: int  # that were sampled
     bytes: int
     resident: int
-    unknown: int  # bytes of files that the kernel reports nothing about (not ours, or not readable)
+    unknown: int  # bytes of files whose residency the kernel does not report (not ours, or not readable)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Dropped:
     """The outcome of one attempt to drop caches. Bytes are those of the sampled files, before and after."""
 
-    files: int  # meant
-    looked_at: int  # of them, for what is in memory
+    files: int  # to be dropped
+    looked_at: int  # the sample of them
     bytes: int
     resident_before: int
     resident_after: int
-    unknown: int  # of files whose residency the kernel does not report
-    refused: int  # files that could not be opened for it
-    drop_caches: bool  # the whole machine's, as root
+    unknown: int  # bytes of files whose residency the kernel does not report
+    refused: int  # files that could not be opened
+    drop_caches: bool  # the caches of the whole machine were dropped, as root
     seconds: float
 
 
@@ -52,7 +52,7 @@ def drop_pages(paths: Sequence[Path], *, everything: bool) -> Dropped:
     started = time.monotonic()
     sample = _spread(paths)
     before = residency(sample)
-    _write_back(paths)  # a page that is not written yet cannot go
+    _write_back(paths)  # a dirty page cannot be dropped
     all_gone = everything and _drop_everything()
     refused = 0 if all_gone else _advise_drop(paths)
     after = residency(sample)
@@ -115,7 +115,7 @@ def residency(paths: Iterable[Path]) -> Residency:
             held = resident_bytes(path)
         except FileNotFoundError:
             continue
-        except (OSError, ValueError):  # ValueError: shrunk to nothing between two looks
+        except (OSError, ValueError):  # ValueError: truncated meanwhile
             size, held = 0, None
         files += 1
         total += size

@@ -9,11 +9,11 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-CONTROLLER = "controller"  # commands and the page: owns the tables
+CONTROLLER = "controller"  # commands and the web UI: owns the tables
 QUEUE_MANAGER = "queue_manager"
 WORKER = "worker"  # the slots of one, its supervisor and its reporter
 ROLES = (CONTROLLER, QUEUE_MANAGER, WORKER)
-PROVISIONER = "provisioner"  # at the broker; at databases of ours it is the superuser (core.services.provisioner)
+PROVISIONER = "provisioner"  # at the broker; at our own databases it is the superuser (core.services.provisioner)
 
 _URL = re.compile(r"(?P<scheme>[a-z0-9+]+://)(?:(?P<login>[^/?#]*)@)?(?P<rest>.*)", re.DOTALL)
 

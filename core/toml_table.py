@@ -13,7 +13,7 @@ from core.errors import UsageError
 
 _MOST = 1e18  # infinities and `nan` are TOML, too
 _MOST_SAID = 60  # characters of a wrong value
-_MOST_BITS = 1000  # of a whole number; far more of them cannot be written out
+_MOST_BITS = 1000  # of a whole number; Python refuses to print far longer ones
 _T = TypeVar("_T")
 
 

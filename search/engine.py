@@ -59,7 +59,7 @@ def on_scratch(directory: Path, error: type[Exception]) -> Iterator[None]:
         ) from e
 
 
-# Fields a query may name, and what they search.
+# Fields that a query may name, and the fields of the index that they search.
 QUERY_FIELDS = [
     "body",
     "custodian",
@@ -94,7 +94,7 @@ class Hit:
     fields: dict[str, str] = field(default_factory=dict)
 
 
-# Score, item, and whatever `IndexReader.hits` knows a document by.
+# Score, item, and the engine's reference to the document for `IndexReader.hits`.
 Best = tuple[float, uuid.UUID, Any]
 
 
@@ -165,7 +165,7 @@ _ENGINES = {
     "tantivy": ("search.tantivy_engine", "TantivyWriter", "TantivyReader"),
     "whoosh": ("search.whoosh_engine", "WhooshWriter", "WhooshReader"),
 }
-# Those whose readers several threads may use at once; one of Whoosh's moves the cursors of its files.
+# Engines with thread-safe readers; a reader of Whoosh moves the cursors of its files.
 SHAREABLE = frozenset(("tantivy",))
 
 

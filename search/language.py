@@ -38,12 +38,12 @@ ALIASES = {"from": "sender", "to": "recipients", "text": "body"}
 SIZE, TEXT_STATE, EXCEPTION, TAG, SAVED = "size", "text_state", "exception", "tag", "saved"
 CUSTODIAN_IS, TYPE_IS = "custodian_is", "type_is"  # the whole name, of which the index has the words
 ANY = "any"
-_CODES = ("language",)  # of the metadata, that are asked for whole
+_CODES = ("language",)  # metadata that match only as a whole
 _OWN = {SIZE: NUMBER, TEXT_STATE: TEXT, EXCEPTION: TEXT, TAG: TEXT, SAVED: TEXT, CUSTODIAN_IS: TEXT, TYPE_IS: TEXT}
 _METADATA = {name: key.kind for name, key in KEYS.items() if name not in (*QUERY_FIELDS, *ALIASES)}
 LEDGER_FIELDS: dict[str, str] = _OWN | _METADATA
 _CHOICES = {TEXT_STATE: tuple(map(str, TextState)), EXCEPTION: (ANY, *map(str, ExceptionCode))}
-_SIGN = re.compile(r"\w\*|\*\w|\w\?\w|\A[*?]+\Z|~\d{0,9}\Z")  # that means something in a word of the index
+_SIGN = re.compile(r"\w\*|\*\w|\w\?\w|\A[*?]+\Z|~\d{0,9}\Z")  # a sign with a meaning in a word of the index
 _NUMBER = re.compile(r"-?\d{1,30}(?:\.\d{1,30})?\Z", re.ASCII)
 _WHOLE = re.compile(r"\d{1,30}\Z", re.ASCII)
 _LEDGER_FIELDS_SHOWN = 60  # characters of a value that is refused; a number of bytes has fewer
@@ -99,9 +99,9 @@ def checked(field: str, op: str, value: str, *, quoted: bool = False) -> tuple[s
 
 
 MOST_APART = 50  # words of w/, pre/ and ~; an index keeps readings of a text so far apart (`search.words`)
-MOST_ROWS = 1_000  # that one of them is written out to
-_SHOWN = 60  # characters of a phrase that are repeated
-_WILD = re.compile(r"\w\*|\*\w|\w\?\w")  # in quotes; a question mark behind a word is one
+MOST_ROWS = 1_000  # most rows of one proximity condition
+_SHOWN = 60  # characters of a phrase that a message repeats
+_WILD = re.compile(r"\w\*|\*\w|\w\?\w")  # wildcards in quotes; a question mark after a word is punctuation
 _FUZZY = re.compile(r"(.+)~(\d{0,9})", re.DOTALL)
 
 
@@ -237,8 +237,8 @@ _QUOTED = re.compile(r'"((?:[^"\\]|\\.)*)"|\'((?:[^\'\\]|\\.)*)\'(?!\w)', re.DOT
 _WORD = re.compile(r'[^\s()"\[\]{}]+')
 _DEGREE = re.compile(r"~(\d{1,9})(?![^\s()])")
 _RANGE = re.compile(r"""([\[{])\s*("[^"]*"|[^\s\[\]{}"]+)\s+TO\s+("[^"]*"|[^\s\[\]{}"]+)\s*([\]}])""")
-_QUOTE_ALIKE = re.compile("[“”„‟«»＂]")  # that word processors make of the quotes of a keyboard
-_DASH_ALIKE = re.compile("(?:<=|>=|!=|[<>=])?([‘‚‛‐‑‒–—―−－])")  # and of - and ' where a word begins
+_QUOTE_ALIKE = re.compile("[“”„‟«»＂]")  # typographic quotes of word processors
+_DASH_ALIKE = re.compile("(?:<=|>=|!=|[<>=])?([‘‚‛‐‑‒–—―−－])")  # and forms of - and ' before a word
 _COMPARED = re.compile(r"(<=|>=|!=|<|>|=|)(.*)", re.DOTALL)
 
 

@@ -23,7 +23,7 @@ from core.records import Shard
 from core.storage.layer import Storage
 from search.engine import META, SEGMENTS, Built, IndexDocument, IndexWriter, new_writer
 
-FULL_SEGMENTS = 32  # a shard of so many is gone on with no more: its meta file is written again with each publication
+FULL_SEGMENTS = 32  # a shard with so many is not continued: its meta file is rewritten with each publication
 KEPT_OPEN = 8  # jobs a slot works on in turn; a shard closed for another job is never reopened
 
 
@@ -34,12 +34,12 @@ class OpenShard:
     id: uuid.UUID
     engine: str
     location: bytes
-    local: Path  # for the writer of the task that is under way
+    local: Path  # for the writer of the current task
     writer: IndexWriter | None = None
     segments: list[Any] = field(default_factory=list)  # published, as the engine's meta file lists them
     documents: int = 0
     size: int = 0  # bytes of the files that the meta file names, itself left out
-    begun: bool = False  # something was published, or tried to be
+    begun: bool = False  # a publication was attempted
 
     def add(self, document: IndexDocument) -> None:
         """Queue one document for the next publication. Raises StorageFault."""

@@ -136,7 +136,7 @@ def sought(node: Node) -> Iterator[Pattern]:
         case Row(fields, places):
             yield from (pattern for _, pattern in places if "body" in fields)
         case Near(rows):
-            yield from dict.fromkeys(pattern for row in rows for pattern in sought(row))  # of each the same few words
+            yield from dict.fromkeys(pattern for row in rows for pattern in sought(row))  # rows repeat the same words
         case All(wanted, _):
             yield from (pattern for each in wanted for pattern in sought(each))
         case Either(choices):

@@ -8,7 +8,7 @@ from collections.abc import Callable, Collection, Iterator
 from search.query import Pattern
 from search.words import AROUND, COMPOSING, WORD, apart, cuts, is_alone, like, readings, together, usual
 
-# A word with the marks on its letters, which are characters of their own where a text is decomposed.
+# A word with combining marks, which are separate characters in a decomposed text.
 _WORD = re.compile(rf"[^\W_](?:[^\W_]|[{''.join(sorted(COMPOSING))}])*")
 Span = tuple[int, int]
 
@@ -19,7 +19,7 @@ def marks(text: str, patterns: Collection[Pattern], begin: int = 0, end: int | N
     form."""
     if not patterns:
         return
-    end, left = len(text) if end is None else end, max(0, begin - AROUND)  # a word may begin before, and end behind
+    end, left = len(text) if end is None else end, max(0, begin - AROUND)  # a word may begin before and end after
     for first, last in _marked(text[left : end + AROUND], _Meaning(like(patterns))):
         if left + first >= end:
             return

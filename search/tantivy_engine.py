@@ -89,7 +89,7 @@ def _between(index: tantivy.Index, field: str, node: Between) -> Query:
     """A range query, made by the engine's parser, which has no other way for ranges of words."""
     if node.low is node.high is None:
         return Query.regex_query(index.schema, field, ".+")
-    low, high = ("*" if end is None else end for end in (node.low, node.high))  # words: no sign of the language in them
+    low, high = ("*" if end is None else end for end in (node.low, node.high))  # words: without signs of the language
     text = f"{field}:{'[' if node.with_low else '{'}{low} TO {high}{']' if node.with_high else '}'}"
     try:
         return index.parse_query(text, [field])
@@ -108,7 +108,7 @@ _GAP = [""] * MOST_APART
 _KNOWN_BY = ("item_high", "item_low", "owner_mark")
 _BATCH = 5_000
 _MANY = 4
-_MORE = 16  # times as many, where those asked for were not enough
+_MORE = 16  # times as many, if the first search was not enough
 
 
 def schema() -> tantivy.Schema:
@@ -176,7 +176,7 @@ class TantivyReader:
                     os.symlink(directory / name, view / name)
             self._index = tantivy.Index.open(str(view))
             self._searcher = self._index.searcher()
-            # Shards of before have none.
+            # Shards of earlier versions have none.
             self._has_columns = _KNOWN_BY[0] in {field["name"] for field in json.loads(meta)["schema"]}
         except (OSError, ValueError) as e:
             raise StorageFault(f"the index shard {directory} cannot be opened: {e}; run the job again") from e
@@ -187,7 +187,7 @@ class TantivyReader:
     def _hits(self, query: tantivy.Query, limit: int, *, count: bool = False) -> tantivy.SearchResult:
         try:
             return self._searcher.search(query, limit, count=count)
-        except ValueError as e:  # of patterns in a row: they mean too many words
+        except ValueError as e:  # patterns in a row match too many words
             raise UsageError(
                 f"the query matches too many words ({' '.join(str(e).split())}); give longer beginnings of words"
             ) from e
@@ -199,7 +199,7 @@ class TantivyReader:
     def best(self, query: Node, limit: int) -> tuple[int, list[Best]]:
         asked, wanted = self._query(query), max(1, limit)
         found, most = self._hits(asked, wanted + 1, count=True), wanted + 1
-        # Of documents of one score the engine gives those that were written first: all of the last score have to be seen.
+        # Among documents of equal score, the engine returns those written first: all of the lowest score must be read.
         while len(found.hits) == most and found.hits[-1][0] == found.hits[wanted - 1][0]:
             most = min(most * _MORE, self.documents + 1)
             found = self._hits(asked, most, count=True)
@@ -259,7 +259,7 @@ class TantivyReader:
         return None
 
     def bodies(self, wanted: Mapping[uuid.UUID, str]) -> Iterator[tuple[uuid.UUID, str]]:
-        # A document that is asked for by itself takes as long as several in a row.
+        # To fetch a single document takes as long as several in a row.
         if len(wanted) * _MANY > self.documents:
             for addresses in self._addresses():
                 for item, address in zip(self._items(addresses), addresses, strict=True):

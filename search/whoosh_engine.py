@@ -53,7 +53,7 @@ _HARMLESS: dict[tuple[str, str], Any] = {
     ("__builtin__", "int"): int,
     ("builtins", "int"): int,
     ("collections", "defaultdict"): defaultdict,
-    # In the writer's own table of contents on scratch; classes that only hold what they are given.
+    # Classes in the writer's own table of contents on scratch, which only hold data.
     ("whoosh.codec.whoosh3", "W3Segment"): whoosh3.W3Segment,
     ("whoosh.codec.whoosh3", "W3Codec"): whoosh3.W3Codec,
 }
@@ -124,7 +124,7 @@ class _Exactly(Query):  # type: ignore[misc]
         return isinstance(other, _Exactly) and self.node == other.node
 
     def estimate_size(self, ixreader: IndexReader) -> int:
-        return int(ixreader.doc_count())  # not looked for twice
+        return int(ixreader.doc_count())  # an upper bound; a count would take a second search
 
     estimate_min_size = estimate_size
 
@@ -159,7 +159,7 @@ def _in_a_row(reader: IndexReader, field: str, row: Row) -> set[int]:
     """Return the documents in which the words of a row are at their places."""
     if len(row.places) == 1:
         return _any_of(reader, field, row.places[0][1])
-    begins: dict[int, set[int]] | None = None  # by document, where a row may begin
+    begins: dict[int, set[int]] | None = None  # by document, places at which a row may begin
     for place, pattern in row.places:
         found: dict[int, set[int]] = {}
         for term in list(_terms(reader, field, pattern)):
@@ -246,7 +246,7 @@ class WhooshWriter:
         with on_scratch(self._directory, IndexingError):
             directory.mkdir(parents=True)
             self._index = index.create_in(str(directory), schema())
-        self._writer: SegmentWriter | None = None  # while something is added and not finished
+        self._writer: SegmentWriter | None = None  # open while documents are added and not finished
 
     def add(self, document: IndexDocument) -> None:
         values: dict[str, str] = {"item": document.item.hex, "owner": document.owner}
@@ -306,7 +306,7 @@ class WhooshReader:
 
     def best(self, query: Node, limit: int) -> tuple[int, list[Best]]:
         with self._on_filer():
-            # Given a limit, the engine passes over documents as good as those, and better ones.
+            # With a limit, the engine skips documents of equal and of better score.
             every = self._searcher.search(whoosh_query(query), limit=None).top_n  # score and number, best first
             least = every[limit - 1][0] if len(every) > limit else 0.0
             worth = itertools.takewhile(lambda each: each[0] >= least, every)

@@ -15,7 +15,7 @@ import tantivy
 from search.query import Fuzzy, Pattern, Wild, Word
 
 _ASCII = bytes(range(0x80))
-AROUND = 100  # characters on each side of such a place: a phrase as long is found across it
+AROUND = 100  # characters on each side of a place with several readings: the longest phrase found across it
 _HIDDEN = "\xad\u061c\u180e\ufeff" + "".join(
     map(chr, (*range(0x200B, 0x2010), *range(0x202A, 0x202F), *range(0x2060, 0x2065), *range(0x2066, 0x206A)))
 )
@@ -25,12 +25,12 @@ _BEFORE = rf"(?<={_LETTER}|[^\w\s\x00-\u02ff\u2000-\u2fff\u3000-\u303f\ufe10-\uf
 _LINE = r"[ \t]*+(?:\r\n?|[\n\x0b\x0c\x85\u2028])[ \t>]*+"  # with the marks of quoted mail
 _CUT = re.compile(rf"[-\u2010\u058a]{_LINE}(?={_LETTER})|[{_HIDDEN}]++(?:{_LINE})?(?={_LETTER})")
 _PLAIN_CUT = re.compile(rf"-{_LINE}(?={_LETTER})")  # begins with a letter to look for: thirty times as fast
-_SPECIAL = frozenset(_HIDDEN + "\u2010\u058a")  # what else a cut can begin with
+_SPECIAL = frozenset(_HIDDEN + "\u2010\u058a")  # other characters that a cut can begin with
 _ENDS_IN_LETTER = re.compile(f"{_BEFORE}$")
 _ALL_HIDDEN = re.compile(f"[{_HIDDEN}]+")
 _NO_WORD = re.compile(r"\W")
 _FINAL_SIGMA = re.compile(r"(?<=\w)\u03a3(?!\w)")
-# Marks that are piled up: to bring them in order takes time by their number squared, and no script has so many.
+# Piled-up marks: sorting them takes quadratic time, and no script has so many.
 _PILE = re.compile(r"([^\w\s\x00-\u02ff]{16})[^\w\s\x00-\u02ff]+")
 _RADICALS = ("\u2e80", "\u2fdf")
 _COMMAS = str.maketrans("\u0218\u0219\u021a\u021b", "\u015e\u015f\u0162\u0163")  # Ș ș Ț ț
@@ -47,7 +47,7 @@ class _Usual(dict[int, str]):
 
 
 _USUAL = _Usual()
-# What composes with the letter before it: the last character of every canonical decomposition, and Hangul's jamo.
+# Characters that compose with the one before: the last one of every canonical decomposition, and Hangul's jamo.
 COMPOSING = frozenset(
     chr(int(parts[-1], 16))
     for first, last in ((0xC0, 0x2000), (0x3040, 0x3100))
@@ -66,7 +66,7 @@ def usual(text: str) -> str:
 
 def readings(text: str) -> list[str]:
     """The text itself, and each part of it that can be read otherwise, in its other reading."""
-    if text.isascii() and "-" not in text:  # as most fields that are short
+    if text.isascii() and "-" not in text:  # as in most short fields
         return [text]
     return [text, *(_read(text[start:end]) for start, end in _parts(text))]
 
@@ -144,9 +144,9 @@ _TOKENIZER = (
     .filter(tantivy.Filter.lowercase())
     .build()
 )
-# For patterns, whose `*` and `?` are letters of several bytes meanwhile: what is too long is detected without these.
+# For patterns, in which `*` and `?` are replaced by letters of several bytes: these do not count for the length.
 _ANY_LENGTH = tantivy.TextAnalyzerBuilder(tantivy.Tokenizer.simple()).filter(tantivy.Filter.lowercase()).build()
-# What looks like words, where it need not be exact: snippets.
+# An approximation of words, for snippets.
 WORD = re.compile(r"[^\W_]+")
 # Scripts without blanks between words (Thai, Lao, Burmese, Khmer, Japanese, Chinese): each letter is a word, so that a word
 # of several is found as a phrase wherever it is.

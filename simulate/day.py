@@ -40,7 +40,7 @@ class _Alone:
     """A job that had all workers for itself."""
 
     load: JobLoad
-    lag_s: float  # that it took beyond what is simulated
+    lag_s: float  # time beyond the simulated part
     share: float
     job: DayJob
 

@@ -32,7 +32,7 @@ QUANTITIES = (CPU, WAIT, DATABASE_CPU, ROWS, *OPS, READ_BYTES, WRITTEN_BYTES)
 
 _WITH_ITEMS = frozenset(OPS) - {Op.READ.label, Op.WRITE.label}
 _OF_DATABASE = frozenset({DATABASE_CPU, ROWS})
-# What comes with tasks and slots too, and waits with nothing else. A task of phase index publishes files of its own.
+# Quantities with a share for each task and slot. A task of phase index publishes files of its own.
 _WITH_CREW = frozenset({CPU, WAIT, Op.STAT.label})
 _PUBLISHED = frozenset({*(op.label for op in (Op.CREATE, Op.WRITE, Op.CLOSE, Op.RENAME, Op.MKDIR)), WRITTEN_BYTES})
 
@@ -63,7 +63,7 @@ _TYPES = {
 TYPES = tuple(dict.fromkeys(_TYPES.values()))
 CONTAINERS = frozenset({"pst", "mbox", "zip", "gzip", "tar", "7z"})
 KINDS = len(TYPES) * 2  # each loose and inside a container
-_CREW_SHRINK = np.array([1e-3, 1e-3])  # of what comes with tasks and slots
+_CREW_SHRINK = np.array([1e-3, 1e-3])  # of the shares of a task and a slot
 _CONTAINERS = np.array([name in CONTAINERS for name in TYPES for _ in range(2)])
 
 
@@ -106,7 +106,7 @@ def phases_of(run: Mapping[str, Any]) -> dict[str, dict[str, float]]:
     begins = [phase["start_s"] for phase in run["phases"]]
     for phase in run["phases"]:
         calls = phase["calls"]
-        # A database counts rows late: what it has counted at a barrier belongs to the phase before it.
+        # A database counts rows late: rows counted at a barrier belong to the phase before it.
         end = min((begin for begin in begins if begin > phase["start_s"]), default=math.inf)
         rows = _rows(run["series"]["database_activity"], phase["database"], phase["start_s"], end)
         took = {op: float(calls.get(op, {}).get("calls", 0)) for op in OPS}

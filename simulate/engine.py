@@ -97,8 +97,8 @@ class _Host:
 
     def __init__(self, cores: float, ghz: float, crowding: float) -> None:
         self.cores, self.ghz, self.crowding = cores, ghz, crowding
-        self.running: list[tuple[float, int, _Slot]] = []  # by what was served to each when it is over
-        self.served = 0.0  # GHz seconds, to each that runs all the time
+        self.running: list[tuple[float, int, _Slot]] = []  # by the value of `served` at which each is over
+        self.served = 0.0  # GHz seconds received by work that runs all the time
         self.at, self.version = 0.0, 0
         self.busy = Bins()
 
@@ -154,7 +154,7 @@ class _Job:
     began: float = 0.0
     ended: float = 0.0
     spans: list[tuple[Phase, float, float]] = field(default_factory=list)
-    seen: Demand | None = None  # by the look before
+    seen: Demand | None = None  # at the last poll
 
     def demand(self, limit: int) -> Demand:
         """The job as the dispatcher sees it."""
@@ -228,9 +228,9 @@ class Engine:
         self._databases = [Servers(site.databases[n % len(site.databases)].cores) for n in range(databases)]
         self._database_ghz = [site.databases[n % len(site.databases)].ghz for n in range(databases)]
         self._jobs = [_Job(load, uuid.UUID(int=number + 1)) for number, load in enumerate(jobs)]
-        self._of: list[list[_Job]] = [[] for _ in range(databases)]  # those that have come and are not over
+        self._of: list[list[_Job]] = [[] for _ in range(databases)]  # jobs that have begun and are not over
         self._by_ident = {job.ident: job for job in self._jobs}
-        self._followers: dict[int, list[_Job]] = {}  # by the place of the job that they come after
+        self._followers: dict[int, list[_Job]] = {}  # by the number of the job that they follow
         self._windows = [Window() for _ in range(databases)]
         self._wants: dict[str, int] = {}
         self._dispatchers = [Servers(1) for _ in range(databases)]

@@ -299,7 +299,7 @@ def misses(rows: Mapping[str, Row]) -> list[float]:
             out += [(a - b) / _number(within) for a, b in zip(value, stated, strict=True)]
         elif isinstance(stated, list):
             out += [_FAR] * len(stated)
-        elif isinstance(value, str):  # FSB busier than FSA: by 15 %, or as far below
+        elif isinstance(value, str):  # FSB is 15 % busier than FSA, or the distance below that
             out.append(min(0.0, _units_end(rows["B"]) / 1.15 - 1.0) / 0.13)
         elif within is None:
             low, high = (float(found) for found in re.findall(r"[0-9]+", str(stated)))
@@ -309,4 +309,4 @@ def misses(rows: Mapping[str, Row]) -> list[float]:
     return [max(-_FAR, min(_FAR, one)) for one in out]
 
 
-_FAR = 10.0  # tolerances: further is no worse
+_FAR = 10.0  # tolerances: a larger deviation counts no more

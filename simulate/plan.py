@@ -24,7 +24,7 @@ from dataset_gen.planning.tally import CorpusTotals, Sums, tally_of
 from dataset_gen.profile import load_profile
 from simulate.demands import CONTAINERS, TYPES, kind_of, type_of
 
-MOST_PLANNED = 5_000_000  # items; of more, a sample is planned, and its tasks are drawn as often as they come up
+MOST_PLANNED = 5_000_000  # items; of a larger data set, a sample is planned, and its tasks are repeated
 SAMPLE = 1_000_000  # items
 _MOST_SAMPLES = 3_000  # children kept of one format
 _IS_CONTAINER = np.array([name in CONTAINERS for name in TYPES for _ in range(2)])
@@ -37,7 +37,7 @@ class Contents:
     """Contents and sizes of the loose files of each format."""
 
     totals: CorpusTotals
-    asked: Mapping[str, int]  # bytes that the planner asked for, by format: what comes out is about as much
+    asked: Mapping[str, int]  # bytes that the planner requested, by format; files have about as many
     children: Mapping[str, Sequence[tuple[int, int]]]  # samples of kind and bytes
 
     def to_plain(self) -> dict[str, Any]:
@@ -81,7 +81,7 @@ def contents_of(corpus: Path, profile: str, scale: float, seed: int) -> Contents
     children: dict[str, list[tuple[int, int]]] = {}
     spec = None
     for row in parquet.read_table(corpus / "manifest.parquet", columns=columns).to_pylist():
-        if row["depth"] == 0:  # whatever is inside follows
+        if row["depth"] == 0:  # its contents follow
             spec = planned.get(row["container_path"][0].encode())
             if spec is not None:
                 asked[spec.fmt] += spec.size

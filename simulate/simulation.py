@@ -14,7 +14,7 @@ from simulate.site import Disks, Site
 from simulate.tasks import MOST_TASKS, JobLoad, jobs_of
 
 MINUTE = 60.0
-_FULL = 0.85  # utilisation of what limits
+_FULL = 0.85  # utilisation from which a resource is a limit
 MOST_CHUNKS = 60_000  # of a job over the data set: seconds on one core
 _GB = 1e9
 

@@ -19,7 +19,7 @@ from worker.phases.walk import DIRECTORIES_A_FOLLOW_ON, DIRECTORIES_A_TASK
 
 Floats = npt.NDArray[np.float64]
 
-# What a task demands, by column.
+# Columns of a task's demand.
 CPU, FSA_OPS, FSA_S, FSB_OPS, FSB_S, WAIT_S, NET_BYTES, DISK_READS, DISK_WRITES, DATABASE, DATABASE_IO = range(11)
 COLUMNS = 11
 _ENTRIES = 10.0  # of a listing, on average
@@ -51,11 +51,11 @@ class JobLoad:
     discovered_bytes: int
     options: JobOptions = field(default_factory=JobOptions)  # how its tasks are distributed
     client: str = ""
-    # What a task demands of its own, whatever its items, and a slot with its first one.
+    # Demand of a task in addition to its items, and of a slot's first task.
     each_task: Mapping[Phase, Sequence[float]] = field(default_factory=dict)
     each_slot: Mapping[Phase, Sequence[float]] = field(default_factory=dict)
-    at_s: float = 0.0  # when it comes, since the start or since the end of `after`
-    after: int | None = None  # the job, by its place among all, that has to be over before
+    at_s: float = 0.0  # when it arrives, since the start or since the end of `after`
+    after: int | None = None  # number of the job that must be over before
 
 
 @dataclass(slots=True)
@@ -70,7 +70,7 @@ class _Numbers:
 
 
 _CUT_FINER = 50_000  # entries: a larger job has tasks enough for all slots
-MOST_TASKS = 400_000  # of a data set that is drawn, in one phase: seconds on one core
+MOST_TASKS = 400_000  # of a repeated sample, in one phase: seconds on one core
 
 
 def jobs_of(
@@ -275,7 +275,7 @@ def _expand(
     share = np.ones(len(kind))
     made = len(entries)
     parts_of: dict[int, list[tuple[int, int]]] = {}  # by batch: its ranges' weights and numbers
-    virtual: list[tuple[int, int]] = []  # of each range: its container and what it reads
+    virtual: list[tuple[int, int]] = []  # of each range: its container and the bytes that it reads
     for file in big.tolist():
         parts = -(-int(size[file]) // options.split_bytes)
         children = count + np.flatnonzero(owner[count:] == file)

@@ -11,7 +11,7 @@ from typing import Any
 _STREAMS = count()  # a stream's name on the server
 _PLANS = count()  # a prepared statement's name on the server
 _PLAN_SECONDS = 10.0
-_PARAMETER = re.compile(r"%\((\w+)\)s((?:::\w+(?:\[\])?)?)")  # with its type, where the statement says it
+_PARAMETER = re.compile(r"%\((\w+)\)s((?:::\w+(?:\[\])?)?)")  # with its type, if the statement casts it
 
 
 class Plans:
@@ -24,8 +24,8 @@ class Plans:
     def __init__(self, monotonic: Callable[[], float] = time.monotonic) -> None:
         self._monotonic = monotonic
         self._since = 0.0
-        self._known: dict[str, str] = {}  # by statement, what executes it; empty: it ran once
-        self._kept = False  # whether the server has some that are not known any more
+        self._known: dict[str, str] = {}  # statement → text that executes it; empty: it ran once
+        self._kept = False  # whether the server has plans that are forgotten here
 
     def sent_for(self, sql: str) -> str:
         """Return the text to send in place of a statement; its parameters are the same."""

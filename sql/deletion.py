@@ -43,7 +43,7 @@ def delete_rows(database: Database, job: uuid.UUID) -> None:
         if table == models.item.name:
             _items(database, job)
             continue
-        # Table names are ours. By ctid, so that an index by job is all that a table needs.
+        # Table names are our own. By ctid, so that a table needs no index other than that by job.
         statement = (
             f"DELETE FROM {table} WHERE ctid = ANY(ARRAY("
             f"SELECT ctid FROM {table} WHERE job = %(job)s LIMIT {ROWS_AT_ONCE}))"
@@ -53,7 +53,7 @@ def delete_rows(database: Database, job: uuid.UUID) -> None:
             with database.transaction() as conn:
                 gone = conn.execute(statement, {"job": job}).rowcount
     with database.transaction(durable=True) as conn:
-        # A slot may have finished a task meanwhile; of these a job's end takes none along.
+        # A slot may have finished a task meanwhile; no foreign key deletes its rows.
         for table in (models.task.name, *_LOOSE):
             conn.execute(f"DELETE FROM {table} WHERE job = %(job)s", {"job": job})
         QUERIES["delete_job"].run(conn, job=job)

@@ -14,11 +14,11 @@ class Worker(NamedTuple):
     """A worker that was live while the job ran."""
 
     incarnation: uuid.UUID
-    box: str  # what it lacked to keep parsers apart
+    box: str  # features that its sandbox lacked
     frames_lost: int
-    complete: bool | None  # its calls are stored up to the job's end; None while that is not there
+    complete: bool | None  # its calls are stored up to the job's end; None while it has no end
     stopped: bool
-    due: bool  # it can still send
+    due: bool  # it may still send calls
 
 
 class Span(NamedTuple):

@@ -104,10 +104,10 @@ class TaskResult(msgspec.Struct, frozen=True, kw_only=True):
     own: OwnFindings | None = None  # of a registered job type
     follow_on: tuple[NewTask, ...] = ()
     written: int = 0  # items that were written in portions
-    portions: int | None = None  # how many the ledger must have seen; None: those there were at the claim
+    portions: int | None = None  # number of portions that the ledger must have; None: as at the claim
     spent: dict[uuid.UUID, float] = msgspec.field(
         default_factory=dict
-    )  # seconds by loose file, of those that share a total
+    )  # seconds by loose file, for files that several tasks work on
     raw_bytes: int = 0  # loose files read by this task
     extracted_bytes: int = 0  # children written by this task
     index_bytes: int = 0  # written to publish index files

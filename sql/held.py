@@ -66,7 +66,7 @@ def _meaning(error: psycopg2.Error, closed: bool) -> tuple[str, bool] | None:
     for needle, meaning, transient in _CONNECT_TEXTS:
         if needle in message and "No such file" not in message:
             return meaning, transient
-    # Without a state the driver raises a plain DatabaseError where the connection broke; of a statement's own it raises a subclass.
+    # Without a state, the driver raises a plain DatabaseError if the connection broke, and a subclass for a statement's own error.
     lost = type(error) is psycopg2.DatabaseError or isinstance(
         error, psycopg2.OperationalError | psycopg2.InterfaceError
     )

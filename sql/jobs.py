@@ -52,7 +52,7 @@ class JobSummary:
     created_at: datetime.datetime
     first_claim_at: datetime.datetime | None
     finished_at: datetime.datetime | None
-    surroundings: Mapping[str, Any] | None = None  # what it was created on; None: an earlier version created it
+    surroundings: Mapping[str, Any] | None = None  # that it was created on; None: created by an earlier version
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -85,11 +85,11 @@ class JobProgress:
     exceptions: int
     raw_bytes: int
     extracted_bytes: int
-    index_bytes: int  # of the index now; of a job from before that was noted, what was written
+    index_bytes: int  # of the index now; for a job of an earlier version, bytes written
     index_written_bytes: int  # by finished tasks to publish it
     elapsed_s: float
     total_known: bool
-    waiting: tuple[str, ...] = ()  # what slots have been doing for it for so long that it is to be reported
+    waiting: tuple[str, ...] = ()  # long operations of its slots, which are reported
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -101,7 +101,7 @@ class NewJob:
     client: str
     project: str
     source: bytes
-    device: int  # of the source's root, and its inode: as stat has them, unsigned
+    device: int  # of the source's root, like its inode as returned by stat, unsigned
     inode: int
     options: JobOptions
     custodians: Sequence[Custodian]
@@ -110,7 +110,7 @@ class NewJob:
     slots: int  # of each, likewise
     storage: bytes | None = None
     group_id: uuid.UUID | None = None
-    surroundings: Mapping[str, Any] | None = None  # what it is created on (controller.labels.rules)
+    surroundings: Mapping[str, Any] | None = None  # the system that it is created on (controller.labels.rules)
     held: bool = False  # paused until `request_resume`; its clocks begin with its first claim all the same
 
 
@@ -275,7 +275,7 @@ class GroupRow:
     id: uuid.UUID
     name: str
     kind: GroupKind
-    source: bytes  # absolute path of what was given
+    source: bytes  # absolute path of the given source
     source_copies: int
     members: tuple[GroupMember, ...]
     created_at: datetime.datetime

@@ -31,10 +31,10 @@ class Death:
     """A slot that died while it worked on a loose file; one row of table `death`."""
 
     task: uuid.UUID
-    item: uuid.UUID | None  # that it was reading; None: memory was full of what others had left
+    item: uuid.UUID | None  # that it was reading; None: other items had filled the memory
     parent: uuid.UUID | None = None  # the item around it, where the slot reported it …
     loose: uuid.UUID | None = None  # … and the loose file
-    seconds: float = 0.0  # that the claim had spent on the loose file, or the item
+    seconds: float = 0.0  # spent by the claim on the loose file, or the item
     taken: int = 0  # items that the claim had taken out of the loose file
     cause: ExceptionCode  # killed_parser, timeout or memory
     detail: str
@@ -73,7 +73,7 @@ def ancestors(conn: Connection, items: Iterable[uuid.UUID]) -> dict[uuid.UUID, l
 
 CHANNEL = "edbench_tasks"  # NOTIFY: there is something to dispatch where there was nothing
 FAILURES_LIMIT = 5
-_READING = (Phase.INDEX, Phase.OCR)  # they count the texts they give; the phases before, the items they find
+_READING = (Phase.INDEX, Phase.OCR)  # these phases count texts, the phases before count items
 
 
 class Returned(NamedTuple):

@@ -27,7 +27,7 @@ GRANTS: Mapping[str, Mapping[str, tuple[str, ...]]] = {
     "storage_root": {WORKER: ("SELECT",)},
     "outage": {QUEUE_MANAGER: ("SELECT", "INSERT")},
     "custodian": {QUEUE_MANAGER: ("SELECT",), WORKER: ("SELECT",)},
-    # A slot takes out what an earlier claim of its task wrote in portions (decision 0042).
+    # A slot removes portions of an earlier claim of its task (decision 0042).
     "task": {QUEUE_MANAGER: ("SELECT", "INSERT", "UPDATE"), WORKER: ("SELECT", "INSERT", "UPDATE", "DELETE")},
     "parser_set": {WORKER: ("INSERT",)},
     "item": {QUEUE_MANAGER: ("SELECT",), WORKER: ("SELECT", "INSERT", "DELETE")},
@@ -38,7 +38,7 @@ GRANTS: Mapping[str, Mapping[str, tuple[str, ...]]] = {
     "exception": {QUEUE_MANAGER: ("SELECT",), WORKER: ("SELECT", "INSERT", "DELETE")},
     "item_tag": {},
     "saved_search": {},
-    "operator_action": {QUEUE_MANAGER: ("SELECT", "INSERT")},  # that a production is over, and what it wrote
+    "operator_action": {QUEUE_MANAGER: ("SELECT", "INSERT")},  # the end of a production, and its files
     "death": {QUEUE_MANAGER: ("SELECT",), WORKER: ("SELECT", "INSERT")},
     "loose_cost": {WORKER: ("SELECT", "INSERT", "UPDATE")},
     "worker": {QUEUE_MANAGER: ("SELECT", "UPDATE"), WORKER: ("SELECT", "INSERT", "UPDATE")},
@@ -51,9 +51,9 @@ GRANTS: Mapping[str, Mapping[str, tuple[str, ...]]] = {
         WORKER: ("SELECT", "UPDATE (pages)"),
     },
     "production_file": {QUEUE_MANAGER: ("SELECT",), WORKER: ("SELECT", "INSERT", "UPDATE")},
-    # What the controller finds out of the items once a job is over.
+    # Reviews of the items, made by the controller when a job is over.
     "review": {},
-    "duplicate": {WORKER: ("SELECT",)},  # what is produced of an item names who else has it
+    "duplicate": {WORKER: ("SELECT",)},  # a produced item names the custodians of its duplicates
     "near_duplicate": {},
     "system_file": {},
     "item_digest": {},
@@ -61,7 +61,7 @@ GRANTS: Mapping[str, Mapping[str, tuple[str, ...]]] = {
 }
 
 _LOGINS = "SELECT rolname FROM pg_roles WHERE rolname = ANY(%(names)s)"
-# Who was given what on our tables and their columns, as one line each.
+# Grants on our tables and their columns, one line each.
 _GIVEN = """
 SELECT c.relname || ' ' || r.rolname || ' ' || a.privilege_type FROM pg_class c
     CROSS JOIN LATERAL aclexplode(c.relacl) a JOIN pg_roles r ON r.oid = a.grantee
@@ -102,7 +102,7 @@ def _lines() -> Iterator[tuple[str, str]]:
                     yield f"{table} {login_name(role)} {kind}" + (f" {column}" if column else ""), login_name(role)
 
 
-# Of the tables that `sql.models` describes. No version has been released, so there is nothing to migrate: a database has these
+# The revision of `sql.models`. No version has been released, so there is nothing to migrate: a database has these
 # tables or is deleted and made. The first release gets migrations (Alembic), which begin at this revision.
 REVISION = "0001"
 LOCK_KEY = 0x65646265_6E636801  # "edbench" 1: held while a schema is changed
@@ -128,7 +128,7 @@ def migrate(database: Database) -> None:
         if isinstance(refused, UsageError) or (refused is not None and not makes):
             raise refused
         if not makes:
-            return  # a role that works with the tables and makes none
+            return  # a role that uses the tables and creates none
         if refused is not None:
             _make(conn)
         renew_grants(conn)

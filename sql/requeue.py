@@ -15,10 +15,10 @@ from sql.connection import Connection
 from sql.deletion import refuse_taken
 from sql.face import QUERIES
 
-_DIRECTORY = "inode/directory"  # media type of the item that stands for a directory that could not be listed
+_DIRECTORY = "inode/directory"  # media type of the item for a directory that could not be listed
 ROOTS_AT_ONCE = 5_000  # loose files
-_FILE_COST = 4_096  # of a task's weight, in addition to the file's bytes
-TAKEN = "cancel that job, or wait until it has ended, then requeue"  # what to do where a job takes the items
+_FILE_COST = 4_096  # part of a task's weight, in addition to the file's bytes
+TAKEN = "cancel that job, or wait until it has ended, then requeue"  # advice if a job takes the items
 
 
 def requeue(conn: Connection, job: uuid.UUID, options: JobOptions, code: str | None = None) -> int:

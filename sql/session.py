@@ -19,12 +19,12 @@ from sql.connection import Connection, Plans
 from sql.held import HeldConnection, fault_of, in_transaction
 
 CONNECT_SECONDS = 5
-_LOCAL_SECONDS = 30  # by a socket file: a server that is gone refuses at once, one that is slow has a busy machine
+_LOCAL_SECONDS = 30  # over a socket file: a stopped server refuses at once, and a slow one is on a busy machine
 # A peer that vanished without a word is noticed after about 3 + 3 × 2 seconds, on either side.
 _KEEPALIVES = {"keepalives": 1, "keepalives_idle": 3, "keepalives_interval": 2, "keepalives_count": 3}
 _SERVER_OPTIONS = (
     # The ledger survives losing its last commits (design §3.3), so not waiting for the log is the session's default
-    # and costs no statement; durable transactions say `on` for themselves.
+    # and costs no statement; durable transactions set it to `on`.
     "-c synchronous_commit=off -c tcp_keepalives_idle=3 -c tcp_keepalives_interval=2 -c tcp_keepalives_count=3"
     " -c timezone=UTC"
 )
@@ -133,7 +133,7 @@ class Database:
             if fault is None:
                 raise
             if fault.transient:
-                self.dispose()  # the other pooled connections are as dead as this one
+                self.dispose()  # the other pooled connections are lost too
             raise fault from error
         finally:
             if self._timer is not None:

@@ -39,7 +39,7 @@ from sql.workers import WORKERS
 TASKS_A_SLOT = 3  # a phase that begins with fewer is cut finer
 ITEMS, FILES = "items", "files"
 LEAST = {ITEMS: 16, FILES: 16, FINALISE_LIST: 1}  # by the list in a payload: entries that a part has at least
-_MOST_JOINED = 100_000  # tasks; what they are to do is read into memory
+_MOST_JOINED = 100_000  # tasks whose payloads are read into memory
 
 
 def recut(conn: Connection, job: uuid.UUID, phase: Phase, at_a_time: int | None = None) -> None:
@@ -126,9 +126,9 @@ class Demand:
     dispatched: int
     running: int
     pending: int  # of its phase; counted only up to the limit asked for
-    most_out: int = 0  # so many may be out in this phase, whatever the window; 0: no limit of its own
-    window_factor: int = 0  # so many for each live slot; 0: as the window has it
-    reserve_slots: int = 0  # that other jobs leave free: those of other clients, without a client of other types
+    most_out: int = 0  # most dispatched tasks of this phase, whatever the window; 0: no limit of its own
+    window_factor: int = 0  # tasks for each live slot; 0: the factor of the window
+    reserve_slots: int = 0  # slots that jobs of other clients leave free; without a client, jobs of other types
     client: str = ""
     type: str = ""
     priority: Priority = Priority.NORMAL

@@ -130,7 +130,7 @@ class _Calls(Protocol):
 CALLS: _Calls = face(_Calls)
 
 
-Values = Mapping[str, Any]  # what was observed, with keys of its kind (monitoring.observations)
+Values = Mapping[str, Any]  # observed values, with keys of their kind (monitoring.observations)
 
 
 class JobClock(NamedTuple):

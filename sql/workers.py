@@ -10,7 +10,7 @@ from core.services.shared_storage import Identity
 from sql.connection import Connection
 from sql.face import QUERIES, face
 
-LIVE_SECONDS = 10.0  # workers say that they live every second or two
+LIVE_SECONDS = 10.0  # workers report every second or two
 
 
 class NewWorker(NamedTuple):
@@ -23,7 +23,7 @@ class NewWorker(NamedTuple):
     boot_id: str
     slots: int
     version: str
-    box: str = ""  # what its boxes lack, for people (worker.box.lockdown); empty: nothing
+    box: str = ""  # features that its sandbox lacks, for people (worker.box.lockdown); empty: none
 
 
 class WorkerRow(NamedTuple):

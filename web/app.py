@@ -181,4 +181,4 @@ class Silence:
     def _abandon(self, task: asyncio.Task[None]) -> None:
         self._abandoned.add(task)
         task.add_done_callback(self._abandoned.discard)
-        task.add_done_callback(lambda ended: ended.cancelled() or ended.exception())  # seen, so that no log names it
+        task.add_done_callback(lambda ended: ended.cancelled() or ended.exception())  # read, so not logged

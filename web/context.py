@@ -101,7 +101,7 @@ class Shown:
 
     path: str
     title: str
-    source: Any  # of its values
+    source: Any  # source of the page's values
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -120,7 +120,7 @@ class WebContext:
     hash_lists: tuple[Path, ...] = ()  # more directories with lists of known software files
     targets: tuple[Path, ...] = ()  # more directories that storage tests may use
     measurements: Measurements | None = None  # None where this server starts none
-    shown: Shown | None = None  # what the command that this server belongs to runs, if it is not a job
+    shown: Shown | None = None  # the work of the command that this server belongs to, if it is no job
     results: Path | None = None  # storage root of the results, if it is not that of the jobs
     health: DatabaseHealth = field(init=False)
     indexes: Indexes = field(init=False)  # shared by all searches

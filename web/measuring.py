@@ -102,7 +102,7 @@ class Kind:
     template: str = "measure.html"
     shown: Callable[[WebContext, Overview, Mapping[str, str]], dict[str, Any]] = lambda *_: {}  # more values for it
     press: str = "Measure"  # on its button
-    leaves: str = ""  # where it has no result
+    leaves: str = ""  # what it leaves if it has no result
 
     @property
     def words(self) -> tuple[str, str]:

@@ -88,7 +88,7 @@ class EmbeddedRunner(Runner):
         self._runs: dict[uuid.UUID, _Run] = {}
         self._reserved: list[int] = []  # workers of each job that is being created or resumed
         self._cluster: EmbeddedCluster | None = None
-        self._slots = 0  # a worker, of the cluster that is up
+        self._slots = 0  # slots of each worker of the running cluster
         self._filer = "none"
         self._problems: dict[uuid.UUID, str] = {}
 
@@ -185,7 +185,7 @@ class EmbeddedRunner(Runner):
         with self._lock:
             goes_on, run.again = run.again and not run.stop.is_set(), False
             if not goes_on:
-                self._problems.pop(run.jobs.id, None)  # under the lock: a new run would have problems of its own
+                self._problems.pop(run.jobs.id, None)  # under the lock, so that no problem of a new run is removed
                 self._leave(run)
             return goes_on
 

@@ -35,7 +35,7 @@ class Listener:
 
     def send(self, text: str | None) -> None:
         """Send a text from any thread; None ends the stream."""
-        with contextlib.suppress(RuntimeError):  # its loop is gone, and it with it
+        with contextlib.suppress(RuntimeError):  # its event loop has ended, and the stream with it
             self._loop.call_soon_threadsafe(self._put, text)
 
     def _put(self, text: str | None) -> None:
@@ -123,7 +123,7 @@ class _Reader:
             return False
         finally:
             self._looking = math.inf
-        changed = seen.row != self._last_row or self._trouble is not None  # an event ends the notice of the trouble
+        changed = seen.row != self._last_row or self._trouble is not None  # an event removes the notice of the problem
         self._trouble = None
         self._last_row = seen.row
         if changed:

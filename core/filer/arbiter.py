@@ -21,7 +21,7 @@ from core.filer.use import attach, let_go
 from core.operations import Op
 
 _MAGIC = 0x45_44_46_49_4C_45_52_03  # "EDFILER", layout 3
-_LOCK_BYTE = 0  # of the record lock of a booking; the next one is that of being in use (`core.filer.use`)
+_LOCK_BYTE = 0  # locked during a booking; the next byte is locked while in use (`core.filer.use`)
 _BUSY, _WAITED, _CALLS, _OPS = range(4)
 _COUNTS = 4
 _FIRST = 1  # word 0 is the magic number
@@ -136,7 +136,7 @@ _CLIENT_CACHE_SETS = 1 << 15
 FILES = _WAYS * _CLIENT_CACHE_SETS
 _KEY, _STAMP, _EXTENT = range(3)
 _CLIENT_CACHE_WORDS = 3
-_CAME, _ANSWERED, _TABLE = 0, 1, 3  # bytes taken in so far; reads answered and their bytes
+_CAME, _ANSWERED, _TABLE = 0, 1, 3  # bytes cached so far; reads answered and their bytes
 
 
 class _ClientCachePlace(NamedTuple):

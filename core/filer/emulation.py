@@ -20,9 +20,9 @@ from core.settings import Settings
 _PR_SET_TIMERSLACK = 29  # linux/prctl.h
 _PROBE_NS = 200_000
 _PROBES = 15
-_SPIN_NS = 10_000  # the rest that is cheaper to spin away than to sleep through
-_MOST_SPIN_NS = 100_000  # where a sleep is too coarse; beyond it the measurement is put to the test
-_MOST_OVERSHOOT_NS = 500_000  # on a busy machine the measurement shows more of the neighbours
+_SPIN_NS = 10_000  # below this, spinning is cheaper than sleeping
+_MOST_SPIN_NS = 100_000  # the longest spin if a sleep is too coarse; beyond it the process sleeps for half
+_MOST_OVERSHOOT_NS = 500_000  # on a busy machine, the measurement mostly shows other processes
 
 _libc = ctypes.CDLL(None, use_errno=True)
 

@@ -23,19 +23,19 @@ MAX_OPS = 10_000.0  # of one kind, for one call, entry or transfer
 MAX_TRANSFER_BYTES = 1 << 30
 _MAX_TEXT = 400
 _PER = ("entry", "transfer")
-_DEFAULT = "default"  # in service times: of every op that is not named
+_DEFAULT = "default"  # in service times: for every op that is not named
 _LABELS = [op.label for op in Op]
 
-Ops = Mapping[str, float]  # filer ops by name; means, so broken numbers
+Ops = Mapping[str, float]  # filer ops by name; means, so not whole numbers
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Expansion:
     """The filer ops of one call."""
 
-    each: Ops  # whatever it requests
+    each: Ops  # for each call
     entry: Ops  # and for each entry of a listing
-    transfer: Ops  # and for each `transfer_bytes` begun of what it moves
+    transfer: Ops  # and for each `transfer_bytes` begun of the bytes that it moves
 
     @property
     def names(self) -> set[str]:
@@ -48,14 +48,14 @@ class Protocol:
 
     name: str
     origin: str  # how it is known: "measured …" or "assumed …"
-    transfer_bytes: int  # what one read or write on the wire moves at most
+    transfer_bytes: int  # most bytes of one read or write on the wire
     data: frozenset[str]  # the ops of the filer's data unit; all others are its metadata unit's
     calls: Mapping[Op, Expansion]
-    index_calls: Mapping[Op, Expansion] = field(default_factory=dict)  # of phase index, where they are other ones there
+    index_calls: Mapping[Op, Expansion] = field(default_factory=dict)  # of phase index, if they differ there
     server: Mapping[Op, Expansion] = field(
         default_factory=dict
     )  # of `calls`, by what the server's own counters called them
-    source: str = field(compare=False)  # what a user gives to get it again: a name of ours, or the path of a file
+    source: str = field(compare=False)  # how a user selects it: a built-in name, or the path of a file
 
     @property
     def ops(self) -> set[str]:
@@ -167,7 +167,7 @@ class Processor:
     """One station of `servers` equal servers with one queue."""
 
     servers: int
-    service_us: Mapping[str, float]  # of a filer op by its name, without a protocol of a call by its op's; unscaled
+    service_us: Mapping[str, float]  # by name of a filer op, without a protocol by name of a call; unscaled
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -185,7 +185,7 @@ class Disk:
 class Directory:
     """The cost of a directory's size."""
 
-    # Of the metadata unit, unscaled, to make a name: for each that its directory has.
+    # Unscaled time of the metadata unit that each existing entry adds to the creation of another one.
     entry_us: Annotated[float, Within(high=MAX_ENTRY_US)] = 0.0
 
 
@@ -193,10 +193,10 @@ class Directory:
 class Client:
     """The client's cache and round trips, between a call and the wire. The scale factor divides neither."""
 
-    # Of what was read or written last, kept by each client; 0: every read reaches the filer.
+    # Bytes read or written last that each client keeps; 0: every read reaches the filer.
     cache_bytes: Annotated[int, Within(high=MAX_CACHE_BYTES)] = 0
-    reread_us: Annotated[float, Within(high=MAX_SERVICE_US)] = 0.0  # what a read that the cache answers costs
-    # That each metadata op adds to its call, and all its data ops together; a delay, not a queue.
+    reread_us: Annotated[float, Within(high=MAX_SERVICE_US)] = 0.0  # cost of a read that the cache answers
+    # Added to a call for each metadata op, and once for all data ops; a delay, not a queue.
     round_trip_us: Annotated[float, Within(high=MAX_SERVICE_US)] = 0.0
 
 
@@ -244,7 +244,7 @@ class FilerModel:
     link_bytes_per_s: float  # unscaled; 0: no link is modelled
     disk: Disk
     mix: Mapping[Op, float]  # share of each op in the calls that ceilings are stated for; sums to 1
-    source: str  # what a user gives to get it again: a profile's name, or the path of a file
+    source: str  # what a user gives to select it: a profile's name, or the path of a file
     protocol: Protocol | None = None  # None: every call is one filer op
     client: Client = field(default_factory=Client)
     sizes: Sizes = field(default_factory=Sizes)

@@ -27,7 +27,7 @@ _File = tuple[int, int, int]  # process, device, inode
 
 # Record locks belong to the process: a second look at a file of its own would find it unlocked, and closing it unlocks it.
 _open_here: dict[_File, int] = {}
-_turn = threading.Lock()  # of this process's threads, which no record lock parts
+_turn = threading.Lock()  # between threads of this process, which share record locks
 
 
 def arbiter_path(digest: str, home: Path | str, directory: Path | None = None) -> Path:
@@ -133,7 +133,7 @@ def _sweep(beside: Path) -> None:
                 continue
             fd = _open(path, create=False)
         except (OSError, StorageFault):
-            continue  # gone meanwhile, or no arbiter of ours
+            continue  # removed meanwhile, or not ours
         try:
             if _taken_alone(fd):
                 _remove(path, fd)

@@ -78,7 +78,7 @@ def is_held(path: Path) -> bool:
         return not lock.try_shared()
 
 
-SUPERUSER = "edbench"  # of the database servers; only the keeper comes as this
+SUPERUSER = "edbench"  # of the database servers; only the keeper uses it
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

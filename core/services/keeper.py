@@ -109,7 +109,7 @@ class BrokerServer:
         )
 
     def _spawn(self) -> None:
-        (self._directory / "dump.rdb").unlink(missing_ok=True)  # nothing of an earlier life may come back
+        (self._directory / "dump.rdb").unlink(missing_ok=True)  # no message of an earlier start may be loaded
         self._process = spawn(
             [valkey_server(), self._directory / "valkey.conf"],
             env={"PATH": "/usr/bin:/bin", "LC_ALL": "C", "TZ": "UTC"},
@@ -163,7 +163,7 @@ def answers(port: int, login: Login) -> bool:
 
 
 TEND_SECONDS = 0.1
-_LOCK_SECONDS = 30.0  # for a predecessor to finish stopping
+_LOCK_SECONDS = 30.0  # for an earlier keeper to finish stopping
 _BACKOFF_SECONDS = (0.0, 0.2, 0.5, 1.0, 2.0, 5.0)  # between starts of one service that keeps dying
 _CALM_SECONDS = 30.0  # after which a death counts as the first again
 
@@ -197,7 +197,7 @@ class Keeper:
             remove_socket_dir(Path(server.socket_dir))
         for request in (self._home.broker_request, self._home.provisioner_request):
             with contextlib.suppress(OSError):
-                request.unlink()  # of another keeper's life
+                request.unlink()  # left by an earlier keeper
         try:
             for service in self._tended:  # all of them come up at the same time
                 service.service.begin()
@@ -256,7 +256,7 @@ class Keeper:
         while not self._stopping and not users.try_alone():
             self._add_broker()
             self._add_provisioner()
-            started = [service.tend() for service in self._tended]  # a list: every one gets its turn
+            started = [service.tend() for service in self._tended]  # a list: `any` would stop at the first
             for log in logs:
                 trim(log)
             if any(started):

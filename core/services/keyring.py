@@ -32,11 +32,11 @@ from core.settings import read_login
 
 # Commands that a client library sends before anything else; they name no key.
 _HELLO = "+ping +hello +auth +select +client|setinfo +client|setname"
-# Celery's queues, one a database (core.celery_app.queue_name), each with its priorities; where Celery notes them; and
+# Celery's queues, one for each database (core.celery_app.queue_name), each with its priorities; Celery's list of them; and
 # the frames of the call record (monitoring.broker.STREAM).
 _QUEUES, _BINDINGS, _FRAMES = "~edbench.*", "~_kombu.binding*", "~edbench:frames*"
 _DECLARE = f"+multi +exec +discard ({_QUEUES} +llen) ({_BINDINGS} +sadd +smembers)"
-_ANSWERED = "+client|id +client|unblock"  # a slot that is to stop waits for no message any more (worker.app)
+_ANSWERED = "+client|id +client|unblock"  # a slot that is stopping waits for no message (worker.app)
 # The crew (core.crew): members report and take orders, only the controller gives any.
 _CREW = "edbench:crew"
 _ANSWER = f"(~{_CREW}:answers:* +rpush +expire)"
@@ -71,7 +71,7 @@ def digest(login: Login) -> str:
 
 LOGIN, PASSWORD, TOKEN, USERS = "login", "password", "token", "users.acl"
 DATABASE, BROKER, GRAFANA = "database", "broker", "grafana"
-# As whom the public images work.
+# The users of the public images.
 SERVER_USERS = {DATABASE: 999, BROKER: 999, GRAFANA: 472}
 _LOGINS = (*ROLES, PROVISIONER)
 _GIVEN = {"EDBENCH_DB_PASSWORD": "the superuser's password", "EDBENCH_TOKEN": "the web UI token"}

@@ -21,7 +21,7 @@ from core.services.binaries import postgres_for, postgres_version
 from core.services.place import Home, give_to, make_socket_dir, postgres_place, refuse_weak_root, server_user
 from core.services.process import RunAs, last_line, rotate, spawn, stop
 
-# Who is let in: over the socket every role that has a password, from other hosts the workers alone.
+# Permitted logins: over the socket every role with its password, from other hosts only the workers.
 ADMISSION = f"local all all scram-sha-256\nhost all {login_name(WORKER)} all scram-sha-256\n"
 _SPARE = 50  # connections in addition to the slots': queue manager, workers' supervisors, controller, web UI, people
 _LEAST = 200  # a second command with more slots may attach; an unused connection costs next to nothing
@@ -49,7 +49,7 @@ def server_arguments(socket_dir: Path, max_connections: int, afar: Mapping[str, 
         "unix_socket_permissions": "0700",
         "max_connections": str(max_connections),
         "password_encryption": "scram-sha-256",
-        "scram_iterations": "1",  # they slow down who guesses; these passwords are 192 random bits, new with each keeper
+        "scram_iterations": "1",  # more would slow down guessing; these passwords are 192 random bits, new with each keeper
         # memory: modest, the machine's page cache belongs to the files being measured
         "shared_buffers": "256MB",
         "work_mem": "16MB",
@@ -123,8 +123,8 @@ def _ephemeral_range() -> tuple[int, int]:
 _PORT = 5432  # of a socket in a directory of its own
 _ADMISSION = "admission.conf"
 START_SECONDS = 120.0  # crash recovery of a large log included
-_LEFTOVER_SECONDS = 60.0  # how long a predecessor may take to go, on a machine whose CPUs are all busy …
-_HURRY_SECONDS = 5.0  # … and how long it is left to it
+_LEFTOVER_SECONDS = 60.0  # how long an earlier server may take to end, on a busy machine …
+_HURRY_SECONDS = 5.0  # … and how long it is not killed
 _ROOM = 100_000_000  # bytes of a fresh database with its first log, rounded up
 _STOP = ((signal.SIGINT, 60.0), (signal.SIGQUIT, 10.0))  # fast, then immediate; both are crash-safe
 _TROUBLE = ("FATAL", "PANIC", "could not", "error:", "cannot")
@@ -298,7 +298,7 @@ class PostgresServer:
         start = time.monotonic()
         while not self._answers():
             if self._exited():
-                self._check_version()  # it refuses others' data itself; to ask beforehand would cost every start
+                self._check_version()  # it refuses data of another version itself; a check before each start would cost time
                 why = last_line(self._log, containing=_TROUBLE)
                 in_the_way = "lock file" in why or "shared memory block" in why
                 if not in_the_way or time.monotonic() - start > _LEFTOVER_SECONDS:

@@ -38,7 +38,7 @@ def open_log(log: Path, *, afresh: bool = False) -> IO[bytes]:
 def rotate(log: Path) -> None:
     """Keep one older log next to a new empty one; for a log that no process writes to."""
     with contextlib.suppress(FileNotFoundError):
-        with contextlib.suppress(PermissionError):  # root wrote it, in a directory that is not his
+        with contextlib.suppress(PermissionError):  # written by root, in another user's directory
             log.chmod(_MODE)
         log.replace(_older(log))
 
@@ -51,7 +51,7 @@ def trim(log: Path) -> None:
             return
         with log.open("r+b") as file:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            if os.fstat(file.fileno()).st_size > MOST_BYTES:  # no other process was quicker
+            if os.fstat(file.fileno()).st_size > MOST_BYTES:  # no other process has truncated it meanwhile
                 with contextlib.suppress(OSError):
                     _copy(file, _older(log))
                 os.ftruncate(file.fileno(), 0)

@@ -148,7 +148,7 @@ def mismatch(entry: MountEntry | None, source: str, kind: str, options: str) -> 
         if not equals or key in _NEGOTIATED or key not in given:
             continue
         if key == "addr" and not re.fullmatch(r"[0-9.]+|[0-9a-fA-F:]*:[0-9a-fA-F:.]*", value):
-            continue  # the engine resolves a name, and the mount table has its address
+            continue  # the engine resolves a name; the mount table shows the address
         if given[key] != value and not (key == "vers" and given[key].startswith(f"{value}.")):
             return f"it is mounted with {key}={given[key]}, not {key}={value}"
     return None

@@ -101,5 +101,5 @@ class SyncBeside:
             return
         try:
             self.wait()
-        except StorageFault as fault:  # of two errors the graver one: the kernel reports it once
+        except StorageFault as fault:  # the graver of two errors, which the kernel reports only once
             raise fault from error

@@ -84,7 +84,7 @@ def strays(listed: AbstractSet[str], known: AbstractSet[str]) -> set[str]:
 
 _KIND = "fuse.glusterfs"
 _GRAPH = ".meta/graphs/active"
-_DISTRIBUTES = "-dht"  # how the translator is called that spreads files: VOLUME-dht
+_DISTRIBUTES = "-dht"  # suffix of the translator that distributes files: VOLUME-dht
 _STATUS = re.compile(r"^subvolume_status\[(\d+)\] = (\d+)$", re.MULTILINE)
 _NAME = re.compile(r"^subvolumes\[(\d+)\] = (?:[^\s/]+/)?(\S+)$", re.MULTILINE)
 _GENERATION = re.compile(r"^gen = (\d+)$", re.MULTILINE)
@@ -94,8 +94,8 @@ _GENERATION = re.compile(r"^gen = (\d+)$", re.MULTILINE)
 class Parts:
     """The state of a volume's parts, as the client reports it."""
 
-    away: tuple[str, ...] = ()  # by its names for them
-    changes: tuple[int, ...] = ()  # how often any came or went: two that differ had something between them
+    away: tuple[str, ...] = ()  # names of the absent parts
+    changes: tuple[int, ...] = ()  # generation numbers: they differ if a part came or went in between
 
 
 WHOLE = Parts()
