@@ -34,8 +34,8 @@ class Automation(Order):
     ] = None
 
     def begin(self, title: str) -> None:
-        """Before the work starts: until it ends, the JUnit file has an error in it. Raises UsageError, RunFailed where a file cannot
-        be written."""
+        """Check that both files can be written, and write a JUnit file with an error, which stays if the work does not
+        end. Raises UsageError, RunFailed."""
         writable_file(self.junit, "--junit")
         writable_file(self.summary, "--summary")
         self._write_junit(junit(title, (), 0.0, "the run ended without a result"))
@@ -70,7 +70,7 @@ class Automation(Order):
 
 
 def junit(title: str, outcomes: Sequence[Outcome], seconds: float, error: str = "") -> bytes:
-    """One test suite with a case for each bound, or a case `run` where there is none or where the run ended with `error`."""
+    """A test suite with a case for each bound, or one case `run` if there is no bound or the run ended with `error`."""
     from xml.etree import ElementTree
 
     cases = [] if error else [(outcome.bound, outcome.line, outcome.failed) for outcome in outcomes]

@@ -47,16 +47,16 @@ if TYPE_CHECKING:
 
 
 def show_study(console: Console, result: Result) -> None:
-    """Verdict, what to do about its labels, one line a point, why points are limited, notes."""
+    """Print verdict, advice on its labels, one line a point, limits of the points, notes."""
     workload = about(result.workload)
     print_lines(console, result.verdict, *(f"  {line}" for line in advice_on(result.labels)))
     print_lines(console, *(outcome.line for outcome in result.bounds))
     console.print()
-    from experiments.report.sections import point_columns  # draws: slow to come
+    from experiments.report.sections import point_columns  # slow to import: it draws figures
     from experiments.report.words import gathered
 
     groups = _grouped(result.points)
-    if len(groups) == len(result.points):  # a name for each point: they are a column of one table
+    if len(groups) == len(result.points):  # each point has a name: the names are a column of one table
         groups = {(): list(result.points)}
     columns = [
         one
@@ -75,7 +75,7 @@ def show_study(console: Console, result: Result) -> None:
 
 
 def _grouped(points: Sequence[Point]) -> dict[tuple[str, ...], list[Point]]:
-    """By what of their load are names, such as a storage's."""
+    """Group points by the names in their load, such as a storage's."""
     out: dict[tuple[str, ...], list[Point]] = {}
     for point in points:
         out.setdefault(tuple(value for value in point.at.values().values() if isinstance(value, str)), []).append(point)
@@ -87,7 +87,7 @@ P = TypeVar("P", bound="PointSpec")
 
 
 class Study(Discovering, Experiment, StudyOrder):
-    """The options of these commands besides the points."""
+    """The options of these commands in addition to the points."""
 
 
 @commands.add("scale-up", "edbench bench scale-up --corpus c --workers 1,2,4 --repeats 5", order=ALIKE)
@@ -224,7 +224,7 @@ def knee(ctx: typer.Context, corpus: opt.Corpus, points: KneePoints, study: Stud
 
 
 def varied(base: P, axes: Axes) -> list[P]:
-    """The load with every combination of the axes, or as it is. Raises UsageError."""
+    """The load with every combination of the axes, or unchanged. Raises UsageError."""
     from experiments.workloads.discovery.setting import crossed
 
     if axes.axis is None and axes.mount_options is None:
@@ -233,7 +233,7 @@ def varied(base: P, axes: Axes) -> list[P]:
 
 
 def given_stages(ctx: typer.Context, axis: str, text: str, *others: str) -> tuple[tuple[int, float], ...]:
-    """Those of --stages. Raises UsageError for options that it replaces: the axis, repeats, `others`."""
+    """Parse --stages. Raises UsageError for options that it replaces: the axis, repeats, `others`."""
     from experiments.kinds import parse_stages
 
     for name in (axis, "repeats", *others):
@@ -259,8 +259,8 @@ def measured(
     copies: bool = False,
     more: Callable[[Console, Result], None] | None = None,
 ) -> None:
-    """Run the experiment and print its result; the path of the report is the last line. `more` prints other tables. Raises what
-    `conduct` does."""
+    """Run the experiment and print its result; the path of the report is the last line. `more` prints other tables.
+    Raises as `conduct`."""
     result, directory = carry_out(context, settings, corpus, plan, study, order, copies=copies)
     print_result(context, result, directory, study, more)
 
@@ -272,7 +272,7 @@ def print_result(
     files: Automation,
     more: Callable[[Console, Result], None] | None = None,
 ) -> None:
-    """Print an experiment's table, finish its package, and print the document where it is asked for; the path of the report is
+    """Print an experiment's table, finish its package, and print the document if requested; the path of the report is
     the last line. Then write the files for automation. Raises BoundsBroken."""
     from experiments.package.check import finish
     from experiments.result.codec import to_json
@@ -299,8 +299,8 @@ def carry_out(
     *,
     copies: bool = False,
 ) -> tuple[Result, Path]:
-    """Run an experiment with progress; the result, and the directory of its package, which is not finished. Raises what `conduct`
-    does."""
+    """Run an experiment and show its progress; return the result, and the directory of its package, which is not
+    finished. Raises as `conduct`."""
     from cli.progress import progress_display
     from cli.serve import site_page
     from controller.jobs.jobs import prepare_source

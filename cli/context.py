@@ -1,4 +1,5 @@
-"""What every command uses: environment, settings, clock, output streams. Databases are in `cli.installation`."""
+"""The common context of all commands: environment, settings, clock, output streams. Databases are in
+`cli.installation`."""
 
 from __future__ import annotations
 
@@ -40,9 +41,9 @@ class CommandContext:
         engine: str | None = None,
         filer: str | None = None,
     ) -> Settings:
-        """Settings from the environment, with the values of the command line that are given.
+        """Settings from the environment; options of the command line replace them.
 
-        Raises UsageError with the variable's name on a bad value; for an unknown engine or filer.
+        Raises UsageError with the variable's name for an invalid value, an unknown engine or filer.
         """
         changes: dict[str, Any] = {"storage": storage and storage.absolute(), "slots": slots, "index_engine": engine}
         if engine not in (None, *INDEX_ENGINES):
@@ -59,18 +60,18 @@ class CommandContext:
 
     @property
     def people(self) -> Console:
-        """Where tables and remarks go: to standard output unless that is for a document."""
+        """The console for tables and remarks: standard output unless a document is printed there."""
         return _console(self._for_people)
 
     def last_line(self, line: str) -> None:
-        """Print the line that scripts read last, such as an id or a path, where `people` is."""
+        """Print the line that scripts read last, such as an id or a path, on `people`."""
         print(line, file=self._for_people, flush=True)
 
     def document(self, value: Any, rows: Iterable[Any] | None = None, fields: Sequence[str] = ()) -> bool:
-        """Print a record, or records, in the format of -o; False for a table, which the command prints itself.
+        """Print a record, or records, in the format of -o; return False for a table, which the command prints itself.
 
-        `rows`: what jsonl and csv print in place of `value`; `fields`: those of each record, where records are printed as they
-        come.
+        `rows`: printed by jsonl and csv in place of `value`; `fields`: those of each record, if records are printed as
+        they come.
         """
         if self.output == "table":
             return False
@@ -83,7 +84,7 @@ class CommandContext:
         return _console(sys.stderr)
 
     def say(self, line: str) -> None:
-        """One plain line on standard error."""
+        """Print one plain line on standard error."""
         print(line, file=sys.stderr, flush=True)
 
     @property
@@ -92,7 +93,7 @@ class CommandContext:
 
 
 def _console(file: TextIO) -> Console:
-    """A console that fits the terminal; what is piped has room enough."""
+    """A console as wide as the terminal; wide enough for any line in a pipe."""
     from rich.console import Console
 
     # Names are shown as they are, also those with `:cat:` or `[red]` in them.

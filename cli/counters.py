@@ -67,7 +67,7 @@ def collect_counters(
     due = began
 
     def wait() -> bool:
-        """Until the next sample; a late one does not delay the others. False: that was the last."""
+        """Wait until the next sample is due; a late one does not delay the others. Return False after the last one."""
         nonlocal due
         due += int(every * 1e9)
         if seconds is not None and due - began > seconds * 1e9:
@@ -86,7 +86,7 @@ def collect_counters(
     except FileExistsError as error:
         raise UsageError(f"--to {to} exists; give a new file") from error
     except KeyboardInterrupt:
-        pass  # how it ends, mostly
+        pass  # the usual end
     if not context.document({"path": str(to), "name": called, "samples": moments}):
         context.say(f"{to}: {moments:,} samples of {called}")
 
@@ -149,7 +149,7 @@ def import_counters(
 
 
 def meaning(file: Path | None, mapping: Path | None, name: str | None) -> ArrayMap:
-    """Of the columns: as the map describes them; a collected file describes itself."""
+    """The meaning of the columns, from the map; a collected file describes itself."""
     from controller.arrays.mapping import collected_map, read_map
 
     if mapping is not None:

@@ -143,7 +143,7 @@ def _measured(
     context: CommandContext, settings: Settings, corpus: Path, source: PreparedSource, order: DayOrder | JobTypesOrder,
     plan: Plan, experiment: Experiment, **day: Any,
 ) -> None:  # fmt: skip
-    """Carry the days, write the report and print its tables. `day`: what `Day` takes besides."""
+    """Run the days, write the report and print its tables. `day`: further arguments of `Day`."""
     from cli.progress import progress_display
     from core.dates import checked_zone
     from core.records import JobOptions
@@ -166,7 +166,7 @@ def _measured(
 
 
 def read_day(path: Path) -> DayResult:
-    """A result of this experiment. Raises UsageError for another's."""
+    """Read a result of this experiment. Raises UsageError for another one."""
     from experiments.result.codec import read_result
     from experiments.workloads.day.result import DayResult
 

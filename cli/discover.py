@@ -1,4 +1,4 @@
-"""`edbench discover`, and how any command follows a job to its end."""
+"""`edbench discover`, and functions by which any command follows a job to its end."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ commands = Commands()
 
 
 class Run(Automation, Discovering):
-    """The options of the command besides those of the job and its workers."""
+    """The options of the command in addition to those of the job and its workers."""
 
 
 @commands.add(
@@ -64,7 +64,7 @@ def discover(
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Scaling:
-    """The workers on the command line; without an option a running system stays as it is."""
+    """The numbers of workers and slots on the command line; without an option a running system keeps its own."""
 
     workers: int
     workers_given: bool
@@ -107,7 +107,7 @@ def _discover(
 
 
 def refuse_scaling(workers: int | None, slots: int | None) -> None:
-    """Raises UsageError where workers or slots were given, and the workers are those of a system that runs by itself."""
+    """Raise UsageError if workers or slots were given, and the workers belong to a system that runs by itself."""
     if workers is not None or slots is not None:
         raise UsageError(
             f"{'--workers' if workers is not None else '--slots'}: this command does not start the workers of this system"
@@ -184,7 +184,7 @@ def follow(
 def _with_traces(
     context: CommandContext, installed: Installation, selected: Jobs, result: Figures
 ) -> tuple[Figures, list[str]]:
-    """The result with the trace of each job that has one; the reason, where one could not be written."""
+    """The result with the trace of each job that has one, or the reason why it could not be written."""
     from controller.jobs.figures import GroupFigures
     from controller.observe.trace_collection import collect_trace, trace_figures
 

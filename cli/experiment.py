@@ -1,4 +1,4 @@
-"""The options of every experiment that measures: how its members come, the array's own counters, files for automation."""
+"""Common options of all experiments: members, the array's own counters, files for automation."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class Discovering(Order):
-    """What a command that runs discoveries takes, and the web UI that it serves meanwhile."""
+    """The options of a command that runs discoveries, and of the web UI that it serves meanwhile."""
 
     passwords: opt.Passwords = None
     storage: opt.StorageRoot = None
@@ -25,12 +25,12 @@ class Discovering(Order):
 
     @property
     def page(self) -> int | None:
-        """The web UI's port; None: it is not served."""
+        """The port of the web UI; None: it is not served."""
         return self.serve_port if self.serve else None
 
 
 class Experiment(Automation):
-    """A command's base class for its own options, or their group."""
+    """Base class for the options of a command, or a group of them."""
 
     listen: opt.Listen = None
     wait: opt.Wait = None
@@ -40,13 +40,13 @@ class Experiment(Automation):
 
     @property
     def ways(self) -> Ways:
-        """Raises UsageError."""
+        """The ways in which members join. Raises UsageError."""
         from experiments.crew.system import Ways
 
         return Ways(listen=self.listen, wait=self.wait)
 
     def counters(self, context: CommandContext) -> Array | None:
-        """Where the array's counters are; None where none are asked for. Raises UsageError."""
+        """The array's counters; None if none are requested. Raises UsageError."""
         if self.array is None and self.array_map is None:
             return None
         from cli.counters import meaning

@@ -48,7 +48,7 @@ def formats(
         bool, typer.Option("--markdown", help="Print the whole reference page (docs/formats.md).")
     ] = False,
 ) -> None:
-    """With WORD, it shows what is extracted from that format and what is not. Formats of plugins are listed too."""
+    """Give WORD to see what is extracted from that format and what is not. Formats of plugins are listed too."""
     if as_markdown:
         sys.stdout.write(page())
         return

@@ -67,7 +67,7 @@ def inspect(
     """
     context = shared(ctx)
     settings = read_settings(os.environ)
-    load_plugins(settings.plugins)  # here too: what their handlers call a format may have to be looked up
+    load_plugins(settings.plugins)  # here too: names of their formats may be needed
     bank = read_bank(passwords).passwords if passwords else None
     choice = ocr_choice(ocr, ocr_languages)
     refuse_no_ocr(choice)
@@ -100,7 +100,7 @@ def inspect(
 
 
 def _taken(lines: Iterable[Any], summary: Summary) -> Iterator[Any]:
-    """The items, each of which is counted."""
+    """Return the items, and count each."""
     for line in lines:
         item = msgspec.json.decode(line) if isinstance(line, bytes) else line
         summary.take(item)
@@ -108,7 +108,7 @@ def _taken(lines: Iterable[Any], summary: Summary) -> Iterator[Any]:
 
 
 def _first(lines: Iterator[Any], summary: Summary) -> list[Any]:
-    """The items that are shown; the others are counted, which takes no parsing of their text."""
+    """The items that are shown; the others are only counted, without parsing their text."""
     shown = list(_taken(itertools.islice(lines, ROWS_SHOWN), summary))
     for line in lines:
         summary.take(counted(line) if isinstance(line, bytes) else line)
@@ -116,7 +116,7 @@ def _first(lines: Iterator[Any], summary: Summary) -> list[Any]:
 
 
 def _import_tables() -> None:
-    """The modules that draw tables take a fifth of a start."""
+    """Import the modules for tables, which takes a fifth of a start."""
     import rich.console
     import rich.table  # noqa: F401
 
@@ -134,7 +134,7 @@ def _show_items(console: Console, lines: list[Any], items: int) -> None:
 
 
 def show(console: Console, summary: Summary) -> None:
-    """The summary, by format."""
+    """Print the summary, by format."""
     rows = [(title, *_counts(of)) for title, of in (*summary.by_items(), ("all", summary.total()))]
     console.print(table(("format", "items", "bytes", "text", "exceptions"), rows, right=(1, 2)))
     unknown = (

@@ -1,5 +1,5 @@
-"""The way to the databases, for commands that ask them. The database's libraries, a quarter of a second, come while the
-services start."""
+"""Attaches commands to the databases. The database's libraries take a quarter of a second to import, while the services
+start."""
 
 from __future__ import annotations
 
@@ -24,26 +24,26 @@ SLOTS_BESIDE = 16
 
 @dataclass(frozen=True, slots=True)
 class Installation:
-    """Settings with services attached, and the databases open."""
+    """Settings with services attached, and the open databases."""
 
     settings: Settings
     embedded: bool  # the services are ours; so workers are ours to start
     databases: list[Database]
 
     def find(self, reference: str) -> Jobs:
-        """The job or group meant by an id, an unambiguous beginning of one, or `last`; raises UsageError."""
+        """The job or group with this id, an unambiguous beginning of it, or `last`. Raises UsageError."""
         from controller.jobs.groups import find
 
         return find(self.databases, reference)
 
     def find_discovered(self, reference: str) -> Jobs:
-        """The same, of discoveries alone; `last` is the newest of them."""
+        """Like `find`, among discoveries; `last` is the newest of them."""
         from controller.jobs.groups import find_discovered
 
         return find_discovered(self.databases, reference)
 
     def first(self, databases: int) -> list[Database]:
-        """So many databases; raises UsageError when there are fewer."""
+        """The first databases, so many. Raises UsageError if there are fewer."""
         from controller.databases import first_databases
 
         return first_databases(self.databases, databases)

@@ -206,7 +206,7 @@ def sum_table(counted: Iterable[tuple[JobHandle, JobCounts]]) -> Table:
 
 
 def show_counts(console: Console, counts: JobCounts) -> None:
-    """The counts of one job."""
+    """Print the counts of one job."""
     from controller.jobs.progress import duration
     from controller.labels.rules import storage_text
     from core.job_types import JobType
@@ -377,8 +377,8 @@ def cancel(ctx: typer.Context, job: opt.JobArgument, storage: opt.StorageRoot = 
 
 
 def _end(context: CommandContext, jobs: Jobs, ask: Callable[[JobHandle], JobState], wanted: JobState) -> None:
-    """Ask the jobs to end, wait until they have, and print the state. In a group, jobs that ended already keep their state;
-    UsageError when all have."""
+    """Request that the jobs end, wait until they have, and print the state. In a group, jobs that have ended keep their
+    state. Raises UsageError if all have."""
     from controller.jobs.groups import group_state
     from controller.jobs.jobs import ask_all, settle_job
     from core.records import JobState

@@ -1,4 +1,4 @@
-"""`edbench storage`: what is left on the storage root."""
+"""`edbench storage`: unused directories on the storage root."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def clean(
 
 
 def _confirm(question: str) -> None:
-    """Raises UsageError for any answer but yes, and where no user can answer."""
+    """Raise UsageError for any answer but yes, and if no user can answer."""
     if not sys.stdin.isatty():
         raise UsageError("standard input is no terminal; confirm with --yes")
     print(question, end="", file=sys.stderr, flush=True)

@@ -47,7 +47,7 @@ ROOT = (
 
 
 def commands() -> list[Entry]:
-    """The entries with the modules of packages; those that have none are left out."""
+    """The entries with the modules of packages, without entries that have none."""
     more = extensions("edbench.commands")
     every = (replace(entry, modules=(*entry.modules, *more.get(entry.name, ()))) for entry in ROOT)
     return [entry for entry in every if entry.modules]
@@ -86,7 +86,8 @@ def make_app() -> Group:
 
 
 def main(argv: Sequence[str], env: Mapping[str, str]) -> int:
-    """Run one command; its exit status: 0, 1 failed run, 2 usage, 3 a bound of --fail-if broken, 130 interrupted. Errors are one line on stderr."""
+    """Run one command; return its exit status: 0, 1 failed run, 2 usage, 3 a bound of --fail-if broken, 130
+    interrupted. Errors are one line on stderr."""
     debug = env.get("EDBENCH_DEBUG", "") not in ("", "0")
     try:
         status = make_app()(args=list(argv), prog_name="edbench", obj=env, standalone_mode=False)
@@ -142,7 +143,8 @@ def _command_of(error: Any) -> str:
 
 
 def _forget_stdout() -> None:
-    """The reader closed the pipe: let the interpreter's last flush fail silently."""
+    """Replace standard output, whose reader has closed the pipe, so that the interpreter's last flush raises no
+    error."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
 
 
@@ -151,7 +153,7 @@ def _terminated(_number: int, _frame: FrameType | None) -> None:
 
 
 def run() -> int:
-    """This process's own command; its exit status. SIGTERM and SIGHUP end it as Ctrl-C does."""
+    """Run this process's command; return its exit status. SIGTERM and SIGHUP end it as Ctrl-C does."""
     for number in (signal.SIGTERM, signal.SIGHUP):
         if signal.getsignal(number) is not signal.SIG_IGN:  # nohup
             signal.signal(number, _terminated)

@@ -12,7 +12,7 @@ from core import texts
 from core.options import MOST_OFFSET, MOST_PASSWORDS, MOST_SECONDS
 from core.settings import Settings, numbers, parse_bytes
 
-__all__ = ["numbers"]  # for the commands that know it from here
+__all__ = ["numbers"]  # commands import it from here
 
 DEFAULT_WORKERS = 2
 PORT = 8080  # of the web UI
@@ -103,12 +103,12 @@ ServePort = Annotated[
 
 
 def declared_cache(text: str | None, settings: Settings) -> int | None:
-    """Bytes of --filer-cache, else of EDBENCH_FILER_CACHE; None: not declared. Raises UsageError."""
+    """Bytes of --filer-cache, else of EDBENCH_FILER_CACHE; None: neither is set. Raises UsageError."""
     return settings.filer_cache if text is None else parse_bytes(text, "--filer-cache")
 
 
 def given_seed(seed: int | None) -> int:
-    """That of the command line, or a new one."""
+    """The seed of the command line, or a new one."""
     return secrets.randbelow(1_000_000) if seed is None else seed
 
 

@@ -25,8 +25,9 @@ def await_answer(
     look: Callable[[Path], object] = os.statvfs,
     patience: float = _PATIENCE_SECONDS,
 ) -> None:
-    """Wait until the storage of each directory answers, with whatever; print a line when that takes long, and another when it
-    answers. `waits`: a prefix of that line; `look` calls the storage: the kernel caches nothing of `statvfs`."""
+    """Wait until the storage of each directory answers, even with an error; print a line when that takes long, and
+    another when it answers. `waits`: a prefix of that line; `look` calls the storage: the kernel caches nothing of
+    `statvfs`."""
     for directory in dict.fromkeys(directories):
         child, ended = _looking(directory, look)
         try:
@@ -43,7 +44,7 @@ def await_answer(
 
 
 def _looking(directory: Path, look: Callable[[Path], object]) -> tuple[int, int]:
-    """A child that calls the storage, and a descriptor that ends with the child."""
+    """Start a child that calls the storage; return it and a descriptor that is closed when the child ends."""
     ended, held = os.pipe()
     child = os.fork()
     if child == 0:
@@ -53,7 +54,8 @@ def _looking(directory: Path, look: Callable[[Path], object]) -> tuple[int, int]
 
 
 def _look_and_go(directory: Path, look: Callable[[Path], object], held: int) -> None:
-    """In the child. It closes every descriptor that another process may wait on: it may block for long."""
+    """Call the storage in the child. It first closes every descriptor that another process may wait on, because it may
+    block for long."""
     try:
         os.closerange(0, held)
         os.closerange(held + 1, _MOST_FILES)
@@ -114,12 +116,12 @@ def _line(value: Any, indent: int | None = None) -> None:
 
 
 def harmless(text: str) -> str:
-    """Text of evidence for a terminal: what would drive that is U+FFFD; line ends and tabs stay."""
+    """Text of evidence for a terminal: control characters become U+FFFD; line ends and tabs stay."""
     return _CONTROLS.sub("\ufffd", text)
 
 
 def bytes_text(nbytes: int) -> str:
-    """`12.3 MB`; decimal units."""
+    """A size such as `12.3 MB`; decimal units."""
     value = float(nbytes)
     for unit in _UNITS:
         if value < 999.95 or unit == _UNITS[-1]:
@@ -129,17 +131,17 @@ def bytes_text(nbytes: int) -> str:
 
 
 def micros_text(value: float) -> str:
-    """Whole microseconds of a percentile; `> 8,796,093,022` where it is at least that."""
+    """Whole microseconds of a percentile; `> 8,796,093,022` if it is at least that."""
     return f"> {LIMIT_NS // 1000:,}" if value >= LIMIT_NS / 1000 else f"{value:,.0f}"
 
 
 def flush() -> None:
-    """Have standard output written now, so that a reader that went away is noticed here."""
+    """Write standard output now, so that a closed pipe is noticed here."""
     sys.stdout.flush()
 
 
 def print_lines(console: Console, *lines: str) -> None:
-    """Print each line as it is, however long."""
+    """Print each line unchanged, however long."""
     for line in lines:
         console.print(line, soft_wrap=True)
 

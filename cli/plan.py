@@ -1,4 +1,4 @@
-"""`edbench bench plan`: what a measurement needs."""
+"""`edbench bench plan`: the requirements of a measurement."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ if TYPE_CHECKING:
 
 commands = Commands()
 
-SCALE, SEED = 0.004, 1  # of the corpus that is measured with: 180 MB
+SCALE, SEED = 0.004, 1  # of the corpus for the measurement: 180 MB
 
 
 class PlanOrder(Order):
-    """What is planned for."""
+    """The options of a plan."""
 
     hours: Annotated[
         float, typer.Option("--hours", min=0.1, max=10_000, help="Fit everything into this many hours.")
@@ -96,7 +96,7 @@ def plan(ctx: typer.Context, *, order: PlanOrder) -> None:
 
 
 def _rates_of(path: Path) -> Rates:
-    """Of a result. Raises UsageError."""
+    """The rates of a result. Raises UsageError."""
     from experiments.result.codec import read_result
     from experiments.sizing import rates_of
     from experiments.workloads.discovery.result import of_discovery
@@ -105,8 +105,8 @@ def _rates_of(path: Path) -> Rates:
 
 
 def _rates_here(context: CommandContext, settings: Settings, wish: Wish) -> Rates:
-    """Of the fewest and the most workers that may be planned, once each, over a small corpus that is generated below the storage
-    root once. Raises what `conduct` does."""
+    """The rates of the fewest and the most workers that may be planned, measured once each over a small corpus, which
+    is generated below the storage root if it does not exist. Raises as `conduct`."""
     from cli.bench import Study, carry_out
     from cli.corpus import reporter, usable_cores
     from controller.jobs.orders import DiscoveryOrder
@@ -136,7 +136,7 @@ def _rates_here(context: CommandContext, settings: Settings, wish: Wish) -> Rate
 
 
 def show_sizing(console: Console, sizing: Sizing, settings: Settings) -> None:
-    """Lines, the table of time, lines again."""
+    """Print lines, the table of time, and more lines."""
     from experiments.report.words import count, many, seconds, size
     from experiments.sizing import MISSED, SPARE
     from experiments.sizing import commands as typed

@@ -24,7 +24,7 @@ class Display:
     """Shows snapshots as they come."""
 
     show: Callable[[Snapshot, float], None]  # a snapshot, and the second of a monotonic clock
-    every: float  # seconds between two that it can show
+    every: float  # least seconds between two snapshots
 
 
 @contextmanager
@@ -74,7 +74,7 @@ EVERY_SECONDS = 5.0
 def step_told(
     console: Console, first: float = FIRST_SECONDS, every: float = EVERY_SECONDS
 ) -> Iterator[Callable[[str], None]]:
-    """Call the yielded function with each step; in a pipe, what takes less than `first` seconds prints nothing."""
+    """Call the yielded function with each step; in a pipe, a step of less than `first` seconds prints nothing."""
     if console.is_terminal:
         with console.status("") as status:
             yield status.update

@@ -158,7 +158,7 @@ def compare(
 
 
 def show_comparison(console: Console, comparison: Comparison) -> None:
-    """Each result's verdict under its number, then the points side by side."""
+    """Print each result's verdict under its number, then the points next to each other."""
     from experiments.result.statistics import DIFFERENCES, METHOD
 
     print_lines(
@@ -219,7 +219,7 @@ def _emulated(result: Result) -> bool:
 
 
 def comparison_json(comparison: Comparison) -> dict[str, Any]:
-    """Plain data, as `edbench result compare -o json` prints it: of each point its load, then each result's figures there."""
+    """Plain data for `edbench result compare -o json`: the load of each point, then each result's figures there."""
     import msgspec
 
     main = comparison.about.headlines[0].name

@@ -87,7 +87,7 @@ def search(
 def _found_items(
     installed: Installation, job: str, query: str, limit: int, custodian: str | None, families: bool, save: str | None
 ) -> tuple[list[FoundItem], int]:
-    """The best matches and the number of all; the query is saved once it is understood."""
+    """Return the best matches and the number of all; save the query once it is parsed."""
     from controller.search.found import search_all
     from controller.search.opened import opened_index
     from search.language import parse
@@ -103,14 +103,14 @@ def _found_items(
         wanted = Wanted(query=query, limit=limit, custodian=custodian, families=families)
         hits, number = count_all(handles, opened, wanted)
     if save is not None:
-        from controller.search.named import save_search  # brings documents
+        from controller.search.named import save_search  # imports documents
 
         save_search(handles, save, query)
     return hits, number
 
 
 def _show_saved(context: CommandContext, installed: Installation, job: str, forget: str | None) -> None:
-    """The saved searches, after one was deleted."""
+    """Print the saved searches, after deleting one if requested."""
     from controller.search.named import forget_search, searches_of
 
     handles = installed.find_discovered(job).each
@@ -244,7 +244,7 @@ def items(
 
 
 def _conditions(where: str, language: str | None) -> tuple[Condition, ...]:
-    """Parsed before services are started, for they may be wrong; nothing is imported where there are none."""
+    """Parse conditions, before services are started, because they may be wrong; import nothing if there are none."""
     if not where and language is None:
         return ()
     from controller.browse.item_filter import in_language, parse_conditions
@@ -308,7 +308,7 @@ def item(
 
 
 def _print_text(installed: Installation, job: str, reference: str) -> None:
-    """The whole text; on a terminal without control characters."""
+    """Print the whole text; on a terminal without control characters."""
     from controller.browse.pages import item_text
 
     handle, row = _item_called(installed, job, reference)
@@ -321,7 +321,7 @@ def _print_text(installed: Installation, job: str, reference: str) -> None:
 
 
 def _show_item(context: CommandContext, installed: Installation, job: str, reference: str) -> None:
-    """Everything else, as the web UI shows it."""
+    """Print all other data of the item, as the web UI shows it."""
     from controller.browse.pages import FAMILY_SHOWN
 
     of = _described(installed, *_item_called(installed, job, reference))
@@ -375,7 +375,7 @@ def _described(installed: Installation, handle: JobHandle, row: WholeItem) -> di
 
 
 def _rows(item: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    """One row per field; one per exception and tag; then the metadata."""
+    """Return a row for each field, one for each exception and tag, then the metadata."""
     elsewhere = ("id", "container_path", "exceptions", "failures", "tags", "metadata")
     yield "path", _line(item)
     for name, value in item.items():
@@ -390,7 +390,7 @@ def _rows(item: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
 
 
 def _family(family: Mapping[str, Any]) -> Iterator[tuple[str, str, str, str, int]]:
-    """Its containers, then its family; an arrow marks the item itself."""
+    """Return the item's containers, then its family; an arrow marks the item itself."""
     for one in (*family["ancestors"], *family["members"]):
         here, name = "→" if one["id"] == family["item"] else "", _plain(one["name"])
         yield here, "  " * one["depth"] + name, one["id"][:8], one["media_type"], one["bytes"]
@@ -401,7 +401,7 @@ def _line(one: Mapping[str, Any]) -> str:
 
 
 def _plain(value: object) -> str:
-    """On one line, without control characters: it comes from evidence."""
+    """A value of evidence on one line, without control characters."""
     from core.names import display_name
 
     text = "; ".join(map(str, value)) if isinstance(value, list | tuple) else "" if value is None else str(value)
@@ -467,7 +467,7 @@ def _with_custodians(
 def _numbers(hits: Hits) -> tuple[int, ...]:
     from controller.search.report import Hits  # as in `terms`
 
-    return tuple(getattr(hits, name) for name in Hits.model_fields)  # not those of its kinds
+    return tuple(getattr(hits, name) for name in Hits.model_fields)  # not fields of derived types
 
 
 @commands.add("tag", "edbench review tag last privileged 'sender:counsel OR \"attorney client\"' --families")

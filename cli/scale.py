@@ -25,7 +25,7 @@ def scale(
     """
     context = shared(ctx)
 
-    from controller.cluster.containers import scale as scale_containers  # brings the engine's client
+    from controller.cluster.containers import scale as scale_containers  # imports the engine's client
 
     done = scale_containers(context.env, workers)
     if not context.document(done):

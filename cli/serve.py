@@ -52,7 +52,7 @@ def serve(
     context = shared(ctx)
     settings = context.settings(storage=storage)
 
-    from cli.installation import SLOTS_BESIDE, installation  # they and the application are slow to come
+    from cli.installation import SLOTS_BESIDE, installation  # they and the application are slow to import
     from web.app import create_app
     from web.installed import shown_address, web_context
     from web.measuring import Measurements

@@ -29,7 +29,7 @@ commands = Commands()
 
 
 class SimulationOrder(Order):
-    """What is simulated, and what is written."""
+    """The options of a simulation and its output."""
 
     workers: Annotated[
         str | None,

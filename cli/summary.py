@@ -1,4 +1,4 @@
-"""The summaries of jobs: what `discover` prints at the end, storage calls, bytes over the wire."""
+"""The summaries of jobs: the result of `discover`, storage calls, bytes over the wire."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from controller.observe.wire import WireShare, WireShares
 
 
 def show_result(console: Console, figures: Figures) -> None:
-    """The summary that `discover` prints."""
+    """Print the summary of `discover`."""
     grid = Table.grid(padding=(0, 2))
     for name, value in [*_filer_rows(figures.filer), *_result_rows(figures), *_wire_rows(figures.wire)]:
         grid.add_row(name, Text(value))
@@ -44,7 +44,7 @@ def show_result(console: Console, figures: Figures) -> None:
 
 
 def _filer_rows(filer: FilerFigures | None) -> list[tuple[str, str]]:
-    """First of all that this was no real storage."""
+    """Rows that state first that this was no real storage."""
     if filer is None:
         return []
     stations = ", ".join(
@@ -62,7 +62,7 @@ def _filer_ops_rows(filer: FilerFigures) -> list[tuple[str, str]]:
 
 
 def _wire_rows(wire: WireShares | None) -> list[tuple[str, str]]:
-    """Wire-read ÷ call-read, where NFS was read."""
+    """A row with wire-read ÷ call-read, if NFS was read."""
     if wire is None or wire.total.ratio is None:
         return []
     parts = ", ".join(f"{phase} {share.ratio:.2f}" for phase, share in wire.phases.items() if share.ratio is not None)
@@ -91,7 +91,7 @@ def _result_rows(of: Figures) -> list[tuple[str, str]]:
 
 
 def _produced_rows(of: Figures, made: ProductionFigures) -> list[tuple[str, str]]:
-    """Of a job that takes the items of others."""
+    """Rows for a job that takes the items of others."""
     return [
         ("items", f"{of.items:,}, {of.items_per_second:,.0f} a second"),
         *production_lines(made),
@@ -103,7 +103,7 @@ def _produced_rows(of: Figures, made: ProductionFigures) -> list[tuple[str, str]
 
 
 def _found_rows(of: Figures) -> list[tuple[str, str]]:
-    """Of a discovery."""
+    """Rows for a discovery."""
     children = of.children
     sound = not of.violations and children.expected == children.emitted + children.failed
     passes = "two-pass" if of.passes == 2 else "single-pass"
@@ -128,12 +128,12 @@ def _elapsed(of: Figures) -> str:
 
 
 def _written(of: Figures) -> str:
-    """Storage is loaded with this, and the index is not larger by it."""
+    """Bytes written for the index; they are load on the storage and not part of the index's size."""
     return f" ({bytes_text(of.index_written_bytes)} written)" if of.index_written_bytes else ""
 
 
 def _longest(of: Figures) -> str:
-    """Of a group: what report R1 takes for elapsed."""
+    """The elapsed time of a group's longest job, which report R1 calls elapsed."""
     if not isinstance(of, GroupFigures):
         return ""
     rate = of.gb_per_hour_discovered_longest_job
@@ -154,7 +154,7 @@ def _job_text(job: JobFigures) -> str:
 
 
 def calls_table(calls: Mapping[str, Calls]) -> Table:
-    """By op, and under it by class of size; percentiles that waiting for a core dominates are marked."""
+    """A table of calls by op and class of size; it marks percentiles that are dominated by waiting for a core."""
     rows: list[tuple[object, ...]] = []
     for op, c in calls.items():
         rows.append((op, c.count, bytes_text(c.bytes), c.errors, _percentile(c, "p50"), _percentile(c, "p99")))
@@ -173,7 +173,7 @@ def _percentile(call: Calls, name: str) -> str:
 
 
 def call_time_rows(time: CallTimeFigures | None) -> list[tuple[str, str]]:
-    """What the time inside storage calls was."""
+    """A row on how the time inside storage calls was spent."""
     if time is None or not time.call_s:
         return []
     service, processor = time.service_s / time.call_s, time.processor_s / time.call_s
@@ -184,7 +184,7 @@ def call_time_rows(time: CallTimeFigures | None) -> list[tuple[str, str]]:
 
 
 def io_rows(io: IoFigures | None) -> list[tuple[str, str]]:
-    """How much of what is read and written is not recorded, and which; nothing where that is not known."""
+    """A row with the share and the kinds of I/O that are not recorded; none if that is unknown."""
     if io is None or io.unrecorded_share is None:
         return []
     rest = [kind for kind in io.kinds if not kind.recorded]
@@ -199,7 +199,7 @@ def _is_counted(kind: IoKind) -> bool:
 
 
 def show_wire(console: Console, wire: WireShares) -> None:
-    """A line for each phase and the whole."""
+    """Print a line for each phase and the total."""
     rows = [(phase.value, *_cells(share)) for phase, share in wire.phases.items()]
     rows.append(("whole job", *_cells(wire.total)))
     console.print()

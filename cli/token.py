@@ -1,4 +1,4 @@
-"""`edbench token`: a link that signs in to the web UI of a system in containers, and the passwords behind it."""
+"""`edbench token`: a link that signs in to the web UI of a system in containers, and its passwords."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def token(
     """The link is valid once, for 15 minutes, and only while the port is bound to loopback. Run the command in the controller's
     container. `edbench serve` prints its own link.
     """
-    from web.api.system import SignIn  # brings the web application
+    from web.api.system import SignIn  # imports the web application
     from web.token import COMMAND, FILE_VARIABLE, GRAFANA, WEB, given_token, headless_line, published, read_secret
 
     if api and grafana:
@@ -64,7 +64,7 @@ def token(
 
 
 def _new_link(secret: str) -> Mapping[str, Any]:
-    """From the server in this container, which keeps the code. Raises SystemFault, UsageError."""
+    """Request a link from the server in this container, which stores the code. Raises SystemFault, UsageError."""
     from web.__main__ import PORT
 
     connection = http.client.HTTPConnection("127.0.0.1", PORT, timeout=SECONDS)

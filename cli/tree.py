@@ -67,10 +67,10 @@ _OUTPUT = (
 
 
 class Command(TyperCommand):
-    """A command whose help has its tuning options in a section of their own, and whose output can go to a file."""
+    """A command whose help has a section for tuning options, and whose output can go to a file."""
 
     def format_options(self, ctx: Any, formatter: Any) -> None:
-        """Arguments, options, advanced options."""
+        """Write arguments, options, advanced options."""
         sections: dict[str, list[tuple[str, str]]] = {"Arguments": [], "Options": [], ADVANCED: []}
         for param in self.get_params(ctx):
             if (record := param.get_help_record(ctx)) is not None:
@@ -82,7 +82,7 @@ class Command(TyperCommand):
                     formatter.write_dl(records)
 
     def invoke(self, ctx: Any) -> Any:
-        """Run it; with --output-file, standard output is that file."""
+        """Run the command; with --output-file, standard output is that file."""
         if ctx.params.get("csv_raw") and ctx.params["output"] != "csv":
             raise UsageError("--csv-raw requires -o csv", field="csv_raw")
         if (file := ctx.params.get("output_file")) is None:
@@ -93,7 +93,8 @@ class Command(TyperCommand):
 
 @contextlib.contextmanager
 def _written(path: Path) -> Iterator[None]:
-    """Standard output goes to `path`, which is replaced as a whole at the end. Raises UsageError before anything is started."""
+    """Redirect standard output to `path`, which is replaced as a whole at the end. Raises UsageError before anything is
+    started."""
     writable_file(path, "--output-file")
     draft = path.with_name(f".{path.name}.{os.getpid()}.tmp")
     try:
@@ -118,7 +119,7 @@ def _written(path: Path) -> Iterator[None]:
 
 
 def writable_file(path: Path | None, option: str) -> None:
-    """Raises UsageError before the work starts when `path` cannot become a file."""
+    """Raise UsageError, before the work starts, if `path` cannot become a file."""
     if path is None:
         return
     if path.is_dir():
@@ -129,7 +130,7 @@ def writable_file(path: Path | None, option: str) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Registered:
-    """A command's function, and what its options are made from."""
+    """The function of a command, and the parameters from which its options are made."""
 
     name: str
     function: Callable[..., Any]
@@ -140,11 +141,11 @@ class Registered:
 
     @property
     def help(self) -> str:
-        """Its first paragraph, in one line."""
+        """The first paragraph of the docstring, in one line."""
         return " ".join(inspect.cleandoc(self.function.__doc__ or "").partition("\n\n")[0].split())
 
     def load(self, summary: str = "") -> Any:
-        """The command; `summary` goes before the function's docstring."""
+        """The command; `summary` precedes the function's docstring."""
         app = typer.Typer(add_completion=False, rich_markup_mode=None)
         text = inspect.cleandoc(self.function.__doc__ or "")
         app.command(
@@ -181,7 +182,7 @@ class Commands:
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A group, or a top-level command where `group` is False, and the modules that it is made of."""
+    """A group, or a top-level command if `group` is False, and its modules."""
 
     name: str
     help: str
@@ -204,16 +205,16 @@ class Group(TyperGroup):
         self.commands = dict(entries)  # type: ignore[arg-type]
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
-        """The command or group of this name; None where there is none."""
+        """The command or group of this name; None if there is none."""
         entry = self.commands.get(cmd_name)
         return None if entry is None else entry.load()  # type: ignore[attr-defined]
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Without arguments, print the help."""
+        """Parse the arguments; without any, print the help."""
         return super().parse_args(ctx, args or ["--help"])
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:
-        """Each with its line of help, not cut."""
+        """Write each command with its whole line of help."""
         with formatter.section("Commands"):
             formatter.write_dl([(name, entry.help) for name, entry in self.commands.items()])
 
@@ -225,7 +226,7 @@ def resolved(types: tuple[str, ...]) -> dict[str, Any]:
 
 
 def _refuse_no_number(_ctx: object, option: Any, value: Any) -> Any:
-    """No range keeps `nan` out: it is neither below nor above."""
+    """Refuse `nan`, which passes every range check, and infinities."""
     if isinstance(value, float) and not math.isfinite(value):
         raise UsageError(f"{option.opts[0]} is {value}; give a finite number", field=option.name)
     return value
@@ -237,9 +238,9 @@ def taking(
     only: Mapping[str, Collection[str]],
     more: Sequence[inspect.Parameter] = (),
 ) -> Callable[..., Any]:
-    """The function with an option for each field of a parameter that is a document; of those in `only` for some of them, and
-    the others keep their default. What the document refuses is a UsageError that names the option. `more`: options that the
-    function does not get."""
+    """Return the function with an option for each field of its parameters that are documents; `only`: for some
+    parameters the fields that become options, the others keep their default. If the document refuses a value, it is a
+    UsageError that names the option. `more`: options that the function does not get."""
     own = inspect.signature(function, eval_str=True, locals=dict(types)).parameters
     parts = {name: list(_options(p.annotation, only.get(name))) for name, p in own.items()}
 
@@ -261,7 +262,7 @@ def taking(
 
 
 def _options(kind: Any, only: Collection[str] | None) -> Iterator[inspect.Parameter]:
-    """Of one parameter; none where it is an option itself."""
+    """The options for one parameter; none if it is an option itself."""
     if not (isinstance(kind, type) and hasattr(kind, "model_fields")):
         return
     for name, info in kind.model_fields.items():
@@ -276,8 +277,9 @@ def _options(kind: Any, only: Collection[str] | None) -> Iterator[inspect.Parame
 
 
 def _made(kind: Any, given: dict[str, Any]) -> Any:
-    """Checked by the model itself, as what comes over the API is: the bounds that options show are for the help."""
-    from pydantic import ValidationError  # with a document it is there already
+    """Make the record from options. The model checks the values, as those of the API; the bounds in the options are for
+    the help."""
+    from pydantic import ValidationError  # imported already with a document
 
     from core.document import complaint
 

@@ -43,8 +43,9 @@ def verify(
     ] = 10,
     storage: opt.StorageRoot = None,
 ) -> None:
-    """It compares the database, the index and the files on the filer. For an extraction, a processing or an export, it reads
-    every file again, compares it with its row, and compares the load files with each other as `edbench produce check` does.
+    """The command compares the database, the index and the files on the filer. For an extraction, a processing or an
+    export, it reads every file again, compares it with its row, and compares the load files with each other as `edbench
+    produce check` does.
 
     Each of the simultaneous jobs of a group is compared with the whole manifest, the jobs of a shard together. The exit status
     is 0 only if nothing is missing, extra or wrong, else 1.
@@ -77,7 +78,7 @@ def verify(
 
 
 def show_group(console: Console, group: GroupVerification) -> None:
-    """The report on each job, and on what the jobs of a shard have together."""
+    """Print the report on each job, and on all jobs of a shard together."""
     for database, one in group.jobs:
         console.print(f"{database}, job {one.job_id}")
         show(console, one)
@@ -102,12 +103,12 @@ def _show_differences(console: Console, counts: Sequence[Count], differing: Sequ
 
 
 def _left(ghosts: int) -> str:
-    """An outage of the database leaves such documents: a task had published them, and was done again."""
+    """A remark on documents that tasks published before an outage of the database; they were done again."""
     return f" ({ghosts:,} of them left by tasks that were done again; no search returns these)" if ghosts else ""
 
 
 def show(console: Console, done: Verification) -> None:
-    """The report for people."""
+    """Print the report for people."""
     _show_differences(console, done.counts, done.examples)
     against = f"against {done.manifest_items:,} in {done.manifest}" if done.manifest else "(there was no manifest)"
     console.print(

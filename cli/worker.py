@@ -22,7 +22,7 @@ commands = Commands()
 
 _URL = re.compile(r"redis://([^/@\s]+@)?(\[[0-9a-fA-F:]+\]|[^/@:\s]+)(:(?P<port>[0-9]{1,5}))?(/[0-9]{1,3})?")
 _MOST_PORT = 65_535
-_JOINED = ("EDBENCH_DATABASES", "EDBENCH_BROKER")  # that a file for --join may set, and nothing else
+_JOINED = ("EDBENCH_DATABASES", "EDBENCH_BROKER")  # the only variables of a file for --join
 
 
 @commands.add("worker", "edbench worker --broker redis://10.0.0.1:6379/0", document=False)
@@ -71,7 +71,7 @@ def worker(
 
 
 def joined(file: Path) -> dict[str, str]:
-    """The variables of a file for --join. Raises UsageError."""
+    """Read the variables of a file for --join. Raises UsageError."""
     try:
         lines = file.read_text(encoding="utf-8").splitlines()
     except (OSError, ValueError) as error:

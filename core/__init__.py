@@ -1,1 +1,1 @@
-"""What every other layer builds on: settings, errors, records, storage calls and embedded services."""
+"""The base of every other layer: settings, errors, records, storage calls and embedded services."""

@@ -24,7 +24,7 @@ _SIGNS: Mapping[str, Callable[[float, float], bool]] = {
 }
 _SECONDS = {"us": 1e-6, "ms": 1e-3, "s": 1.0, "min": 60.0, "h": 3_600.0}
 _PERCENTILE = re.compile(r"(p50|p95|p99|max)\.([a-z]+)")
-# What a name contains, and the units of its values; the first one that fits. A factor makes the name's own unit of another.
+# Parts of names, with the units of their values; the first match counts. A factor converts to the name's own unit.
 _UNITS: tuple[tuple[re.Pattern[str], Mapping[str, float]], ...] = (
     (_PERCENTILE, {unit: seconds * 1e6 for unit, seconds in _SECONDS.items()}),
     (re.compile(r"gb_per_hour"), {"GB/h": 1.0, "MB/h": 1e-3, "TB/h": 1e3}),
@@ -47,10 +47,10 @@ class Bound:
     name: str
     sign: str
     limit: float  # in the unit of the name
-    unit: str  # that it was given in; empty: that of the name
+    unit: str  # of the limit as given; empty: the unit of the name
 
     def outcome(self, values: Sequence[tuple[str, float]]) -> Outcome:
-        """Of values and where each was measured, the one that is most against the bound. No value at all fails it."""
+        """Check the worst of these (place, value) pairs against the bound. Without values the bound fails."""
         if not values:
             return Outcome(bound=self.text, name=self.name, value=None, shown="not measured", at="", failed=True)
         worst = max if self.sign[0] == ">" else min
@@ -67,7 +67,7 @@ COLUMNS = ("fails if", "measured", "at", "outcome")  # of `Outcome.row`
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outcome:
-    """What became of a bound."""
+    """The result of checking a bound."""
 
     bound: str  # as it was given
     name: str
@@ -78,12 +78,12 @@ class Outcome:
 
     @property
     def row(self) -> tuple[str, str, str, str]:
-        """As a row of a table."""
+        """The row of a table."""
         return self.bound, self.shown, self.at, "failed" if self.failed else "passed"
 
     @property
     def line(self) -> str:
-        """In words: `FAILED p99.read>20ms: 31.2 ms at 4 workers`."""
+        """One line: `FAILED p99.read>20ms: 31.2 ms at 4 workers`."""
         return f"{'FAILED' if self.failed else 'passed'} {self.bound}: {self.shown}{self.at and ' at '}{self.at}"
 
 
@@ -99,13 +99,13 @@ def percentile_of(name: str) -> tuple[str, str] | None:
 
 
 def units_of(name: str) -> Mapping[str, float]:
-    """The units of a figure, each with its factor to the unit of the name; none for a plain number."""
+    """The units of a figure, each with its factor to the unit in the name; empty for a plain number."""
     return next((units for pattern, units in _UNITS if pattern.search(name)), {})
 
 
 def parse_bounds(texts: Iterable[str], names: Sequence[str]) -> tuple[Bound, ...]:
-    """Bounds on figures of these `names`; a beginning that has the unit, such as gb_per_hour, means the first that continues it.
-    Raises UsageError."""
+    """Parse bounds on figures of these `names`. The beginning of a name with its unit, such as gb_per_hour, means the
+    first name that continues it. Raises UsageError."""
     given = list(texts)
     if len(given) > MOST:
         raise UsageError(f"--fail-if: {len(given)} bounds; give at most {MOST}", field="fail_if")

@@ -45,34 +45,33 @@ _TRANSPORT_OPTIONS: dict[str, Any] = {
 
 
 def queue_name(database: str, not_on: str = "", run: str = "") -> str:
-    """The Celery queue for the tasks of one database, by its name in this installation; with `not_on` for those of them
-    that every host may do but that one. `run`: as `Settings.run`."""
+    """The Celery queue for the tasks of one database, by its name in this installation. `not_on`: the queue of tasks
+    that every host but this one may do. `run`: as `Settings.run`."""
     name = f"edbench.run.{run}.{database}" if run else f"edbench.{database}"
     return f"{name}.not.{not_on}" if not_on else name
 
 
 def own_first(databases: Sequence[_T], slot: int, slots: int) -> list[_T]:
     """The databases in the order in which a slot looks for tasks: its own first, then the others. So a slow database
-    holds no more than its share of the slots while others have tasks. Slots count from 0. Where a worker has fewer
-    slots than there are databases, some would belong to no slot: then a slot takes from them in turn (`goes_round`), in
-    the order given."""
+    holds no more than its share of the slots while others have tasks. Slots count from 0. With fewer slots than
+    databases, a slot takes from the databases in turn (`goes_round`), in the given order."""
     at = 0 if goes_round(len(databases), slots) else slot % len(databases)
     return [*databases[at:], *databases[:at]]
 
 
 def goes_round(databases: int, slots: int) -> bool:
-    """Whether a slot takes from the databases in turn, and not from its own first."""
+    """Whether a slot takes from the databases in turn instead of from its own first."""
     return databases > slots
 
 
 def queues_of(databases: Sequence[str], hosts: Sequence[str], run: str = "") -> list[str]:
-    """Those that a worker takes from. `hosts` and `run`: as `Settings` has them."""
+    """Return the queues that a worker takes tasks from. `hosts` and `run` are those of `Settings`."""
     return [queue_name(database, not_on, run) for database in databases for not_on in ("", *hosts[1:])]
 
 
 class _App(Celery):  # type: ignore[misc]
-    """One that stores no results: Celery reads the entry points of every installed package to find out where they go, in
-    each slot by itself, 5 to 10 ms."""
+    """A Celery application that stores no results. Celery would read the entry points of every installed package to
+    find a result store, in each slot, which takes 5 to 10 ms."""
 
     def _get_backend(self) -> DisabledBackend:
         return DisabledBackend(app=self)

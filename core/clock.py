@@ -1,4 +1,4 @@
-"""Clocks, as arguments: whatever needs the time takes one of these, so tests need no patching."""
+"""Clocks, passed as arguments: code that needs the time takes one of these, so tests need no patching."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Protocol
 
 
 class Clock(Protocol):
-    """What the product asks of a clock."""
+    """The interface of a clock."""
 
     def now(self) -> float:
         """Wall-clock seconds since the epoch."""
@@ -37,7 +37,8 @@ _TRIES = 5
 
 
 def offset_of(other: Callable[[], float]) -> tuple[float, float]:
-    """Another wall clock less this one's, and by how much that may be off, seconds: of several tries the one with the shortest way."""
+    """The difference between another wall clock and this one, and its uncertainty, in seconds: of several tries the one
+    with the shortest round trip."""
     measured = []
     for _ in range(_TRIES):
         before = time.time()

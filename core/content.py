@@ -1,4 +1,4 @@
-"""What a replay's files hold: bytes of the recorded compressibility, no block like another, the same each time.
+"""Contents of a replay's files: bytes of the recorded compressibility, no two blocks alike, the same each time.
 
 A pool for each class of compressibility is made of blocks of 4 KiB: random bytes first, filler after. A piece of a file
 is a stretch of its pool's blocks, with a number of its own stamped on each block in place, so that neither compression over
@@ -25,7 +25,7 @@ _MIX: Final = 0x9E37_79B9_7F4A_7C15  # 2^64 / golden ratio: spreads numbers that
 
 
 class Content:
-    """One process's pools. `most_written`: bytes of the largest piece that is asked for often."""
+    """The pools of one process. `most_written`: bytes of the largest piece that is often requested."""
 
     def __init__(self, seed: int, clone: int, most_written: int = 0) -> None:
         self._salt = (seed * 0x1_0001 + clone) & _MASK
@@ -37,7 +37,7 @@ class Content:
         self._steps = np.arange(self._blocks, dtype=np.uint64)
 
     def piece(self, kind: int, node: int, offset: int, size: int) -> memoryview:
-        """`size` bytes (at most `most`) of the node's file from `offset`, good until the next piece is asked for."""
+        """`size` bytes (at most `most`) of the node's file from `offset`, valid until the next piece is requested."""
         pool = self._pools.get(kind)
         if pool is None:
             pool = self._pools[kind] = self._made(kind)
@@ -53,7 +53,7 @@ class Content:
         return view[start : start + size]
 
     def make(self, kinds: Iterable[int]) -> None:
-        """The pools of these classes now, so that the first piece takes no longer than the others."""
+        """Make the pools of these classes now, so that the first piece takes no longer than the others."""
         for kind in kinds:
             self.piece(kind, 0, 0, 1)
 

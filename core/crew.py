@@ -27,7 +27,7 @@ MEMBERS = "edbench:crew:members"  # ids of those that have been connected
 MEMBER, LEASED = (
     "edbench:crew:member:",
     "edbench:crew:leased:",
-)  # keys with a life: of a member by id, of a lease by run
+)  # keys that expire: of a member by id, of a lease by run
 ORDERS, ANSWERS = "edbench:crew:orders:", "edbench:crew:answers:"
 OF_MEMBER, PROVISIONER = "member:", "provisioner"  # whose orders they are: `member:<id>`, or the provisioner's
 ALIVE_SECONDS = 20.0  # after which a member, or the command that leased it, is lost
@@ -76,7 +76,7 @@ class Lease(_Order, frozen=True, kw_only=True):
 
 
 class Return(_Order, frozen=True, kw_only=True):
-    """Work as before the lease again; the answer is `Meters`."""
+    """End the lease: work as before it. The answer is `Meters`."""
 
     run: Run
 
@@ -99,7 +99,7 @@ class Drop(_Order, frozen=True, kw_only=True):
 
 
 class Prepare(_Order, frozen=True, kw_only=True):
-    """Have a package's clients prepare themselves for a run, until `Return`; the answer is the package's."""
+    """Prepare the clients of a package for a run, until `Return`. The package defines the answer."""
 
     run: Run
     package: Name  # as it is registered under `worker.member.agent.GROUP`
@@ -107,21 +107,21 @@ class Prepare(_Order, frozen=True, kw_only=True):
 
 
 class Act(_Order, frozen=True, kw_only=True):
-    """Have these clients do something; the answer is the package's."""
+    """Have these clients carry out an order of their package, which defines the answer."""
 
     run: Run
     order: msgspec.Raw
 
 
 class Make(_Order, frozen=True, kw_only=True):
-    """To the provisioner: make the run's database on the first so many servers."""
+    """Make the run's database on the first so many servers (an order to the provisioner)."""
 
     run: Run
     databases: Databases
 
 
 class Remove(Make, frozen=True, kw_only=True):
-    """To the provisioner: remove them."""
+    """Remove the run's databases (an order to the provisioner)."""
 
 
 MemberOrder = Lease | Return | Look | Clock | Drop | Prepare | Act
@@ -129,26 +129,26 @@ ProvisionerOrder = Make | Remove
 
 
 class Envelope(Struct, frozen=True, kw_only=True):
-    """An order on its way; `id` names the list of its answer."""
+    """An order with the `id` that names the list of its answer."""
 
     id: Annotated[str, Meta(pattern=r"\A[0-9a-f]{32}\Z")]
     order: msgspec.Raw
 
 
 def raw(order: object) -> msgspec.Raw:
-    """As it is sent in another one."""
+    """Encode an order so that it can be a field of another one."""
     return msgspec.Raw(msgspec.json.encode(order))
 
 
 class Answer(Struct, frozen=True, kw_only=True):
-    """What came of an order; `refused`: in one line why nothing did."""
+    """The answer to an order; `refused`: one line that explains why it was not carried out."""
 
     of: dict[str, Any] = field(default_factory=dict)
     refused: str = ""
 
 
 class Used(Struct, frozen=True, kw_only=True):
-    """What a member's workers have used since the lease began."""
+    """CPU time used by a member's workers since the lease began."""
 
     at: float = 0.0  # the member's clock, seconds since the epoch
     cpu_s: float = 0.0
@@ -156,21 +156,21 @@ class Used(Struct, frozen=True, kw_only=True):
 
 
 class Hello(Struct, frozen=True, kw_only=True):
-    """A member, once a second."""
+    """The message that a member sends once a second."""
 
-    id: str  # of this life of it
+    id: str  # new with each start of the member
     name: str
     version: str  # of edbench there
     host: dict[str, Any]  # name, boot_id, processors, memory_bytes, kernel, … as `monitoring.machine.host` reports them
     storage: dict[str, Any]  # the member's storage root, as `monitoring.machine.place` reports it
     roots: dict[str, str]  # Root → its path there
-    workers: int = 1  # that it may have
-    run: str = ""  # that it works for
+    workers: int = 1  # most workers of the member
+    run: str = ""  # the run that it works for
     used: Used = field(default_factory=Used)
 
 
 class Sight(Struct, frozen=True, kw_only=True):
-    """Answer to `Look`; of what is not seen, in `unseen`, why."""
+    """Answer to `Look`; `unseen` has the reason for each thing that is not visible."""
 
     token: str = ""
     source: tuple[int, int] = (0, 0)  # device and inode
@@ -178,25 +178,25 @@ class Sight(Struct, frozen=True, kw_only=True):
 
 
 class Meters(Struct, frozen=True, kw_only=True):
-    """What was counted at a member from the lease to its return."""
+    """Counters of a member from the lease to its return."""
 
     seconds: float
-    processors: float  # that it may use
+    processors: float  # cores that it may use
     busy_s: float  # CPU seconds of the whole host
     workers_cpu_s: float
     workers_waited_s: float  # for a CPU
-    memory_peak_bytes: int  # of the workers, of samples a second apart, without page cache
+    memory_peak_bytes: int  # of the workers, sampled each second, without page cache
     least_available_bytes: int  # of the host's memory
     received_bytes: int  # by all interfaces of the network namespace but loopback
     sent_bytes: int
     block_read_bytes: int | None  # None where the kernel does not report them
     block_write_bytes: int | None
-    block_source: str | None  # which account it is: control group or processes
+    block_source: str | None  # what was counted: control group or processes
     nfs: dict[str, int] = field(default_factory=dict)  # the storage's mount: ops, bytes read and written; empty: no NFS
 
 
 NULL_ROOT = Path("/dev/shm")
-_PATIENCE_SECONDS = 20.0  # for what the controller made to be seen here: clients cache what is not there
+_PATIENCE_SECONDS = 20.0  # for a file of the controller to appear here: clients cache that a file does not exist
 
 
 def roots_of(settings: Settings, env: Mapping[str, str]) -> dict[str, Path]:
@@ -206,7 +206,8 @@ def roots_of(settings: Settings, env: Mapping[str, str]) -> dict[str, Path]:
 
 
 def resolved(place: Place, roots: Mapping[str, Path]) -> Path:
-    """The path of a place here. Raises UsageError where it is not below its root, links followed, or there is no such root."""
+    """The path of a place on this host. Raises UsageError where it is not below its root (links followed), or there is
+    no such root."""
     root = roots.get(place.root)
     if root is None:
         raise UsageError(f"this member has no root {place.root}")
@@ -220,7 +221,7 @@ def resolved(place: Place, roots: Mapping[str, Path]) -> Path:
 
 
 def writable(place: Place, roots: Mapping[str, Path]) -> Path:
-    """`resolved`, of a place that is written to. Raises UsageError for evidence too."""
+    """The path of a place that is written to. Raises UsageError as `resolved`, and for evidence."""
     if place.root == "evidence":
         raise UsageError("evidence is not written to")
     return resolved(place, roots)
@@ -236,12 +237,12 @@ def filer_at(filer: Place | str, roots: Mapping[str, Path]) -> str:
 
 
 def monotonic_ns(start: float) -> int:
-    """A moment of this host's wall clock, seconds since the epoch."""
+    """Convert a moment of this host's wall clock (seconds since the epoch) to monotonic nanoseconds."""
     return time.monotonic_ns() + round((start - time.time()) * 1e9)
 
 
 def place_at(path: Path, roots: Mapping[str, Path]) -> Place | None:
-    """The place that a path of this host is; None where it is below none of the roots."""
+    """The place of a path on this host; None if it is below none of the roots."""
     real = os.path.realpath(path)
     for name, root in roots.items():
         top = os.path.realpath(root)
@@ -251,7 +252,7 @@ def place_at(path: Path, roots: Mapping[str, Path]) -> Place | None:
 
 
 def wait_for(path: Path) -> None:
-    """Until it is here. Raises SystemFault when it does not come."""
+    """Wait until a path exists. Raises SystemFault if it does not appear."""
     deadline = time.monotonic() + _PATIENCE_SECONDS
     while not path.exists():
         if time.monotonic() > deadline:

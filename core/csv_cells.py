@@ -7,18 +7,19 @@ import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-# What spreadsheets take for the beginning of a formula, or skip in front of one.
+# Characters that begin a formula for a spreadsheet, or that it skips in front of one.
 BEGINS_FORMULA = frozenset("=+-@\t\r\n\uff1d\uff0b\uff0d\uff20")  # the last four: full-width
 
 
 def defused(cell: str) -> str:
-    """The cell with an apostrophe in front if it could be run as a formula; to take one away is to have it back."""
+    """The cell, with an apostrophe in front if a spreadsheet could run it as a formula; removing the apostrophe
+    restores it."""
     return f"'{cell}" if cell[:1] in BEGINS_FORMULA else cell
 
 
 def csv_cells(row: Mapping[str, Any], fields: Sequence[str], *, raw: bool = False) -> list[str]:
-    """The cells of one record: paths joined by " / ", other lists by "; ", true and false in words, nothing for null. What a
-    spreadsheet would run is defused, unless it is wanted `raw`."""
+    """The cells of one record: paths joined by " / ", other lists by "; ", true and false in words, empty for null.
+    Cells that a spreadsheet would run are defused, except with `raw`."""
     cells = [_cell(row.get(field), " / " if field.endswith("path") else "; ") for field in fields]
     return cells if raw else list(map(defused, cells))
 
@@ -49,8 +50,8 @@ def flat(value: Mapping[str, Any] | Sequence[Any], above: str = "") -> Iterator[
 def csv_lines(
     rows: Iterable[Mapping[str, Any]], fields: Sequence[str] = (), *, raw: bool = False, end: str = "\n"
 ) -> Iterator[str]:
-    """A line of names, and a line for each record. Without `fields`, the records are collected: their fields are flat, and the
-    columns are those of all records."""
+    """A line of names, and a line for each record. Without `fields`, all records are read first; their fields are flat,
+    and the columns are those of all records."""
     if not fields:
         rows = [dict(flat(row)) for row in rows]
         fields = list(dict.fromkeys(name for row in rows for name in row))
@@ -61,7 +62,7 @@ def csv_lines(
 
 
 class _Echo:
-    """What a writer of CSV writes to, to get the line back."""
+    """A file for a writer of CSV that returns each line."""
 
     @staticmethod
     def write(line: str) -> str:

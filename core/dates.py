@@ -1,7 +1,7 @@
-"""Dates in UTC, and what a time that notes no zone means in one.
+"""Conversion of dates to UTC, and the zone of a time that states none.
 
-Zones are those of package `tzdata` at the version that is locked, not of the machine: a job's dates are the same on every
-host.
+Zones are those of package `tzdata` at the version that is locked, not of the machine: a job's dates are the same on
+every host.
 """
 
 from __future__ import annotations
@@ -27,23 +27,23 @@ _DAY = re.compile(r"\d{4}(?:-\d\d){0,2}\Z", re.ASCII)
 _ASKED = re.compile(
     r"(?P<day>\d{4}(?:-(?:0[1-9]|1[0-2])(?:-(?:0[1-9]|[12]\d|3[01]))?)?)\Z"  # the end of a range may be 06-31
     r"|(?P<time>\d{4}-\d\d-\d\dT(?:[01]\d|2[0-3])(?::[0-5]\d(?::[0-5]\d)?)?)"
-    r"(?:(?<=:\d\d:\d\d)\.\d+)?"  # as JavaScript writes it; what is asked for ends with seconds
-    r"(?P<zone>(?<!T\d\d)(?:Z|[+-](?:[01]\d|2[0-3]):?[0-5]\d))?\Z",  # of an hour alone it may be parts of two
+    r"(?:(?<=:\d\d:\d\d)\.\d+)?"  # as JavaScript writes it; the result ends with seconds
+    r"(?P<zone>(?<!T\d\d)(?:Z|[+-](?:[01]\d|2[0-3]):?[0-5]\d))?\Z",  # after an hour alone, the offset could be part of a date
     re.ASCII,
 )
 
 
 @functools.cache
 def _names() -> frozenset[str]:
-    from importlib import resources  # as what follows: only where a zone is named
+    from importlib import resources  # imported late, like the next: only if a zone is named
 
     return frozenset((resources.files("tzdata") / "zones").read_text("utf-8").split())
 
 
 @functools.cache
 def zone_named(name: str) -> ZoneInfo | None:
-    """The zone of this name, None where there is none: the IANA database's, as Europe/Berlin, or Windows', as W. Europe Standard
-    Time, which Outlook and Exchange write, for the zone that Unicode's CLDR has for it."""
+    """The zone of this name, None if there is none: a name of the IANA database, such as Europe/Berlin, or of Windows,
+    such as W. Europe Standard Time, which Outlook and Exchange write; Unicode's CLDR maps the latter."""
     from importlib import resources
     from zoneinfo import ZoneInfo
 
@@ -57,7 +57,7 @@ def zone_named(name: str) -> ZoneInfo | None:
 
 
 def checked_zone(name: str) -> str:
-    """The name of a zone as it came; raises UsageError where there is none of this name."""
+    """The name of a zone, unchanged. Raises UsageError if there is no such zone."""
     if name == DEFAULT_ZONE or name in _names():
         return name
     alike = {known.lower(): known for known in sorted(_names())}
@@ -67,8 +67,7 @@ def checked_zone(name: str) -> str:
 
 
 def is_date(date: str) -> bool:
-    """Whether a value is a day, month or year of the calendar, or such a day and a time, as ISO 8601 has them, in a zone that
-    is known."""
+    """Whether a value is a day, month or year of the calendar, or a day and a time in a known zone, in ISO 8601."""
     match = _TIME.match(date)
     day = _DAY.match(date) if match is None else None
     if match is None and day is None:
@@ -99,14 +98,14 @@ def in_utc(date: str, zone: tzinfo) -> str:
         if offset is None:
             moment = moment.replace(tzinfo=(zone_named(named) if named else None) or zone)
         return f"{moment.astimezone(UTC).replace(tzinfo=None).isoformat()}{fraction or ''}Z"
-    except (ValueError, OverflowError):  # no such day, or none before or after the calendar
+    except (ValueError, OverflowError):  # no such day, or beyond the calendar
         return date
 
 
 def asked_in_utc(date: str) -> str | None:
-    """A date of a query in UTC, as far as it is given: a year, a month, a day, an hour, minute or second, of which the last two may
-    have `Z` or an offset, as +02:00 or +0200; a fraction of a second is left out. It is compared with the beginning of what the ledger has, so nothing is added to it.
-    None where it is none, as a month 13 or an hour 25."""
+    """The date of a query in UTC, with the precision given: a year, a month, a day, an hour, minute or second; the last
+    two may have `Z` or an offset, as +02:00 or +0200; a fraction of a second is dropped. It is compared with the
+    beginning of the ledger's values, so nothing is added to it. None for no valid date, such as month 13 or hour 25."""
     match = _ASKED.match(date)
     if match is None or match["day"]:
         return date if match else None
@@ -115,5 +114,5 @@ def asked_in_utc(date: str) -> str | None:
         moment = datetime.fromisoformat(time + (zone or ""))
         utc = moment.astimezone(UTC).replace(tzinfo=None) if zone else moment
         return utc.isoformat()[: len(time)]
-    except (ValueError, OverflowError):  # no such day, or none before or after the calendar
+    except (ValueError, OverflowError):  # no such day, or beyond the calendar
         return None

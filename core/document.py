@@ -8,34 +8,34 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationErr
 from pydantic.fields import FieldInfo
 
 Milli = Annotated[float, AfterValidator(lambda value: round(value, 3))]  # kept to three decimals
-NotNone = Field(exclude_if=lambda value: value is None)  # of a field that is left out where there is nothing to say
+NotNone = Field(exclude_if=lambda value: value is None)  # a field that is omitted if it is None
 TEXT = r"^[^\x00]*$"  # PostgreSQL text holds no NUL
 
 
 class Document(BaseModel):
-    """Base of all of them: frozen; what is not known is refused, not passed over. A row or another record with the same fields
-    can stand for a document where one is made (`model_validate`)."""
+    """Base of all documents: frozen; unknown fields are refused. `model_validate` makes a document from a row or
+    another record with the same fields."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, from_attributes=True)
 
     def to_json(self) -> dict[str, Any]:
-        """Plain data."""
+        """The document as plain data."""
         return self.model_dump(mode="json", by_alias=True)
 
 
 class Order(Document):
-    """A person's request. Numbers are finite: `nan` would be within any bounds."""
+    """A person's request. Numbers are finite, because `nan` would be within any bounds."""
 
     model_config = ConfigDict(allow_inf_nan=False)
 
 
 def complaint(error: ValidationError) -> tuple[str, str]:
-    """The first field that is wrong, none where it is the whole, and what is wrong with it."""
+    """The first field that is wrong (empty if the whole is), and what is wrong with it."""
     first = error.errors(include_url=False, include_context=False, include_input=False)[0]
     return str((*first["loc"], "")[0]), first["msg"]
 
 
 def bounds(info: FieldInfo) -> dict[str, Any]:
-    """`ge`, `le` and `max_length` of a field, where it has them."""
+    """Return `ge`, `le` and `max_length` of a field, where it has them."""
     kinds = ("ge", "le", "max_length")
     return {kind: getattr(each, kind) for each in info.metadata for kind in kinds if hasattr(each, kind)}

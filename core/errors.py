@@ -1,4 +1,4 @@
-"""Errors by who has to act on them.
+"""Errors, by who has to act on them.
 
 A *document* error is recorded against one item and the job continues; a *fault* means that the
 system under the job is broken, so the job is suspended and nothing done is lost; a *usage* error
@@ -17,7 +17,8 @@ class EdbenchError(Exception):
 
 
 class UsageError(EdbenchError):
-    """The request cannot be carried out as given (exit status 2); `field` is what of it, in an order's words, if known."""
+    """The request cannot be carried out as given (exit status 2); `field`: the field of the order that is wrong, if
+    known."""
 
     def __init__(self, message: object = "", *, field: str = "") -> None:
         super().__init__(message)
@@ -25,11 +26,11 @@ class UsageError(EdbenchError):
 
 
 class RunFailed(EdbenchError):
-    """The command did its work and the answer is bad, or it could not finish (exit status 1)."""
+    """The command ran and its answer is bad, or it could not finish (exit status 1)."""
 
 
 class BoundsBroken(RunFailed):
-    """The command did its work, and a figure is beyond a bound that the user gave with --fail-if (exit status 3)."""
+    """The command ran, and a figure is beyond a bound that the user gave with --fail-if (exit status 3)."""
 
 
 class SystemFault(EdbenchError):
@@ -51,8 +52,8 @@ class StorageFault(SystemFault):
 class DatabaseFault(SystemFault):
     """The database cannot be reached or refused to store.
 
-    `transient`: the same request may well succeed in a moment (connection lost, server starting up, deadlock);
-    False where a person has to act first (disk full, read-only, wrong password).
+    `transient`: the same request may succeed in a moment (connection lost, server starting up, deadlock). False if a
+    person has to act first (disk full, read-only, wrong password).
     """
 
     def __init__(self, message: str, *, transient: bool = False) -> None:
@@ -65,7 +66,7 @@ class BrokerFault(SystemFault):
 
 
 class TaskLost(EdbenchError):
-    """The task is not this claim's (any more); whatever was done under it is dropped."""
+    """The task no longer belongs to this claim; the work done under it is dropped."""
 
 
 class SourceFileError(EdbenchError, DocumentError):
@@ -86,7 +87,7 @@ class Interrupted(EdbenchError):
 
 
 def read_problem(what: object, error: Exception) -> str:
-    """One sentence for the error of an open, a read or a parse of `what`: the cause, and what to do about it."""
+    """One sentence for a failed open, read or parse of `what`: the cause, and what to do about it."""
     match error:
         case FileNotFoundError() | NotADirectoryError():
             return f"{what} does not exist"

@@ -23,7 +23,7 @@ _DISTRIBUTIONS = "edbench"
 
 
 def installed_version(package: str = "edbench") -> str:
-    """Its version, `unknown` where it is not installed, as in a checkout."""
+    """The version of a package; `unknown` if it is not installed, as in a checkout."""
     from importlib.metadata import PackageNotFoundError, version
 
     try:
@@ -33,12 +33,12 @@ def installed_version(package: str = "edbench") -> str:
 
 
 def extensions(group: str) -> Mapping[str, tuple[str, ...]]:
-    """The modules that are registered in a group, by the name they are registered under."""
+    """The modules registered in a group, by the name they are registered under."""
     return {name: tuple(modules) for name, modules in sorted(_registered().get(group, {}).items())}
 
 
 def extension_modules(group: str) -> list[ModuleType]:
-    """The same, imported."""
+    """The modules registered in a group, imported."""
     return [import_module(module) for modules in extensions(group).values() for module in modules]
 
 

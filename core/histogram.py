@@ -28,7 +28,7 @@ LAST_BITS = 43  # everything from 2**43 ns is the last bucket
 OVERFLOW = 1 + ((LAST_BITS - FIRST_BITS) << SUB_BITS)
 BUCKETS = OVERFLOW + 1
 CELLS = len(SIZES) * BUCKETS  # a cell: class of size × BUCKETS + bucket
-LIMIT_NS = 1 << LAST_BITS  # a percentile of this is one of which only is known that it is no less
+LIMIT_NS = 1 << LAST_BITS  # a percentile of this means that it is at least this
 
 # A value's bits below its leading one and the SUB_BITS after it; `monitoring.live` repeats this inline.
 _SHIFT = FIRST_BITS + 1
@@ -45,7 +45,7 @@ def bucket_of(ns: int) -> int:
 
 
 def buckets_of(ns: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
-    """`bucket_of` of many."""
+    """Return `bucket_of` of each duration."""
     import numpy as np  # commands import this module
 
     clipped = np.clip(ns, 1, 1 << LAST_BITS)
@@ -58,7 +58,7 @@ def buckets_of(ns: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
 
 
 def bucket_bounds(bucket: int) -> tuple[int, int]:
-    """Nanoseconds [low, high) of a bucket; the last one is given as empty, it has no upper bound."""
+    """Nanoseconds [low, high) of a bucket; the last one has no upper bound and is given as empty."""
     if bucket == 0:
         return 0, 1 << FIRST_BITS
     if bucket == OVERFLOW:
@@ -70,13 +70,13 @@ def bucket_bounds(bucket: int) -> tuple[int, int]:
 
 
 class Histogram:
-    """How many calls fell into each cell."""
+    """Number of calls in each cell."""
 
     __slots__ = ("_encoded", "cells")
 
     def __init__(self, cells: Mapping[int, int] | None = None) -> None:
         self.cells: dict[int, int] = dict(cells or {})  # changed by `record` and `add` alone
-        self._encoded: bytes | None = None  # as it was decoded, while it is unchanged
+        self._encoded: bytes | None = None  # the bytes it was decoded from, until it changes
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Histogram) and self.cells == other.cells
@@ -88,12 +88,12 @@ class Histogram:
 
     @property
     def total(self) -> int:
-        """Calls in all cells."""
+        """Number of calls in all cells."""
         return sum(self.cells.values())
 
     @property
     def counts(self) -> Mapping[int, int]:
-        """Calls in each bucket, of all sizes together."""
+        """Number of calls in each bucket, of all sizes together."""
         if max(self.cells, default=0) < BUCKETS:
             return self.cells
         out: dict[int, int] = {}
@@ -102,7 +102,7 @@ class Histogram:
         return out
 
     def by_size(self) -> dict[str, Histogram]:
-        """Each class of size that moved bytes → its calls alone, without their size; in order of size."""
+        """A histogram for each class of size that moved bytes, without the size, in order of size."""
         out: dict[int, Histogram] = {}
         for cell in sorted(self.cells):
             size, bucket = divmod(cell, BUCKETS)
@@ -111,7 +111,7 @@ class Histogram:
         return {SIZES[size]: histogram for size, histogram in out.items()}
 
     def record(self, ns: int, nbytes: int = 0) -> None:
-        """One more call of this duration, which moved so many bytes."""
+        """Count a call of this duration, which moved so many bytes."""
         cell = size_class(nbytes) * BUCKETS + bucket_of(ns)
         self.cells[cell] = self.cells.get(cell, 0) + 1
         self._encoded = None
@@ -124,7 +124,8 @@ class Histogram:
         self._encoded = None
 
     def percentiles(self, percents: Sequence[float], max_ns: int | None = None) -> list[int]:
-        """For each of `percents`, in rising order, the nanoseconds that so many % of the calls did not exceed; 0 without calls.
+        """Nanoseconds that so many % of the calls did not exceed, for each of `percents` in rising order; 0 without
+        calls.
 
         `max_ns`, the exact largest value, bounds the answers and is the answer for 100. In the last bucket the answer is
         LIMIT_NS, to be shown as "over" it: the largest value is no percentile.
@@ -158,9 +159,9 @@ class Histogram:
 
     @classmethod
     def decode(cls, data: bytes | memoryview) -> Histogram:
-        """The inverse of `encode`; raises ValueError when it is not that."""
+        """The inverse of `encode`. Raises ValueError for bytes that `encode` cannot have made."""
         data = bytes(data)
-        # Every number below 128 is one byte: what one slot or worker counts in a second mostly is.
+        # Every number below 128 is one byte, as most counts of a slot or worker in a second.
         numbers: Sequence[int] = data if data.isascii() else list(_varints(data))
         if len(numbers) % 2:
             raise ValueError("histogram ends inside a cell")
@@ -181,7 +182,7 @@ def _value(bucket: int, percent: float, max_ns: int | None) -> int:
 
 
 def merged(histograms: Iterable[Histogram]) -> Histogram:
-    """The sum of all of them."""
+    """The sum of all histograms."""
     out = Histogram()
     for histogram in histograms:
         out.add(histogram)

@@ -22,10 +22,10 @@ class Record(msgspec.Struct, frozen=True, kw_only=True):
     """Fields of a load file's record, and what the import found out about it."""
 
     fields: dict[str, str]  # by their keys; empty ones left out
-    native: bool  # False: its text stands for it, or a file of no bytes
-    first: str = ""  # path, below the source, of the first record of its family where it is another one
-    sha256: str = ""  # of the native where the load file has a hash of it, so that it was read
-    code: ExceptionCode | None = None  # what is wrong with it …
+    native: bool  # False: the file has its text, or is empty
+    first: str = ""  # path below the source of the first record of its family, if that is another one
+    sha256: str = ""  # of the native, if the load file has a hash, so that it was read
+    code: ExceptionCode | None = None  # exception of the record …
     detail: str = ""  # … for people
 
 
@@ -57,12 +57,13 @@ def record_path(relative: str) -> str:
 
 
 def write_imported(source: Path, imported: Imported) -> None:
-    """Once every record is there. Raises OSError."""
+    """Record that the import has ended; call it after the last record was written. Raises OSError."""
     (source / BESIDE / _SUMMARY).write_bytes(msgspec.json.encode(imported))
 
 
 def read_imported(source: Path) -> Imported | None:
-    """The import that made this source; None where it is any other directory. Raises UsageError for one that did not end."""
+    """The import that made this source; None for any other directory. Raises UsageError for an import that did not
+    end."""
     if not (source / BESIDE).is_dir():
         return None
     try:

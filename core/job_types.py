@@ -123,12 +123,13 @@ class JobTypes:
     # The queue manager and the worker
 
     def bodies(self) -> Mapping[Phase, Callable[[Any], Any]]:
-        """The bodies of tasks by phase (`work` → TaskResult). A worker calls this before it forks slots. Without one for phase
-        finalise, that of a discovery does it."""
+        """The bodies of tasks by phase (`work` → TaskResult). A worker calls this before it forks slots. Without a body
+        for phase finalise, the one of discovery is used."""
         return {}
 
     def leave(self, conn: Any, job: Any, options: Any, phase: Phase) -> str | None:
-        """Do what the barrier at the end of a phase does, before the next one begins; why the job must be suspended instead."""
+        """Do the work of the barrier at the end of a phase, before the next one begins; return why the job must be
+        suspended, if it must."""
         return None
 
     def ended(self, conn: Any, job: Any, options: Any, state: Any) -> None:
@@ -141,7 +142,7 @@ class JobTypes:
         return ()
 
     def kin(self, conn: Any, job: Any) -> Sequence[Any]:
-        """Ids of jobs whose list of actions notes that this one is deleted."""
+        """Ids of the jobs whose list of actions notes that this one is deleted."""
         return ()
 
     def unaware(self, conn: Any, job: Any, tag: str) -> Sequence[Any]:
@@ -156,7 +157,8 @@ class JobTypes:
         raise NotImplementedError
 
     def remove_output(self, handle: Any, storage: Any) -> str:
-        """Remove what the job wrote outside of the storage root; one line about what stays, empty where nothing does."""
+        """Remove what the job wrote outside of the storage root; return one line about what stays, empty if nothing
+        does."""
         return ""
 
     def figures(self, conn: Any, handle: Any) -> Mapping[str, Any]:
@@ -167,11 +169,11 @@ class JobTypes:
         """Print the section of `edbench job show`."""
 
     def verify(self, handle: Any, storage: Any, *, examples: int, progress: Callable[[str], None]) -> Any:
-        """Check a finished job; a document with `differences`. None: as a discovery is verified."""
+        """Check a finished job; return a document with `differences`, or None to verify it as a discovery."""
         return None
 
     def print_verified(self, console: Any, done: Any) -> None:
-        """Print such a document for people."""
+        """Print the document of `verify` for people."""
 
 
 @functools.cache
@@ -196,7 +198,7 @@ def types_with(kind: JobType) -> JobTypes:
 
 
 def types_of(options: TypeOptions | None) -> JobTypes:
-    """The job types that have these options; of a discovery one that adds nothing. Raises PackageMissing."""
+    """The job types that have these options; for a discovery, one that adds nothing. Raises PackageMissing."""
     if options is None:
         return JobTypes()
     if isinstance(options, MissingOptions):

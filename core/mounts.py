@@ -44,7 +44,7 @@ _OCTAL = re.compile(rb"\\([0-3][0-7]{2})")
 
 
 class Reach(StrEnum):
-    """Where a file system stores its bytes, as far as its type shows it."""
+    """The place where a file system stores its bytes, as far as its type shows it."""
 
     LOCAL = "local storage"
     NETWORK = "network storage"
@@ -53,7 +53,7 @@ class Reach(StrEnum):
 
 
 def reach_of(kind: str, source: str) -> tuple[Reach, str]:
-    """Of a mount's type and source: the reach, and the file system's name where the type alone (`fuse`) has none."""
+    """The reach of a mount by its type and source, and the file system's name, which the type `fuse` does not have."""
     if kind in _MEMORY:
         return Reach.MEMORY, kind
     if kind in _NETWORK:
@@ -83,19 +83,19 @@ class MountEntry:
 
     @property
     def reach(self) -> Reach:
-        """Where it stores its bytes, as far as its type shows it."""
+        """The place where it stores its bytes, as far as its type shows it."""
         return reach_of(self.kind, self.source)[0]
 
 
 def unescaped(text: str) -> str:
-    r"""A field of the kernel's tables with its \040 and the like turned back."""
+    r"""A field of the kernel's tables with its octal escapes decoded."""
     if "\\" not in text:
         return text
     return os.fsdecode(_OCTAL.sub(lambda match: bytes([int(match[1], 8)]), os.fsencode(text)))
 
 
 def parse_mountinfo(text: str) -> list[MountEntry]:
-    """Every mount in the table's order; lines that are not understood are left out."""
+    """Every mount in the table's order; unknown lines are skipped."""
     entries = (_entry(line) for line in text.split("\n"))
     return [entry for entry in entries if entry is not None]
 
@@ -118,7 +118,7 @@ def read_mountinfo(path: Path = MOUNTINFO) -> list[MountEntry]:
 
 
 def holding(path: str | os.PathLike[str], entries: Sequence[MountEntry]) -> MountEntry | None:
-    """The mount that holds an absolute path without symbolic links; of equal mount points the last is in force."""
+    """The mount that holds an absolute path without symbolic links; of mounts at the same point, the last one."""
     name = os.fspath(path)
     best: MountEntry | None = None
     for entry in entries:
@@ -144,7 +144,7 @@ def mount_of(directory: Path) -> MountEntry | None:
 
 
 def storage_label(path: str | os.PathLike[str], mounts: Sequence[MountEntry]) -> str:
-    """How a result names its storage: `local storage (ext4)`, `network storage (nfs4)`, `memory (tmpfs)`.
+    """The name of the storage in a result: `local storage (ext4)`, `network storage (nfs4)`, `memory (tmpfs)`.
 
     A type that is known neither as local nor as network storage is labelled unknown: a FUSE program may be anything.
     """

@@ -43,7 +43,7 @@ SIZES = ("nothing", "to 4 KiB", "to 64 KiB", "to 1 MiB", "over 1 MiB")  # as peo
 
 
 def size_class(nbytes: int) -> int:
-    """The class of a call that moved so many bytes, an index into SIZES; `monitoring.live` repeats this inline."""
+    """The class of a call that moved so many bytes, an index into SIZES; `monitoring.live` repeats this code inline."""
     return bisect_left(MOST_BYTES, nbytes)
 
 
@@ -75,11 +75,11 @@ class Recorder(Protocol):
         argument: int = 0,
         other: bytes = b"",
     ) -> None:
-        """Keep one call (see CallRecord); must not raise and must not touch storage."""
+        """Record one call (see CallRecord); must not raise and must not touch storage."""
 
 
 class NullRecorder:
-    """Keeps nothing; for tools that measure nothing (`inspect`, generation)."""
+    """Discards all records; for tools that measure nothing (`inspect`, generation)."""
 
     def record(
         self,

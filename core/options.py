@@ -25,7 +25,7 @@ class FilerChoice:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BankNote:
-    """What may be known of a job's password bank (core.passwords); the default is none."""
+    """Public facts about a job's password bank (core.passwords); the default is no bank."""
 
     count: int = 0  # passwords
     digest: str = ""
@@ -33,20 +33,20 @@ class BankNote:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OcrChoice:
-    """What is to be read out of pictures, and under which limits (worker.ocr); the default is nothing."""
+    """OCR of a job (worker.ocr) and its limits; the default is none."""
 
     languages: str = ""  # tesseract's names, joined by "+"; empty: there is no phase ocr
-    pages: int = 200  # of one item; the others are left out, and its text is truncated by limit
+    pages: int = 200  # of one item; the others are omitted, and its text is `truncated`
     dpi: int = 300  # that a PDF's pages are rendered at …
     rendered_pixels: int = 18_000_000  # … or fewer, so that no page has more than this (A3 has 17.4 million)
     pixels: int = 40_000_000  # a picture with more is too large (A4 at 600 dpi has 34.8 million)
     page_seconds: float = 120.0  # for one page
     item_seconds: float = 1_800.0  # for all pages of one item
     memory_mb: int = 1_000  # private memory of the process that reads a page
-    page_bytes: int = 16_000_000  # of what tesseract writes about one page: some 60 for each word
+    page_bytes: int = 16_000_000  # of tesseract's output for one page: some 60 for each word
     page_confidence: float = 50.0  # that tesseract must have in a page's letters on average, of 100, …
     word_confidence: float = 30.0  # … and in each word that is kept of such a page
-    drawn: bool = False  # pictures are wanted as pages, too, and not read as they are (jobs that process)
+    drawn: bool = False  # pictures are also made into pages, and not read as they are (processing jobs)
     colour: bool = False  # pages in colour …
     bilevel: bool = False  # … or in black and white
 
@@ -56,13 +56,13 @@ class OcrChoice:
         return bool(self.languages)
 
 
-MOST_SEED = 10**15  # below 2**53: whole in whatever reads JSON
-MOST_SECONDS = 366 * 86_400.0  # a year, of whatever is waited for or measured
+MOST_SEED = 10**15  # below 2**53: exact in every reader of JSON
+MOST_SECONDS = 366 * 86_400.0  # a year: the longest wait or measurement
 DAY_SECONDS = 86_400.0
 MOST_SCALE = 1e6  # of a corpus: 45 PB of the reference profile
-MOST_BYTES = (1 << 63) - 1  # what a file, a database's column and a C program count to
+MOST_BYTES = (1 << 63) - 1  # the largest number of a file size, a database's column and a C program
 MOST_PASSWORDS = 10_000  # in a bank: each is tried on every encrypted item
-MOST_OFFSET = 1e10  # seconds, of a clock that began in another century
+MOST_OFFSET = 1e10  # seconds: for a clock that began in another century
 
 
 TUNING = frozenset(

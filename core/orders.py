@@ -1,4 +1,4 @@
-"""Orders from the broker (core.crew): the side that takes them, one at a time, and answers each."""
+"""Receiver of orders from the broker (core.crew): it takes one at a time and answers it."""
 
 from __future__ import annotations
 
@@ -18,8 +18,11 @@ _KEEP_ANSWER_SECONDS = 600
 
 
 class OrderTaker:
-    """`client`: of the broker; `receiver`: whose orders they are; `do`: carries out an order of type `kind` and returns what the
-    answer has. Its EdbenchError, OSError and `refusals` refuse the order."""
+    """Takes orders and answers them.
+
+    `client`: of the broker; `receiver`: whose orders they are; `do`: carries out an order of type `kind` and returns
+    the content of the answer. Its EdbenchError, OSError and `refusals` refuse the order.
+    """
 
     def __init__(
         self,
@@ -34,7 +37,7 @@ class OrderTaker:
         self._refusals: tuple[type[Exception], ...] = (EdbenchError, OSError, msgspec.MsgspecError, *refusals)
 
     def run(self, stop: Stop) -> None:
-        """Until stopped; a broker that is away is asked again."""
+        """Take orders until stopped; retry while the broker does not answer."""
         silent = False
         while not stop.is_set():
             try:
@@ -48,7 +51,7 @@ class OrderTaker:
                 silent = False
 
     def _step(self) -> None:
-        """One order, if there is one. Raises redis.RedisError."""
+        """Take one order, if there is one. Raises redis.RedisError."""
         taken = self._client.blpop(f"{ORDERS}{self._receiver}", timeout=WAIT_SECONDS)
         if taken is None:
             return

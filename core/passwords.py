@@ -1,4 +1,4 @@
-"""The password bank of a job: what a person collected, one password a line, to be tried on what is encrypted.
+"""The password bank of a job: passwords that a person collected, one a line, to be tried on encrypted items.
 
 The passwords themselves are in the person's file and in one file in the job's folder, which only its owner may read.
 Everything else (options, results, reports, pages) has the number of passwords and the bank's digest.
@@ -30,7 +30,7 @@ class PasswordBank:
     lines: tuple[str, ...]
 
     def __repr__(self) -> str:
-        """Never the passwords: this may end in a log."""
+        """Never contains the passwords, because it may be logged."""
         return f"PasswordBank({len(self.passwords)} passwords)"
 
     @property
@@ -48,18 +48,19 @@ class PasswordBank:
 
     @property
     def note(self) -> BankNote:
-        """What may be known of it. The digest is slow to make, so that few short passwords cannot be guessed from it."""
+        """The public facts about the bank. The digest is slow to compute, so that few short passwords cannot be guessed
+        from it."""
         slow = hashlib.scrypt(self.to_bytes(), salt=_SALT, n=1 << 14, r=8, p=1, dklen=16)
         return BankNote(count=len(self.passwords), digest=slow.hex())
 
     def extended(self, more: PasswordBank) -> PasswordBank:
-        """This bank with the other's new passwords behind its own, which keep their numbers."""
+        """The bank with the other's new passwords appended; its own keep their numbers."""
         known = self.passwords
         return check_bank(PasswordBank(self.lines + tuple(p for p in more.passwords if p not in known)), "both banks")
 
 
 def parse_bank(data: bytes, what: str) -> PasswordBank:
-    """The bank in these bytes; UsageError, which names `what` and no password, when there is none."""
+    """Parse a bank. Raises UsageError, which names `what` and no password, if the bytes are none."""
     try:
         text = data.decode("utf-8").removeprefix(_BOM)
     except UnicodeDecodeError as error:
@@ -72,7 +73,7 @@ def parse_bank(data: bytes, what: str) -> PasswordBank:
 
 
 def check_bank(bank: PasswordBank, what: str) -> PasswordBank:
-    """The bank, if it keeps the limits; UsageError otherwise."""
+    """Return the bank. Raises UsageError if it exceeds a limit."""
     if not bank.passwords:
         raise UsageError(f"{what}: there is no password in it; write one password a line")
     if len(bank.passwords) > MOST_PASSWORDS:
@@ -86,7 +87,7 @@ def check_bank(bank: PasswordBank, what: str) -> PasswordBank:
 
 
 def bank_of(passwords: Iterable[str], what: str) -> PasswordBank:
-    """The bank of passwords that came one by one; UsageError as `parse_bank`."""
+    """The bank of passwords that came one by one. Raises UsageError as `parse_bank`."""
     given = tuple(passwords)
     if any("\n" in password for password in given):
         raise UsageError(f"{what}: a password has a line break in it")
@@ -94,7 +95,7 @@ def bank_of(passwords: Iterable[str], what: str) -> PasswordBank:
 
 
 def read_bank(file: Path) -> PasswordBank:
-    """The bank in a person's file; UsageError when it cannot be read or is none."""
+    """Read the bank in a person's file. Raises UsageError if it cannot be read or is none."""
     try:
         with file.open("rb") as opened:
             data = opened.read(_MOST_FILE + 1)
@@ -106,5 +107,5 @@ def read_bank(file: Path) -> PasswordBank:
 
 
 def bank_location(job: uuid.UUID, note: BankNote) -> bytes:
-    """The bank's file in the job's folder, relative to the storage root; another bank has another name."""
+    """The bank's file in the job's folder, relative to the storage root. Another bank has another name."""
     return job_location(job) + b"/passwords-" + note.digest.encode()

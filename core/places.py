@@ -15,8 +15,8 @@ _NO_PARENT = NO_PARENT.bytes
 def item_id(job: uuid.UUID, parent: uuid.UUID | None, ordinal: bytes) -> uuid.UUID:
     """128 bits of a hash over job, parent and ordinal.
 
-    `ordinal` is what identifies the item inside its parent: the path bytes relative to the source for
-    a loose file; see `number` for children.
+    `ordinal` identifies the item inside its parent: for a loose file the bytes of the path relative to the source, for
+    children see `number`.
     """
     above = _NO_PARENT if parent is None else parent.bytes
     return uuid.UUID(bytes=hashlib.blake2b(job.bytes + above + ordinal, digest_size=16).digest())
@@ -36,7 +36,7 @@ def job_location(job: uuid.UUID) -> bytes:
 
 
 def copies_location(group: uuid.UUID) -> bytes:
-    """The folder of the copies of a source that a group's jobs read; it is gone when they are over."""
+    """The folder with the copies of a source that a group's jobs read; it is removed when they are over."""
     return b"corpora/copies-" + group.hex.encode()
 
 
@@ -46,12 +46,12 @@ def items_location(job: uuid.UUID) -> bytes:
 
 
 def renderings_location(job: uuid.UUID) -> bytes:
-    """The folder of what a processing job keeps between its phases; it is gone when they are over."""
+    """The folder of files that a processing job keeps between its phases; it is removed when they are over."""
     return job_location(job) + b"/rendered"
 
 
 def rendered_location(job: uuid.UUID, item: uuid.UUID) -> bytes:
-    """The PDF that an item was rendered to, or why it was not; 256-way fan-out."""
+    """The PDF that an item was rendered to, or the reason why it was not; 256-way fan-out."""
     name = item.hex.encode()
     return renderings_location(job) + b"/" + name[:2] + b"/" + name
 
@@ -86,5 +86,5 @@ def trace_location(job: uuid.UUID) -> bytes:
 
 
 def trace_parts_location(job: uuid.UUID) -> bytes:
-    """The folder where workers bring what they recorded for a job's trace."""
+    """The folder to which workers copy their parts of a job's trace."""
     return job_location(job) + b"/trace-parts"

@@ -1,4 +1,4 @@
-"""Plain data: parsed from JSON, and compared with what was kept of it."""
+"""Plain data: parsed from JSON, and compared with the fields that were kept."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from typing import Any
 
 
 def unambiguous(text: str) -> Any:
-    """JSON whose objects have each name once; raises ValueError. Of two, readers differ in which they take, so that a file
-    could show a person one value and a program another."""
+    """Parse JSON; raise ValueError if an object has a name twice. Readers differ in which of two they take, so that a
+    file could show a person one value and a program another."""
     return json.loads(text, object_pairs_hook=_named_once)
 
 

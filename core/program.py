@@ -1,4 +1,4 @@
-"""A process of ours: how it begins, how it is asked to stop, how it ends, and the URLs that it may show."""
+"""Start, stop and end of a process of edbench, and the URLs that it may show."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _PARAMETER = re.compile(r"([?&](?:password|sslpassword|secret|token)=)[^&\s'\"]+
 
 
 def shown_url(url: str) -> str:
-    """A URL, valid or not, with all that precedes its last @ hidden, except the scheme."""
+    """A URL, valid or not, with everything before its last @ hidden, except the scheme."""
     login, at, place = url.rpartition("@")
     if not at:
         return without_logins(url)
@@ -29,16 +29,16 @@ def shown_url(url: str) -> str:
 
 
 def without_logins(text: str) -> str:
-    """A message, with the logins of all URLs in it hidden, and passwords that are parameters of one."""
+    """A message with the logins of all URLs in it hidden, also passwords that are URL parameters."""
     return _PARAMETER.sub(rf"\1{_HIDDEN}", _LOGIN.sub(rf"\1{_HIDDEN}@", text))
 
 
 class Stop:
-    """What `threading.Event` is, for processes that signals end.
+    """A request to stop, like `threading.Event`, that a signal handler may set.
 
-    A handler runs in the main thread between two of its instructions. Where that thread is inside `Event.wait` it may
-    hold the event's lock, and `Event.set` would wait for it for ever: a process that does not end when it is asked to.
-    `SimpleQueue.put` may be called at any point (Python's documentation of `queue`), so what ends a wait is an entry.
+    A handler runs in the main thread between two of its instructions. If that thread is inside `Event.wait` it may hold
+    the event's lock; `Event.set` would wait for it for ever, and the process would not end. `SimpleQueue.put` may be
+    called at any point (Python's documentation of `queue`), so an entry in a queue ends the wait.
     """
 
     def __init__(self) -> None:
@@ -46,7 +46,7 @@ class Stop:
         self._set = False
 
     def set(self) -> None:
-        """Request the stop; every wait ends, now and from now on."""
+        """Request the stop; every wait ends, now and later."""
         self._set = True
         self._entries.put(None)
 
@@ -69,7 +69,7 @@ _REQUIRED = re.compile(r"([\w.-]+).*\bextra == ['\"]([\w-]+)")
 
 
 def missing_extra(error: ModuleNotFoundError) -> str | None:
-    """What to install, when the missing module is of an extra; else None."""
+    """The package to install if the missing module belongs to an extra; else None."""
     from importlib.metadata import distributions  # it imports a mail parser, which few commands need
 
     module = (error.name or "").partition(".")[0]
@@ -89,18 +89,18 @@ _NEW_OBJECTS = 100_000
 
 
 def begin(module: str) -> NoReturn:
-    """Load that module, do what its `run` does, and end with the exit status that it gives."""
+    """Load that module, call its `run`, and end with the exit status that it returns."""
     gc.set_threshold(_NEW_OBJECTS, *gc.get_threshold()[1:])  # before there is anything to collect
     status: list[int] = []
-    atexit.register(_leave, status)  # the first that is registered runs last, behind threads, loggers, temporary files
+    atexit.register(_leave, status)  # registered first, it runs last, after threads, loggers, temporary files
     status.append(import_module(module).run())
     sys.exit(status[0])
 
 
 def _leave(status: list[int]) -> None:
-    """End here: the interpreter would take every module apart for the kernel, which takes all of it anyway."""
+    """End the process at once: the interpreter would free every module, and the kernel frees all of them anyway."""
     if status:
         for stream in (sys.stdout, sys.stderr):
-            with suppress(OSError, ValueError, AttributeError):  # the reader went away; closed; never there
+            with suppress(OSError, ValueError, AttributeError):  # the reader has ended; closed; no stream
                 stream.flush()
         os._exit(status[0])

@@ -1,4 +1,4 @@
-"""What passes between stages. Frozen, keyword-only; one sentence for each field that needs one."""
+"""Records that stages exchange. Frozen, keyword-only; one sentence for each field that needs one."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from core.plain import surplus
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Limits:
-    """Limits of design §3; hitting one is an exception with its own code."""
+    """Limits of design §3; reaching one is an exception with its own code."""
 
     depth: int = 16  # containers and documents inside one another, the loose file being 0
     parse_bytes: int = 64_000_000  # a single message or document that must be parsed whole
@@ -48,11 +48,11 @@ class Limits:
         return self.item_seconds + self.item_seconds_per_mb * size / 1e6
 
     def seconds_of(self, size: int) -> float:
-        """Seconds for a loose file of this size with all that it holds."""
+        """Seconds for a loose file of this size with everything in it."""
         return self.loose_seconds + self.loose_seconds_per_mb * size / 1e6
 
     def deaths_of(self, size: int) -> int:
-        """Slots that may die in a loose file or container of this size."""
+        """Number of slots that may die in a loose file or container of this size."""
         return self.deaths + int(self.deaths_per_mb * size / 1e6)
 
 
@@ -62,12 +62,12 @@ _T = TypeVar("_T")
 
 
 def full(entries: int, cost: int, more: int, most_entries: int, most_cost: int) -> bool:
-    """Whether a batch is closed before an entry that costs `more`; an empty one takes anything."""
+    """Whether a batch is closed before an entry that costs `more`; an empty one takes any entry."""
     return entries > 0 and (entries >= most_entries or cost + more > most_cost)
 
 
 def batches(values: Iterable[_T], cost: Callable[[_T], int], most_entries: int, most_cost: int) -> Iterator[list[_T]]:
-    """The values in order, in batches."""
+    """Split the values into batches, in order."""
     batch: list[_T] = []
     total = 0
     for value in values:
@@ -97,21 +97,21 @@ class JobState(enum.StrEnum):
     SUSPENDED = "suspended"  # the system failed; `resume` once it is fixed
     COMPLETED = "completed"
     COMPLETED_WITH_EXCEPTIONS = "completed_with_exceptions"
-    DELETING = "deleting"  # its files and rows are going
+    DELETING = "deleting"  # its files and rows are being deleted
 
     @property
     def over(self) -> bool:
-        """No command can change it any more, except delete."""
+        """Whether no command except delete can change the job any more."""
         return self in (JobState.CANCELLED, JobState.COMPLETED, JobState.COMPLETED_WITH_EXCEPTIONS, JobState.DELETING)
 
     @property
     def completed(self) -> bool:
-        """All its work was done, with exceptions or without."""
+        """Whether all its work was done, with exceptions or without."""
         return self in (JobState.COMPLETED, JobState.COMPLETED_WITH_EXCEPTIONS)
 
 
 class GroupKind(enum.StrEnum):
-    """What the jobs of a group share."""
+    """The kinds of groups, by what their jobs share."""
 
     SIMULTANEOUS = "simultaneous"  # each is over the same data set
     SHARDED = "sharded"  # each is over some of the custodians, all of them together over the data set
@@ -135,7 +135,7 @@ class ExceptionLevel(enum.StrEnum):
 
 
 class FsyncPolicy(enum.StrEnum):
-    """When written files are forced to stable storage; stated on every result."""
+    """The times at which written files are forced to stable storage; stated on every result."""
 
     NONE = "none"
     TASK = "task"
@@ -158,7 +158,7 @@ class Priority(enum.StrEnum):
 
 
 class TaskOrder(enum.StrEnum):
-    """Which of a job's pending tasks are sent first."""
+    """The order in which a job's pending tasks are sent."""
 
     LARGEST = "largest"  # so that no large one is left at the end of a phase
     FAIR = "fair"  # in random order: a custodian with small files does not wait for one with large files
@@ -166,7 +166,7 @@ class TaskOrder(enum.StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JobOptions:
-    """What a job was created with; stored with it, so that every worker on every host agrees."""
+    """The options that a job was created with; stored with it, so that every worker on every host agrees."""
 
     single_pass: bool = False
     index_engine: str = "tantivy"
@@ -183,26 +183,26 @@ class JobOptions:
     trace: bool = False  # every call is kept (traces)
     ocr: OcrChoice = field(default_factory=OcrChoice)
     index_streams: int | None = (
-        None  # so many tasks of phase index at a time at most, whatever slots there are; None: no limit
+        None  # most tasks of phase index at a time, whatever the number of slots; None: no limit
     )
     # Tasks of phase index are put together at its barrier until there are no more than so many; None: they stay as
     # phase expand made them. For data so small that a task's own share of the work would be most of it.
     index_tasks: int | None = None
-    null: bool = False  # on null storage: what is published and read by no task again is discarded (decision 0049)
+    null: bool = False  # on null storage: published files that no task reads again are discarded (decision 0049)
     hold_before: Phase | None = None  # the barrier into this phase is crossed only when the requester releases the job
     priority: Priority = Priority.NORMAL
     task_order: TaskOrder = TaskOrder.LARGEST
     window_factor: int | None = (
-        None  # tasks sent and not done, for each live slot, at most; None: 2 to 8, as tasks are long
+        None  # most tasks sent and not done for each live slot; None: 2 to 8, by the length of tasks
     )
     phase_slots: dict[Phase, int] = field(default_factory=dict)  # tasks of a phase at a time at most, by phase
     most_tasks: int | None = None  # tasks of the job at a time at most, in every phase
     reserve_slots: int | None = (
-        None  # that jobs of other clients leave free while this one runs; without a client, of other types
+        None  # slots that jobs of other clients leave free while this one runs; without a client, jobs of other types
     )
-    time_zone: str = DEFAULT_ZONE  # of dates that note none
+    time_zone: str = DEFAULT_ZONE  # of dates without a zone
     fail_if: tuple[str, ...] = ()  # bounds on its figures (core.bounds)
-    load_file: bool = False  # the source was made of one (core.imported)
+    load_file: bool = False  # the source was made from a load file (core.imported)
     of_type: TypeOptions | None = None  # of a job whose type a package registers (core.job_types)
 
     @property
@@ -212,18 +212,18 @@ class JobOptions:
 
     @property
     def phases(self) -> tuple[Phase, ...]:
-        """Those that the job goes through, in order. Raises PackageMissing."""
+        """The phases of the job, in order. Raises PackageMissing."""
         if self.of_type is not None:
             return types_of(self.of_type).phases[self.type]
         return tuple(p for p in _OWN_PHASES if p is not Phase.OCR or self.ocr.asked)
 
     def at_a_time(self, phase: Phase) -> int | None:
-        """The most tasks of this phase at a time, as `demand` in sql/queries/tasks.sql has it; None: no limit."""
+        """The most tasks of this phase at a time, as `demand` in sql/queries/tasks.sql computes it; None: no limit."""
         streams = self.index_streams if phase is Phase.INDEX else None
         return min(filter(None, (streams, self.phase_slots.get(phase), self.most_tasks)), default=None)
 
     def of(self, kind: builtins.type[T]) -> T:
-        """The options of a registered type. Raises PackageMissing; TypeError where the job is of another type."""
+        """The options of a registered type. Raises PackageMissing, or TypeError if the job has another type."""
         if not isinstance(self.of_type, kind):
             types_of(self.of_type)
             raise TypeError(f"a job of type {self.type} has no {kind.__name__}")
@@ -254,7 +254,7 @@ class JobOptions:
 
 
 def _of_type(data: dict[str, Any]) -> TypeOptions:
-    """The options of a registered type, which are taken out of `data`."""
+    """Take the options of a registered type out of `data`."""
     kind = JobType(data.pop("type"))
     known = [key for key in data if key in registered()]
     keys = known or [key for key in data if key not in JobOptions.__dataclass_fields__]
@@ -264,22 +264,22 @@ def _of_type(data: dict[str, Any]) -> TypeOptions:
 
 
 class NewTask(msgspec.Struct, frozen=True, kw_only=True):
-    """A task to be put into the ledger."""
+    """A task for the ledger."""
 
     phase: Phase
     weight: int  # estimated cost in bytes; larger is dispatched first
     payload: dict[str, Any]
 
 
-FINALISE_LIST = "folders"  # in the payload: what a task of phase finalise has to do, first digits of fan-out folders …
-FINALISE_REST = ""  # … and whatever is to be done once …
-FINALISE_TABLES = "tables"  # … and, of jobs that produce, the tables about the whole job
-FINALISE_SHARES = (*"0123456789abcdef", FINALISE_REST)  # all of it, of a discovery
+FINALISE_LIST = "folders"  # in the payload of a task of phase finalise: first digits of its fan-out folders …
+FINALISE_REST = ""  # … the work that is done once …
+FINALISE_TABLES = "tables"  # … and, for producing jobs, the tables about the whole job
+FINALISE_SHARES = (*"0123456789abcdef", FINALISE_REST)  # all work of phase finalise of a discovery
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClaimedTask:
-    """A task as its slot got it. (id, token) is the fence of everything that is written under this claim."""
+    """A claimed task. (id, token) is the fence of everything that is written under this claim."""
 
     id: uuid.UUID
     job: uuid.UUID
@@ -287,11 +287,11 @@ class ClaimedTask:
     token: uuid.UUID  # the claim token: random, made by the slot that claimed
     attempt: int  # for people: how often the task was claimed, as far as the database knows; nothing is decided by it
     payload: dict[str, Any]
-    portions: int = 0  # of findings that earlier claims of the task have written (sql.ledger)
+    portions: int = 0  # of results that earlier claims of the task have written (sql.ledger)
 
     @property
     def owner(self) -> str:
-        """What the index documents written under this claim carry."""
+        """The owner of index documents written under this claim, stored in each of them."""
         return self.token.hex
 
 
@@ -308,7 +308,7 @@ class Shard(msgspec.Struct, frozen=True, kw_only=True):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Job:
-    """A job as the ledger has it."""
+    """A job as stored in the ledger."""
 
     id: uuid.UUID
     name: str

@@ -1,4 +1,4 @@
-"""How much of a file is in this machine's page cache, and requests to drop it (mincore(2), posix_fadvise(2))."""
+"""The part of a file that is in this machine's page cache, and requests to drop it (mincore(2), posix_fadvise(2))."""
 
 from __future__ import annotations
 
@@ -17,42 +17,42 @@ from core.storage.layer import Storage
 
 _PAGE = mmap.PAGESIZE
 _DROP = Path("/proc/sys/vm/drop_caches")
-_SAMPLE = 4_096  # files whose residency is looked at: a look at all of a million would take minutes
+_SAMPLE = 4_096  # files whose residency is read: to read that of a million would take minutes
 _libc = ctypes.CDLL(None, use_errno=True)
 _libc.mincore.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_void_p]
 
 
 @dataclass(frozen=True, slots=True)
 class Residency:
-    """Bytes of files, and how many of them a cache of this machine holds."""
+    """Bytes of files, and of their part in a cache of this machine."""
 
-    files: int  # that were looked at
+    files: int  # that were sampled
     bytes: int
     resident: int
-    unknown: int  # bytes of files that the kernel reports nothing about (not ours, or not readable)
+    unknown: int  # bytes of files whose residency the kernel does not report (not ours, or not readable)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Dropped:
-    """What one attempt to drop caches did. Bytes are those of the files looked at, just before and just after."""
+    """The outcome of one attempt to drop caches. Bytes are those of the sampled files, before and after."""
 
-    files: int  # meant
-    looked_at: int  # of them, for what is in memory
+    files: int  # to be dropped
+    looked_at: int  # the sample of them
     bytes: int
     resident_before: int
     resident_after: int
-    unknown: int  # of files whose residency the kernel does not report
-    refused: int  # files that could not be opened for it
-    drop_caches: bool  # the whole machine's, as root
+    unknown: int  # bytes of files whose residency the kernel does not report
+    refused: int  # files that could not be opened
+    drop_caches: bool  # the caches of the whole machine were dropped, as root
     seconds: float
 
 
 def drop_pages(paths: Sequence[Path], *, everything: bool) -> Dropped:
-    """Write out and drop these files' pages, with `everything` of the machine where we may."""
+    """Write out and drop these files' pages; with `everything`, all of the machine's where permitted."""
     started = time.monotonic()
     sample = _spread(paths)
     before = residency(sample)
-    _write_back(paths)  # a page that is not written yet cannot go
+    _write_back(paths)  # a dirty page cannot be dropped
     all_gone = everything and _drop_everything()
     refused = 0 if all_gone else _advise_drop(paths)
     after = residency(sample)
@@ -92,7 +92,7 @@ def resident_bytes(path: Path) -> int | None:
 
 
 def _write_back(paths: Iterable[Path]) -> None:
-    """What the file systems of these files hold; directories that vanish meanwhile, or are not readable, are left out."""
+    """Sync the file systems of these files. Directories that vanish meanwhile, or are not readable, are skipped."""
     done: set[int] = set()
     for directory in {path.parent for path in paths}:
         with contextlib.suppress(OSError, StorageFault):
@@ -102,12 +102,12 @@ def _write_back(paths: Iterable[Path]) -> None:
 
 
 def _spread(paths: Sequence[Path]) -> Sequence[Path]:
-    """All of them, or so many at even distances, to be looked at."""
+    """A sample of the paths at even distances; all of them if they are few."""
     return [paths[n * len(paths) // _SAMPLE] for n in range(_SAMPLE)] if len(paths) > _SAMPLE else paths
 
 
 def residency(paths: Iterable[Path]) -> Residency:
-    """Over many files; those that vanish meanwhile are left out."""
+    """The residency of many files; those that vanish meanwhile are skipped."""
     files = total = resident = unknown = 0
     for path in paths:
         try:
@@ -115,7 +115,7 @@ def residency(paths: Iterable[Path]) -> Residency:
             held = resident_bytes(path)
         except FileNotFoundError:
             continue
-        except (OSError, ValueError):  # ValueError: shrunk to nothing between two looks
+        except (OSError, ValueError):  # ValueError: truncated meanwhile
             size, held = 0, None
         files += 1
         total += size
@@ -125,7 +125,7 @@ def residency(paths: Iterable[Path]) -> Residency:
 
 
 def _advise_drop(paths: Iterable[Path]) -> int:
-    """Write out and drop each file's pages; how many files could not be opened. Pages in use stay."""
+    """Write out and drop each file's pages; return how many files could not be opened. Pages in use stay."""
     refused = 0
     for path in paths:
         try:
@@ -145,7 +145,7 @@ def _advise_drop(paths: Iterable[Path]) -> int:
 
 
 def _drop_everything() -> bool:
-    """All clean pages, directory entries and inodes of the machine; False where we may not (needs root)."""
+    """Drop all clean pages, directory entries and inodes of the machine; return False if not permitted (needs root)."""
     try:
         _DROP.write_text("3\n")
     except OSError:
@@ -154,7 +154,7 @@ def _drop_everything() -> bool:
 
 
 def regular_files(directory: Path) -> Iterator[Path]:
-    """Every regular file below a directory, in a fixed order; links are not followed, what vanishes is left out."""
+    """Every regular file below a directory, in a fixed order. Links are not followed; files that vanish are skipped."""
     for parent, directories, names in os.walk(directory):
         directories.sort()
         for name in sorted(names):

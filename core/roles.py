@@ -9,29 +9,29 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-CONTROLLER = "controller"  # commands and the page: owns the tables
+CONTROLLER = "controller"  # commands and the web UI: owns the tables
 QUEUE_MANAGER = "queue_manager"
 WORKER = "worker"  # the slots of one, its supervisor and its reporter
 ROLES = (CONTROLLER, QUEUE_MANAGER, WORKER)
-PROVISIONER = "provisioner"  # at the broker; at databases of ours it is the superuser (core.services.provisioner)
+PROVISIONER = "provisioner"  # at the broker; at our own databases it is the superuser (core.services.provisioner)
 
 _URL = re.compile(r"(?P<scheme>[a-z0-9+]+://)(?:(?P<login>[^/?#]*)@)?(?P<rest>.*)", re.DOTALL)
 
 
 def login_name(role: str) -> str:
-    """As whom a role logs in, at a database and at the broker."""
+    """The name with which a role logs in to databases and broker."""
     return f"edbench_{role}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Login:
-    """A role's way in. The password is made of letters and digits."""
+    """The login of a role. The password consists of letters and digits."""
 
     role: str
     password: str
 
     def into(self, url: str) -> str:
-        """The same address, with this login in place of the one that it has."""
+        """The same address with this login, which replaces any other."""
         return with_login(url, str(self))
 
     def __str__(self) -> str:
@@ -51,7 +51,7 @@ def has_password(url: str) -> bool:
 
 
 def with_login(url: str, login: str) -> str:
-    """The same address, with this login (`user:password`, letters and digits) in place of the one that it has."""
+    """The same address with this login (`user:password`, letters and digits), which replaces any other."""
     match = _URL.fullmatch(url)
     if match is None:
         raise ValueError("not the URL of a database or broker")

@@ -22,7 +22,7 @@ LOG_LEVELS = ("DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DatabaseAddress:
-    """A database by its name in this installation."""
+    """The address of a database, by its name in this installation."""
 
     name: str
     url: str  # postgresql+psycopg2://…
@@ -30,7 +30,7 @@ class DatabaseAddress:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
-    """Everything a process needs to know about where things are."""
+    """Names, addresses and directories that a process needs."""
 
     databases: tuple[DatabaseAddress, ...] = ()  # empty: embedded services are to be started
     broker: str | None = None  # redis://… or redis+socket://…
@@ -54,11 +54,11 @@ class Settings:
 
     @property
     def embedded(self) -> bool:
-        """Whether PostgreSQL and the broker are ours to start."""
+        """Whether edbench starts PostgreSQL and the broker itself."""
         return not self.databases
 
     def for_role(self, role: str) -> Settings:
-        """The settings for a process of that role: with its own login to databases and broker, and no other."""
+        """The settings for a process of that role, with only its own login to databases and broker."""
         for login in self.handed:
             if login.role == role:
                 databases = tuple(DatabaseAddress(name=d.name, url=login.into(d.url)) for d in self.databases)
@@ -93,7 +93,8 @@ class Settings:
 
 
 def _by_socket(url: str) -> bool:
-    """Whether it leads to a unix socket, where the file's rights or the server's `peer` say who may come."""
+    """Whether a URL leads to a unix socket, where the file's permissions or the server's `peer` authentication
+    decide."""
     parts = urlsplit(url)
     if parts.scheme in ("redis+socket", "unix"):
         return True
@@ -101,7 +102,7 @@ def _by_socket(url: str) -> bool:
 
 
 def _guarded(url: str, what: str, login: str | None) -> str:
-    """The URL, with the login from the file if it has none; raises UsageError where it has no password then.
+    """The URL, with the login from the file if it has none. Raises UsageError if it has no password then.
 
     Over a network a database may also require a certificate or keep its passwords in a file of libpq's, if the URL
     has `sslcert=` or `passfile=`.
@@ -117,7 +118,7 @@ def _guarded(url: str, what: str, login: str | None) -> str:
 
 
 def read_login(text: str, origin: str) -> str:
-    """`user:password` of a login file; raises UsageError, with where it comes from, when it is not that."""
+    """Parse `user:password` of a login file. Raises UsageError, with the origin of the text, if it is invalid."""
     if not re.fullmatch(r"[A-Za-z0-9._~-]+:[A-Za-z0-9._~-]+", text.strip()):
         raise UsageError(f"{origin} must contain user:password; both may have letters, digits and . _ ~ -")
     return text.strip()
@@ -134,7 +135,7 @@ def _login(env: Mapping[str, str]) -> str | None:
 
 
 def database_urls(text: str) -> list[tuple[str, str]]:
-    """Names and URLs of `name=url,name=url`, unchanged; raises UsageError when it is not that."""
+    """Names and URLs of `name=url,name=url`, unchanged. Raises UsageError if the text is invalid."""
     out: list[tuple[str, str]] = []
     for part in filter(None, (p.strip() for p in text.split(","))):
         name, sep, url = (p.strip() for p in part.partition("="))
@@ -152,8 +153,8 @@ def database_urls(text: str) -> list[tuple[str, str]]:
 
 
 def parse_databases(text: str, login: str | None = None) -> tuple[DatabaseAddress, ...]:
-    """The databases of `name=url,name=url`, with `login` (user:password) for URLs that have none; raises UsageError
-    when it is not that, or one has no password."""
+    """The databases of `name=url,name=url`, with `login` (user:password) for URLs without one. Raises UsageError if the
+    text is invalid, or a URL has no password."""
     return tuple(
         DatabaseAddress(name=name, url=_guarded(url, f"EDBENCH_DATABASES: the URL of {name}", login))
         for name, url in database_urls(text)
@@ -161,12 +162,12 @@ def parse_databases(text: str, login: str | None = None) -> tuple[DatabaseAddres
 
 
 def parse_broker(url: str | None, login: str | None = None) -> str | None:
-    """The broker's URL, with `login` if it has none; raises UsageError where it has no password."""
+    """The broker's URL, with `login` if it has none. Raises UsageError if it has no password."""
     return _guarded(url, "EDBENCH_BROKER: the URL", login) if url else None
 
 
 def given_broker(url: str, env: Mapping[str, str]) -> str:
-    """A broker's URL that a user typed, with the login of EDBENCH_LOGIN_FILE if it has none; raises UsageError."""
+    """A broker's URL that a user typed, with the login of EDBENCH_LOGIN_FILE if it has none. Raises UsageError."""
     return _guarded(url, "the URL", _login(env))
 
 
@@ -194,7 +195,8 @@ def _log_level(env: Mapping[str, str]) -> str:
 
 
 def filer_source(text: str) -> str:
-    """What names an emulated filer from any directory: a profile's name or an absolute path; raises UsageError."""
+    """A name of an emulated filer that is valid in any directory: a profile's name or an absolute path. Raises
+    UsageError."""
     if text == "none":
         return text
     from core.filer import load_filer  # profiles are read by who has one
@@ -204,7 +206,7 @@ def filer_source(text: str) -> str:
 
 
 def parse_bytes(text: str, what: str) -> int:
-    """`16GB` as bytes, 1 GB being 10⁹ of them; raises UsageError, with what it was for."""
+    """Bytes of a text such as `16GB`, 1 GB being 10⁹. Raises UsageError, which names the setting."""
     match = _BYTES.fullmatch(text.strip())
     if match is None:
         raise UsageError(f"{what} is {text!r}; write a number with B, kB, MB, GB or TB, such as 16GB")
@@ -215,7 +217,7 @@ def parse_bytes(text: str, what: str) -> int:
 
 
 def read_settings(env: Mapping[str, str]) -> Settings:
-    """Settings from the given environment; raises UsageError with the variable's name on a bad value."""
+    """Read settings from the given environment. Raises UsageError with the variable's name for an invalid value."""
     engine = env.get("EDBENCH_INDEX_ENGINE") or "tantivy"
     if engine not in INDEX_ENGINES:
         raise UsageError(f"EDBENCH_INDEX_ENGINE is {engine!r}; use {' or '.join(INDEX_ENGINES)}")
@@ -240,7 +242,7 @@ def read_settings(env: Mapping[str, str]) -> Settings:
 
 
 def numbers(text: str, option: str, *, digits: int = 3) -> list[int]:
-    """`1,2,4` as numbers of at most so many digits; raises UsageError."""
+    """The numbers of `1,2,4`, each of at most so many digits. Raises UsageError."""
     parts = [part.strip() for part in text.split(",") if part.strip()]
     if not parts or not all(re.fullmatch(rf"[0-9]{{1,{digits}}}", part) for part in parts):
         raise UsageError(

@@ -1,4 +1,5 @@
-"""TOML that people write, read table by table: every value is checked, every unknown key refused, by its full name."""
+"""TOML that people write, read table by table: every value is checked, every unknown key refused, with its full
+name."""
 
 from __future__ import annotations
 
@@ -12,13 +13,13 @@ from core.errors import UsageError
 
 _MOST = 1e18  # infinities and `nan` are TOML, too
 _MOST_SAID = 60  # characters of a wrong value
-_MOST_BITS = 1000  # of a whole number; far more of them cannot be written out
+_MOST_BITS = 1000  # of a whole number; Python refuses to print far longer ones
 _T = TypeVar("_T")
 
 
 @dataclass(frozen=True, slots=True)
 class Within:
-    """Bounds of a field that is a number, in its annotation."""
+    """Bounds of a numeric field, in its annotation."""
 
     low: float = 0.0
     high: float = _MOST
@@ -26,7 +27,7 @@ class Within:
 
 @dataclass(frozen=True, slots=True)
 class Among:
-    """The values of a field that is a text, in its annotation."""
+    """The values of a text field, in its annotation."""
 
     values: tuple[str, ...]
 
@@ -69,7 +70,7 @@ class TomlTable:
         return value
 
     def text(self, key: str, default: str | None = None, *, among: Sequence[str] = ()) -> str:
-        """A text; one of `among` where these are given."""
+        """A text, one of `among` if given."""
         value = self._take(key, default)
         if not isinstance(value, str):
             raise self.refuse(key, f"must be a text, not {_said(value)}")
@@ -78,7 +79,7 @@ class TomlTable:
         return value
 
     def texts(self, key: str) -> tuple[str, ...]:
-        """A list of texts; empty where there is none."""
+        """A list of texts; empty if absent."""
         value = self._take(key, [])
         if not isinstance(value, list) or not all(isinstance(v, str) for v in value):
             raise self.refuse(key, "must be a list of texts")
@@ -130,14 +131,14 @@ class TomlTable:
         return float(self.number(one.name, default, low=within.low, high=within.high))
 
     def table(self, key: str) -> TomlTable:
-        """A table within; empty where there is none."""
+        """A table within; empty if absent."""
         value = self._take(key, {})
         if not isinstance(value, dict):
             raise self.refuse(key, "must be a table")
         return TomlTable(self._source, self._full(key), value)
 
     def tables(self, key: str) -> list[TomlTable]:
-        """A list of tables; empty where there is none."""
+        """A list of tables; empty if absent."""
         value = self._take(key, [])
         if not isinstance(value, list) or not all(isinstance(v, dict) for v in value):
             raise self.refuse(key, "must be a list of tables")
@@ -156,7 +157,7 @@ class TomlTable:
         return iter(self._data)
 
     def done(self) -> None:
-        """Raises UsageError when the table has a key that was not read."""
+        """Raise UsageError if the table has a key that was not read."""
         self.names(self._known)
 
     def _take(self, key: str, default: Any) -> Any:
@@ -172,7 +173,7 @@ class TomlTable:
 
 
 def _said(value: object) -> str:
-    """The value as in the file, or its beginning."""
+    """The value as in the file, shortened."""
     if isinstance(value, int) and value.bit_length() > _MOST_BITS:
         return "of more than 300 digits"
     said = repr(value)

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Variable:
-    """One of them; `default` is what it is as good as set to where it is not, where there is such a text."""
+    """An environment variable; `default`: the text that has the same effect as no value, if there is one."""
 
     name: str
     meaning: str  # Markdown; links are from docs/

@@ -1,8 +1,7 @@
-"""The one interface in front of every index engine.
+"""The common interface of the index engines.
 
-An engine builds on a local directory; what `finish` names is published to the filer by
-`search.publisher`, so that these writes are recorded calls. Published files are immutable and stay; the
-meta file goes last.
+An engine builds in a local directory; `search.publisher` copies the files that `finish` names to the filer, so that
+these writes are recorded calls. Published files are immutable and stay; the meta file is published last.
 """
 
 from __future__ import annotations
@@ -25,7 +24,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class IndexDocument:
-    """One item as the index gets it."""
+    """One item as it is indexed."""
 
     item: uuid.UUID
     owner: str  # claim token of the writer; only the owner the database names counts
@@ -50,7 +49,7 @@ SEGMENTS = "segments"
 
 @contextmanager
 def on_scratch(directory: Path, error: type[Exception]) -> Iterator[None]:
-    """Raise StorageFault for faults of the scratch disk, which an engine reports by errors of its own, too."""
+    """Raise StorageFault for errors of the scratch disk, for which an engine also has error types of its own."""
     try:
         yield
     except (OSError, error) as e:
@@ -60,7 +59,7 @@ def on_scratch(directory: Path, error: type[Exception]) -> Iterator[None]:
         ) from e
 
 
-# Fields a query may name, and what they search.
+# Fields that a query may name, and the fields of the index that they search.
 QUERY_FIELDS = [
     "body",
     "custodian",
@@ -95,7 +94,7 @@ class Hit:
     fields: dict[str, str] = field(default_factory=dict)
 
 
-# Score, item, and whatever `IndexReader.hits` knows a document by.
+# Score, item, and the engine's reference to the document for `IndexReader.hits`.
 Best = tuple[float, uuid.UUID, Any]
 
 
@@ -108,7 +107,7 @@ SIGN = 1 << 63
 
 
 def owner_mark(owner: str) -> int:
-    """64 bits with a sign that distinguish owners: short enough for a column of numbers."""
+    """A signed hash of 64 bits that distinguishes owners: short enough for a column of numbers."""
     digest = hashlib.blake2b(owner.encode("utf-8", "replace"), digest_size=8).digest()
     return int.from_bytes(digest, "big", signed=True)
 
@@ -117,29 +116,28 @@ class IndexWriter(Protocol):
     """Writes the documents of one task into a local directory of its own."""
 
     def add(self, document: IndexDocument) -> None:
-        """Take one more document."""
+        """Add one more document."""
 
     def finish(self) -> Built:
-        """Write everything that was added, with a meta file; nothing changes in the directory any more."""
+        """Write everything that was added, with a meta file; the directory does not change afterwards."""
 
     def close(self) -> None:
-        """Stop the engine's threads; what was added and not finished is dropped."""
+        """Stop the engine's threads; documents that were added and not finished are dropped."""
 
 
 class IndexReader(Protocol):
     """Reads one published shard."""
 
     def search(self, query: str | Node, limit: int, *, snippets: bool = True) -> list[Hit]:
-        """Best hits first. Raises UsageError with a clear line when the query cannot be parsed, or asks what only the
-        ledger knows. The language is `search.language`'s.
-        """
+        """Return the best hits, best first. The query is in the language of `search.language`. Raises UsageError with a
+        clear line if it cannot be parsed, or has a condition that only the ledger can answer."""
 
     def best(self, query: Node, limit: int) -> tuple[int, list[Best]]:
-        """How many documents match, ghosts included; the best ones, best first, those of one score by their items. So the
-        first of many are the same as the first of few."""
+        """Return the number of matching documents, ghosts included, and the best ones, best first, those of equal score
+        by item. So the first of many are the same as the first of few."""
 
     def hits(self, query: Node, best: Sequence[Best], *, snippets: bool = True) -> list[Hit]:
-        """What these documents are, in their order."""
+        """Return the hits of these documents, in their order."""
 
     def count(self, query: str | Node) -> int:
         """Number of matching documents, ghosts included."""
@@ -149,13 +147,13 @@ class IndexReader(Protocol):
 
     @property
     def documents(self) -> int:
-        """How many the shard has, ghosts included."""
+        """Number of documents in the shard, ghosts included."""
 
     def body(self, item: uuid.UUID, owner: str) -> str | None:
-        """The text that this owner indexed of an item; None when the shard has no such document."""
+        """The text of an item that this owner indexed; None if the shard has no such document."""
 
     def bodies(self, wanted: Mapping[uuid.UUID, str]) -> Iterator[tuple[uuid.UUID, str]]:
-        """The texts that these owners indexed of these items, in no order; those that the shard has."""
+        """The texts of these items that these owners indexed, in no order, as far as the shard has them."""
 
     def owners(self) -> Iterator[tuple[uuid.UUID, str]]:
         """(item, owner) of every document in the shard."""
@@ -167,7 +165,7 @@ _ENGINES = {
     "tantivy": ("search.tantivy_engine", "TantivyWriter", "TantivyReader"),
     "whoosh": ("search.whoosh_engine", "WhooshWriter", "WhooshReader"),
 }
-# Those whose readers several threads may use at once; one of Whoosh's moves the cursors of its files.
+# Engines with thread-safe readers; a reader of Whoosh moves the cursors of its files.
 SHAREABLE = frozenset(("tantivy",))
 
 
@@ -181,7 +179,7 @@ def _engine(name: str) -> tuple[Callable[[Path], IndexWriter], Callable[[Path, P
 
 
 def load_engine(name: str) -> None:
-    """Import it now (before forking, say)."""
+    """Import the engine now, for instance before forking."""
     _engine(name)
 
 

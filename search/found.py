@@ -1,4 +1,4 @@
-"""What a query found, as rows of numbers: a million of them in 24 MB."""
+"""Documents found by a query, as rows of numbers: a million of them in 24 MB."""
 
 from __future__ import annotations
 
@@ -28,18 +28,18 @@ def item_ids(ids: Iterable[bytes]) -> Ids:
 
 
 def uuids(ids: Ids) -> list[uuid.UUID]:
-    """The same the other way."""
+    """The inverse of `item_ids`."""
     return [uuid.UUID(int=(int(high) << 64) | int(low)) for high, low in ids.tolist()]
 
 
 def found_of(documents: Iterable[tuple[uuid.UUID, str]]) -> Found:
-    """Documents that are known by item and owner."""
+    """Convert (item, owner) pairs."""
     pairs = list(documents)
     marks = np.array([owner_mark(owner) for _, owner in pairs], dtype=np.int64)
     return Found(items=item_ids(item.bytes for item, _ in pairs), owners=marks)
 
 
 def found_in_columns(high: Sequence[object], low: Sequence[object], owners: Sequence[object]) -> Found:
-    """Documents from the values of an engine's columns: halves with a sign, so less by SIGN."""
+    """Convert the values of an engine's columns: signed halves, shifted by SIGN."""
     halves = np.stack([np.array(each, dtype=np.int64) for each in (high, low)], axis=1)
     return Found(items=halves.view(np.uint64) ^ np.uint64(SIGN), owners=np.array(owners, dtype=np.int64))

@@ -38,12 +38,12 @@ ALIASES = {"from": "sender", "to": "recipients", "text": "body"}
 SIZE, TEXT_STATE, EXCEPTION, TAG, SAVED = "size", "text_state", "exception", "tag", "saved"
 CUSTODIAN_IS, TYPE_IS = "custodian_is", "type_is"  # the whole name, of which the index has the words
 ANY = "any"
-_CODES = ("language",)  # of the metadata, that are asked for whole
+_CODES = ("language",)  # metadata that match only as a whole
 _OWN = {SIZE: NUMBER, TEXT_STATE: TEXT, EXCEPTION: TEXT, TAG: TEXT, SAVED: TEXT, CUSTODIAN_IS: TEXT, TYPE_IS: TEXT}
 _METADATA = {name: key.kind for name, key in KEYS.items() if name not in (*QUERY_FIELDS, *ALIASES)}
 LEDGER_FIELDS: dict[str, str] = _OWN | _METADATA
 _CHOICES = {TEXT_STATE: tuple(map(str, TextState)), EXCEPTION: (ANY, *map(str, ExceptionCode))}
-_SIGN = re.compile(r"\w\*|\*\w|\w\?\w|\A[*?]+\Z|~\d{0,9}\Z")  # that means something in a word of the index
+_SIGN = re.compile(r"\w\*|\*\w|\w\?\w|\A[*?]+\Z|~\d{0,9}\Z")  # a sign with a meaning in a word of the index
 _NUMBER = re.compile(r"-?\d{1,30}(?:\.\d{1,30})?\Z", re.ASCII)
 _WHOLE = re.compile(r"\d{1,30}\Z", re.ASCII)
 _LEDGER_FIELDS_SHOWN = 60  # characters of a value that is refused; a number of bytes has fewer
@@ -51,7 +51,7 @@ _NAME = re.compile(r"[\w][\w .-]{0,99}\Z")
 
 
 def checked_name(name: str, what: str) -> str:
-    """A tag's or a saved search's name as it is kept; raises UsageError."""
+    """The name of a tag or saved search as it is stored. Raises UsageError."""
     if not _NAME.match(name) or name != name.strip():
         raise UsageError(
             f"{name[:120]!r} is not a name for {what}; use at most 100 letters, digits, blanks and _ . -, starting with a letter or digit"
@@ -60,7 +60,8 @@ def checked_name(name: str, what: str) -> str:
 
 
 def ledger_kind(field: str) -> str | None:
-    """What a field of the ledger is asked for: LEDGER_FIELDS, and what load files say; None: it is none."""
+    """The kind of a field of the ledger: one of LEDGER_FIELDS, or text for a field of load files; None if there is no
+    such field."""
     return TEXT if LOAD_KEY.match(field) else LEDGER_FIELDS.get(field)
 
 
@@ -71,8 +72,8 @@ def _date(field: str, value: str) -> str:
 
 
 def checked(field: str, op: str, value: str, *, quoted: bool = False) -> tuple[str, str]:
-    """Operator and value of a condition on a field of the ledger; `op` empty: the field's usual one. `quoted`: signs are what they
-    are. Raises UsageError."""
+    """Operator and value of a condition on a field of the ledger; `op` empty: the field's usual one. `quoted`: signs
+    are literal. Raises UsageError."""
     kind = ledger_kind(field)
     if op in ("<", "<=", ">", ">=") and kind not in (DATE, NUMBER):
         raise UsageError(f"{field} is neither a date nor a number; < and > do not work on it")
@@ -98,15 +99,15 @@ def checked(field: str, op: str, value: str, *, quoted: bool = False) -> tuple[s
 
 
 MOST_APART = 50  # words of w/, pre/ and ~; an index keeps readings of a text so far apart (`search.words`)
-MOST_ROWS = 1_000  # that one of them is written out to
-_SHOWN = 60  # characters of a phrase that are repeated
-_WILD = re.compile(r"\w\*|\*\w|\w\?\w")  # in quotes; a question mark behind a word is one
+MOST_ROWS = 1_000  # most rows of one proximity condition
+_SHOWN = 60  # characters of a phrase that a message repeats
+_WILD = re.compile(r"\w\*|\*\w|\w\?\w")  # wildcards in quotes; a question mark after a word is punctuation
 _FUZZY = re.compile(r"(.+)~(\d{0,9})", re.DOTALL)
 
 
 def phrase(fields: tuple[str, ...], text: str) -> Row:
-    """The words of a text, as they follow each other. Signs only separate words. Raises UsageError for a wildcard,
-    which would be ignored without notice."""
+    """The words of a text, one after the other. Signs only separate words. Raises UsageError for a wildcard, which
+    would be ignored without notice."""
     if (sign := _WILD.search(text)) is not None:
         meant = "*" if "*" in sign[0] else "?"
         raise UsageError(f"in quotes {meant} is not a wildcard; {_unquoted(text)}, or remove it")
@@ -114,7 +115,7 @@ def phrase(fields: tuple[str, ...], text: str) -> Row:
 
 
 def _unquoted(text: str) -> str:
-    """How to say it where the last word alone has wildcards; else how such a thing looks."""
+    """The equivalent query where only the last word has wildcards; else a general hint."""
     head, _, last = " ".join(text.split()).rpartition(" ")
     if _WILD.search(head) or last[:1] in ("*", "?") or '"' in text or len(text) > _SHOWN:
         return "write such a word outside quotes, as in third pre/1 quart*"
@@ -124,7 +125,7 @@ def _unquoted(text: str) -> str:
 
 
 def word(fields: tuple[str, ...], text: str) -> Row:
-    """A word, which may have `*` and `?` in it or `~1` behind it; several where the index has several."""
+    """A word, which may contain `*` and `?` or be followed by `~1`; several words if the index splits it."""
     if (fuzzy := _FUZZY.fullmatch(text)) is not None:
         return _row(fields, [(0, _fuzzy(fuzzy[1], fuzzy[2]))], text)
     if "*" in text or "?" in text:
@@ -191,7 +192,8 @@ def loose(row: Row, between: int) -> Node:
 
 
 def near(left: Node, right: Node, most: int, *, ordered: bool) -> Near:
-    """Where one begins 1 to `most` words behind the other's end; `ordered`: the right one behind the left one."""
+    """A condition that one side begins 1 to `most` words after the other's end; `ordered`: the right one after the left
+    one."""
     if not 1 <= most <= MOST_APART:
         raise UsageError(f"the distance must be w/1 to w/{MOST_APART} or pre/1 to pre/{MOST_APART}")
     lefts, rights = _rows(left), _rows(right)
@@ -235,13 +237,13 @@ _QUOTED = re.compile(r'"((?:[^"\\]|\\.)*)"|\'((?:[^\'\\]|\\.)*)\'(?!\w)', re.DOT
 _WORD = re.compile(r'[^\s()"\[\]{}]+')
 _DEGREE = re.compile(r"~(\d{1,9})(?![^\s()])")
 _RANGE = re.compile(r"""([\[{])\s*("[^"]*"|[^\s\[\]{}"]+)\s+TO\s+("[^"]*"|[^\s\[\]{}"]+)\s*([\]}])""")
-_QUOTE_ALIKE = re.compile("[“”„‟«»＂]")  # that word processors make of the quotes of a keyboard
-_DASH_ALIKE = re.compile("(?:<=|>=|!=|[<>=])?([‘‚‛‐‑‒–—―−－])")  # and of - and ' where a word begins
+_QUOTE_ALIKE = re.compile("[“”„‟«»＂]")  # typographic quotes of word processors
+_DASH_ALIKE = re.compile("(?:<=|>=|!=|[<>=])?([‘‚‛‐‑‒–—―−－])")  # and forms of - and ' before a word
 _COMPARED = re.compile(r"(<=|>=|!=|<|>|=|)(.*)", re.DOTALL)
 
 
 def parse(query: str) -> Node:
-    """The query's meaning; raises UsageError with one clear line."""
+    """Parse a query. Raises UsageError with one clear line."""
     try:
         query.encode("utf-8")
     except UnicodeEncodeError as e:
@@ -256,7 +258,7 @@ def parse(query: str) -> Node:
 
 
 class _Reading:
-    """One query, read from the left; a method takes what it is named for and leaves what follows."""
+    """A recursive descent parser for one query. Each method takes what it is named for and leaves the rest."""
 
     def __init__(self, query: str) -> None:
         self._text = query
@@ -270,7 +272,7 @@ class _Reading:
         return _positive(node)
 
     def _wrong(self, why: str, at: int | None = None) -> NoReturn:
-        """Refuse the query at this place, or at the one that is given."""
+        """Refuse the query at this place, or at the given one."""
         at = self._at if at is None else at
         there = self._text[at : at + 30]
         shown = f"character {at + 1}, {there!r}" if there.strip() else "its end"
@@ -278,14 +280,14 @@ class _Reading:
 
     @contextmanager
     def _at_place(self, at: int) -> Iterator[None]:
-        """What is wrong inside is wrong there."""
+        """Report errors of the block at this place."""
         try:
             yield
         except UsageError as error:
             self._wrong(str(error), at)
 
     def _next(self, sign: str) -> bool:
-        """Whether that comes next, blanks aside; blanks are taken."""
+        """Take the text if it comes next, after any blanks; return whether it did."""
         while self._at < len(self._text) and self._text[self._at].isspace():
             self._at += 1
         return self._at < len(self._text) and self._text.startswith(sign, self._at)
@@ -298,7 +300,7 @@ class _Reading:
         return match
 
     def _operator(self) -> str:
-        """The operator that comes next, which is not taken."""
+        """Return the operator that comes next, without taking it."""
         self._next("")
         match = _OPERATOR.match(self._text, self._at)
         return "" if match is None else match[1]
@@ -331,7 +333,7 @@ class _Reading:
         return wanted[0] if len(wanted) == 1 and not excluded else All(tuple(wanted), tuple(excluded))
 
     def _signs(self) -> bool:
-        """Take the signs NOT, - and + before an operand; whether they negate it: two negations cancel out."""
+        """Take the signs NOT, - and + before an operand; return whether they negate it: two negations cancel out."""
         negative = False
         while True:
             signed = self._next("-") or self._next("+")
@@ -399,7 +401,7 @@ class _Reading:
         return self._word(fields, match[0], begin)
 
     def _quoted(self) -> str | None:
-        """The text in quotes here; None where there are none. An apostrophe without a second one begins a word."""
+        """Take a text in quotes; None if there is none. An apostrophe without a second one begins a word."""
         if not (self._next('"') or self._next("'")):
             return None
         match = self._taken(_QUOTED)
@@ -465,7 +467,7 @@ class _Reading:
 
 
 def _typed(word: str) -> None:
-    """Refuses signs that a word processor put for those that have a meaning: they would only separate words."""
+    """Refuse signs that a word processor substituted for those with a meaning: they would only separate words."""
     if (match := _QUOTE_ALIKE.search(word)) is not None:
         raise UsageError(f'{match[0]} is not a quote of this query language; type " instead')
     if (match := _DASH_ALIKE.match(word)) is not None:

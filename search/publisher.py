@@ -1,8 +1,8 @@
-"""A slot's open shards, and how their segments get to the filer (design §3.9, decision 50).
+"""A slot's open shards, and the publication of their segments to the filer (design §3.9, decision 50).
 
-One fresh shard a process incarnation and job. Each task's documents are written on scratch by a writer of their own, and
-its files copied through the storage layer, so these writes are recorded calls; the meta file goes last. What was published
-is never merged, written again or removed: only the meta file is replaced by one that names more.
+A process incarnation opens a new shard for each job. Each task's documents are written on scratch by a writer of their
+own, and its files copied through the storage layer, so these writes are recorded calls; the meta file goes last.
+Published segments are never merged, rewritten or removed: only the meta file is replaced by one that names more.
 """
 
 from __future__ import annotations
@@ -23,23 +23,23 @@ from core.records import Shard
 from core.storage.layer import Storage
 from search.engine import META, SEGMENTS, Built, IndexDocument, IndexWriter, new_writer
 
-FULL_SEGMENTS = 32  # a shard of so many is gone on with no more: its meta file is written again with each publication
+FULL_SEGMENTS = 32  # a shard with so many is not continued: its meta file is rewritten with each publication
 KEPT_OPEN = 8  # jobs a slot works on in turn; a shard closed for another job is never reopened
 
 
 @dataclass(slots=True)
 class OpenShard:
-    """One shard of this process; what was published of it is on the filer only."""
+    """One shard of this process; its published segments are on the filer only."""
 
     id: uuid.UUID
     engine: str
     location: bytes
-    local: Path  # for the writer of the task that is under way
+    local: Path  # for the writer of the current task
     writer: IndexWriter | None = None
     segments: list[Any] = field(default_factory=list)  # published, as the engine's meta file lists them
     documents: int = 0
     size: int = 0  # bytes of the files that the meta file names, itself left out
-    begun: bool = False  # something was published, or tried to be
+    begun: bool = False  # a publication was attempted
 
     def add(self, document: IndexDocument) -> None:
         """Queue one document for the next publication. Raises StorageFault."""
@@ -51,8 +51,8 @@ class OpenShard:
         return self.writer
 
     def publish(self, storage: Storage, root: bytes, alive: Callable[[], None] | None = None) -> tuple[Shard, int]:
-        """Publish what was added; gives the shard's row and the bytes written. `alive` is called from time to time
-        while it runs. Raises StorageFault; then the shard is to be abandoned."""
+        """Publish the added documents; return the shard's row and the bytes written. `alive` is called from time to
+        time. Raises StorageFault; then the shard must be abandoned."""
         built = self._writing().finish()
         meta = self._joined()
         reached("publish")
@@ -69,7 +69,7 @@ class OpenShard:
         return self._published(built, sizes, first), sum(sizes)
 
     def _joined(self) -> list[Any]:
-        """Have the meta file on scratch name what was published before as well; all that it names."""
+        """Add the segments published before to the meta file on scratch; return all segments."""
         file = self.local / META
         try:
             meta = json.loads(file.read_bytes())
@@ -93,7 +93,7 @@ class OpenShard:
         )
 
     def close(self) -> None:
-        """End a task's writer and give the local disk back; what was added and not published is dropped."""
+        """End a task's writer and free the local disk; documents that were added and not published are dropped."""
         if self.writer is not None:
             self.writer.close()
             self.writer = None
@@ -101,14 +101,14 @@ class OpenShard:
 
 
 class OpenShards:
-    """All shards this process has open, least recently used first."""
+    """All open shards of this process, least recently used first."""
 
     def __init__(self, scratch: Path) -> None:
         self._scratch = scratch
         self._open: dict[uuid.UUID, OpenShard] = {}
 
     def of(self, job: uuid.UUID, engine: str) -> OpenShard:
-        """This process's shard of a job, made when there is none."""
+        """Return this process's shard of a job; open it if necessary."""
         shard = self._open.pop(job, None)
         if shard is None or len(shard.segments) >= FULL_SEGMENTS:
             while len(self._open) >= KEPT_OPEN:
@@ -123,8 +123,8 @@ class OpenShards:
         return OpenShard(id=shard, engine=engine, location=index_location(job, shard), local=local)
 
     def abandon(self, job: uuid.UUID) -> None:
-        """Never continue the job's shard after a task that was not recorded: its documents must not be included in the
-        next publication. What was published last may have no row, so phase finalise removes it."""
+        """Stop using the job's shard after a task that was not recorded: its documents must not be included in the next
+        publication. Its last publication may have no row, so phase finalise removes it."""
         shard = self._open.pop(job, None)
         if shard is not None:
             shard.close()

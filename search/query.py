@@ -1,4 +1,4 @@
-"""What a query means, as its reader (`query_language`) leaves it and as each engine looks for it."""
+"""A parsed query, as `search.language` makes it and each engine executes it."""
 
 from __future__ import annotations
 
@@ -8,21 +8,21 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Word:
-    """This word."""
+    """A word."""
 
     text: str
 
 
 @dataclass(frozen=True, slots=True)
 class Wild:
-    """A word like that: `*` stands for letters or none, `?` for one. Never begins with either."""
+    """A pattern of a word: `*` stands for any letters or none, `?` for one. It never begins with either."""
 
     text: str
 
 
 @dataclass(frozen=True, slots=True)
 class Fuzzy:
-    """A word that so many edits (1 or 2) make of this one: a letter more, one less, another one (Levenshtein)."""
+    """Words that differ from this one by so many edits (1 or 2): a letter more, less or different (Levenshtein)."""
 
     text: str
     edits: int
@@ -33,12 +33,12 @@ Pattern = Word | Wild | Fuzzy
 
 @dataclass(frozen=True, slots=True)
 class Everything:
-    """`*`"""
+    """Matches every document: `*`."""
 
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """Words at these places, counted from any one, in one of `fields`. A Fuzzy word is alone in its row."""
+    """Words at these relative places in one of `fields`. A Fuzzy word is alone in its row."""
 
     fields: tuple[str, ...]
     places: tuple[tuple[int, Pattern], ...]
@@ -46,14 +46,14 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class Near:
-    """A proximity condition, written out: at least one of these rows."""
+    """A proximity condition, expanded: at least one of these rows."""
 
     rows: tuple[Row, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Between:
-    """A word from `low` to `high` in one of `fields`; None: without an end."""
+    """A word from `low` to `high` in one of `fields`; None: unbounded."""
 
     fields: tuple[str, ...]
     low: str | None
@@ -64,7 +64,7 @@ class Between:
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """What the ledger knows and no index: `field` OPERATOR `value` (search.language)."""
+    """A condition that only the ledger can answer: `field` OPERATOR `value` (search.language)."""
 
     field: str
     op: str
@@ -73,7 +73,7 @@ class Asked:
 
 @dataclass(frozen=True, slots=True)
 class All:
-    """Every one of `wanted`, none of `excluded`; a parsed query never has one without `wanted`."""
+    """All of `wanted` and none of `excluded`; a parsed query always has a `wanted`."""
 
     wanted: tuple[Node, ...]
     excluded: tuple[Node, ...] = ()
@@ -81,7 +81,7 @@ class All:
 
 @dataclass(frozen=True, slots=True)
 class Either:
-    """At least one."""
+    """A choice of nodes, of which at least one must match."""
 
     choices: tuple[Node, ...]
 
@@ -90,12 +90,12 @@ Node = Everything | Row | Near | Between | Asked | All | Either
 
 
 def one_of(choices: tuple[Node, ...]) -> Node:
-    """At least one of them."""
+    """Return the choices as one node."""
     return choices[0] if len(choices) == 1 else Either(choices)
 
 
 def asks_ledger(node: Node) -> bool:
-    """Whether an index alone cannot answer."""
+    """Whether an index alone cannot answer the query."""
     match node:
         case All(wanted, excluded):
             return any(map(asks_ledger, (*wanted, *excluded)))
@@ -105,7 +105,7 @@ def asks_ledger(node: Node) -> bool:
 
 
 def asked_in(node: Node) -> Iterator[Asked]:
-    """What the ledger is asked, wherever in the query."""
+    """Return all conditions on the ledger in the query."""
     match node:
         case All(wanted, excluded):
             yield from (asked for each in (*wanted, *excluded) for asked in asked_in(each))
@@ -116,12 +116,12 @@ def asked_in(node: Node) -> Iterator[Asked]:
 
 
 def values_of(node: Node, field: str) -> Iterator[str]:
-    """What a field of the ledger is asked for, wherever in the query."""
+    """Return the values of all conditions on this field of the ledger."""
     return (asked.value for asked in asked_in(node) if asked.field == field)
 
 
 def excluded_by(node: Node, field: str) -> Iterator[Node]:
-    """The exclusions of the query that name this field."""
+    """Return the exclusions of the query that name this field."""
     match node:
         case All(wanted, excluded):
             yield from (each for each in excluded if any(values_of(each, field)))
@@ -131,12 +131,12 @@ def excluded_by(node: Node, field: str) -> Iterator[Node]:
 
 
 def sought(node: Node) -> Iterator[Pattern]:
-    """What is looked for in an item's text, to be marked there; nothing of what is excluded."""
+    """Return the patterns to mark in an item's text; none from exclusions."""
     match node:
         case Row(fields, places):
             yield from (pattern for _, pattern in places if "body" in fields)
         case Near(rows):
-            yield from dict.fromkeys(pattern for row in rows for pattern in sought(row))  # of each the same few words
+            yield from dict.fromkeys(pattern for row in rows for pattern in sought(row))  # rows repeat the same words
         case All(wanted, _):
             yield from (pattern for each in wanted for pattern in sought(each))
         case Either(choices):

@@ -1,4 +1,4 @@
-"""The part of a text around its first matches, for engines that make no snippets of plain text themselves."""
+"""The part of a text around its first matches, for engines that make no snippets of plain text."""
 
 from __future__ import annotations
 
@@ -8,18 +8,18 @@ from collections.abc import Callable, Collection, Iterator
 from search.query import Pattern
 from search.words import AROUND, COMPOSING, WORD, apart, cuts, is_alone, like, readings, together, usual
 
-# A word with the marks on its letters, which are characters of their own where a text is decomposed.
+# A word with combining marks, which are separate characters in a decomposed text.
 _WORD = re.compile(rf"[^\W_](?:[^\W_]|[{''.join(sorted(COMPOSING))}])*")
 Span = tuple[int, int]
 
 
 def marks(text: str, patterns: Collection[Pattern], begin: int = 0, end: int | None = None) -> Iterator[Span]:
-    """Where each word that a pattern means begins, and what is behind its end; of those that begin from `begin` to `end`. As the
-    index has them, words are what is written, what the halves of one that is parted (as by a hyphen at a line's end) make
-    together, and letters in their usual form."""
+    """Return begin and end of each word that matches a pattern and begins between `begin` and `end`. Words are those of
+    the index: as written, with parted halves (as by a hyphen at a line's end) joined, and with letters in their usual
+    form."""
     if not patterns:
         return
-    end, left = len(text) if end is None else end, max(0, begin - AROUND)  # a word may begin before, and end behind
+    end, left = len(text) if end is None else end, max(0, begin - AROUND)  # a word may begin before and end after
     for first, last in _marked(text[left : end + AROUND], _Meaning(like(patterns))):
         if left + first >= end:
             return
@@ -28,7 +28,8 @@ def marks(text: str, patterns: Collection[Pattern], begin: int = 0, end: int | N
 
 
 class _Meaning:
-    """Whether a pattern means a word in any of its forms; remembered, for most words occur in a text many times."""
+    """Whether a pattern matches a word in any of its forms; results are cached, because most words occur in a text many
+    times."""
 
     def __init__(self, matches: Callable[[str], bool]) -> None:
         self._matches = matches
@@ -61,7 +62,8 @@ def _marked(text: str, means: Callable[[str], bool]) -> Iterator[Span]:
 
 
 def _alone(match: re.Match[str], means: Callable[[str], bool]) -> Iterator[Span]:
-    """A word as it is written, else those of its letters that are words, each: of scripts without blanks."""
+    """Return the span of a word if it matches as written, else those of its matching letters that are words: of scripts
+    without blanks."""
     if means(match[0]):
         yield match.span()
     elif not match[0].isascii():
@@ -75,8 +77,8 @@ _BEFORE = 40  # of them before the first match
 
 
 def snippet(text: str, patterns: Collection[Pattern]) -> str:
-    """About WIDTH characters of `text` with \\x02 and \\x03 around each word that a pattern means. Where none matches
-    the text itself, characters of a part that is read otherwise; where none matches at all, the beginning."""
+    """About WIDTH characters of `text` with \\x02 and \\x03 around each match. If the text itself has none, characters
+    of a part that is read otherwise; without any match, the beginning."""
     if patterns:
         matches = like(patterns)
         for reading in map(apart, readings(text)):

@@ -1,9 +1,9 @@
-"""Tantivy behind the index interface.
+"""Index engine on Tantivy.
 
-Limits: a token over 40 bytes is not indexed (the engine's default tokenizer); words are split at anything that
-is not a letter or digit and lower-cased. A writer makes a segment of what fits into HEAP_BYTES; eight of them are merged
-in its own directory, before anything is published. What is also read otherwise
-(`readings`) are further values of a field, so far apart that nothing reaches from one into the next.
+Limits: a token over 40 bytes is not indexed (the engine's default tokenizer); words are split at anything that is not a
+letter or digit, and lower-cased. A writer makes a segment of what fits into HEAP_BYTES; eight of them are merged in its
+own directory before anything is published. Other `readings` of a text are further values of a field, so far apart that
+no phrase reaches from one into the next.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ from search.words import apart, readings, together
 
 
 def tantivy_query(node: Node, index: tantivy.Index) -> Query:
-    """The query object for a parsed query. Raises UsageError for what no index knows."""
+    """The query object for a parsed query. Raises UsageError for a condition on the ledger."""
     match node:
         case Everything():
             return Query.all_query()
@@ -81,15 +81,15 @@ def _of(pattern: Pattern) -> str:
 
 
 def _regex(text: str) -> str:
-    """Of letters, digits, `*` and `?` only: nothing else has a meaning there."""
+    """A pattern as a regular expression. It has only letters, digits, `*` and `?`, so nothing needs an escape."""
     return text.replace("*", ".*").replace("?", ".")
 
 
 def _between(index: tantivy.Index, field: str, node: Between) -> Query:
-    """By way of the engine's parser, which alone makes ranges of words."""
+    """A range query, made by the engine's parser, which has no other way for ranges of words."""
     if node.low is node.high is None:
         return Query.regex_query(index.schema, field, ".+")
-    low, high = ("*" if end is None else end for end in (node.low, node.high))  # words: no sign of the language in them
+    low, high = ("*" if end is None else end for end in (node.low, node.high))  # words: without signs of the language
     text = f"{field}:{'[' if node.with_low else '{'}{low} TO {high}{']' if node.with_high else '}'}"
     try:
         return index.parse_query(text, [field])
@@ -108,11 +108,11 @@ _GAP = [""] * MOST_APART
 _KNOWN_BY = ("item_high", "item_low", "owner_mark")
 _BATCH = 5_000
 _MANY = 4
-_MORE = 16  # times as many, where those asked for were not enough
+_MORE = 16  # times as many, if the first search was not enough
 
 
 def schema() -> tantivy.Schema:
-    """The fields of every shard; `body` and what a hit shows are stored."""
+    """The fields of every shard; `body` and the fields that a hit shows are stored."""
     builder = tantivy.SchemaBuilder()
     builder.add_text_field("item", stored=True, tokenizer_name="raw", index_option="basic")
     builder.add_text_field("owner", stored=True, tokenizer_name="raw", index_option="basic")
@@ -162,9 +162,9 @@ class TantivyWriter:
 
 
 class TantivyReader:
-    """One published shard. `view` is a local directory that gets links to the shard's files, because the engine
-    creates lock files next to them and the filer is only to be read. It also gets a copy of the meta file, so that
-    the reader keeps its present state."""
+    """One published shard. `view` is a local directory that gets links to the shard's files, because the engine creates
+    lock files next to them and the filer is only read. It also gets a copy of the meta file, so that the reader keeps
+    its present state."""
 
     def __init__(self, directory: Path, view: Path) -> None:
         view.mkdir(parents=True, exist_ok=True)
@@ -176,7 +176,7 @@ class TantivyReader:
                     os.symlink(directory / name, view / name)
             self._index = tantivy.Index.open(str(view))
             self._searcher = self._index.searcher()
-            # Shards of before have none.
+            # Shards of earlier versions have none.
             self._has_columns = _KNOWN_BY[0] in {field["name"] for field in json.loads(meta)["schema"]}
         except (OSError, ValueError) as e:
             raise StorageFault(f"the index shard {directory} cannot be opened: {e}; run the job again") from e
@@ -187,7 +187,7 @@ class TantivyReader:
     def _hits(self, query: tantivy.Query, limit: int, *, count: bool = False) -> tantivy.SearchResult:
         try:
             return self._searcher.search(query, limit, count=count)
-        except ValueError as e:  # of patterns in a row: they mean too many words
+        except ValueError as e:  # patterns in a row match too many words
             raise UsageError(
                 f"the query matches too many words ({' '.join(str(e).split())}); give longer beginnings of words"
             ) from e
@@ -199,7 +199,7 @@ class TantivyReader:
     def best(self, query: Node, limit: int) -> tuple[int, list[Best]]:
         asked, wanted = self._query(query), max(1, limit)
         found, most = self._hits(asked, wanted + 1, count=True), wanted + 1
-        # Of documents of one score the engine gives those that were written first: all of the last score have to be seen.
+        # Among documents of equal score, the engine returns those written first: all of the lowest score must be read.
         while len(found.hits) == most and found.hits[-1][0] == found.hits[wanted - 1][0]:
             most = min(most * _MORE, self.documents + 1)
             found = self._hits(asked, most, count=True)
@@ -259,7 +259,7 @@ class TantivyReader:
         return None
 
     def bodies(self, wanted: Mapping[uuid.UUID, str]) -> Iterator[tuple[uuid.UUID, str]]:
-        # A document that is asked for by itself takes as long as several in a row.
+        # To fetch a single document takes as long as several in a row.
         if len(wanted) * _MANY > self.documents:
             for addresses in self._addresses():
                 for item, address in zip(self._items(addresses), addresses, strict=True):
@@ -287,7 +287,7 @@ class TantivyReader:
 
 
 def _known_by(item: uuid.UUID, owner: str) -> tuple[int, int, int]:
-    """What the columns say; the engine's numbers have a sign."""
+    """The values of the columns that identify a document; the engine's numbers are signed."""
     return (item.int >> 64) - SIGN, (item.int & (1 << 64) - 1) - SIGN, owner_mark(owner)
 
 
@@ -302,7 +302,7 @@ def _without_surrogates(text: str) -> str:
 
 
 def _snippet(maker: tantivy.SnippetGenerator, values: list[str]) -> str:
-    """Snippet of the text; where nothing in it matches, of the parts that are read otherwise; else its beginning."""
+    """Snippet of the text; if nothing in it matches, of the parts that are read otherwise; else its beginning."""
     for some in (values[:1], values[1:]):
         snippet = maker.snippet_from_doc(tantivy.Document(body=some)) if some else None
         if snippet is not None and snippet.highlighted():

@@ -1,7 +1,6 @@
-"""Whoosh behind the index interface: the same fields, words, language and limits as `tantivy_engine`, its index in pure
-Python.
+"""Index engine on Whoosh: the same fields, words, language and limits as `tantivy_engine`, its index in pure Python.
 
-One segment a writer, in one file that never changes. The meta file is JSON of ours, because Whoosh's own table of
+A writer makes one segment in one file that never changes. The meta file is JSON of ours, because Whoosh's own table of
 contents is a pickle (see `whoosh_pickle`).
 """
 
@@ -41,7 +40,7 @@ from search.words import placed, readings, wild, within
 
 
 def _latin1(text: str, encoding: str = "latin1") -> bytes:
-    """How pickles of protocol 2 spell bytes."""
+    """Return the bytes of a text by which pickles of protocol 2 represent them."""
     if encoding != "latin1":
         raise pickle.UnpicklingError(f"bytes in {encoding!r}")
     return text.encode("latin1")
@@ -54,7 +53,7 @@ _HARMLESS: dict[tuple[str, str], Any] = {
     ("__builtin__", "int"): int,
     ("builtins", "int"): int,
     ("collections", "defaultdict"): defaultdict,
-    # In the writer's own table of contents on scratch; classes that only hold what they are given.
+    # Classes in the writer's own table of contents on scratch, which only hold data.
     ("whoosh.codec.whoosh3", "W3Segment"): whoosh3.W3Segment,
     ("whoosh.codec.whoosh3", "W3Codec"): whoosh3.W3Codec,
 }
@@ -79,29 +78,29 @@ def plain_loads(data: bytes) -> Any:
 
 
 def disarm() -> None:
-    """Have Whoosh load plain values only, in this process, from now on."""
+    """Make Whoosh load only plain values in this process from now on."""
     for module in (whoosh3, columns, formats):
         module.loads = plain_loads
     structfile.load_pickle = plain_load
 
 
 def whoosh_query(node: Node) -> Query:
-    """The query object for a parsed query: exactly its documents, those with more of its words, and rarer ones, first.
-    Raises UsageError for what no index knows."""
+    """The query object for a parsed query: exactly its documents, ordered by number and rarity of its words. Raises
+    UsageError for a condition on the ledger."""
     exact = exact_query(node)
     words = [wq.Term(field, text) for field, text in dict.fromkeys(_scoring(node))]
     return wq.AndMaybe(exact, wq.Or(words)) if words else exact
 
 
 def exact_query(node: Node) -> Query:
-    """The same documents, in no order."""
+    """The query object for the same documents, in no order."""
     if asks_ledger(node):
         raise UsageError("size, dates, states and tags are not in an index shard; search the job")
     return _Exactly(node)
 
 
 def _scoring(node: Node) -> Iterator[tuple[str, str]]:
-    """Field and word of what counts for the order."""
+    """Field and word of each term that counts for the order."""
     match node:
         case Row(fields, places):
             yield from ((field, each.text) for _, each in places if isinstance(each, Word) for field in fields)
@@ -113,7 +112,7 @@ def _scoring(node: Node) -> Iterator[tuple[str, str]]:
 
 class _Exactly(Query):  # type: ignore[misc]
     """A parsed query as one list of documents. Whoosh's own matchers lose some documents where exclusions are nested,
-    and keep a reader open for each word that a pattern means."""
+    and keep a reader open for each word that a pattern matches."""
 
     def __init__(self, node: Node) -> None:
         self.node, self.boost = node, 1.0
@@ -125,7 +124,7 @@ class _Exactly(Query):  # type: ignore[misc]
         return isinstance(other, _Exactly) and self.node == other.node
 
     def estimate_size(self, ixreader: IndexReader) -> int:
-        return int(ixreader.doc_count())  # not looked for twice
+        return int(ixreader.doc_count())  # an upper bound; a count would take a second search
 
     estimate_min_size = estimate_size
 
@@ -135,7 +134,7 @@ class _Exactly(Query):  # type: ignore[misc]
 
 
 def _documents(reader: IndexReader, node: Node) -> set[int]:
-    """Those of this part of the index."""
+    """Return the matching documents in this part of the index."""
     match node:
         case Row(fields):
             return set().union(*(_in_a_row(reader, field, node) for field in fields))
@@ -157,10 +156,10 @@ def _any_of(reader: IndexReader, field: str, pattern: Pattern | Between) -> set[
 
 
 def _in_a_row(reader: IndexReader, field: str, row: Row) -> set[int]:
-    """Documents in which the words of a row are at their places."""
+    """Return the documents in which the words of a row are at their places."""
     if len(row.places) == 1:
         return _any_of(reader, field, row.places[0][1])
-    begins: dict[int, set[int]] | None = None  # by document, where a row may begin
+    begins: dict[int, set[int]] | None = None  # by document, places at which a row may begin
     for place, pattern in row.places:
         found: dict[int, set[int]] = {}
         for term in list(_terms(reader, field, pattern)):
@@ -181,7 +180,7 @@ def _positions(reader: IndexReader, field: str, term: bytes) -> Iterator[tuple[i
 
 
 def _terms(reader: IndexReader, field: str, pattern: Pattern | Between) -> Iterator[bytes]:
-    """The field's words, of this part of the index, that the pattern or range means."""
+    """Return the field's words in this part of the index that the pattern or range matches."""
     match pattern:
         case Word(text):
             if (field, text.encode()) in reader:
@@ -232,7 +231,7 @@ class _Words(analysis.Tokenizer):  # type: ignore[misc]
 
 
 def schema() -> fields.Schema:
-    """The fields of every shard; `body` and what a hit shows are stored."""
+    """The fields of every shard; `body` and the fields that a hit shows are stored."""
     out = fields.Schema(item=fields.STORED, owner=fields.STORED)
     for name in QUERY_FIELDS:
         out.add(name, fields.TEXT(analyzer=_Words(), phrase=True, stored=name in _STORED))
@@ -247,7 +246,7 @@ class WhooshWriter:
         with on_scratch(self._directory, IndexingError):
             directory.mkdir(parents=True)
             self._index = index.create_in(str(directory), schema())
-        self._writer: SegmentWriter | None = None  # while something is added and not finished
+        self._writer: SegmentWriter | None = None  # open while documents are added and not finished
 
     def add(self, document: IndexDocument) -> None:
         values: dict[str, str] = {"item": document.item.hex, "owner": document.owner}
@@ -307,7 +306,7 @@ class WhooshReader:
 
     def best(self, query: Node, limit: int) -> tuple[int, list[Best]]:
         with self._on_filer():
-            # Given a limit, the engine passes over documents as good as those, and better ones.
+            # With a limit, the engine skips documents of equal and of better score.
             every = self._searcher.search(whoosh_query(query), limit=None).top_n  # score and number, best first
             least = every[limit - 1][0] if len(every) > limit else 0.0
             worth = itertools.takewhile(lambda each: each[0] >= least, every)
@@ -367,7 +366,7 @@ class WhooshReader:
 
 
 def _described(segment: whoosh3.W3Segment) -> dict[str, Any]:
-    """What a reader cannot find in the segment's file."""
+    """The facts about a segment that a reader cannot find in the segment's file."""
     lengths = {name: int(total) for name, total in segment._fieldlengths.items()}
     return {"id": segment.segid, "documents": segment.doc_count_all(), "field_lengths": lengths}
 

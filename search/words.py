@@ -1,7 +1,7 @@
-"""A text's words, as every index has them and as a query is cut into them.
+"""The words of a text, as every index has them and as a query is split into them.
 
-Tantivy's own default tokenizer cuts, for both engines: runs of letters and digits, lower-cased, those of 40 bytes and more
-left out (their place stays empty). Scripts without blanks are cut into letters beforehand (`apart`).
+Tantivy's default tokenizer splits for both engines: runs of letters and digits, lower-cased; those of 40 bytes and more
+are left out (their place stays empty). Scripts without blanks are split into letters beforehand (`apart`).
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import tantivy
 from search.query import Fuzzy, Pattern, Wild, Word
 
 _ASCII = bytes(range(0x80))
-AROUND = 100  # characters on each side of such a place: a phrase as long is found across it
+AROUND = 100  # characters on each side of a place with several readings: the longest phrase found across it
 _HIDDEN = "\xad\u061c\u180e\ufeff" + "".join(
     map(chr, (*range(0x200B, 0x2010), *range(0x202A, 0x202F), *range(0x2060, 0x2065), *range(0x2066, 0x206A)))
 )
@@ -25,19 +25,19 @@ _BEFORE = rf"(?<={_LETTER}|[^\w\s\x00-\u02ff\u2000-\u2fff\u3000-\u303f\ufe10-\uf
 _LINE = r"[ \t]*+(?:\r\n?|[\n\x0b\x0c\x85\u2028])[ \t>]*+"  # with the marks of quoted mail
 _CUT = re.compile(rf"[-\u2010\u058a]{_LINE}(?={_LETTER})|[{_HIDDEN}]++(?:{_LINE})?(?={_LETTER})")
 _PLAIN_CUT = re.compile(rf"-{_LINE}(?={_LETTER})")  # begins with a letter to look for: thirty times as fast
-_SPECIAL = frozenset(_HIDDEN + "\u2010\u058a")  # what else a cut can begin with
+_SPECIAL = frozenset(_HIDDEN + "\u2010\u058a")  # other characters that a cut can begin with
 _ENDS_IN_LETTER = re.compile(f"{_BEFORE}$")
 _ALL_HIDDEN = re.compile(f"[{_HIDDEN}]+")
 _NO_WORD = re.compile(r"\W")
 _FINAL_SIGMA = re.compile(r"(?<=\w)\u03a3(?!\w)")
-# Marks that are piled up: to bring them in order takes time by their number squared, and no script has so many.
+# Piled-up marks: sorting them takes quadratic time, and no script has so many.
 _PILE = re.compile(r"([^\w\s\x00-\u02ff]{16})[^\w\s\x00-\u02ff]+")
 _RADICALS = ("\u2e80", "\u2fdf")
 _COMMAS = str.maketrans("\u0218\u0219\u021a\u021b", "\u015e\u015f\u0162\u0163")  # Ș ș Ț ț
 
 
 class _Usual(dict[int, str]):
-    """By code point what a letter is a form of; made as they are met."""
+    """The usual form of each character by its code point; computed on first use."""
 
     def __missing__(self, code: int) -> str:
         c = chr(code)
@@ -47,7 +47,7 @@ class _Usual(dict[int, str]):
 
 
 _USUAL = _Usual()
-# What composes with the letter before it: the last character of every canonical decomposition, and Hangul's jamo.
+# Characters that compose with the one before: the last one of every canonical decomposition, and Hangul's jamo.
 COMPOSING = frozenset(
     chr(int(parts[-1], 16))
     for first, last in ((0xC0, 0x2000), (0x3040, 0x3100))
@@ -57,7 +57,7 @@ COMPOSING = frozenset(
 
 
 def usual(text: str) -> str:
-    """The text as it is looked for: nothing that is not shown, letters composed and in their usual form."""
+    """The text in the form that is searched: without invisible characters, letters composed and in their usual form."""
     if text.isascii():
         return text
     text = _PILE.sub(r"\1", _FINAL_SIGMA.sub("\u03c2", _ALL_HIDDEN.sub("", text)))
@@ -65,8 +65,8 @@ def usual(text: str) -> str:
 
 
 def readings(text: str) -> list[str]:
-    """The text itself, and every part of it that can be read otherwise, as it is read then."""
-    if text.isascii() and "-" not in text:  # as most fields that are short
+    """The text itself, and each part of it that can be read otherwise, in its other reading."""
+    if text.isascii() and "-" not in text:  # as in most short fields
         return [text]
     return [text, *(_read(text[start:end]) for start, end in _parts(text))]
 
@@ -80,13 +80,14 @@ def _read(part: str) -> str:
 
 
 def _beyond_ascii(text: str) -> str:
-    """The other characters of a text in their order: by its bytes, which takes a sixth of the time of a set of them all."""
+    """The characters of a text that are not ASCII, in order. Reading its bytes takes a sixth of the time of a set of
+    all characters."""
     return text.encode("utf-8", "surrogatepass").translate(None, _ASCII).decode("utf-8", "surrogatepass")
 
 
 def cuts(text: str, letters: Set[str] | None = None) -> Iterator[tuple[int, int]]:
-    """Start and end of each separator between halves of a word. `letters`: the set of the text's that are not ASCII, where
-    known."""
+    """Start and end of each separator between halves of a word. `letters`: the set of the text's characters that are
+    not ASCII, if known."""
     special = not text.isascii() and not _SPECIAL.isdisjoint(_beyond_ascii(text) if letters is None else letters)
     for found in (_CUT if special else _PLAIN_CUT).finditer(text):
         start, end = found.span()
@@ -97,7 +98,8 @@ def cuts(text: str, letters: Set[str] | None = None) -> Iterator[tuple[int, int]
 
 
 def _parts(text: str) -> Iterator[tuple[int, int]]:
-    """Begin and end of each part with whole words around what is read otherwise; parts that touch are one."""
+    """Begin and end of each part that can be read otherwise, with the whole words around it; parts that touch are
+    joined."""
     begin = finish = -1
     for start, end in _places(text):
         left, right = max(0, start - AROUND), min(len(text), end + AROUND)
@@ -112,7 +114,7 @@ def _parts(text: str) -> Iterator[tuple[int, int]]:
 
 
 def _whole(text: str, begin: int, finish: int) -> tuple[int, int]:
-    """Without the word that either end cuts through; over-long ones are in no index."""
+    """Drop the word that either end cuts; over-long words are in no index."""
     if begin and (gap := _NO_WORD.search(text, begin, begin + AROUND)) is not None:
         begin = gap.start()
     if finish < len(text):
@@ -142,9 +144,9 @@ _TOKENIZER = (
     .filter(tantivy.Filter.lowercase())
     .build()
 )
-# For patterns, whose `*` and `?` are letters of several bytes meanwhile: what is too long is detected without these.
+# For patterns, in which `*` and `?` are replaced by letters of several bytes: these do not count for the length.
 _ANY_LENGTH = tantivy.TextAnalyzerBuilder(tantivy.Tokenizer.simple()).filter(tantivy.Filter.lowercase()).build()
-# What looks like words, where it need not be exact: snippets.
+# An approximation of words, for snippets.
 WORD = re.compile(r"[^\W_]+")
 # Scripts without blanks between words (Thai, Lao, Burmese, Khmer, Japanese, Chinese): each letter is a word, so that a word
 # of several is found as a phrase wherever it is.
@@ -157,30 +159,30 @@ _STANDINS = ("\u16a0\u16a1", "\U00012000\U00012001", "\U00010380\U00010381")
 
 
 def apart(text: str) -> str:
-    """The text with a mark around each letter that is a word; the same text where there is none."""
+    """The text with a mark around each letter that is a word; the same text if there is none."""
     if text.isascii() or not _ALONE.search(_beyond_ascii(text)):
         return text
     return _APART.join(_ALONE.split(text))
 
 
 def together(text: str) -> str:
-    """Without those marks; marks of a snippet that touch become one."""
+    """Remove the marks of `apart`; marks of a snippet that touch are joined."""
     return text.replace(_APART, "").replace("\x03\x02", "") if _APART in text else text
 
 
 def is_alone(word: str) -> bool:
-    """Whether it is a letter of a script without blanks."""
+    """Whether a character is a letter of a script without blanks."""
     return _ALONE.fullmatch(word) is not None
 
 
 def placed(text: str) -> list[tuple[int, str]]:
-    """The words of a text, each with its place; those that are left out leave theirs empty. Lone surrogates are not
-    taken (UnicodeEncodeError)."""
+    """The words of a text, each with its place; omitted words leave theirs empty. Raises UnicodeEncodeError for lone
+    surrogates."""
     return [(token.position, token.text) for token in _TOKENIZER.pre_tokenize(apart(text)).tokens]
 
 
 def placed_patterns(text: str) -> list[tuple[int, str]]:
-    """The same of a text in which `*` and `?` are letters; in the words they are `*` and `?` again."""
+    """Like `placed`, for a text in which `*` and `?` are letters; the words contain them again."""
     pair = next((each for each in _STANDINS if not set(each) & set(text)), None)
     if pair is None:
         return placed(text)
@@ -191,8 +193,8 @@ def placed_patterns(text: str) -> list[tuple[int, str]]:
 
 
 def like(patterns: Iterable[Pattern]) -> Callable[[str], bool]:
-    """Whether one of the patterns means this word (in small letters). None means a word that is too long for an index, whatever a
-    text has of them: it is not found, and to compare a line of a million letters would take long."""
+    """Return a function that returns whether a pattern matches a word (in small letters). A word that is too long for
+    an index matches no wildcard or fuzzy pattern: to compare a line of a million letters would take long."""
     given = set(patterns)
     words = {pattern.text for pattern in given if isinstance(pattern, Word)}
     wilds = [wild(pattern.text) for pattern in given if isinstance(pattern, Wild)]
@@ -211,14 +213,14 @@ def like(patterns: Iterable[Pattern]) -> Callable[[str], bool]:
 
 def wild(text: str) -> re.Pattern[str]:
     """A pattern of letters, digits, `*` and `?` as a regular expression. The part between two `*` is matched where it
-    first occurs, and no other place is tried (`(?>` does that): with several `*` these would be very many."""
+    first occurs, and nowhere else (`(?>` does that): with several `*` there would be very many places."""
     first, *rest = re.escape(text).replace(r"\?", ".").split(r"\*")
     between = "".join(f"(?>.*?{piece})" for piece in rest[:-1] if piece)
     return re.compile(first + between + "".join(f".*{last}" for last in rest[-1:]), re.DOTALL)
 
 
 def within(a: str, b: str, edits: int) -> bool:
-    """Whether one becomes the other by so many letters more, less or other (Levenshtein)."""
+    """Whether one word becomes the other by so many letters more, less or different (Levenshtein)."""
     if abs(len(a) - len(b)) > edits:
         return False
     row = list(range(len(b) + 1))

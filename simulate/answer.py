@@ -1,4 +1,4 @@
-"""Simulates what a user asked for, and puts the document together."""
+"""Runs the requested simulation and makes its document."""
 
 from __future__ import annotations
 
@@ -33,7 +33,8 @@ Say = Callable[[str], None]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Wish:
-    """What to simulate. Without points, a site of report R1 has the report's rows, another one its own workers."""
+    """A request for a simulation. Without points, a site of report R1 has the report's rows, another one its own
+    workers."""
 
     site: Site
     workers: Sequence[int] = ()
@@ -48,7 +49,7 @@ class Wish:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answer:
-    """What was simulated."""
+    """The result of a simulation."""
 
     site: Site
     rows: Mapping[str, Row]
@@ -99,7 +100,7 @@ def _cases(wish: Wish) -> dict[str, Case]:
 
 
 def _calibrated(calibration: Calibration, path: Path, plan: Plan) -> Demands:
-    """By a result's file or directory."""
+    """The demands calibrated with the result in a file or directory."""
     file = path / "result.json" if path.is_dir() else path
     try:
         result = json.loads(file.read_text(encoding="utf-8"))
@@ -109,7 +110,8 @@ def _calibrated(calibration: Calibration, path: Path, plan: Plan) -> Demands:
 
 
 def calibrated(calibration: Calibration, result: Mapping[str, Any], plan: Plan, source: str) -> Demands:
-    """By a result: the job's data set is taken to have the plan's mix of items. Raises UsageError."""
+    """The demands calibrated with a result; the job's data set is assumed to have the plan's mix of items. Raises
+    UsageError."""
     try:
         run = result["points"][0]["repeats"][0]
         items, nbytes = run["result"]["items"], run["result"]["discovered_bytes"]
@@ -125,7 +127,7 @@ def calibrated(calibration: Calibration, result: Mapping[str, Any], plan: Plan, 
 def _gains(
     wish: Wish, first: tuple[str, Case], plan: Plan, demands: Demands, rows: Mapping[str, Row], say: Say
 ) -> list[GainDocument]:
-    """What twice of each resource does to the first row, the most first."""
+    """The effect of doubling each resource on the first row, the largest first."""
     name, case = first
     out = []
     for what, site in {**doubled(wish.site), "workers": wish.site}.items():
@@ -183,7 +185,7 @@ def lines(answer: Answer) -> list[str]:
 
 
 def write_report(answer: Answer, directory: Path) -> Path:
-    """Report, figures, series and `simulation.json` in a directory. Raises RunFailed."""
+    """Write report, figures, series and `simulation.json` to a directory. Raises RunFailed."""
     doubt = "NOT REPRODUCED" in answer.verdict
     page = report.sections(answer.rows, point_rows(answer), answer.facts, lines(answer))
     path = report.write(directory, answer.verdict, doubt, page)

@@ -1,8 +1,9 @@
 """Predicts a business day from the run of a day's experiment in which every matter was alone.
 
-Each of its jobs gives what it demands, by phase: tasks with their shares, calls by op, bytes, CPU. The schedule's matters demand the
-same, later steps in proportion to the share of items that they take. What a job took alone beyond that (its creation, barriers,
-waits of the queue manager) comes before it as a delay. The search for the load carried is the experiment's own.
+Each of its jobs has a demand by phase: tasks with their shares, calls by op, bytes, CPU. The schedule's matters have
+the same demand, later steps in proportion to the share of items that they take. The time that a job alone took beyond
+that (its creation, barriers, waits of the queue manager) precedes it as a delay. The search for the load carried is the
+experiment's own.
 """
 
 from __future__ import annotations
@@ -36,18 +37,18 @@ _JOBS = frozenset(map(str, JobType))
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Alone:
-    """A job as it was when it had the workers for itself."""
+    """A job that had all workers for itself."""
 
     load: JobLoad
-    lag_s: float  # that it took beyond what is simulated
+    lag_s: float  # time beyond the simulated part
     share: float
     job: DayJob
 
 
 def predicted(result: DayResult, filer: FilerModel | None, at: DayLoad, schedule: Schedule, within: float, loads: Sequence[int],
               *, repeats: int, source: str) -> Prediction:  # fmt: skip
-    """`at`: workers, slots and setting; `loads`: as given, empty: searched for. Raises UsageError without an emulated filer, or where no
-    matter was alone with this setting in the result."""
+    """Predict a day. `at`: workers, slots and setting; `loads`: as given, empty: searched for. Raises UsageError
+    without an emulated filer, or if no matter was alone with this setting in the result."""
     day = _Day(result, filer, at, schedule, within)
     plan = searched([at], loads, within, repeats=repeats, seed=schedule.seed)
     score, curve = day.measured(plan)
@@ -55,7 +56,7 @@ def predicted(result: DayResult, filer: FilerModel | None, at: DayLoad, schedule
 
 
 def schedule_of(result: DayResult) -> tuple[Schedule, float]:
-    """The schedule that a result has, and its bound."""
+    """The schedule of a result, and its bound."""
     plain = result.conditions["schedule"]
     given = {name: plain[name] for name in ("seconds", "seed", "clients")}
     listed = tuple(Listed(**one) for one in plain["listed"])
@@ -64,7 +65,7 @@ def schedule_of(result: DayResult) -> tuple[Schedule, float]:
 
 
 class _Day:
-    """A measure that simulates."""
+    """A measurement of a day by simulation."""
 
     def __init__(
         self, result: DayResult, filer: FilerModel | None, at: DayLoad, schedule: Schedule, within: float
@@ -98,13 +99,13 @@ class _Day:
         return _Alone(load=load, lag_s=max(0.0, job.response_s - took), share=job.share, job=job)
 
     def measured(self, plan: Plan) -> tuple[int, tuple[tuple[int, float], ...]]:
-        """Matters a day that are carried, and the curve."""
+        """Number of matters a day that are carried, and the curve."""
         points = cast("tuple[DayPoint, ...]", points_of(ABOUT, kind_of(plan, ABOUT).run(self).runs))
         curve = sorted((point.at.matters, round(point.figures[P95].median, 3)) for point in points if point.at.matters)
         return scores_of(points, self._within)[0].carried, tuple(curve)
 
     def __call__(self, at: At, repeat: int) -> Run:
-        """One day in virtual time."""
+        """Simulate one day."""
         assert isinstance(at, DayLoad)
         matters = self._schedule.matters(at.matters, repeat) if at.matters else self._schedule.each_alone()[:1]
         loads: list[JobLoad] = []
@@ -129,7 +130,7 @@ class _Day:
         )  # fmt: skip
 
     def _chain(self, matter: Matter, place: int) -> Iterator[tuple[str, JobLoad]]:
-        """Its jobs, each after the one before; the first is at `place` among all."""
+        """The jobs of a matter, each after the one before; `place`: the number of the first one."""
         found = self._alone[matter.source, JobType.DISCOVERY]
         yield JobType.DISCOVERY, replace(found.load, at_s=matter.arrives_s + found.lag_s)
         review_s = self._review_s
@@ -141,7 +142,7 @@ class _Day:
 
 
 def _load(job: DayJob, site: Site) -> JobLoad:
-    """Its tasks, each with its part of what its phase demanded."""
+    """The tasks of a job, each with its part of the demand of its phase."""
     busy = {phase: sum(seconds) or 1e-9 for phase, seconds in job.tasks.items()}
     every = sum(busy.values())
     phases = []
@@ -162,7 +163,7 @@ def _load(job: DayJob, site: Site) -> JobLoad:
 
 
 def _demand(calls: Mapping[str, tuple[int, int]], phase: Phase, cpu_s: float, site: Site) -> Sequence[float]:
-    """What a phase demanded of the site, by column."""
+    """The demand of a phase on the site, by column."""
 
     def whole(value: float) -> np.ndarray[tuple[int, ...], np.dtype[np.float64]]:
         return np.array([[value, 0.0]])

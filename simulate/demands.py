@@ -1,9 +1,9 @@
-"""What the pipeline demands of a site, by phase and type of item, solved from measured jobs.
+"""The demand of the pipeline on a site, by phase and type of item, computed from measured jobs.
 
-A job's totals are the sum over its items, for each type so much an item and so much a byte, and over its tasks and slots: a task of
-phase index publishes files of its own, and a slot loads readers when it first needs them. `make calibration` measures jobs of
-one type each, and one job with few and many tasks and slots; the shipped calibration is the solution of all of them, and `of_result`
-scales it to a user's own job.
+A job's totals are sums over its items, by type a constant for each item and one for each byte, and over its tasks and
+slots: a task of phase index publishes files of its own, and a slot loads readers when it first needs them. `make
+calibration` measures jobs of one type each, and one job with few and many tasks and slots; the shipped calibration is
+the solution for all of them, and `of_result` scales it to a user's own job.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ QUANTITIES = (CPU, WAIT, DATABASE_CPU, ROWS, *OPS, READ_BYTES, WRITTEN_BYTES)
 
 _WITH_ITEMS = frozenset(OPS) - {Op.READ.label, Op.WRITE.label}
 _OF_DATABASE = frozenset({DATABASE_CPU, ROWS})
-# What comes with tasks and slots too, and waits with nothing else. A task of phase index publishes files of its own.
+# Quantities with a share for each task and slot. A task of phase index publishes files of its own.
 _WITH_CREW = frozenset({CPU, WAIT, Op.STAT.label})
 _PUBLISHED = frozenset({*(op.label for op in (Op.CREATE, Op.WRITE, Op.CLOSE, Op.RENAME, Op.MKDIR)), WRITTEN_BYTES})
 
@@ -63,7 +63,7 @@ _TYPES = {
 TYPES = tuple(dict.fromkeys(_TYPES.values()))
 CONTAINERS = frozenset({"pst", "mbox", "zip", "gzip", "tar", "7z"})
 KINDS = len(TYPES) * 2  # each loose and inside a container
-_CREW_SHRINK = np.array([1e-3, 1e-3])  # of what comes with tasks and slots
+_CREW_SHRINK = np.array([1e-3, 1e-3])  # of the shares of a task and a slot
 _CONTAINERS = np.array([name in CONTAINERS for name in TYPES for _ in range(2)])
 
 
@@ -74,12 +74,13 @@ def type_of(media_type: str) -> int:
 
 
 def kind_of(media_type: str, depth: int) -> int:
-    """The number of its kind: type, loose or inside."""
+    """The number of an item's kind: its type, and whether it is loose or inside."""
     return type_of(media_type) * 2 + (depth > 0)
 
 
 def job_of(result: Mapping[str, Any], manifest: Path, name: str) -> dict[str, Any]:
-    """What `solve` takes of a job: items and bytes of each kind, and what each phase took; raises UsageError."""
+    """The input of `solve` for a job: items and bytes of each kind, and the quantities of each phase. Raises
+    UsageError."""
     import pyarrow.parquet as parquet
 
     rows = parquet.read_table(manifest, columns=["media_type", "depth", "bytes"]).to_pylist()
@@ -105,7 +106,7 @@ def phases_of(run: Mapping[str, Any]) -> dict[str, dict[str, float]]:
     begins = [phase["start_s"] for phase in run["phases"]]
     for phase in run["phases"]:
         calls = phase["calls"]
-        # A database counts rows late: what it has counted at a barrier belongs to the phase before it.
+        # A database counts rows late: rows counted at a barrier belong to the phase before it.
         end = min((begin for begin in begins if begin > phase["start_s"]), default=math.inf)
         rows = _rows(run["series"]["database_activity"], phase["database"], phase["start_s"], end)
         took = {op: float(calls.get(op, {}).get("calls", 0)) for op in OPS}
@@ -119,7 +120,7 @@ def phases_of(run: Mapping[str, Any]) -> dict[str, dict[str, float]]:
 
 
 def _rows(series: Sequence[Sequence[Any]], database: str, begin: float, end: float) -> float:
-    """Rows between two moments of a run; a sample counts since the one before."""
+    """Rows of a database between two moments of a run; a sample counts since the one before."""
     total = before = 0.0
     for at, activity in series:
         inside = max(0.0, min(at, end) - max(before, begin)) / (at - before) if at > before else 0.0
@@ -130,7 +131,8 @@ def _rows(series: Sequence[Sequence[Any]], database: str, begin: float, end: flo
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Demands:
-    """By phase and quantity an array of kinds x 2: so much an item, and so much a byte of it; and so much a task and a slot."""
+    """Demands by phase and quantity: an array of kinds x 2, for an item and for each of its bytes, and numbers for a
+    task and a slot."""
 
     phases: Mapping[str, Mapping[str, Array]]
     each_task: Mapping[str, Mapping[str, float]]
@@ -143,8 +145,8 @@ class Demands:
 def solve(jobs: Sequence[Mapping[str, Any]], source: str) -> Demands:
     """The demands that explain the jobs' totals best, none of them negative, in relative error.
 
-    What the database does is the same for every item, whatever its type and size; everything else differs by kind. A job counts for
-    what it has: one that was measured for its database has no CPU of workers.
+    The demand on the database is the same for every item, whatever its type and size; all others differ by kind. A job
+    counts only for the quantities that it has: one that was measured for its database has no CPU of workers.
     """
     phases: dict[str, dict[str, Any]] = {phase: {} for phase in PHASES}
     each_task: dict[str, dict[str, float]] = {phase: {} for phase in PHASES}
@@ -183,8 +185,8 @@ def _of_every_kind(each: float) -> Array:
 
 
 def _database(jobs: Sequence[Mapping[str, Any]]) -> dict[str, float]:
-    """CPU seconds of the database for an item and a task of each phase. What comes with each second, looks of queue manager and
-    monitors, is told apart and left out; it is the same in all phases."""
+    """CPU seconds of the database for an item and a task of each phase. The CPU of each second, for polls of queue
+    manager and monitors, is separated and omitted; it is the same in all phases."""
     jobs = [job for job in jobs if DATABASE_CPU in job["phases"]["expand"]]
     items = np.array([np.array(job["items"])[:, 0].sum() for job in jobs])
     names = [f"{phase} {what}" for phase in PHASES for what in ("items", "tasks")] + ["seconds"]
@@ -202,7 +204,8 @@ def _database(jobs: Sequence[Mapping[str, Any]]) -> dict[str, float]:
 
 
 def _pooled(counts: Array, took: Array, lasted: Array) -> Array:
-    """So much an item of every kind, without what comes with the seconds that a job lasted: looks of queue manager and monitors."""
+    """The demand of an item of any kind, without that of the seconds that a job lasted, for polls of queue manager and
+    monitors."""
     items = counts[:, :, 0].sum(axis=1)
     columns = np.stack((items, lasted), axis=1)
     each = _nonnegative(columns / items[:, None], took / items, np.zeros(2), np.zeros(2))[0]
@@ -210,9 +213,9 @@ def _pooled(counts: Array, took: Array, lasted: Array) -> Array:
 
 
 def _by_kind(counts: Array, crews: Array, took: Array, name: str) -> tuple[Array, Array]:
-    """So much an item and so much a byte of each kind, and so much a task and a slot (`crews`: of each job); most calls come with
-    items alone, bytes read with bytes alone, and what a container takes with its bytes. Kinds that jobs do not distinguish are
-    drawn to the average of all kinds of that place."""
+    """The demand of an item and a byte of each kind, and of a task and a slot (`crews`: numbers of each job). Most
+    calls are attributed to items alone, bytes read to bytes alone, and the demand of a container to its bytes. Kinds
+    that jobs do not distinguish are drawn to the average of all kinds of that place."""
     scale = np.array([1.0, 1e-5])  # bytes by 100 kB: columns of like size
     used = np.tile(scale * np.array([name != READ_BYTES, name not in _WITH_ITEMS]), (KINDS, 1))
     used[_CONTAINERS, 0] = 0.0
@@ -228,7 +231,7 @@ def _by_kind(counts: Array, crews: Array, took: Array, name: str) -> tuple[Array
 
 
 def _filled(found: Array, counts: Array) -> Array:
-    """A kind that no job had is like its type in the other place, and where none had that like the mean of all measured kinds,
+    """Fill in kinds that no job had: with the same type in the other place, or else with the mean of all measured kinds
     of containers or of others."""
     seen = counts[:, :, 0].sum(axis=0)
     out = found.copy()
@@ -242,7 +245,8 @@ def _filled(found: Array, counts: Array) -> Array:
 
 
 def _took(phase: Mapping[str, float], name: str, quantity: str) -> float:
-    """A job's total, without what comes once a job: the fan-out folders, which small jobs make for every few items."""
+    """A job's total, without calls that are made once a job: for the fan-out folders, which small jobs make for every
+    few items."""
     if (name, quantity) in ((Phase.EXPAND, "mkdir"), (Phase.FINALISE, "scan")):
         return 0.0
     total = phase.get(quantity, 0.0)
@@ -250,7 +254,8 @@ def _took(phase: Mapping[str, float], name: str, quantity: str) -> float:
 
 
 def _nonnegative(matrix: Array, wanted: Array, shrink: Array, toward: Array, turns: int = 2_000) -> Array:
-    """Least squares with no negative part, by coordinate descent; `shrink`: how much each is drawn `toward` a value."""
+    """Least squares without negative values, by coordinate descent; `shrink`: how strongly each is drawn `toward` a
+    value."""
     squares = matrix.T @ matrix
     drawn = squares.diagonal() * shrink
     target = matrix.T @ wanted + drawn * toward
@@ -268,7 +273,7 @@ def _nonnegative(matrix: Array, wanted: Array, shrink: Array, toward: Array, tur
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Calibration:
-    """What jobs demand, and what generated files of each format hold."""
+    """The demand of jobs, and the contents of generated files of each format."""
 
     demands: Demands
     contents: Mapping[str, Any]  # as `simulate.plan.contents_of_plain` takes it
@@ -280,7 +285,7 @@ def file_of(report: str) -> Path:
 
 
 def write_shipped(work: Path, contents: Mapping[str, Any]) -> Path:
-    """Put the jobs measured in a directory together, with what they demand; the same measurements give the same bytes."""
+    """Write the jobs measured in a directory, with their demand; the same measurements give the same bytes."""
     jobs = [
         json.loads(path.read_text()) for path in sorted(work.glob("*.json")) if not path.name.endswith(".result.json")
     ]
@@ -299,7 +304,8 @@ def _plain(by_phase: Mapping[str, Mapping[str, Any]]) -> dict[str, dict[str, Any
 
 
 def shipped(report: str = "") -> Calibration:
-    """The calibration of the product, or of the site of a report. Raises UsageError where the installation is not whole."""
+    """The calibration of the product, or of the site of a report. Raises UsageError if the installation is
+    incomplete."""
     try:
         plain = json.loads(gzip.decompress(file_of(report).read_bytes()))
     except (OSError, ValueError) as error:
@@ -312,14 +318,14 @@ def shipped(report: str = "") -> Calibration:
 
 
 def of_result(calibration: Calibration, result: Mapping[str, Any], items: Array, source: str) -> Demands:
-    """The shipped demands, each phase and quantity by as much more or less as the workers of a result took.
+    """The shipped demands, each phase and quantity scaled to what the workers of a result used.
 
-    `items`: number and bytes of its data set by kind. The mean of all its runs is taken. What the database takes stays: the totals of
-    a job hold what comes with time too.
+    `items`: number and bytes of its data set by kind. The mean of all its runs is used. The demand on the database is
+    not scaled: the totals of a job also contain its demand over time.
 
-    CPU seconds grow where slots share cores: the more of them a core has, the shorter is the time that its scheduler gives each, and
-    the more often a slot finds another one's data in the caches. The growth is proportional to the slots without a core; how much it is
-    follows from results with several numbers of slots.
+    CPU seconds grow where slots share cores: the more of them a core has, the shorter is the time that its scheduler
+    gives each, and the more often a slot finds another one's data in the caches. The growth is proportional to the
+    slots without a core; its size follows from results with several numbers of slots.
     """
     runs = [(phases_of(run), slots_of(point)) for point in result["points"] for run in point["repeats"]]
     of, cores = calibration.demands, cores_of(result["conditions"])
@@ -354,12 +360,13 @@ def of_result(calibration: Calibration, result: Mapping[str, Any], items: Array,
 
 
 def cores_of(conditions: Mapping[str, Any]) -> int:
-    """Cores of all machines that a result's conditions name, each machine counted once."""
+    """Number of cores of all machines in a result's conditions, each machine counted once."""
     return max(1, int(sum({host["boot_id"]: host["processors"] for host in conditions["hosts"]}.values())))
 
 
 def others_of(used: Sequence[tuple[float, float, float]]) -> tuple[float, float]:
-    """CPU seconds of all processes but the workers for each of the workers', and for each second that passes.
+    """CPU seconds of all processes except the workers, for each CPU second of the workers and for each second that
+    passes.
 
     `used`: of phases or jobs, CPU seconds of the workers, seconds, and CPU seconds of the others.
     """

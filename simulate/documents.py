@@ -1,4 +1,4 @@
-"""`simulation.json`: what a simulation found (docs/schemas/simulation.json)."""
+"""`simulation.json`: the result of a simulation (docs/schemas/simulation.json)."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class SeriesDocument(Document):
 
 
 class LimitDocument(Document):
-    """What was busiest in a stage."""
+    """The busiest resource of a stage."""
 
     stage: str
     begin_s: float
@@ -32,7 +32,7 @@ class LimitDocument(Document):
 
 
 class RowDocument(Document):
-    """One row: so many workers and databases."""
+    """One row: a number of workers and databases."""
 
     workers: int
     databases: int
@@ -57,7 +57,7 @@ class FactDocument(Document):
 
 
 class GainDocument(Document):
-    """What twice of something does to the first row."""
+    """The effect of doubling a resource on the first row."""
 
     doubled: str
     elapsed_s: float

@@ -1,9 +1,10 @@
-"""The discrete-event simulation: jobs on a site, in virtual time. The same arguments give the same events on every machine.
+"""The discrete-event simulation: jobs on a site, in virtual time. The same arguments give the same events on every
+machine.
 
-A slot works on its task in chunks of items: it computes (a core of its worker, which shares its host's cores), then waits for the
-filer's unit FSA, then for FSB and the network together, then, where the site commits each item, for its database server. Units and
-servers are FIFO queues of equal servers; a host's cores are shared equally by all that run on them. What queue manager and
-barrier do is done by the product's own functions.
+A slot works on its task in chunks of items: it computes (a core of its worker, which shares its host's cores), then
+waits for the filer's unit FSA, then for FSB and the network together, then, if the site commits each item, for its
+database server. Units and servers are FIFO queues of equal servers; a host's cores are shared equally by all that run
+on them. Queue manager and barrier are the product's own functions.
 """
 
 from __future__ import annotations
@@ -54,7 +55,7 @@ class Bins:
         self.values: list[float] = []
 
     def add(self, begin: float, end: float, amount: float) -> None:
-        """Spread evenly over begin … end."""
+        """Distribute an amount evenly over begin … end."""
         values = self.values
         first, last = int(begin / MINUTE), int(end / MINUTE)
         while len(values) <= last:
@@ -79,7 +80,7 @@ class Servers:
         self.busy = Bins()
 
     def book(self, now: float, service: float) -> float:
-        """When work that comes now is over."""
+        """Book work that arrives now; return when it is over."""
         begin = self.free[0]
         if begin < now:
             begin = now
@@ -90,14 +91,14 @@ class Servers:
 
 
 class _Host:
-    """Cores that all running work shares equally, none getting more than one."""
+    """Cores that all running work shares equally, at most one for each."""
 
     __slots__ = ("at", "busy", "cores", "crowding", "ghz", "running", "served", "version")
 
     def __init__(self, cores: float, ghz: float, crowding: float) -> None:
         self.cores, self.ghz, self.crowding = cores, ghz, crowding
-        self.running: list[tuple[float, int, _Slot]] = []  # by what was served to each when it is over
-        self.served = 0.0  # GHz seconds, to each that runs all the time
+        self.running: list[tuple[float, int, _Slot]] = []  # by the value of `served` at which each is over
+        self.served = 0.0  # GHz seconds received by work that runs all the time
         self.at, self.version = 0.0, 0
         self.busy = Bins()
 
@@ -111,14 +112,14 @@ class _Host:
         self.at = now
 
     def next_end(self) -> float:
-        """When the first one is over, if nothing changes until then."""
+        """The time at which the first work is over, if nothing changes until then."""
         number = len(self.running)
         used = min(number, self.cores)
         rate = self.ghz * used / number / self._longer(used, number)
         return self.at + max(0.0, self.running[0][0] - self.served) / rate
 
     def _longer(self, used: float, number: int) -> float:
-        """How many times as long work takes on a core as it would alone."""
+        """Factor by which work takes longer on a core than it would alone."""
         return 1.0 + self.crowding * (number / used - 1.0)
 
 
@@ -153,10 +154,10 @@ class _Job:
     began: float = 0.0
     ended: float = 0.0
     spans: list[tuple[Phase, float, float]] = field(default_factory=list)
-    seen: Demand | None = None  # by the look before
+    seen: Demand | None = None  # at the last poll
 
     def demand(self, limit: int) -> Demand:
-        """As the dispatcher sees it."""
+        """The job as the dispatcher sees it."""
         seen, pending = self.seen, min(limit, len(self.pending))
         if (
             seen is None or seen.running != self.running or seen.dispatched != self.dispatched
@@ -174,7 +175,7 @@ class _Job:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Spans:
-    """When a job's phases began and ended, in seconds."""
+    """Begin and end of a job's phases, in seconds."""
 
     database: int
     phases: tuple[tuple[Phase, float, float], ...]
@@ -182,7 +183,7 @@ class Spans:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Trace:
-    """What happened, by minute."""
+    """The events of a run, by minute."""
 
     elapsed_s: float
     jobs: tuple[Spans, ...]
@@ -205,8 +206,8 @@ _SENT, _HOST, _FSA, _DATA, _STORED, _LOOK, _COMES = range(7)
 
 
 class Engine:
-    """One run. `chunk`: items that are served together; 1 serves each item alone. `dice`: service times are drawn from it.
-    `most_tasks`: that a phase is cut into; of more, a part stands for several."""
+    """One run. `chunk`: items that are served together; 1 serves each item alone. `dice`: service times are drawn from
+    it. `most_tasks`: number of tasks that a phase is cut into; with more, one represents several."""
 
     def __init__(
         self, site: Site, jobs: Sequence[JobLoad], *, workers: int, databases: int, chunk: float = 25.0,
@@ -227,9 +228,9 @@ class Engine:
         self._databases = [Servers(site.databases[n % len(site.databases)].cores) for n in range(databases)]
         self._database_ghz = [site.databases[n % len(site.databases)].ghz for n in range(databases)]
         self._jobs = [_Job(load, uuid.UUID(int=number + 1)) for number, load in enumerate(jobs)]
-        self._of: list[list[_Job]] = [[] for _ in range(databases)]  # those that have come and are not over
+        self._of: list[list[_Job]] = [[] for _ in range(databases)]  # jobs that have begun and are not over
         self._by_ident = {job.ident: job for job in self._jobs}
-        self._followers: dict[int, list[_Job]] = {}  # by the place of the job that they come after
+        self._followers: dict[int, list[_Job]] = {}  # by the number of the job that they follow
         self._windows = [Window() for _ in range(databases)]
         self._wants: dict[str, int] = {}
         self._dispatchers = [Servers(1) for _ in range(databases)]
@@ -244,7 +245,7 @@ class Engine:
         self._handled = 0
 
     def run(self) -> Trace:
-        """To the end of the last job."""
+        """Run until the last job has ended."""
         for job in self._jobs:
             if job.load.after is not None:
                 self._followers.setdefault(job.load.after, []).append(job)
@@ -290,7 +291,7 @@ class Engine:
         self._enter(job, now)
 
     def _enter(self, job: _Job, now: float) -> None:
-        """Begin the phase; as in `sql.states`, its tasks are cut finer where there are too few for the slots."""
+        """Begin the phase; as in `sql.states`, its tasks are cut finer if there are too few for the slots."""
         job.now, tasks = job.load.phases[job.phase]
         most = job.load.options.at_a_time(job.now)
         wanted = TASKS_A_SLOT * (self._slots if most is None else min(self._slots, most))
@@ -307,7 +308,7 @@ class Engine:
             self._push(now + AFTER_SENDING_SECONDS, _LOOK, database)
 
     def _look(self, database: int, now: float) -> None:
-        """What the dispatcher does: barriers, then tasks within the window."""
+        """Do the work of the dispatcher: barriers, then tasks within the window."""
         for job in self._of[database]:
             while not job.pending and not job.dispatched and not job.running and job.phase < len(job.load.phases):
                 job.spans.append((job.now, job.began, now))
@@ -342,7 +343,7 @@ class Engine:
         self._claim(now)
 
     def _claim(self, now: float) -> None:
-        """Idle slots take messages, each from its own database first."""
+        """Give messages to idle slots, each from its own database first."""
         while self._waiting and self._idle:
             slot = self._idle.popleft()
             queue = next(queue for n in slot.databases if (queue := self._brokers[n]))
@@ -422,7 +423,7 @@ class Engine:
         self._push(end + waits, _DATA, slot)
 
     def _store(self, slot: _Slot, now: float) -> None:
-        """To the database: each item's rows, or all of them with the task's last chunk."""
+        """Write to the database: each item's rows, or all of them with the task's last chunk."""
         share = slot.share if self._site.commit_per_item else float(slot.chunks == 1)
         if not share:
             self._chunk_done(slot, now)
@@ -461,7 +462,7 @@ class Engine:
 
 
 def _with_own(slot: _Slot, job: _Job, task: Task) -> Sequence[float]:
-    """What the task demands with what a task and a slot's first one demand of their own."""
+    """The demand of the items of a task, of the task itself, and of a slot's first one."""
     own = job.load.each_task.get(job.now)
     if own is None:
         return task.demand
@@ -474,9 +475,10 @@ def _with_own(slot: _Slot, job: _Job, task: Task) -> Sequence[float]:
 
 
 def _parts(task: Task, wanted: int, total: int, least: int, most: int) -> list[Task]:
-    """The task cut into parts, its entries dealt out in turn; the first keeps its id and what follows it.
+    """Cut the task into parts, its entries dealt out in turn; the first keeps its id and the tasks that follow it.
 
-    All tasks, of this `total` weight, become about `wanted` of the product, simulated as `most` at most: a part stands for several.
+    All tasks, of this `total` weight, become about `wanted` tasks of the product, simulated as at most `most`: a part
+    represents several.
     """
     entries, weight = task.entries, task.weight * task.stands_for
     real = cut_into(task.items if entries is None else len(entries), -(-wanted * weight // total), least)

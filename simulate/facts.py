@@ -30,7 +30,7 @@ class Row:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fact:
-    """One fact of the report with what the simulation gives."""
+    """One fact of the report with its simulated value."""
 
     id: str
     what: str
@@ -47,7 +47,7 @@ def facts() -> list[dict[str, Any]]:
 
 
 def means(series: Sequence[float], window: int = _WINDOW) -> list[float]:
-    """Of each `window` minutes, beginning with every minute; of a shorter series its one mean."""
+    """Means of each `window` minutes, beginning with every minute; for a shorter series its mean."""
     if len(series) < window:
         return [sum(series) / len(series)] if series else [0.0]
     total = sum(series[:window])
@@ -64,7 +64,7 @@ def peak(series: Sequence[float]) -> float:
 
 
 def plateau_s(series: Sequence[float]) -> float:
-    """From the start, for as long as the means of 5 minutes stay at 90 % of the peak or more."""
+    """Seconds from the start in which the means of 5 minutes stay at 90 % of the peak or more."""
     values = means(series)
     least = _HIGH * max(values)
     for n, value in enumerate(values):
@@ -105,7 +105,7 @@ def _at_26k(row: Row) -> list[float] | None:
 
 
 def _units_end(row: Row) -> float:
-    """How often as busy as FSA FSB is."""
+    """Use of FSB divided by that of FSA, at the end."""
     begin, last = int(row.discovery_end_s / _MINUTE) + 1, int(row.elapsed_s / _MINUTE)
     minutes = [n for n in range(begin, last) if 0 < row.series["filer_ops"][n] <= 18_000]
     fsa = _mean(row, "fsa", minutes)
@@ -173,7 +173,7 @@ def _longer(rows: Mapping[str, Row], word: str) -> str:
 
 
 def reason(fact: Fact, rows: Mapping[str, Row]) -> str:
-    """What the series say about a fact that is not held."""
+    """The reason, found in the series, why a fact is not held."""
     named = next((name for name in rows if fact.id.endswith(f"-{name}")), "")
     found = _REASONS.get(fact.id)
     if found is not None:
@@ -184,7 +184,7 @@ def reason(fact: Fact, rows: Mapping[str, Row]) -> str:
 
 
 def _stages(row: Row) -> str:
-    """A row in one line: what discovery and what follows ask for."""
+    """A row in one line: the demand of discovery and of the phases after it."""
     ops, end = row.series["filer_ops"], row.discovery_end_s / row.elapsed_s
     before, after = between(row, "filer_ops", 0.0, end), between(row, "filer_ops", end, 1.0)
     return (
@@ -284,7 +284,8 @@ def _worded(value: float, stated: str) -> bool:
 
 
 def misses(rows: Mapping[str, Row]) -> list[float]:
-    """What each fact marked `fit` misses, in its tolerances, 0 in their middle: a fit makes the sum of their squares small."""
+    """The deviations of the facts marked `fit` from their middle, in tolerances; a fit minimises the sum of their
+    squares."""
     out: list[float] = []
     for given in facts():
         if given["use"] != "fit":
@@ -298,7 +299,7 @@ def misses(rows: Mapping[str, Row]) -> list[float]:
             out += [(a - b) / _number(within) for a, b in zip(value, stated, strict=True)]
         elif isinstance(stated, list):
             out += [_FAR] * len(stated)
-        elif isinstance(value, str):  # FSB busier than FSA: by 15 %, or as far below
+        elif isinstance(value, str):  # FSB is 15 % busier than FSA, or the distance below that
             out.append(min(0.0, _units_end(rows["B"]) / 1.15 - 1.0) / 0.13)
         elif within is None:
             low, high = (float(found) for found in re.findall(r"[0-9]+", str(stated)))
@@ -308,4 +309,4 @@ def misses(rows: Mapping[str, Row]) -> list[float]:
     return [max(-_FAR, min(_FAR, one)) for one in out]
 
 
-_FAR = 10.0  # tolerances: further is no worse
+_FAR = 10.0  # tolerances: a larger deviation counts no more

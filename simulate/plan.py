@@ -1,8 +1,8 @@
 """The data set of a simulation: every item of a corpus with its kind and size, planned and not written.
 
-Loose files are those that `corpus generate` plans for the profile, scale and seed. Their contents are drawn: so many
-children a file or a byte, of kinds and sizes as generated corpora of the same formats hold them (`Contents`). The
-generator levels its corpus with what it wrote; here it levels with what `Contents` predicts that it would write.
+Loose files are those that `corpus generate` plans for the profile, scale and seed. Their contents are drawn: a number
+of children for each file or byte, of kinds and sizes as in generated corpora of the same formats (`Contents`). The
+generator levels its corpus with what it has written; here the prediction of `Contents` takes its place.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from dataset_gen.planning.tally import CorpusTotals, Sums, tally_of
 from dataset_gen.profile import load_profile
 from simulate.demands import CONTAINERS, TYPES, kind_of, type_of
 
-MOST_PLANNED = 5_000_000  # items; of more, a sample is planned, and its tasks are drawn as often as they come up
+MOST_PLANNED = 5_000_000  # items; of a larger data set, a sample is planned, and its tasks are repeated
 SAMPLE = 1_000_000  # items
 _MOST_SAMPLES = 3_000  # children kept of one format
 _IS_CONTAINER = np.array([name in CONTAINERS for name in TYPES for _ in range(2)])
@@ -34,14 +34,14 @@ Ints = npt.NDArray[np.int64]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Contents:
-    """What loose files of each format hold and come to."""
+    """Contents and sizes of the loose files of each format."""
 
     totals: CorpusTotals
-    asked: Mapping[str, int]  # bytes that the planner asked for, by format: what comes out is about as much
+    asked: Mapping[str, int]  # bytes that the planner requested, by format; files have about as many
     children: Mapping[str, Sequence[tuple[int, int]]]  # samples of kind and bytes
 
     def to_plain(self) -> dict[str, Any]:
-        """As `contents_of_plain` takes it."""
+        """The inverse of `contents_of_plain`."""
         return {
             "totals": json.loads(self.totals.to_json()),
             "asked": dict(self.asked),
@@ -59,7 +59,8 @@ def contents_of_plain(plain: Mapping[str, Any]) -> Contents:
 
 
 def contents_of(corpus: Path, profile: str, scale: float, seed: int) -> Contents:
-    """Read from a generated corpus: of the files of the plan's first round, which does not depend on what was written."""
+    """Read contents from a generated corpus: files of the plan's first round, which does not depend on written
+    files."""
     import pyarrow.parquet as parquet
 
     planner = Planner(load_profile(profile), seed, scale)
@@ -80,7 +81,7 @@ def contents_of(corpus: Path, profile: str, scale: float, seed: int) -> Contents
     children: dict[str, list[tuple[int, int]]] = {}
     spec = None
     for row in parquet.read_table(corpus / "manifest.parquet", columns=columns).to_pylist():
-        if row["depth"] == 0:  # whatever is inside follows
+        if row["depth"] == 0:  # its contents follow
             spec = planned.get(row["container_path"][0].encode())
             if spec is not None:
                 asked[spec.fmt] += spec.size
@@ -95,7 +96,7 @@ def contents_of(corpus: Path, profile: str, scale: float, seed: int) -> Contents
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plan:
-    """A data set. Loose files are in the order in which they are walked; `of` names the file that a child is in."""
+    """A data set. Loose files are in the order in which they are walked; `child_of` names the file of a child."""
 
     name: str
     scale: float
@@ -110,7 +111,7 @@ class Plan:
 
     @property
     def items(self) -> int:
-        """At all depths."""
+        """Number of items at all depths."""
         return (len(self.kind) + len(self.child_kind)) * self.copies
 
     @property
@@ -123,14 +124,14 @@ class Plan:
 
 
 def is_container(kinds: Ints) -> npt.NDArray[np.bool_]:
-    """Containers are not read again in phase index."""
+    """Whether the kind is a container, which is not read again in phase index."""
     return _IS_CONTAINER[kinds]
 
 
 def plan_of(
     profile_name: str, scale: float, seed: int, contents: Contents, *, most: int = MOST_PLANNED, sample: int = SAMPLE
 ) -> Plan:
-    """The data set of a profile; one of more than `most` items is so many times a sample. Raises UsageError."""
+    """The data set of a profile; with more than `most` items, it is a multiple of a sample. Raises UsageError."""
     profile = load_profile(profile_name)
     expected = (profile.targets.items_per_gb or 20_000) * profile.raw_bytes * scale / 1e9
     copies = 1 if expected <= most else math.ceil(expected / sample)
@@ -148,7 +149,7 @@ def plan_of(
 
 
 def _count(tally: CorpusTotals, specs: Sequence[FileSpec], contents: Contents) -> None:
-    """Add what the files would come to, were they written."""
+    """Add the expected sizes of the files."""
     asked: Counter[str] = Counter()
     files: Counter[str] = Counter()
     for spec in specs:
@@ -173,13 +174,14 @@ def _count(tally: CorpusTotals, specs: Sequence[FileSpec], contents: Contents) -
 
 
 def _drift(fmt: str, contents: Contents) -> float:
-    """Bytes that come out for each that is asked for."""
+    """Bytes written for each byte that the planner requested."""
     asked = contents.asked.get(fmt)
     return contents.totals.formats[fmt].raw / asked if asked else 1.0
 
 
 def _holds_bytes(sums: Sums) -> bool:
-    """Whether what is inside grows with the bytes of a file, as in stores and archives, and not with the number of files."""
+    """Whether the contents of a file grow with its bytes, as in stores and archives, and not with the number of
+    files."""
     return TYPES[type_of(sums.own_type)] in CONTAINERS
 
 

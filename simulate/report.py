@@ -1,4 +1,5 @@
-"""What a simulation prints and draws: tables, report R1's tables and facts with ours, figures, what limits each phase."""
+"""Console output and report of a simulation: tables, report R1's tables and facts with ours, figures, limits of each
+phase."""
 
 from __future__ import annotations
 
@@ -44,7 +45,7 @@ def _beside(reference: Sequence[ReferenceRun], rows: Mapping[str, Row], names: s
 
 
 def clock(seconds: float) -> str:
-    """`4:45:36`."""
+    """A duration such as `4:45:36`."""
     whole = round(seconds)
     return f"{whole // 3600}:{whole // 60 % 60:02d}:{whole % 60:02d}"
 
@@ -55,7 +56,7 @@ def fact_rows(found: Sequence[Fact]) -> list[tuple[str, ...]]:
 
 
 def shown(fact: Fact) -> str:
-    """Its simulated value."""
+    """The simulated value of a fact."""
     value = fact.value
     if value is None:
         return "never there"
@@ -67,12 +68,12 @@ def shown(fact: Fact) -> str:
 
 
 def missed(found: Sequence[Fact], rows: Mapping[str, Row]) -> list[str]:
-    """What is not held, each with its reason."""
+    """The facts that are not held, each with its reason."""
     return [f"{fact.id}: {shown(fact)}, stated {fact.stated}; {reason(fact, rows)}" for fact in found if not fact.held]
 
 
 def first_line(name: str, found: Sequence[Fact] | None) -> str:
-    """`SIMULATED …`; of R1 whether it is reproduced."""
+    """The line `SIMULATED …`; for R1 it states whether the report is reproduced."""
     if found is None:
         return f"SIMULATED site {name}: virtual time, no job ran"
     broken = [fact for fact in found if fact.required and not fact.held]

@@ -1,4 +1,4 @@
-"""Runs a site: plan, tasks, engine, and the series by minute that report and facts are made of."""
+"""Simulates a site: plan, tasks, engine, and the series by minute for report and facts."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from simulate.site import Disks, Site
 from simulate.tasks import MOST_TASKS, JobLoad, jobs_of
 
 MINUTE = 60.0
-_FULL = 0.85  # utilisation of what limits
+_FULL = 0.85  # utilisation from which a resource is a limit
 MOST_CHUNKS = 60_000  # of a job over the data set: seconds on one core
 _GB = 1e9
 
@@ -29,14 +29,14 @@ class Case:
 
 
 def chunk_for(items: int, most: int = MOST_CHUNKS) -> float:
-    """Items that are served together, so that a data set has no more chunks than `most` in its two long phases."""
+    """Number of items that are served together, so that a data set has at most `most` chunks in its two long phases."""
     return max(1.0, 2.0 * items / most)
 
 
 def run_case(
     site: Site, case: Case, plan: Plan, demands: Demands, *, chunk: float | None = None, most_tasks: int = MOST_TASKS
 ) -> tuple[Row, Trace]:  # fmt: skip
-    """One run in virtual time. `most_tasks`: of a phase; of more, several are simulated as one."""
+    """One run in virtual time. `most_tasks`: of a phase; with more, several are simulated as one."""
     jobs = _jobs(plan, demands, site, case, most_tasks)
     chunk = chunk or chunk_for(plan.items)
     engine = Engine(site, jobs, workers=case.workers, databases=case.databases, chunk=chunk, most_tasks=most_tasks)
@@ -46,8 +46,8 @@ def run_case(
 
 
 def _jobs(plan: Plan, demands: Demands, site: Site, case: Case, most_tasks: int) -> list[JobLoad]:
-    """Of all databases: a job or its custodians' jobs on each. One data set is dealt out to them by custodians, one that is drawn
-    by its copies."""
+    """The jobs of all databases: one or one for each custodian. A single data set is distributed over them by
+    custodians, or by copies if it has several."""
     if not case.shard:
         first = jobs_of(plan, demands, site, 0)
         return [replace(job, database=n) for n in range(case.databases) for job in first]
@@ -63,7 +63,7 @@ def _jobs(plan: Plan, demands: Demands, site: Site, case: Case, most_tasks: int)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Limit:
-    """What was busiest in a stage of a run."""
+    """The busiest resource in a stage of a run."""
 
     stage: str
     begin_s: float
@@ -73,7 +73,8 @@ class Limit:
 
 
 def limits(site: Site, trace: Trace) -> list[Limit]:
-    """Of discovery and of what comes after it; where nothing is busy, the slots or the index streams are what there is too few of."""
+    """The limits of discovery and of the stage after it; if no resource is busy, the slots or the index streams are too
+    few."""
     ends = [end for job in trace.jobs for phase, _, end in job.phases if phase is Phase.EXPAND]
     stages = (("discovery", 0.0, max(ends)), ("indexing", max(ends), trace.elapsed_s))
     return [_limit(site, trace, *stage) for stage in stages]
@@ -100,13 +101,13 @@ def _limit(site: Site, trace: Trace, stage: str, begin: float, end: float) -> Li
 
 
 def _used(bins: Sequence[float], begin: float, end: float) -> float:
-    """Servers busy on average between two moments, by whole minutes."""
+    """Mean number of busy servers between two moments, by whole minutes."""
     low, high = int(begin / MINUTE), max(int(begin / MINUTE) + 1, int(end / MINUTE))
     return sum(bins[low:high]) / ((high - low) * MINUTE)
 
 
 def doubled(site: Site) -> dict[str, Site]:
-    """The site with twice of one thing, by what it is."""
+    """Variants of the site with one resource doubled, by the name of the resource."""
     return {
         "cores of the hosts": replace(site, hosts=tuple(replace(h, cores=2 * h.cores) for h in site.hosts)),
         "cores of a worker": replace(site, worker_cores=2 * site.worker_cores),

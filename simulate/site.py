@@ -62,7 +62,7 @@ class Disks:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Site:
-    """Everything that demands are served by. Speeds are in GHz of a core, as hosts are described."""
+    """All resources that serve demands. Speeds are in GHz of a core, as hosts are described."""
 
     name: str
     description: str
@@ -95,9 +95,11 @@ class Site:
 
 
 def emulated_site(model: FilerModel, *, cores: int, slots: int, others: tuple[float, float] = (0.0, 0.0), crowding: float = 0.0) -> Site:  # fmt: skip
-    """A job on this filer with its workers on one host, as edbench runs it with `--filer`: for comparison with real runs.
+    """The site of a job on this filer with its workers on one host, as edbench runs it with `--filer`: for comparison
+    with real runs.
 
-    `others`: CPU seconds of databases, queue manager, broker and command on the same cores, for each of the workers' and for each second.
+    `others`: CPU seconds of databases, queue manager, broker and command on the same cores, for each of the workers'
+    and for each second.
     """
     at = load_site("cluster")
     units = {
@@ -114,13 +116,13 @@ def emulated_site(model: FilerModel, *, cores: int, slots: int, others: tuple[fl
 
 
 def site_names() -> list[str]:
-    """The sites that come with the product."""
+    """The shipped sites."""
     files = resources.files("simulate").joinpath("sites").iterdir()
     return sorted(file.name.removesuffix(".toml") for file in files if file.name.endswith(".toml"))
 
 
 def load_site(name_or_path: str) -> Site:
-    """A shipped site by name, or a file. Raises UsageError in one line."""
+    """Load a shipped site by name, or a file. Raises UsageError in one line."""
     names = site_names()
     if name_or_path in names:
         text = resources.files("simulate").joinpath("sites", f"{name_or_path}.toml").read_text(encoding="utf-8")
@@ -135,7 +137,7 @@ def load_site(name_or_path: str) -> Site:
 
 
 def read_site(text: str, source: str) -> Site:
-    """A site from its TOML. Raises UsageError."""
+    """Parse the TOML of a site. Raises UsageError."""
     try:
         top = TomlTable(source, "", tomllib.loads(text))
     except tomllib.TOMLDecodeError as error:
@@ -235,9 +237,9 @@ def _unit(table: TomlTable) -> Unit:
 
 
 def placed(site: Site, workers: int) -> list[int]:
-    """The host of each worker: always the one that is least loaded with it, the faster one of equals.
+    """The host of each worker: always the one with the least load, the faster one of equals.
 
-    Raises UsageError where the memory of the hosts does not hold them.
+    Raises UsageError if the hosts do not have enough memory.
     """
     room = [int(host.memory_gb // site.worker_memory_gb) if host.memory_gb and site.worker_memory_gb else workers for host in site.hosts]  # fmt: skip
     if sum(room) < workers:

@@ -1,4 +1,4 @@
-"""Cuts a planned data set into tasks as the pipeline does, each with what it demands of a site."""
+"""Cuts a planned data set into tasks as the pipeline does, each with its demand on a site."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from worker.phases.walk import DIRECTORIES_A_FOLLOW_ON, DIRECTORIES_A_TASK
 
 Floats = npt.NDArray[np.float64]
 
-# What a task demands, by column.
+# Columns of a task's demand.
 CPU, FSA_OPS, FSA_S, FSB_OPS, FSB_S, WAIT_S, NET_BYTES, DISK_READS, DISK_WRITES, DATABASE, DATABASE_IO = range(11)
 COLUMNS = 11
 _ENTRIES = 10.0  # of a listing, on average
@@ -51,16 +51,16 @@ class JobLoad:
     discovered_bytes: int
     options: JobOptions = field(default_factory=JobOptions)  # how its tasks are distributed
     client: str = ""
-    # What a task demands of its own, whatever its items, and a slot with its first one.
+    # Demand of a task in addition to its items, and of a slot's first task.
     each_task: Mapping[Phase, Sequence[float]] = field(default_factory=dict)
     each_slot: Mapping[Phase, Sequence[float]] = field(default_factory=dict)
-    at_s: float = 0.0  # when it comes, since the start or since the end of `after`
-    after: int | None = None  # the job, by its place among all, that has to be over before
+    at_s: float = 0.0  # when it arrives, since the start or since the end of `after`
+    after: int | None = None  # number of the job that must be over before
 
 
 @dataclass(slots=True)
 class _Numbers:
-    """Ids of tasks count up, as a database's do in the order of their making."""
+    """Generator of task ids, in order of creation as in a database."""
 
     last: int = 0
 
@@ -70,7 +70,7 @@ class _Numbers:
 
 
 _CUT_FINER = 50_000  # entries: a larger job has tasks enough for all slots
-MOST_TASKS = 400_000  # of a data set that is drawn, in one phase: seconds on one core
+MOST_TASKS = 400_000  # of a repeated sample, in one phase: seconds on one core
 
 
 def jobs_of(
@@ -81,7 +81,7 @@ def jobs_of(
     options: JobOptions | None = None,
     most_tasks: int = MOST_TASKS,
 ) -> list[JobLoad]:
-    """The jobs that process a data set on one database: one of them, or one a custodian, as the site has it."""
+    """The jobs that process a data set on one database: one, or one for each custodian, as the site defines."""
     options = replace(options or site.options, index_streams=site.index_streams)
     custodians = sorted(plan.directories)
     groups = [[one] for one in custodians] if site.job_per_custodian else [custodians]
@@ -123,13 +123,14 @@ def _job(
 
 
 def _one(of: Mapping[str, float], site: Site, phase: Phase) -> list[float]:
-    """A single demand by column."""
+    """A demand without kinds, by column."""
     return list(_columns({name: np.full((1, 1), value) for name, value in of.items()}, site, phase)[0, 0])
 
 
 def _drawn(tasks: Sequence[Task], copies: int, most: int, numbers: _Numbers) -> list[Task]:
-    """A data set of several times the sample: each task comes so many times, with those that follow it. Where these are more than
-    `most`, short ones are simulated several together, about equally long, and long ones alone, as they are what a phase ends with."""
+    """Tasks of a data set that is a multiple of the sample: each task is repeated with those that follow it. If these
+    are more than `most`, several short ones are simulated as one, about equally long, and long ones alone, because a
+    phase ends with them."""
     if copies == 1:
         return list(tasks)
     sizes = [_number(one) for one in tasks]
@@ -148,7 +149,7 @@ def _number(task: Task) -> int:
 
 
 def _seconds(task: Task) -> float:
-    """Of the task and of those that follow it, if each waited for nothing else."""
+    """Seconds of the task and of those that follow it, if none had to wait."""
     return sum(task.demand[column] for column in (CPU, FSA_S, FSB_S, WAIT_S)) + sum(map(_seconds, task.follow))
 
 
@@ -159,7 +160,7 @@ def _times(task: Task, many: int, numbers: _Numbers) -> Task:
 
 
 def site_demand(demands: Demands, site: Site, phase: Phase) -> Floats:
-    """By kind, an item's and a byte's share of each column: an array of kinds x 2 x columns."""
+    """The demand of an item and of a byte of each kind: an array of kinds x 2 x columns."""
     return _columns(demands.phases[phase.value], site, phase)
 
 
@@ -184,7 +185,7 @@ def _columns(of: Mapping[str, Floats], site: Site, phase: Phase) -> Floats:
 
 
 def _ask(out: Floats, site: Site, phase: Phase, name: str, calls: Floats, moved: Floats | float) -> None:
-    """Add what calls ask of the filer's units by the site's protocol and service times."""
+    """Add the demand of calls on the filer's units by the site's protocol and service times."""
     found, factor = site.protocol.calls[Op[name.upper()]], site.ops_per_call[phase.value]
     service_s = (site.fsa.change_us if name in _CHANGES else site.fsa.service_us) / 1e6
     transfers = moved / site.protocol.transfer_bytes + calls * 0.5  # the last one of a file is half full
@@ -200,7 +201,8 @@ def _ask(out: Floats, site: Site, phase: Phase, name: str, calls: Floats, moved:
 
 
 def _ask_emulated(out: Floats, site: Site, phase: Phase, name: str, calls: Floats, moved: Floats | float) -> None:
-    """The same of an emulated filer, by its own costs, which its scale is in: units, and delays of disk and wire."""
+    """Add the demand of calls on an emulated filer by its own costs, which include its scale: units, and delays of disk
+    and wire."""
     model, op = site.emulated, Op[name.upper()]
     assert model is not None
     cost = model.cost(op, indexing=phase is Phase.INDEX)
@@ -221,14 +223,14 @@ def _ask_emulated(out: Floats, site: Site, phase: Phase, name: str, calls: Float
 
 
 def _sum(matrix: Floats, kind: Ints, size: Ints) -> Floats:
-    """What these items demand together."""
+    """The total demand of these items."""
     each = np.bincount(kind, minlength=len(matrix)).astype(np.float64)
     nbytes = np.bincount(kind, weights=size, minlength=len(matrix))
     return np.asarray(each @ matrix[:, 0] + nbytes @ matrix[:, 1])
 
 
 def _by_task(matrix: Floats, task_of: Ints, kind: Ints, size: Ints, tasks: int, each: Floats | None = None) -> Floats:
-    """Demand of each task: over its items; `each`: the share of an item's bytes that counts."""
+    """The demand of each task, over its items; `each`: the share of an item's bytes that counts."""
     moved = size if each is None else size * each
     out = np.empty((tasks, COLUMNS))
     for column in range(COLUMNS):
@@ -240,7 +242,8 @@ def _by_task(matrix: Floats, task_of: Ints, kind: Ints, size: Ints, tasks: int, 
 def _cut(
     costs: Iterable[int], groups: Iterable[int], options: JobOptions, entry_cost: int = 0
 ) -> tuple[list[int], list[int], list[int]]:
-    """By entry its batch; by batch its entries and cost. A batch has entries of one group only."""
+    """Cut entries into batches of one group each. Return the batch of each entry, and entries and cost of each
+    batch."""
     batch_of, entries, cost = [], [], []
     number, held, total, group_now = -1, 0, 0, None
     most, most_cost = options.batch_files, options.batch_bytes
@@ -272,7 +275,7 @@ def _expand(
     share = np.ones(len(kind))
     made = len(entries)
     parts_of: dict[int, list[tuple[int, int]]] = {}  # by batch: its ranges' weights and numbers
-    virtual: list[tuple[int, int]] = []  # of each range: its container and what it reads
+    virtual: list[tuple[int, int]] = []  # of each range: its container and the bytes that it reads
     for file in big.tolist():
         parts = -(-int(size[file]) // options.split_bytes)
         children = count + np.flatnonzero(owner[count:] == file)
@@ -302,7 +305,7 @@ def _expand(
 
 
 def _with_fan_out(matrix: Floats, renames: Floats, kind: Ints, site: Site) -> Floats:
-    """Each folder that files are published in is made by the first of them, whose creation fails before."""
+    """Add the folders that files are published in: each is made by its first file, whose creation fails once before."""
     published = float(renames[kind, 0].sum())
     folders = FAN_OUT * -math.expm1(-published / FAN_OUT)
     making = _columns(
@@ -312,7 +315,7 @@ def _with_fan_out(matrix: Floats, renames: Floats, kind: Ints, site: Site) -> Fl
 
 
 def _index(task_of: Ints, kind: Ints, size: Ints, matrix: Floats, options: JobOptions, numbers: _Numbers) -> list[Task]:
-    """Tasks of phase index: the items that a task of phase expand found, in batches."""
+    """Tasks of phase index: the items found by a task of phase expand, in batches."""
     order = np.argsort(task_of, kind="stable")
     kind, size = kind[order], size[order]
     costs = np.where(is_container(kind), 0, size)
@@ -333,7 +336,7 @@ def _index(task_of: Ints, kind: Ints, size: Ints, matrix: Floats, options: JobOp
 
 
 def _walk(plan: Plan, loose: Ints, custodians: Sequence[int], matrix: Floats, numbers: _Numbers) -> list[Task]:
-    """A task lists so many directories, breadth first; what is beyond becomes tasks that follow."""
+    """Tasks of phase walk: each lists some directories, breadth first; the others become tasks that follow."""
     out = []
     for custodian in custodians:
         files = loose[plan.custodian[loose] == custodian]

@@ -1,4 +1,5 @@
-"""A job's items and exceptions as a person looks through them; what searches need of the ledger; tags, kept searches, operator actions."""
+"""Items and exceptions of a job as a user browses them; conditions of searches that the ledger answers; tags, saved
+searches, operator actions."""
 
 from __future__ import annotations
 
@@ -15,7 +16,7 @@ from sql.figures import ItemCount
 
 @dataclass(frozen=True, slots=True)
 class ItemRow:
-    """An item with what lists say of it."""
+    """An item with the columns of lists."""
 
     id: uuid.UUID
     parent: uuid.UUID | None
@@ -37,7 +38,7 @@ class ItemRow:
 
 @dataclass(frozen=True, slots=True)
 class WholeItem(ItemRow):
-    """An item with everything that is known of it; counts where it is a container."""
+    """An item with all its data; counts if it is a container."""
 
     depth: int
     content_hash: memoryview | None
@@ -64,7 +65,7 @@ class ItemFailure(NamedTuple):
 
 
 class Member(NamedTuple):
-    """An item as a family's tree shows it."""
+    """An item in the tree of a family."""
 
     id: uuid.UUID
     parent: uuid.UUID | None
@@ -78,7 +79,7 @@ class Member(NamedTuple):
 
 
 class FailureCount(NamedTuple):
-    """Exceptions that have something in common, and the items that have them."""
+    """Number of exceptions that have something in common, and of their items."""
 
     name: str
     exceptions: int
@@ -87,7 +88,7 @@ class FailureCount(NamedTuple):
 
 
 class Failure(NamedTuple):
-    """An exception with what is known of its item, if that is stored."""
+    """An exception with the data of its item, if that is stored."""
 
     number: int
     item: uuid.UUID
@@ -113,7 +114,7 @@ class ShardRow(NamedTuple):
 
 
 class FoundRow(NamedTuple):
-    """An item with what a hit shows, and where its document is; None: it has none."""
+    """An item with the columns of a hit, and the location of its document; None: it has none."""
 
     id: uuid.UUID
     shard: uuid.UUID | None
@@ -171,7 +172,7 @@ BROWSE: _Browse = face(_Browse)
 
 
 class IndexState(NamedTuple):
-    """What changes when a job's index does."""
+    """Properties of a job that change when its index does."""
 
     state: str
     finished_at: datetime | None
@@ -181,14 +182,14 @@ class IndexState(NamedTuple):
 
 
 class Owned(NamedTuple):
-    """Items that name a shard."""
+    """Number of items that name a shard."""
 
     shard: uuid.UUID
     documents: int
 
 
 class Owner(NamedTuple):
-    """Which owner's document an item names; ids as bytes."""
+    """The owner of an item's valid document; ids as bytes."""
 
     item: memoryview
     owner: str
@@ -210,7 +211,7 @@ class CustodianName(NamedTuple):
 
 
 class FacetCount(NamedTuple):
-    """Items of a type and a custodian."""
+    """Number of items of a type and a custodian."""
 
     type: str
     custodian: str
@@ -218,7 +219,7 @@ class FacetCount(NamedTuple):
 
 
 class TagCount(NamedTuple):
-    """A tag and how many items have it."""
+    """A tag and the number of items that have it."""
 
     tag: str
     items: int
@@ -235,7 +236,7 @@ class Tagged(NamedTuple):
 
 
 class SavedSearch(NamedTuple):
-    """A search that is kept."""
+    """A saved search."""
 
     name: str
     query: str

@@ -1,4 +1,4 @@
-"""Writes many rows of one kind with one statement; see `queries/bulk.sql` for how they travel."""
+"""Writes many rows of one kind with one statement; see `queries/bulk.sql` for the format of the rows."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ ROWS_AT_ONCE = 5_000  # bounds the memory of one statement, on both sides
 
 
 class Origin(NamedTuple):
-    """The task and the claim that made a task, as another task's row has them."""
+    """The task and the claim that made a task, as stored in the new task's row."""
 
     id: uuid.UUID | None
     token: uuid.UUID | None
@@ -52,7 +52,8 @@ def _clean(value: Any) -> Any:
 
 
 def storable_metadata(metadata: dict[str, Any]) -> dict[str, Any]:
-    """Metadata as `jsonb` can hold it: NaN and infinities become null, what JSON does not know its text."""
+    """Metadata as `jsonb` can hold it: NaN and infinities become null; values that JSON does not have become their
+    text."""
     try:
         text = json.dumps(metadata)
     except (TypeError, ValueError):  # a handler's slip costs one field its type, not the task
@@ -118,7 +119,7 @@ def insert_exceptions(conn: Connection, claimed: ClaimedTask, exceptions: Iterab
 
 
 def merge_counts(counts: Iterable[ContainerCount]) -> list[ContainerCount]:
-    """One count a container: announced is the largest known, the others add up."""
+    """Merge the counts of each container: the largest known `announced`, the sum of the others."""
     merged: dict[uuid.UUID, ContainerCount] = {}
     for count in counts:
         before = merged.get(count.item)
@@ -141,13 +142,13 @@ def add_containers(conn: Connection, job: uuid.UUID, counts: Iterable[ContainerC
 
 
 def put_texts(conn: Connection, job: uuid.UUID, texts: Iterable[ItemText]) -> None:
-    """Set what became of the text of items."""
+    """Set the text states of items."""
     rows = [msgspec.structs.asdict(t) | {"item": t.item.hex, "metadata": storable_metadata(t.metadata)} for t in texts]
     write_rows(conn, "put_texts", rows, job=job)
 
 
 def put_owners(conn: Connection, claimed: ClaimedTask, owners: Iterable[IndexOwner]) -> None:
-    """Set which shard owns each item's index document, as written under this claim."""
+    """Set the shard that owns each item's index document, as written under this claim."""
     write_rows(conn, "put_owners", msgspec.to_builtins(list(owners)), job=claimed.job, owner=claimed.owner)
 
 

@@ -11,24 +11,24 @@ from typing import Any
 _STREAMS = count()  # a stream's name on the server
 _PLANS = count()  # a prepared statement's name on the server
 _PLAN_SECONDS = 10.0
-_PARAMETER = re.compile(r"%\((\w+)\)s((?:::\w+(?:\[\])?)?)")  # with its type, where the statement says it
+_PARAMETER = re.compile(r"%\((\w+)\)s((?:::\w+(?:\[\])?)?)")  # with its type, if the statement casts it
 
 
 class Plans:
     """Statements that a session prepares when it runs them again, so that the server parses and plans them once.
 
-    After ten seconds they are prepared anew: a plan that was made for a table of a few rows may read all of it when it has
-    grown, and the server makes another one only after its next ANALYZE.
+    After ten seconds they are prepared again: a plan that was made for a table of a few rows may read all of it when it
+    has grown, and the server makes another one only after its next ANALYZE.
     """
 
     def __init__(self, monotonic: Callable[[], float] = time.monotonic) -> None:
         self._monotonic = monotonic
         self._since = 0.0
-        self._known: dict[str, str] = {}  # by statement, what executes it; empty: it ran once
-        self._kept = False  # whether the server has some that are not known any more
+        self._known: dict[str, str] = {}  # statement → text that executes it; empty: it ran once
+        self._kept = False  # whether the server has plans that are forgotten here
 
     def sent_for(self, sql: str) -> str:
-        """What to send in place of a statement; its parameters are the same."""
+        """Return the text to send in place of a statement; its parameters are the same."""
         now = self._monotonic()
         if now - self._since > _PLAN_SECONDS:
             self.forget()
@@ -48,24 +48,25 @@ class Plans:
         return f"{before}{prepare}; {self._known[sql]}"
 
     def forget(self) -> None:
-        """Prepare each anew: they are old, or a failed transaction left it unknown which of them the server has."""
+        """Prepare each statement again: they are old, or after a failed transaction it is unknown which of them the
+        server has."""
         self._kept = self._kept or any(self._known.values())
         self._known.clear()
 
 
 class Connection:
-    """One of the driver's connections, `raw`; `Database.transaction` begins and ends its transaction."""
+    """A connection of the driver, `raw`; `Database.transaction` begins and ends its transaction."""
 
     def __init__(self, raw: Any, rows_at_once: int = 0) -> None:
         self.raw = raw
         self._rows_at_once = rows_at_once
 
     def streaming(self, rows_at_once: int) -> Connection:
-        """The same connection, whose results come through a cursor of the server, so many rows at a time."""
+        """The same connection, whose results are read through a cursor of the server, so many rows at a time."""
         return Connection(self.raw, rows_at_once)
 
     def repeated(self, sql: str) -> str:
-        """What to execute in place of a statement that is run often; see `Plans`."""
+        """Return the text to execute in place of a statement that is run often; see `Plans`."""
         return sql if self._rows_at_once or self.raw.plans is None else self.raw.plans.sent_for(sql)
 
     def execute(self, sql: str, parameters: Mapping[str, Any] | None = None) -> Rows:
@@ -89,12 +90,12 @@ class Rows:
 
     @property
     def returns_rows(self) -> bool:
-        """Whether the statement is one that returns rows."""
+        """Whether the statement returns rows."""
         return self.cursor.description is not None
 
     @property
     def rowcount(self) -> int:
-        """How many rows it changed."""
+        """Number of rows that the statement changed."""
         return int(self.cursor.rowcount)
 
     def __iter__(self) -> Iterator[Any]:
@@ -115,14 +116,14 @@ class Rows:
         return list(self._rows)
 
     def one_or_none(self) -> Any:
-        """The only row; None without one. Raises LookupError where there are several."""
+        """The only row; None if there is none. Raises LookupError if there are several."""
         found = list(islice(self._rows, 2))
         if len(found) > 1:
             raise LookupError("several rows, where one was expected")
         return found[0] if found else None
 
     def one(self) -> Any:
-        """The only row; raises LookupError where there are none or several."""
+        """The only row. Raises LookupError if there are none or several."""
         row = self.one_or_none()
         if row is None:
             raise LookupError("no row, where one was expected")
@@ -133,6 +134,6 @@ class Rows:
         return self.one()[0]
 
     def scalar_one_or_none(self) -> Any:
-        """The first value of the only row; None without a row."""
+        """The first value of the only row; None if there is none."""
         row = self.one_or_none()
         return None if row is None else row[0]

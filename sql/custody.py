@@ -1,4 +1,4 @@
-"""What chain of custody asks of the database."""
+"""Queries for the chain of custody."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ def run_check(conn: Connection, check: str, job: uuid.UUID) -> None:
 
 
 class ActionRow(NamedTuple):
-    """An operator action; `told` is the expected hash, `hashed` the text that it is over."""
+    """An operator action; `told` is the expected hash, `hashed` the text that it is computed from."""
 
     at: datetime
     who: str
@@ -92,14 +92,14 @@ class ActionRow(NamedTuple):
 
 
 class Suspension(NamedTuple):
-    """Why a job is suspended, and since when."""
+    """The reason of a job's suspension, and its start."""
 
     reason: str
     since: datetime
 
 
 class CustodyRow(NamedTuple):
-    """An item as it was read, and by which task its text was; `before` made that task, `first` the one before."""
+    """An item as it was read, and the task that extracted its text; `before` made that task, `first` the one before."""
 
     id: uuid.UUID
     custodian: str
@@ -119,7 +119,7 @@ class CustodyRow(NamedTuple):
 
 
 class TaskRow(NamedTuple):
-    """A task as it was done last; `version` of edbench where its parser set is not known."""
+    """A task as it was last done; `version` is that of edbench if the parser set is unknown."""
 
     id: uuid.UUID
     phase: str
@@ -131,7 +131,7 @@ class TaskRow(NamedTuple):
 
 
 class ParserSetRow(NamedTuple):
-    """See readers.parsers."""
+    """A parser set (readers.parsers)."""
 
     id: uuid.UUID
     told: Mapping[str, Any]

@@ -1,6 +1,6 @@
-"""Deletes what a database has of a job, in transactions that each last a moment, however many rows there are.
+"""Deletes all rows of a job from a database, in short transactions, however many rows there are.
 
-From the first of them on the job is `deleting`, which nothing but deleting it again can change: a deletion that was
+From the first transaction on the job is `deleting`, a state that only a further deletion ends: a deletion that was
 interrupted continues where it stopped.
 """
 
@@ -25,8 +25,8 @@ _RESTING = (JobState.PAUSED, JobState.SUSPENDED)
 
 
 def begin(conn: Connection, job: uuid.UUID) -> bool:
-    """Mark the job as being deleted (make it durable); False where it was that before. Raises UsageError while it may still
-    change."""
+    """Mark the job as being deleted (make it durable); return False if it was already. Raises UsageError while it may
+    still change."""
     row = QUERIES["lock_job"].run(conn, job=job).one_or_none()
     if row is None:
         raise UsageError(f"there is no job {job}; see `edbench job list`")
@@ -38,12 +38,12 @@ def begin(conn: Connection, job: uuid.UUID) -> bool:
 
 
 def delete_rows(database: Database, job: uuid.UUID) -> None:
-    """Delete every row of a job that is marked, its own last. Raises DatabaseFault; then call it again."""
+    """Delete every row of a marked job, its own last. Raises DatabaseFault; then call it again."""
     for table in _tables():
         if table == models.item.name:
             _items(database, job)
             continue
-        # Table names are ours. By ctid, so that an index by job is all that a table needs.
+        # Table names are our own. By ctid, so that a table needs no index other than that by job.
         statement = (
             f"DELETE FROM {table} WHERE ctid = ANY(ARRAY("
             f"SELECT ctid FROM {table} WHERE job = %(job)s LIMIT {ROWS_AT_ONCE}))"
@@ -53,7 +53,7 @@ def delete_rows(database: Database, job: uuid.UUID) -> None:
             with database.transaction() as conn:
                 gone = conn.execute(statement, {"job": job}).rowcount
     with database.transaction(durable=True) as conn:
-        # A slot may have finished a task meanwhile; of these a job's end takes none along.
+        # A slot may have finished a task meanwhile; no foreign key deletes its rows.
         for table in (models.task.name, *_LOOSE):
             conn.execute(f"DELETE FROM {table} WHERE job = %(job)s", {"job": job})
         QUERIES["delete_job"].run(conn, job=job)
@@ -61,14 +61,14 @@ def delete_rows(database: Database, job: uuid.UUID) -> None:
 
 
 def _tables() -> list[str]:
-    """Those that hold rows of jobs: tasks first, so that no slot finishes any more, then what refers to others before
-    these."""
+    """The tables with rows of jobs: tasks first, so that no slot finishes any more, then the other tables, each before
+    those that it refers to."""
     of_jobs = [table.name for table in reversed(models.metadata.sorted_tables) if "job" in table.c]
     return sorted(of_jobs, key=lambda name: name != models.task.name)
 
 
 def _items(database: Database, job: uuid.UUID) -> None:
-    """In the order of their ids: looking for the first ones again and again would pass over all that are gone."""
+    """Delete the items in the order of their ids: a search for the first ones would scan all deleted ones each time."""
     after: uuid.UUID | None = uuid.UUID(int=0)
     while after is not None:
         with database.transaction() as conn:
@@ -76,7 +76,8 @@ def _items(database: Database, job: uuid.UUID) -> None:
 
 
 def ended(conn: Connection, job: uuid.UUID) -> dict[str, Any]:
-    """What a job's types wrote down when it ended (`JobTypes.ended`); nothing for a job that did not end or has no such note."""
+    """Details that a job's types recorded when it ended (`JobTypes.ended`); empty for a job that did not end or has
+    none."""
     actions = (row for row in reversed(CUSTODY.list_actions(conn, job=job)) if row.action in (COMPLETED, CANCELLED))
     return dict(next((row.details for row in actions), {}))
 
@@ -92,7 +93,7 @@ def kin_of(conn: Connection, job: uuid.UUID) -> set[uuid.UUID]:
 
 
 def refuse_taken(conn: Connection, job: uuid.UUID, instead: str) -> None:
-    """Raises UsageError where another job uses this one, with what to do instead. Call it under the lock on the job's
-    row, which the creator of such a job takes as well."""
+    """Raise UsageError if another job uses this one; `instead`: what to do. Call it under the lock on the job's row,
+    which the creator of such a job takes as well."""
     if users := users_of(conn, job):
         raise UsageError(f"job {users[0]} uses items or pages of job {job}; {instead}")

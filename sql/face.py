@@ -1,11 +1,11 @@
-"""Statements as functions with typed rows: a class declares them, a method each, and `face` has them run.
+"""Statements as functions with typed rows: a class declares a method for each, and `face` implements them.
 
-A method is named as its statement and takes, besides the connection, the statement's parameters by keyword (a test
-compares them); a dataclass holds several of them, each in a field of its name. A parameter may have a default. Its return type
-defines the result: a NamedTuple, dataclass, Struct or pydantic model is one row, by the names of the columns that it has, with `| None` one or none;
-another type one value; `list[…]` of either all of them, `Iterator[…]` as they are read; None nothing, and the number of a
-statement that has no rows how many it changed. Values become members of an enumeration, bytes, tuples, or what the `from_json` of
-a type makes of them, where that is declared.
+A method has the name of its statement and takes, after the connection, the statement's parameters by keyword (a test
+compares them); a dataclass holds several of them, each in a field of its name. A parameter may have a default. The
+return type defines the result: a NamedTuple, dataclass, Struct or pydantic model is one row, by the names of its
+columns, with `| None` one or none; another type is one value; `list[…]` of either is all of them, `Iterator[…]` streams
+them; None is no result, and the number of a statement without rows is how many it changed. Values are converted to
+members of an enumeration, bytes, tuples, or by the `from_json` of a type, as declared.
 """
 
 from __future__ import annotations
@@ -43,8 +43,8 @@ class Query:
 
 
 def parse_queries(text: str, origin: str, parts: Mapping[str, str] = NO_PARTS) -> Iterator[Query]:
-    """The queries of one file; raises ValueError when a block has no description or no statement, or takes in a part
-    that there is not."""
+    """Parse the queries of one file. Raises ValueError if a block has no description or no statement, or includes an
+    unknown part."""
 
     def part(match: re.Match[str]) -> str:
         if match[1] not in parts:
@@ -62,7 +62,7 @@ def parse_queries(text: str, origin: str, parts: Mapping[str, str] = NO_PARTS) -
 
 
 def load_queries(package: str = "sql") -> dict[str, Query]:
-    """Every query of a package, which may use parts of this one; raises ValueError when two have the same name."""
+    """Load every query of a package, which may use parts of this one. Raises ValueError if two have the same name."""
     out: dict[str, Query] = {}
     folder = files(package) / "queries"
     parts = {
@@ -83,13 +83,14 @@ QUERIES = load_queries()
 
 
 def face(kind: type[Any], queries: Mapping[str, Query] = QUERIES) -> Any:
-    """An object with the methods that `kind` declares, which run `queries`. Raises KeyError for an unknown statement."""
+    """Return an object with the methods that `kind` declares, which run `queries`. Raises KeyError for an unknown
+    statement."""
     declared = {name: function for name, function in vars(kind).items() if _declares(name, function)}
     return SimpleNamespace(**{name: _runner(queries[name], function) for name, function in declared.items()})
 
 
 def parameters(kind: type[Any]) -> dict[str, set[str]]:
-    """What each declared statement is given, by name."""
+    """The names of the parameters of each declared statement."""
     return {name: _parameters(function) for name, function in vars(kind).items() if _declares(name, function)}
 
 
@@ -100,7 +101,7 @@ def _parameters(function: Callable[..., Any]) -> set[str]:
 
 
 def _records(function: Callable[..., Any]) -> dict[str, tuple[str, ...]]:
-    """Its parameters that hold several of the statement, each with the names of these."""
+    """The parameters that hold several parameters of the statement, each with their names."""
     hints = get_type_hints(function).items()
     return {
         name: tuple(f.name for f in fields(hint)) for name, hint in hints if name != "return" and is_dataclass(hint)
@@ -140,7 +141,7 @@ def _runner(query: Query, function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def columns_of(kind: Any) -> tuple[str, ...]:
-    """The names of a row's fields; none where the type is that of a value."""
+    """The field names of a row; empty for a type of a value."""
     if is_dataclass(kind):
         return tuple(f.name for f in fields(kind))
     of_kind = ("_fields", "__struct_fields__", "model_fields")  # a NamedTuple, msgspec's Struct, pydantic's model
@@ -149,7 +150,7 @@ def columns_of(kind: Any) -> tuple[str, ...]:
 
 @cache
 def _maker(kind: Any) -> Callable[[Any], Any]:
-    """Makes a row of this type of the driver's values, or a value of this type of its value."""
+    """A function that makes a row of this type from the driver's values, or a value of this type from its value."""
     columns = columns_of(kind)
     if not columns:
         return _reader(kind) or (lambda value: value)
@@ -168,7 +169,7 @@ def _maker(kind: Any) -> Callable[[Any], Any]:
 
 
 def _reader(hint: Any) -> Callable[[Any], Any] | None:
-    """Makes a value of this type of the driver's; None: the driver gives it so."""
+    """A function that makes a value of this type from the driver's; None: the driver returns the right type."""
     kind: Any = next(one for one in get_args(hint) if one is not NoneType) if get_origin(hint) is UnionType else hint
     if kind is bytes or (isinstance(kind, type) and issubclass(kind, Enum)):
         return kind

@@ -1,4 +1,4 @@
-"""What a job's figures are read from."""
+"""Queries for a job's figures."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ from sql.face import face
 
 
 class Worker(NamedTuple):
-    """A worker that was there while the job ran."""
+    """A worker that was live while the job ran."""
 
     incarnation: uuid.UUID
-    box: str  # what it lacked to keep parsers apart
+    box: str  # features that its sandbox lacked
     frames_lost: int
-    complete: bool | None  # its calls are stored up to the job's end; None while that is not there
+    complete: bool | None  # its calls are stored up to the job's end; None while it has no end
     stopped: bool
-    due: bool  # it can still send
+    due: bool  # it may still send calls
 
 
 class Span(NamedTuple):
-    """Seconds since the epoch; None where there is no such moment yet."""
+    """Begin and end in seconds since the epoch; None if it has not happened yet."""
 
     started: float | None
     finished: float | None
@@ -38,7 +38,7 @@ class Stop(NamedTuple):
 
 
 class JobLabels(NamedTuple):
-    """As they were stored."""
+    """The labels of a job, as they were stored."""
 
     labels: list[str] | None
     surroundings: Mapping[str, Any] | None
@@ -46,7 +46,7 @@ class JobLabels(NamedTuple):
 
 
 class Crews(NamedTuple):
-    """Workers that were planned, that did tasks, and which of those left before the end, for people."""
+    """Number of workers planned, of workers that did tasks, and a text on those that left before the end."""
 
     planned: int
     worked: int
@@ -54,7 +54,7 @@ class Crews(NamedTuple):
 
 
 class Totals(NamedTuple):
-    """Items."""
+    """Number of items of a job."""
 
     items: int
     containers: int
@@ -62,7 +62,7 @@ class Totals(NamedTuple):
 
 
 class ItemCount(NamedTuple):
-    """Items that have something in common."""
+    """Number of items that have something in common."""
 
     name: str
     items: int
@@ -70,7 +70,7 @@ class ItemCount(NamedTuple):
 
 
 class TextCount(NamedTuple):
-    """Items of a text state."""
+    """Number of items with a text state."""
 
     name: str
     items: int
@@ -79,7 +79,7 @@ class TextCount(NamedTuple):
 
 
 class ExceptionCount(NamedTuple):
-    """Of one code at one level; children lost by them, where known."""
+    """Number of exceptions of one code at one level; number of children lost by them, if known."""
 
     code: str
     level: str
@@ -88,7 +88,7 @@ class ExceptionCount(NamedTuple):
 
 
 class Children(NamedTuple):
-    """Over all containers; `remainder_unknown`: those that were cut short."""
+    """Sums over all containers; `remainder_unknown`: number of containers that were cut short."""
 
     expected: int
     emitted: int
@@ -107,7 +107,7 @@ class Violation(NamedTuple):
     rows: int  # items that name it as their parent
 
     def line(self) -> str:
-        """For people."""
+        """One line for people."""
         expected = "?" if self.announced is None else f"{self.announced:,}"
         return (
             f"{' / '.join(self.container_path)}: expected {expected}, emitted {self.emitted:,},"
@@ -116,7 +116,7 @@ class Violation(NamedTuple):
 
 
 class WireReading(NamedTuple):
-    """What had been read over the wire."""
+    """Bytes read over the wire until a second."""
 
     source: str
     second: int
@@ -126,7 +126,7 @@ class WireReading(NamedTuple):
 
 
 class PhaseTime(NamedTuple):
-    """Seconds since the epoch, to now where it has not ended."""
+    """Begin and end of a phase in seconds since the epoch; the end is now if it has not ended."""
 
     phase: str
     start: float
@@ -134,14 +134,14 @@ class PhaseTime(NamedTuple):
 
 
 class PhaseBytes(NamedTuple):
-    """Of one op."""
+    """Bytes of the calls of one op in a phase."""
 
     phase: str
     bytes: int
 
 
 class StateCount(NamedTuple):
-    """Jobs of a type in a state."""
+    """Number of jobs of a type in a state."""
 
     type: str
     state: str

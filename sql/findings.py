@@ -1,4 +1,4 @@
-"""What a task found: the rows that its claim writes."""
+"""Results of a task: the rows that its claim writes."""
 
 from __future__ import annotations
 
@@ -48,10 +48,10 @@ class ItemException(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ContainerCount(msgspec.Struct, frozen=True, kw_only=True):
-    """What one container announced and what came of it; counts of several ranges add up.
+    """The announced, emitted and failed children of one container; counts of several ranges add up.
 
-    expected = announced where the format announces, else emitted + failed; a container cut short has one
-    failed child that stands for the unknown remainder.
+    expected = announced if the format announces, else emitted + failed; a container that was cut short has one failed
+    child for the unknown remainder.
     """
 
     item: uuid.UUID
@@ -62,7 +62,7 @@ class ContainerCount(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ItemText(msgspec.Struct, frozen=True, kw_only=True):
-    """What text extraction gave for one item; one row of table `item_text`."""
+    """The result of text extraction for one item; one row of table `item_text`."""
 
     item: uuid.UUID
     state: TextState
@@ -72,18 +72,18 @@ class ItemText(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class IndexOwner(msgspec.Struct, frozen=True, kw_only=True):
-    """Which shard holds the only valid index document of an item; it carries the claim token of its writer."""
+    """The shard that holds the only valid index document of an item; the row has the claim token of its writer."""
 
     item: uuid.UUID
     shard: uuid.UUID
 
 
 class OwnFindings(msgspec.Struct, frozen=True, kw_only=True):
-    """Base of what a task of a registered job type found (core.job_types)."""
+    """Base of the results of a task of a registered job type (core.job_types)."""
 
     @property
     def kinds(self) -> Iterable[FileKind]:
-        """The kind of each file that it wrote below the output directory, to be counted."""
+        """The kind of each file that the task wrote below the output directory."""
         return ()
 
     def write(self, conn: Connection, claimed: ClaimedTask) -> None:
@@ -92,8 +92,8 @@ class OwnFindings(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class TaskResult(msgspec.Struct, frozen=True, kw_only=True):
-    """What one claim of a task found, but for what it has written in portions before; written in one transaction or not
-    at all."""
+    """The results of one claim of a task, except for those written in portions before; written in one transaction or
+    not at all."""
 
     items: tuple[Item, ...] = ()
     exceptions: tuple[ItemException, ...] = ()
@@ -104,16 +104,16 @@ class TaskResult(msgspec.Struct, frozen=True, kw_only=True):
     own: OwnFindings | None = None  # of a registered job type
     follow_on: tuple[NewTask, ...] = ()
     written: int = 0  # items that were written in portions
-    portions: int | None = None  # how many the ledger must have seen; None: those there were at the claim
+    portions: int | None = None  # number of portions that the ledger must have; None: as at the claim
     spent: dict[uuid.UUID, float] = msgspec.field(
         default_factory=dict
-    )  # seconds by loose file, of those that share a total
+    )  # seconds by loose file, for files that several tasks work on
     raw_bytes: int = 0  # loose files read by this task
     extracted_bytes: int = 0  # children written by this task
     index_bytes: int = 0  # written to publish index files
 
     @property
     def durable(self) -> bool:
-        """Whether its commit has to outlive a crash of the database, because something outside depends on it: a slot
+        """Whether its commit must survive a crash of the database, because external files depend on it: a slot
         publishes to its shard again and again."""
         return self.shard is not None and self.shard.first

@@ -1,4 +1,4 @@
-"""A connection that is kept: it holds advisory locks, listens, and writes only while it lives."""
+"""A held connection: it has advisory locks, listens, and writes only while it lives."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def _meaning(error: psycopg2.Error, closed: bool) -> tuple[str, bool] | None:
     for needle, meaning, transient in _CONNECT_TEXTS:
         if needle in message and "No such file" not in message:
             return meaning, transient
-    # Without a state the driver raises a plain DatabaseError where the connection broke; of a statement's own it raises a subclass.
+    # Without a state, the driver raises a plain DatabaseError if the connection broke, and a subclass for a statement's own error.
     lost = type(error) is psycopg2.DatabaseError or isinstance(
         error, psycopg2.OperationalError | psycopg2.InterfaceError
     )
@@ -76,9 +76,9 @@ def _meaning(error: psycopg2.Error, closed: bool) -> tuple[str, bool] | None:
 
 
 def fault_of(database: str, error: psycopg2.Error, *, closed: bool = False) -> DatabaseFault | None:
-    """The fault that `error` amounts to, or None when it is the statement's own (a bug, a constraint).
+    """Return the fault that `error` indicates, or None if it is the statement's own (a bug, a constraint).
 
-    `closed`: the driver's connection is known to be gone, whatever the error is.
+    `closed`: the driver's connection is known to be lost, whatever the error is.
     """
     meaning = _meaning(error, closed)
     if meaning is None:
@@ -110,7 +110,7 @@ _CHANNEL = re.compile(r"[a-z_]{1,63}")
 
 
 class HeldConnection:
-    """Made by `Database.listen`. Every method raises DatabaseFault; after that it is of no use any more."""
+    """A connection made by `Database.listen`. Every method raises DatabaseFault; after that it is unusable."""
 
     def __init__(self, database: str, raw: Any, timer: Callable[[int], None] | None = None) -> None:
         """`raw`: a connection of the driver's; `timer` gets the nanoseconds of each transaction."""
@@ -120,7 +120,7 @@ class HeldConnection:
 
     @contextmanager
     def transaction(self, *, durable: bool = False) -> Iterator[Connection]:
-        """A transaction on this very connection; see `Database.transaction`."""
+        """A transaction on this connection; see `Database.transaction`."""
         began = time.perf_counter_ns()
         try:
             with self._translated(), in_transaction(self._raw, durable=durable) as conn:
@@ -130,7 +130,7 @@ class HeldConnection:
                 self._timer(time.perf_counter_ns() - began)
 
     def try_lock(self, key: int) -> bool:
-        """Take the advisory lock `key` for as long as this connection lives; False if another session has it."""
+        """Take the advisory lock `key` until the connection ends; return False if another session has it."""
         with self.transaction() as conn:
             return bool(conn.execute("SELECT pg_try_advisory_lock(%(key)s)", {"key": key}).scalar_one())
 
@@ -142,7 +142,7 @@ class HeldConnection:
             conn.execute(f"LISTEN {channel}")
 
     def wait(self, seconds: float) -> bool:
-        """Until a notification comes or the time is over; whether one came. Forgets those it saw."""
+        """Wait for a notification, at most so long; return whether one came. Notifications are discarded."""
         with self._translated():
             if not self._raw.notifies:
                 ready, _, _ = select.select([self._raw], [], [], max(0.0, seconds))
@@ -153,7 +153,7 @@ class HeldConnection:
             return came
 
     def close(self) -> None:
-        """Give up the connection and with it the locks; quiet when it is dead already."""
+        """Close the connection, which releases its locks; no error if it is lost already."""
         with contextlib.suppress(psycopg2.Error):
             self._raw.close()
 

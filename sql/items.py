@@ -20,7 +20,7 @@ class ItemCode(NamedTuple):
 
 
 class Location(NamedTuple):
-    """Where an item is written; None: nowhere."""
+    """The location of an item's file; None: it has none."""
 
     id: uuid.UUID
     location: bytes | None

@@ -1,6 +1,6 @@
-"""Creating, finding and measuring jobs. Every function works in the caller's transaction.
+"""Creation, search and progress of jobs. Every function works in the caller's transaction.
 
-What changes a job's state is in `sql.states`; the requests are available here too, with the rest of a job's life.
+`sql.states` changes a job's state; its requests can also be imported from here, with the rest of a job's life.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ class JobSummary:
     created_at: datetime.datetime
     first_claim_at: datetime.datetime | None
     finished_at: datetime.datetime | None
-    surroundings: Mapping[str, Any] | None = None  # what it was created on; None: an earlier version created it
+    surroundings: Mapping[str, Any] | None = None  # that it was created on; None: created by an earlier version
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -73,7 +73,7 @@ class PhaseProgress:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JobProgress:
-    """A job's progress. The total is known once the expand phase is over; until then more may turn up."""
+    """Progress of a job. The total is known once the expand phase is over; until then more items may be found."""
 
     state: JobState
     phase: Phase
@@ -85,23 +85,23 @@ class JobProgress:
     exceptions: int
     raw_bytes: int
     extracted_bytes: int
-    index_bytes: int  # of the index now; of a job from before that was noted, what was written
+    index_bytes: int  # of the index now; for a job of an earlier version, bytes written
     index_written_bytes: int  # by finished tasks to publish it
     elapsed_s: float
     total_known: bool
-    waiting: tuple[str, ...] = ()  # what slots have been doing for it for so long that it is to be reported
+    waiting: tuple[str, ...] = ()  # long operations of its slots, which are reported
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NewJob:
-    """A job to be, with its first tasks."""
+    """A job to create, with its first tasks."""
 
     id: uuid.UUID
     name: str
     client: str
     project: str
     source: bytes
-    device: int  # of the source's root, and its inode: as stat has them, unsigned
+    device: int  # of the source's root, like its inode as returned by stat, unsigned
     inode: int
     options: JobOptions
     custodians: Sequence[Custodian]
@@ -110,12 +110,12 @@ class NewJob:
     slots: int  # of each, likewise
     storage: bytes | None = None
     group_id: uuid.UUID | None = None
-    surroundings: Mapping[str, Any] | None = None  # what it is created on (controller.labels.rules)
+    surroundings: Mapping[str, Any] | None = None  # the system that it is created on (controller.labels.rules)
     held: bool = False  # paused until `request_resume`; its clocks begin with its first claim all the same
 
 
 def create_job(conn: Connection, job: NewJob) -> None:
-    """A running job in its first phase; the queue manager is woken at the commit (make it durable)."""
+    """Create a running job in its first phase; the queue manager is woken at the commit (make it durable)."""
     QUERIES["insert_job"].run(
         conn,
         job=job.id,
@@ -170,17 +170,17 @@ def _summary(row: Any) -> JobSummary:
 
 
 def get_job(conn: Connection, job: uuid.UUID) -> Job:
-    """One job; raises UsageError when there is none."""
+    """One job. Raises UsageError if there is none."""
     return summary(conn, job).job
 
 
 def set_options(conn: Connection, job: uuid.UUID, options: JobOptions) -> None:
-    """Other options, from now on; only for a job that does not run, inside the transaction that found it so."""
+    """Replace the options of a job; only for a job that does not run, in the transaction that checked that."""
     QUERIES["set_options"].run(conn, job=job, options=json.dumps(options.to_json()))
 
 
 def summary(conn: Connection, job: uuid.UUID) -> JobSummary:
-    """One job with its circumstances; raises UsageError when there is none."""
+    """One job with its description and times. Raises UsageError if there is none."""
     row = QUERIES["get_job"].run(conn, job=job).one_or_none()
     if row is None:
         raise UsageError(f"there is no job {job}; see `edbench job list`")
@@ -188,7 +188,7 @@ def summary(conn: Connection, job: uuid.UUID) -> JobSummary:
 
 
 def find_job(conn: Connection, prefix: str) -> Job:
-    """The job whose id begins so (hyphens and case do not matter); raises UsageError when none or several do."""
+    """The job whose id begins so (hyphens and case do not matter). Raises UsageError if there are none or several."""
     digits = prefix.strip().replace("-", "").lower()
     if not digits or len(digits) > 32 or not all(c in "0123456789abcdef" for c in digits):
         raise UsageError(f"{prefix!r} is not the beginning of a job id; see `edbench job list`")
@@ -211,7 +211,7 @@ def phase_elapsed(conn: Connection, job: uuid.UUID) -> dict[Phase, float]:
 
 
 def _phases(conn: Connection, job: uuid.UUID) -> dict[Phase, PhaseProgress]:
-    """In the order of phases."""
+    """Progress of each phase, in the order of phases."""
     seconds = phase_elapsed(conn, job)
     rows = {Phase(row.phase): row._asdict() for row in QUERIES["phase_progress"].run(conn, job=job)}
     return {
@@ -222,10 +222,10 @@ def _phases(conn: Connection, job: uuid.UUID) -> dict[Phase, PhaseProgress]:
 
 
 def progress(conn: Connection, job: uuid.UUID) -> JobProgress:
-    """The job's progress; raises UsageError when there is no such job.
+    """The job's progress. Raises UsageError if there is no such job.
 
-    Of a job that takes the items of another, these are known from the start. What it has written stands for what was
-    extracted; of loose files it has none.
+    For a job that takes the items of another, the items are known from the start. Bytes that it has written count as
+    extracted bytes; it has no loose files.
     """
     now = get_job(conn, job)
     phases, producing = _phases(conn, job), now.options.type.produces
@@ -264,18 +264,18 @@ class GroupMember:
 
     @classmethod
     def from_json(cls, data: Mapping[str, str]) -> GroupMember:
-        """As the group's row has it."""
+        """The member as stored in the group's row."""
         return cls(database=data["database"], job=uuid.UUID(data["job"]))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GroupRow:
-    """A group as the first database has it."""
+    """A group as stored in the first database."""
 
     id: uuid.UUID
     name: str
     kind: GroupKind
-    source: bytes  # absolute path of what was given
+    source: bytes  # absolute path of the given source
     source_copies: int
     members: tuple[GroupMember, ...]
     created_at: datetime.datetime
@@ -303,7 +303,7 @@ def create_group(
     source_copies: int,
     members: Sequence[GroupMember],
 ) -> None:
-    """Its row; the jobs are there already. Make the transaction durable."""
+    """Create the row of a group whose jobs exist. Make the transaction durable."""
     QUERIES["insert_group"].run(
         conn,
         group=id,

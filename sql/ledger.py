@@ -1,9 +1,10 @@
 """The task protocol of design §3, one function a step. Every function works in the caller's transaction.
 
-A claim's findings may be written in portions, so that neither the slot nor one transaction has to hold all of them (decision 0042).
-A portion begins with a fence of its own, as a finish does. The task's row counts the portions of all its claims; a claim knows how
-many there must be, and the fence requires exactly that: a portion that a crash of the server undoes ends the rest of the claim. What
-a claim wrote and did not finish is taken out before the next one writes anything.
+A claim's results may be written in portions, so that neither the slot nor one transaction has to hold all of them
+(decision 0042). A portion begins with a fence of its own, as a finish does. The task's row counts the portions of all
+its claims; a claim knows the expected count, and the fence requires exactly that: a portion that a crash of the server
+undoes ends the rest of the claim. Portions of a claim that did not finish are removed before the next claim writes
+anything.
 """
 
 from __future__ import annotations
@@ -30,10 +31,10 @@ class Death:
     """A slot that died while it worked on a loose file; one row of table `death`."""
 
     task: uuid.UUID
-    item: uuid.UUID | None  # that it was reading; None: memory was full of what others had left
+    item: uuid.UUID | None  # that it was reading; None: other items had filled the memory
     parent: uuid.UUID | None = None  # the item around it, where the slot reported it …
     loose: uuid.UUID | None = None  # … and the loose file
-    seconds: float = 0.0  # that the claim had spent on the loose file, or the item
+    seconds: float = 0.0  # spent by the claim on the loose file, or the item
     taken: int = 0  # items that the claim had taken out of the loose file
     cause: ExceptionCode  # killed_parser, timeout or memory
     detail: str
@@ -50,20 +51,20 @@ class Around:
 def spent(
     conn: Connection, job: uuid.UUID, phase: Phase, loose: Iterable[uuid.UUID], at_least: float
 ) -> dict[uuid.UUID, float]:
-    """Seconds that finished tasks spent: on these loose files, and on any with so many or more."""
+    """Seconds that finished tasks spent on these loose files, and on any that took `at_least` so many."""
     rows = QUERIES["loose_seconds"].run(conn, job=job, phase=phase.value, loose=list(loose), at_least=at_least)
     return {row.loose: row.seconds for row in rows}
 
 
 def add_spent(conn: Connection, job: uuid.UUID, phase: Phase, seconds: Mapping[uuid.UUID, float]) -> None:
-    """Add to what loose files have cost."""
+    """Add to the costs of loose files."""
     if seconds:
         rows = [{"loose": loose.hex, "seconds": amount} for loose, amount in seconds.items()]
         QUERIES["add_loose_seconds"].run(conn, job=job, phase=phase.value, rows=json.dumps(rows))
 
 
 def ancestors(conn: Connection, items: Iterable[uuid.UUID]) -> dict[uuid.UUID, list[Around]]:
-    """Each of these items with all around it, from itself to its loose file."""
+    """Each of these items with all its ancestors, from itself to its loose file."""
     chains: dict[uuid.UUID, list[Around]] = {}
     for row in QUERIES["ancestors"].run(conn, items=list(items)):
         chains.setdefault(row.item, []).append(Around(row.id, row.bytes))
@@ -72,11 +73,11 @@ def ancestors(conn: Connection, items: Iterable[uuid.UUID]) -> dict[uuid.UUID, l
 
 CHANNEL = "edbench_tasks"  # NOTIFY: there is something to dispatch where there was nothing
 FAILURES_LIMIT = 5
-_READING = (Phase.INDEX, Phase.OCR)  # they count the texts they give; the phases before, the items they find
+_READING = (Phase.INDEX, Phase.OCR)  # these phases count texts, the phases before count items
 
 
 class Returned(NamedTuple):
-    """How many tasks went back to pending because no slot claimed them in time, or their lease ran out."""
+    """Number of tasks that are pending again because no slot claimed them in time, or their lease ran out."""
 
     dispatched: int
     running: int
@@ -104,10 +105,11 @@ def claim(
     slot: int,
     parsers: uuid.UUID | None = None,
 ) -> ClaimedTask | None:
-    """Take a dispatched task of the job under a lease; None when the message is stale or doubled or its job does not run.
+    """Take a dispatched task of the job under a lease; return None if the message is stale or repeated or the job does
+    not run.
 
-    `token`: random, of this claim alone. To ask again with it after a lost connection finds what was claimed. `parsers`:
-    the slot's parser set, which was noted before; None of who parses nothing.
+    `token`: random, of this claim alone. A second call with it, after a lost connection, returns the claimed task.
+    `parsers`: the slot's parser set, which was stored before; None for a task that parses nothing.
     """
     asked = QUERIES["claim"].run(conn, job=job, task=task, token=token, worker=worker, slot=slot, parsers=parsers)
     row = asked.one_or_none()
@@ -125,16 +127,16 @@ def claim(
 
 
 def finish(conn: Connection, claimed: ClaimedTask, result: TaskResult) -> None:
-    """End the task and write all that was found, behind its fence; a job that is pausing or cancelling lets it finish.
+    """End the task and write all results, after its fence; a job that is pausing or cancelling allows it.
 
-    Raises TaskLost when the task is not this claim's (any more): roll back and drop the work.
+    Raises TaskLost if the task no longer belongs to this claim: roll back and drop the work.
     """
     _end(conn, claimed, result)
     _write(conn, claimed, result)
 
 
 def _end(conn: Connection, claimed: ClaimedTask, result: TaskResult) -> None:
-    """The fence: the row is locked and the task done from here to the commit, or TaskLost."""
+    """The fence: lock the row and set the task done until the commit. Raises TaskLost."""
     fenced = QUERIES["fence"].run(
         conn,
         task=claimed.id,
@@ -150,7 +152,7 @@ def _end(conn: Connection, claimed: ClaimedTask, result: TaskResult) -> None:
 
 
 def _write(conn: Connection, claimed: ClaimedTask, result: TaskResult) -> None:
-    """Everything found; only behind the fence."""
+    """Write all results; call it only after the fence."""
     _write_rows(conn, claimed, result)
     add_spent(conn, claimed.job, claimed.phase, result.spent)
     if result.shard is not None:
@@ -176,7 +178,7 @@ def _write_rows(conn: Connection, claimed: ClaimedTask, result: TaskResult) -> N
 
 
 def release(conn: Connection, task: uuid.UUID, token: uuid.UUID, *, failed: bool) -> bool:
-    """Give a running task back to pending (failed=True counts against it); False when it is not ours any more."""
+    """Make a running task pending again (failed=True counts against it); return False if it is no longer ours."""
     row = QUERIES["release"].run(conn, task=task, token=token, failed=int(failed)).one_or_none()
     if row is None:
         return False
@@ -185,9 +187,9 @@ def release(conn: Connection, task: uuid.UUID, token: uuid.UUID, *, failed: bool
 
 
 def fail(conn: Connection, task: uuid.UUID, token: uuid.UUID, reason: str, limit: int = FAILURES_LIMIT) -> bool:
-    """Give a task back after an unforeseen error; at the `limit`-th its job is suspended with that reason.
+    """Make a task pending again after an unforeseen error; at the `limit`-th its job is suspended with that reason.
 
-    False when the task is not ours any more (nothing was changed).
+    Returns False if the task is no longer ours (nothing was changed).
     """
     row = QUERIES["release"].run(conn, task=task, token=token, failed=1).one_or_none()
     if row is None:
@@ -200,7 +202,7 @@ def fail(conn: Connection, task: uuid.UUID, token: uuid.UUID, reason: str, limit
 
 
 def renew(conn: Connection, pairs: Sequence[tuple[uuid.UUID, uuid.UUID]]) -> set[tuple[uuid.UUID, uuid.UUID]]:
-    """Lengthen the leases of (task, token) pairs; returns those that are still ours."""
+    """Extend the leases of (task, token) pairs; return those that are still ours."""
     if not pairs:
         return set()
     rows = QUERIES["renew"].run(conn, tasks=[task for task, _ in pairs], tokens=[token for _, token in pairs])
@@ -215,7 +217,7 @@ def record_death(
     death: Death,
     worker: str,
 ) -> None:
-    """Note that a slot died of this claim; reporting it again changes nothing."""
+    """Record that a slot died in this claim; a repeated call changes nothing."""
     QUERIES["record_death"].run(
         conn,
         job=job,
@@ -227,27 +229,27 @@ def record_death(
 
 
 def convicted(conn: Connection, job: uuid.UUID) -> dict[uuid.UUID, tuple[ExceptionCode, str]]:
-    """Items that were being read at two deaths or more: to be skipped, with the latest cause and detail."""
+    """Items that were being read at two deaths or more, which are skipped, with the latest cause and detail."""
     rows = QUERIES["convicted"].run(conn, job=job)
     return {row.item: (ExceptionCode(row.cause), row.detail) for row in rows}
 
 
 def untouchable(conn: Connection, job: uuid.UUID) -> set[uuid.UUID]:
-    """Convicted items that killed once more, while they were merely copied or identified: not even to be read."""
+    """Convicted items that killed again when they were only copied or identified; they are not read at all."""
     return set(QUERIES["untouchable"].run(conn, job=job).scalars())
 
 
 def dispatch(conn: Connection, job: uuid.UUID, limit: int) -> list[uuid.UUID]:
-    """Mark up to `limit` pending tasks of the job's phase dispatched; their ids, in the job's order of tasks.
+    """Mark up to `limit` pending tasks of the job's phase dispatched; return their ids in the job's order of tasks.
 
-    Send the messages only after the commit: a slot that is faster than that finds nothing to claim.
+    Send the messages only after the commit: a slot that is faster finds nothing to claim.
     """
     rows = QUERIES["dispatch"].run(conn, job=job, limit=limit).all()
     return [row.id for row in sorted(rows, key=lambda row: (-row.weight, row.id))]
 
 
 def written_on(conn: Connection, tasks: Sequence[uuid.UUID]) -> dict[uuid.UUID, str]:
-    """The host that is not to do a task, of those that have one: it wrote or read what the task is to read."""
+    """The host that must not do a task, for tasks that have one: it wrote or read the task's input."""
     return {row.id: row.host for row in QUERIES["written_on"].run(conn, tasks=list(tasks))}
 
 
@@ -258,7 +260,7 @@ ITEMS_AT_ONCE = 10_000
 def write_portion(conn: Connection, claimed: ClaimedTask, number: int, task_result: TaskResult) -> None:
     """Write portion `number` (the first is `claimed.portions` + 1); tasks of the same phase are held until the finish.
 
-    Raises TaskLost when the task is not this claim's any more, or the portion before is not there.
+    Raises TaskLost if the task no longer belongs to this claim, or the previous portion is missing.
     """
     _fence(conn, claimed, number)
     _write_rows(conn, claimed, task_result)
@@ -268,14 +270,15 @@ def write_portion(conn: Connection, claimed: ClaimedTask, number: int, task_resu
 
 
 def portion_is_written(conn: Connection, claimed: ClaimedTask, number: int) -> bool:
-    """Whether portion `number` is the last that the ledger has, for who never got the answer."""
+    """Whether portion `number` is the last in the ledger, for a caller that never received the answer."""
     return bool(QUERIES["portions_of"].run(conn, task=claimed.id, token=claimed.token).scalar_one_or_none() == number)
 
 
 def take_out(conn: Connection, claimed: ClaimedTask, number: int) -> bool:
-    """Remove some of what earlier claims of the task wrote in portions, as portion `number`; whether there is more.
+    """Remove some of the rows that earlier claims of the task wrote in portions, as portion `number`; return whether
+    there are more.
 
-    Raises TaskLost as `write` does.
+    Raises TaskLost as `write_portion`.
     """
     _fence(conn, claimed, number)
     key: dict[str, Any] = {"job": claimed.job, "task": claimed.id, "token": claimed.token}

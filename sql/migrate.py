@@ -27,7 +27,7 @@ GRANTS: Mapping[str, Mapping[str, tuple[str, ...]]] = {
     "storage_root": {WORKER: ("SELECT",)},
     "outage": {QUEUE_MANAGER: ("SELECT", "INSERT")},
     "custodian": {QUEUE_MANAGER: ("SELECT",), WORKER: ("SELECT",)},
-    # A slot takes out what an earlier claim of its task wrote in portions (decision 0042).
+    # A slot removes portions of an earlier claim of its task (decision 0042).
     "task": {QUEUE_MANAGER: ("SELECT", "INSERT", "UPDATE"), WORKER: ("SELECT", "INSERT", "UPDATE", "DELETE")},
     "parser_set": {WORKER: ("INSERT",)},
     "item": {QUEUE_MANAGER: ("SELECT",), WORKER: ("SELECT", "INSERT", "DELETE")},
@@ -38,7 +38,7 @@ GRANTS: Mapping[str, Mapping[str, tuple[str, ...]]] = {
     "exception": {QUEUE_MANAGER: ("SELECT",), WORKER: ("SELECT", "INSERT", "DELETE")},
     "item_tag": {},
     "saved_search": {},
-    "operator_action": {QUEUE_MANAGER: ("SELECT", "INSERT")},  # that a production is over, and what it wrote
+    "operator_action": {QUEUE_MANAGER: ("SELECT", "INSERT")},  # the end of a production, and its files
     "death": {QUEUE_MANAGER: ("SELECT",), WORKER: ("SELECT", "INSERT")},
     "loose_cost": {WORKER: ("SELECT", "INSERT", "UPDATE")},
     "worker": {QUEUE_MANAGER: ("SELECT", "UPDATE"), WORKER: ("SELECT", "INSERT", "UPDATE")},
@@ -51,9 +51,9 @@ GRANTS: Mapping[str, Mapping[str, tuple[str, ...]]] = {
         WORKER: ("SELECT", "UPDATE (pages)"),
     },
     "production_file": {QUEUE_MANAGER: ("SELECT",), WORKER: ("SELECT", "INSERT", "UPDATE")},
-    # What the controller finds out of the items once a job is over.
+    # Reviews of the items, made by the controller when a job is over.
     "review": {},
-    "duplicate": {WORKER: ("SELECT",)},  # what is produced of an item names who else has it
+    "duplicate": {WORKER: ("SELECT",)},  # a produced item names the custodians of its duplicates
     "near_duplicate": {},
     "system_file": {},
     "item_digest": {},
@@ -61,7 +61,7 @@ GRANTS: Mapping[str, Mapping[str, tuple[str, ...]]] = {
 }
 
 _LOGINS = "SELECT rolname FROM pg_roles WHERE rolname = ANY(%(names)s)"
-# Who was given what on our tables and their columns, as one line each.
+# Grants on our tables and their columns, one line each.
 _GIVEN = """
 SELECT c.relname || ' ' || r.rolname || ' ' || a.privilege_type FROM pg_class c
     CROSS JOIN LATERAL aclexplode(c.relacl) a JOIN pg_roles r ON r.oid = a.grantee
@@ -75,7 +75,7 @@ WHERE c.relnamespace = 'public'::regnamespace AND c.relkind = 'r' AND r.rolname 
 
 
 def renew_grants(conn: Connection) -> None:
-    """Give the logins that this server has exactly their rights, where they have others. As the tables' owner."""
+    """Give the logins of this server exactly their rights, if they have others. Run it as the tables' owner."""
     wanted_names = [login_name(role) for role in (QUEUE_MANAGER, WORKER)]
     names = set(conn.execute(_LOGINS, {"names": wanted_names}).scalars())
     if not names:
@@ -93,7 +93,7 @@ def renew_grants(conn: Connection) -> None:
 
 
 def _lines() -> Iterator[tuple[str, str]]:
-    """The grants as `_GIVEN` puts them, each with its login."""
+    """The grants, formatted as in `_GIVEN`, each with its login."""
     for table, roles in GRANTS.items():
         for role, privileges in roles.items():
             for privilege in privileges:
@@ -102,17 +102,17 @@ def _lines() -> Iterator[tuple[str, str]]:
                     yield f"{table} {login_name(role)} {kind}" + (f" {column}" if column else ""), login_name(role)
 
 
-# Of the tables that `sql.models` describes. No version has been released, so there is nothing to migrate: a database has these
+# The revision of `sql.models`. No version has been released, so there is nothing to migrate: a database has these
 # tables or is deleted and made. The first release gets migrations (Alembic), which begin at this revision.
 REVISION = "0001"
 LOCK_KEY = 0x65646265_6E636801  # "edbench" 1: held while a schema is changed
 
 
 def migrate(database: Database) -> None:
-    """Make the tables where there are none, and set the rights of the roles, in one durable transaction.
+    """Create the tables if there are none, and set the rights of the roles, in one durable transaction.
 
-    Raises UsageError when the schema is another than this code's or the encoding is not UTF8, DatabaseFault when the
-    database cannot be reached, or something is missing and this login may not make it.
+    Raises UsageError if the schema is not that of this code or the encoding is not UTF8, DatabaseFault if the database
+    cannot be reached, or something is missing and this login may not create it.
     """
     with database.transaction(durable=True) as conn:
         encoding = conn.execute("SHOW server_encoding").scalar_one()
@@ -128,15 +128,15 @@ def migrate(database: Database) -> None:
         if isinstance(refused, UsageError) or (refused is not None and not makes):
             raise refused
         if not makes:
-            return  # a role that works with the tables and makes none
+            return  # a role that uses the tables and creates none
         if refused is not None:
             _make(conn)
         renew_grants(conn)
 
 
 def schema_refusal(conn: Connection, database: str) -> UsageError | DatabaseFault | None:
-    """Why a process that makes no tables cannot use the database of this name: its schema is not this code's (UsageError), or
-    not made yet; None where it can."""
+    """The reason why a process that creates no tables cannot use the database of this name: its schema is not that of
+    this code (UsageError), or does not exist yet; None if it can."""
     current = _current(conn)
     if current == REVISION:
         return None
@@ -152,7 +152,7 @@ def schema_refusal(conn: Connection, database: str) -> UsageError | DatabaseFaul
 
 
 def _make(conn: Connection) -> None:
-    """The tables of a fresh database, and their revision."""
+    """Create the tables of an empty database, and store their revision."""
     from sqlalchemy import create_mock_engine  # few processes make tables
 
     from sql.models import metadata
@@ -170,7 +170,7 @@ def _make(conn: Connection) -> None:
 
 
 def _current(conn: Connection) -> str | None:
-    """The schema's revision; None for a fresh database."""
+    """The schema's revision; None for an empty database."""
     if conn.execute("SELECT to_regclass('alembic_version')").scalar_one() is None:
         return None
     revision: str | None = conn.execute("SELECT version_num FROM alembic_version").scalar_one_or_none()

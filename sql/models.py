@@ -1,6 +1,6 @@
-"""The tables, as SQLAlchemy Core; `sql.migrate` makes them.
+"""The tables, as SQLAlchemy Core; `sql.migrate` creates them.
 
-A job lives wholly in one database. Times are the database's clock (`timestamptz`).
+A job is in one database. Times are the database's clock (`timestamptz`).
 """
 
 from __future__ import annotations
@@ -46,19 +46,20 @@ metadata = MetaData(
 
 
 def _one_of(column: str, values: type) -> CheckConstraint:
-    """The column has one of an enumeration's values."""
+    """A check that the column has a value of an enumeration."""
     listed = ", ".join(f"'{v.value}'" for v in values)  # type: ignore[attr-defined]
     return CheckConstraint(f"{column} IN ({listed})", name=f"{column}_known")
 
 
 def _job() -> Column[object]:
-    """Whose row it is; with the job it goes."""
+    """The job of a row; deleting it deletes the row."""
     return Column("job", Uuid, ForeignKey("job.id", ondelete="CASCADE"), nullable=False)
 
 
 def fenced_job_column() -> Column[object]:
-    """The same of rows that come by the hundred thousand, and only in the transaction that makes the job or behind the fence of one of
-    its tasks, whose row is held: a foreign key would look for the job once more with each. Deleting the job deletes them (sql.deletion)."""
+    """The job of a row in a table of very many rows, which are written only in the transaction that creates the job or
+    after the fence of one of its tasks, whose row is locked: a foreign key would look up the job again for each row.
+    Deleting the job deletes them (sql.deletion)."""
     return Column("job", Uuid, nullable=False)
 
 
@@ -67,7 +68,7 @@ def _time(name: str, *, nullable: bool = True) -> Column[object]:
     return Column(name, DateTime(timezone=True), nullable=nullable)
 
 
-# What people call items. No foreign key to the item: one that is processed again (requeue) has the same id and stays tagged.
+# Tags. No foreign key to the item: one that is processed again (requeue) has the same id and stays tagged.
 item_tag = Table(
     "item_tag",
     metadata,
@@ -101,13 +102,13 @@ operator_action = Table(
     Column("who", Text, nullable=False),
     Column("action", Text, nullable=False),
     Column("details", JSONB, nullable=False),
-    # sha256 over the row and the chain of the job's action before, of the first over the job's id
+    # sha256 over the row and the chain of the job's previous action; for the first one, over the job's id
     Column("chain", LargeBinary, nullable=False),
     Index("ix_operator_action_job", "job"),
 )
 
-# What was found out of a job's items after it was over, one row for each kind of it (review.kinds): the latest. Jobs that
-# were looked at together have rows with one token; where a row has another, or none is there, the finding was broken off.
+# The latest review of each kind (review.kinds) of a job's items, made after it was over. Jobs that
+# were reviewed together have rows with one token; if a row has another one, or is missing, the review was interrupted.
 review = Table(
     "review",
     metadata,
@@ -165,7 +166,7 @@ item_digest = Table(
     metadata,
     _job(),
     Column("item", Uuid, primary_key=True),
-    Column("sha256", LargeBinary, nullable=False),  # that these bytes had: a requeued item may have others
+    Column("sha256", LargeBinary, nullable=False),  # of these bytes: a requeued item may have others
     Column("md5", LargeBinary, nullable=False),
     Column("sha1", LargeBinary, nullable=False),
     Index("ix_item_digest_job", "job"),
@@ -180,12 +181,12 @@ thread_message = Table(
     Column("thread", Uuid, nullable=False),  # follows from the ids in it: the same in every job
     Column("parent", Uuid),  # the message that it answers, if that is an item of these jobs
     Column("depth", Integer, nullable=False),  # 0: nothing is above it
-    Column("by", Text, nullable=False),  # what put it there (review.threads.linking.By)
+    Column("by", Text, nullable=False),  # the reason for its place (review.threads.linking.By)
     Column("sent_at", DateTime(timezone=True)),
     Index("ix_thread_message_job", "job", "thread"),
 )
 
-# The items that such a job takes, numbered when it was created: what is written of which, and where, is settled before
+# The items that a producing job takes, numbered when it was created: the files of each item and their names are fixed before
 # any task of it is dispatched. No foreign key to the item: its job may be deleted before this one.
 production_item = Table(
     "production_item",
@@ -196,13 +197,13 @@ production_item = Table(
     Column("source_job", Uuid, nullable=False),
     Column("family_first", BigInteger, nullable=False),  # numbers of the family: its own where it has none
     Column("family_last", BigInteger, nullable=False),
-    Column("parent", BigInteger),  # the number of what it is attached to; NULL: of nothing that was taken
+    Column("parent", BigInteger),  # the number of its parent; NULL: the parent was not taken
     Column("volume", Integer, nullable=False),
     Column("folder", Integer, nullable=False),
     Column("suffix", Text, nullable=False),  # of its native file, with the dot
     Column("bytes", BigInteger, nullable=False),
-    Column("shard", Uuid),  # that has its text; NULL: none has
-    Column("pages", Integer),  # that were made of it; NULL: none were
+    Column("shard", Uuid),  # of its text; NULL: it has no text
+    Column("pages", Integer),  # made from it; NULL: none
     Column("first_page", BigInteger),  # the number of the first of them; NULL: pages have no numbers
     PrimaryKeyConstraint("job", "number"),
     Index("ix_production_item_item", "job", "item"),
@@ -210,7 +211,7 @@ production_item = Table(
     Index("ix_production_item_folder", "job", "volume", "folder"),
 )
 
-# What was written, with its hashes; the latest claim to finish is right, and each writes the same.
+# Written files with their hashes; the latest claim to finish is valid, and each writes the same.
 production_file = Table(
     "production_file",
     metadata,
@@ -236,7 +237,7 @@ job_group = Table(
     Column("members", JSONB, nullable=False),  # [{"database": …, "job": …}]
     Column("created_at", DateTime(timezone=True), nullable=False, server_default=func.now()),
     Column("kind", Text, nullable=False),
-    Column("source", LargeBinary, nullable=False),  # absolute path of what was given, also where the jobs read copies
+    Column("source", LargeBinary, nullable=False),  # absolute path of the given source, even if the jobs read copies
     Column("source_copies", Integer, nullable=False),  # 1: all jobs read the source itself
     _one_of("kind", GroupKind),
 )
@@ -269,7 +270,7 @@ job = Table(
         "stopped_seconds", Double, nullable=False, server_default="0"
     ),  # pauses so far, taken off elapsed; no suspensions
     Column("surroundings", JSONB),  # core.records.Surroundings; NULL: created before they were noted
-    Column("labels", JSONB),  # of its end, what a result of it is labelled; NULL: not over, or not computed yet
+    Column("labels", JSONB),  # labels of its result; NULL: not over, or not computed yet
     _one_of("state", JobState),
     _one_of("phase", Phase),
     Index("ix_job_active", "state", postgresql_where=text("state IN ('running', 'pausing', 'cancelling')")),
@@ -312,7 +313,7 @@ storage_root = Table(
     Column("token", Text, nullable=False),
 )
 
-# When this database could not be reached by the queue manager, as far as that noticed it.
+# Times in which the queue manager could not reach this database, as far as it noticed.
 outage = Table(
     "outage",
     metadata,
@@ -333,13 +334,13 @@ custodian = Table(
 task = Table(
     "task",
     metadata,
-    Column("id", Uuid, primary_key=True, server_default=text("gen_random_uuid()")),  # never comes again (decision 0041)
+    Column("id", Uuid, primary_key=True, server_default=text("gen_random_uuid()")),  # never reused (decision 0041)
     _job(),
     Column("phase", Text, nullable=False),
     Column("state", Text, nullable=False, server_default=TaskState.PENDING.value),
     Column("weight", BigInteger, nullable=False),
     Column("payload", JSONB, nullable=False),
-    Column("token", Uuid),  # the claim token: who has it, had it last, or did it
+    Column("token", Uuid),  # the token of the present or latest claim
     Column("origin", Uuid),  # the task that made it, NULL: none did …
     Column("origin_token", Uuid),  # … and under which claim; NULL: several tasks with one parser set did (sql.states)
     Column("attempt", Integer, nullable=False, server_default="0"),  # for people; nothing is decided by it
@@ -357,16 +358,16 @@ task = Table(
     Column("extracted_bytes", BigInteger, nullable=False, server_default="0"),
     Column("index_bytes", BigInteger, nullable=False, server_default="0"),
     Column("items", BigInteger, nullable=False, server_default="0"),  # expand: rows emitted; index: documents
-    Column("parsers", Uuid),  # parser set of the latest claim; NULL: of before that was noted
+    Column("parsers", Uuid),  # parser set of the latest claim; NULL: an earlier version did it
     _one_of("phase", Phase),
     _one_of("state", TaskState),
-    # One, and none of pending tasks alone: of two the planner takes either for a table that it has no statistics of yet, and then
+    # One index, and no partial one for pending tasks: without statistics of the table, the planner takes either of two, and then
     # reads all tasks that are done to find one that is pending, or sorts all that are.
     Index("ix_task_job", "job", "phase", "state", text("weight DESC"), "id"),
     Index("ix_task_out", "job", "phase", "state", postgresql_where=text("state IN ('dispatched', 'running')")),
 )
 
-# Parsers that slots have had, each set once (readers.parsers). They stay when jobs go: there are as many as installations.
+# Parser sets of slots, each stored once (readers.parsers). They stay when jobs are deleted: there are as many as installations.
 parser_set = Table(
     "parser_set",
     metadata,
@@ -514,13 +515,13 @@ worker = Table(
     Column("boot_id", Text, nullable=False, server_default=""),
     Column("slots", Integer, nullable=False),
     Column("version", Text, nullable=False),
-    Column("box", Text, nullable=False, server_default=""),  # what its sandboxes lack (worker.sandbox); empty: nothing
+    Column("box", Text, nullable=False, server_default=""),  # features that its sandbox lacks (worker.sandbox); empty: none
     Column("started_at", DateTime(timezone=True), nullable=False, server_default=func.now()),
     _time("seen_at", nullable=False),
     _time("stopped_at"),  # set when it left in good order
     Column("cpu_seconds", Double, nullable=False, server_default="0"),
     Column("run_queue_seconds", Double, nullable=False, server_default="0"),  # schedstat: waiting for a core
-    Column("waiting", JSONB, nullable=False, server_default="[]"),  # what its slots have been doing for long
+    Column("waiting", JSONB, nullable=False, server_default="[]"),  # long operations of its slots
     Column("frames_through", Double, nullable=False, server_default="0"),  # its clock: frames up to here are stored
     Column("frames_sequence", BigInteger, nullable=False, server_default="0"),  # number of its latest stored frame
     Column("frames_lost", BigInteger, nullable=False, server_default="0"),  # numbers that were skipped
@@ -544,7 +545,7 @@ call_second = Table(
     PrimaryKeyConstraint("job", "incarnation", "second", "phase", "op"),
 )
 
-# The same calls, all workers and phases together, by steps of time of several lengths (monitoring.aggregate): with a
+# The same calls, of all workers and phases, by steps of time of several lengths (monitoring.aggregate): with a
 # step's histogram its percentiles, so that a long run is drawn without merging anything.
 call_step = Table(
     "call_step",
@@ -565,7 +566,7 @@ call_step = Table(
     PrimaryKeyConstraint("job", "step", "second", "op"),
 )
 
-# What else was seen in a second, by kind and source (monitoring.observations); counters are cumulative.
+# Other observations of a second, by kind and source (monitoring.observations); counters are cumulative.
 observation = Table(
     "observation",
     metadata,

@@ -1,4 +1,4 @@
-"""Going over a finished job's exceptions again: what is taken out of it, and the tasks that bring it back."""
+"""Requeue of a finished job's exceptions: what is removed, and the tasks that process it again."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ from sql.connection import Connection
 from sql.deletion import refuse_taken
 from sql.face import QUERIES
 
-_DIRECTORY = "inode/directory"  # media type of the item that stands for a directory that could not be listed
+_DIRECTORY = "inode/directory"  # media type of the item for a directory that could not be listed
 ROOTS_AT_ONCE = 5_000  # loose files
-_FILE_COST = 4_096  # of a task's weight, in addition to the file's bytes
-TAKEN = "cancel that job, or wait until it has ended, then requeue"  # what to do where a job takes the items
+_FILE_COST = 4_096  # part of a task's weight, in addition to the file's bytes
+TAKEN = "cancel that job, or wait until it has ended, then requeue"  # advice if a job takes the items
 
 
 def requeue(conn: Connection, job: uuid.UUID, options: JobOptions, code: str | None = None) -> int:
-    """Take out every loose file that has an exception (of one code, if given) or holds something that has one, with
-    everything inside it, and make tasks that process it again; how many loose files these are.
+    """Remove every loose file that has an exception (of one code, if given) or contains an item with one, with
+    everything inside it, and create tasks that process it again; return the number of loose files.
 
-    The job is paused then, to be resumed. Call it in a durable transaction. Raises UsageError when the job did not
-    complete with exceptions, another job takes its items, or no such exception can be gone over again.
+    The job is paused afterwards; resume it. Call it in a durable transaction. Raises UsageError if the job did not
+    complete with exceptions, another job takes its items, or no such exception can be requeued.
     """
     if options.type is not JobType.DISCOVERY:
         raise UsageError(f"job {job} is of type {options.type}; requeue works on discovery jobs only")
@@ -61,12 +61,12 @@ def requeue(conn: Connection, job: uuid.UUID, options: JobOptions, code: str | N
 
 
 def requeued_files(conn: Connection, job: uuid.UUID) -> int:
-    """How many loose files of the job were gone over again so far."""
+    """Number of loose files of the job that have been requeued so far."""
     return int(QUERIES["requeued_files"].run(conn, job=job).scalar_one())
 
 
 def _roots(conn: Connection) -> Iterator[Sequence[Any]]:
-    """The loose files, some at a time."""
+    """Return the loose files, some at a time."""
     after = 0
     while rows := QUERIES["requeue_some"].run(conn, after=after, limit=ROOTS_AT_ONCE).all():
         yield rows
@@ -74,7 +74,7 @@ def _roots(conn: Connection) -> Iterator[Sequence[Any]]:
 
 
 def _correct(conn: Connection, job: uuid.UUID, gone: Counter[str], *, two_pass: bool) -> None:
-    """Sums over tasks without what is gone."""
+    """Subtract the removed rows from the sums over tasks."""
     QUERIES["requeue_correction"].run(
         conn,
         job=job,
@@ -102,7 +102,7 @@ def _walk(root: Any) -> NewTask:
 
 
 def _expand(roots: Sequence[Any], options: JobOptions) -> Iterator[NewTask]:
-    """Batches as the walk phase cuts them, each of one custodian."""
+    """Batches as phase walk makes them, each of one custodian."""
     batch: list[Any] = []
     nbytes = 0
     for root in roots:

@@ -1,4 +1,4 @@
-"""What reviews found, as jobs and single items have it; package `review` finds it."""
+"""Results of reviews for jobs and single items; package `review` writes them."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class ReviewRow(NamedTuple):
 
 
 class EqualRow(NamedTuple):
-    """An item of a group of equals."""
+    """An item of a group of duplicates."""
 
     item: uuid.UUID
     job: uuid.UUID
@@ -44,7 +44,7 @@ class ThreadMember(NamedTuple):
 
 
 class NearOne(NamedTuple):
-    """A text of a group of those that are nearly the same."""
+    """A text of a group of near-duplicates."""
 
     item: uuid.UUID
     job: uuid.UUID

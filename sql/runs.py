@@ -1,6 +1,6 @@
-"""The databases of an experiment's runs: names, marks, addresses, and what the experiment reads of its runs.
+"""The databases of an experiment's runs: names, marks, addresses, and the queries of the experiment.
 
-A mark shows the queue manager that it may dispatch. It is the database's comment, which every session of the server can read;
+A mark permits the queue manager to dispatch. It is the database's comment, which every session of the server can read;
 only the owner, the controller, sets it.
 """
 
@@ -27,19 +27,19 @@ _MARK = re.compile(r"run on ([0-9]{1,3}) databases(?:, hosts ([A-Za-z0-9._,-]+))
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunMark:
-    """What the queue manager has to know of a run."""
+    """The facts about a run that the queue manager needs."""
 
     run: str
     databases: int
     hosts: Sequence[str] = ()  # as `Settings.hosts`, in any order
 
     def __str__(self) -> str:
-        """The comment."""
+        """The comment of the database."""
         return f"run on {self.databases} databases" + (f", hosts {','.join(self.hosts)}" if self.hosts else "")
 
 
 def read_mark(database: str, comment: str) -> RunMark | None:
-    """The mark of a database by its name and comment; None where it has none."""
+    """The mark of a database by its name and comment; None if it has none."""
     name, mark = RUN_DATABASE.fullmatch(database), _MARK.fullmatch(comment)
     if name is None or mark is None:
         return None
@@ -47,8 +47,7 @@ def read_mark(database: str, comment: str) -> RunMark | None:
 
 
 def run_settings(settings: Settings, mark: RunMark) -> Settings:
-    """The settings of a process of the system for a run: on the first servers, in the run's databases, whose names in this
-    installation stay those of the servers."""
+    """Settings of a system's process for a run: the run's databases on the first servers, under the servers' names."""
     there = tuple(
         DatabaseAddress(name=address.name, url=_in_database(address.url, database_name(mark.run, number)))
         for number, address in enumerate(settings.databases[: mark.databases], start=1)
@@ -61,14 +60,14 @@ def _in_database(url: str, database: str) -> str:
 
 
 def over_among(conn: Connection, jobs: Sequence[uuid.UUID]) -> dict[uuid.UUID, float]:
-    """Those of these jobs that are in this database and over, each with the database's clock when it was found over
-    (seconds since the epoch). Jobs that are being deleted are omitted: their traces are no longer needed."""
+    """The jobs of these that are in this database and over, each with the database's clock now (seconds since the
+    epoch). Jobs that are being deleted are omitted: their traces are no longer needed."""
     rows = QUERIES["states_of_jobs"].run(conn, jobs=[str(job) for job in jobs])
     return {row.id: row.now for row in rows if JobState(row.state).over and row.state != JobState.DELETING.value}
 
 
 def recorders(conn: Connection, job: uuid.UUID) -> dict[uuid.UUID, float]:
-    """Incarnations of live workers that have done tasks of the job, each with when its last one was done."""
+    """Incarnations of live workers that have done tasks of the job, each with the end of its last one."""
     rows = QUERIES["recorders_of_job"].run(conn, job=job, seconds=LIVE_SECONDS)
     return {row.incarnation: row.last for row in rows}
 
@@ -86,7 +85,7 @@ def known_runs(conn: Connection) -> list[str]:
 
 
 def set_mark(conn: Connection, run: str, mark: RunMark | None) -> None:
-    """Mark the run's database on the first server, or take the mark off. As its owner."""
+    """Set the mark of the run's database on the first server, or remove it. Run it as its owner."""
     name = database_name(run, 1)
     assert RUN_DATABASE.fullmatch(name)
     text = "NULL" if mark is None else f"'{mark}'"
@@ -99,7 +98,7 @@ def managed(conn: Connection, run: str) -> bool:
 
 
 class QueueDepth(NamedTuple):
-    """Tasks at a moment."""
+    """Number of tasks at a moment."""
 
     phase: str
     pending: int
@@ -108,7 +107,7 @@ class QueueDepth(NamedTuple):
 
 
 class Activity(NamedTuple):
-    """Of a database since its server started."""
+    """Commits and rows of a database since its server started."""
 
     at: float
     commits: int
@@ -116,7 +115,7 @@ class Activity(NamedTuple):
 
 
 class PhaseSpan(NamedTuple):
-    """Of a phase that has ended; seconds since the epoch, and seconds stopped in between."""
+    """A phase that has ended; times in seconds since the epoch, and seconds stopped in between."""
 
     phase: str
     started: float
@@ -125,7 +124,7 @@ class PhaseSpan(NamedTuple):
 
 
 class TaskSpan(NamedTuple):
-    """Of a task that is done."""
+    """A task that is done."""
 
     worker: str
     slot: int
@@ -135,7 +134,7 @@ class TaskSpan(NamedTuple):
 
 
 class IndexHosts(NamedTuple):
-    """Index tasks that this worker did of items that this host had written or read before."""
+    """Number of index tasks that this worker did of items that this host had written or read before."""
 
     worker: str
     written_on: str
@@ -143,14 +142,15 @@ class IndexHosts(NamedTuple):
 
 
 class Heavy(NamedTuple):
-    """Items inside a loose file, and their bytes."""
+    """Number of items inside a loose file, and their bytes."""
 
     items: int
     bytes: int
 
 
 class Need(NamedTuple):
-    """A loose file, by its path relative to the source: bytes of room for itself, and for what was taken out of it."""
+    """A loose file, by its path relative to the source: bytes of space for itself, and for everything extracted from
+    it."""
 
     path: memoryview
     itself: int
@@ -158,7 +158,7 @@ class Need(NamedTuple):
 
 
 class JobTimes(NamedTuple):
-    """Of a job that has ended; seconds since the epoch, and seconds between that are taken off its elapsed."""
+    """A job that has ended; times in seconds since the epoch, and seconds that are subtracted from its elapsed."""
 
     first_claim: float
     finished: float
@@ -167,7 +167,7 @@ class JobTimes(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class CallSecond(OpCalls):
-    """And which."""
+    """Calls of one op with their phase and second."""
 
     second: int
     phase: str

@@ -19,12 +19,12 @@ from sql.connection import Connection, Plans
 from sql.held import HeldConnection, fault_of, in_transaction
 
 CONNECT_SECONDS = 5
-_LOCAL_SECONDS = 30  # by a socket file: a server that is gone refuses at once, one that is slow has a busy machine
+_LOCAL_SECONDS = 30  # over a socket file: a stopped server refuses at once, and a slow one is on a busy machine
 # A peer that vanished without a word is noticed after about 3 + 3 × 2 seconds, on either side.
 _KEEPALIVES = {"keepalives": 1, "keepalives_idle": 3, "keepalives_interval": 2, "keepalives_count": 3}
 _SERVER_OPTIONS = (
     # The ledger survives losing its last commits (design §3.3), so not waiting for the log is the session's default
-    # and costs no statement; durable transactions say `on` for themselves.
+    # and costs no statement; durable transactions set it to `on`.
     "-c synchronous_commit=off -c tcp_keepalives_idle=3 -c tcp_keepalives_interval=2 -c tcp_keepalives_count=3"
     " -c timezone=UTC"
 )
@@ -34,7 +34,7 @@ SILENT_SECONDS = 15.0  # inside a transaction; a lease is 30 s
 
 
 class _Session(psycopg2.extensions.connection):
-    """The driver's connection, with what is prepared on it; None: nothing ever is."""
+    """The driver's connection, with its prepared statements; None: it prepares none."""
 
     plans: Plans | None = None
 
@@ -52,7 +52,7 @@ class _Pool:
 
     @contextmanager
     def connection(self, connect: Callable[[], Any]) -> Iterator[Any]:
-        """One of them for the block, made by `connect` where none is idle. Raises DatabaseFault where none becomes free."""
+        """A connection for the block, made by `connect` if none is idle. Raises DatabaseFault if none becomes free."""
         if not self._room.acquire(timeout=CONNECT_SECONDS):
             raise DatabaseFault(f"database {self._database}: no free connection in this process", transient=True)
         try:
@@ -71,7 +71,7 @@ class _Pool:
             self._room.release()
 
     def close(self) -> None:
-        """Close those that are idle now, and the others when they are returned."""
+        """Close the idle connections, and the others when they are returned."""
         self._closed = True
         while self._idle:
             self._idle.pop().close()
@@ -81,8 +81,8 @@ class Database:
     """One database of this installation, by name.
 
     Nothing connects before the first transaction, and a forked child makes connections of its own, so one object may be
-    created before a fork. Driver errors leave here as `DatabaseFault` when the system is at fault; others propagate as
-    they are.
+    created before a fork. Errors of the driver are raised as `DatabaseFault` if the system is at fault; others
+    propagate unchanged.
     """
 
     def __init__(
@@ -96,7 +96,9 @@ class Database:
         silent_seconds: float | None = None,
         repeats: bool = False,
     ) -> None:
-        """`repeats`: the statements of a task or a look come again and again, so that sessions prepare them. `timer` gets the nanoseconds of each transaction, from the request for a connection to the end of the commit.
+        """Store the address; no connection is made. `repeats`: prepare statements, because those of a task or a look
+        are repeated. `timer` gets the nanoseconds of each transaction, from the request for a connection to the end of
+        the commit.
 
         `silent_seconds` is for a process that may be stopped at any moment, as in a paused container: its kernel keeps
         answering for it, and the locks of its open transaction would keep all others waiting for ever. The server
@@ -117,10 +119,9 @@ class Database:
 
     @contextmanager
     def transaction(self, *, durable: bool = False) -> Iterator[Connection]:
-        """One transaction: committed at the end of the block, rolled back when it raises.
+        """One transaction: committed at the end of the block, rolled back after an error.
 
-        durable=False: the commit does not wait for the log (a server crash may lose it, whole).
-        Raises DatabaseFault.
+        durable=False: the commit does not wait for the log (a server crash may lose it, whole). Raises DatabaseFault.
         """
         raw = None
         began = time.perf_counter_ns()
@@ -132,7 +133,7 @@ class Database:
             if fault is None:
                 raise
             if fault.transient:
-                self.dispose()  # the other pooled connections are as dead as this one
+                self.dispose()  # the other pooled connections are lost too
             raise fault from error
         finally:
             if self._timer is not None:
@@ -142,7 +143,7 @@ class Database:
     def listen(self) -> Iterator[HeldConnection]:
         """A connection of its own, for an advisory lock, LISTEN and transactions that need the lock.
 
-        Raises DatabaseFault; after one, the connection and its lock are gone: leave the block and begin again.
+        Raises DatabaseFault; after one, the connection and its lock are lost: leave the block and begin again.
         """
         try:
             raw = self._connected()
@@ -165,14 +166,14 @@ class Database:
             pool.close()
 
     def _own_pool(self) -> _Pool:
-        """The pool of this process; that of a parent is forgotten, whose sockets are the parent's."""
+        """The pool of this process. The pool of a parent is dropped, because its sockets are the parent's."""
         with self._lock:
             if self._pool is None or self._pool.pid != os.getpid():
                 self._pool = _Pool(self.name, self._pool_size)
             return self._pool
 
     def _connected(self) -> Any:
-        """A new connection of the driver's. Raises UsageError for a URL that is none, psycopg2.Error."""
+        """Open a connection of the driver. Raises UsageError for an invalid URL, psycopg2.Error."""
         parts = urlsplit(self.url)
         if parts.scheme != "postgresql+psycopg2":
             raise UsageError(f"database {self.name}: its URL must start with postgresql+psycopg2://")

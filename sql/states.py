@@ -1,13 +1,12 @@
-"""Cuts the tasks of a phase finer when it begins with too few of them for the slots that live, or puts them together.
-
-Batches are cut for large jobs, where every task that publishes index segments costs a writer of its own and files that a
-search opens (decisions 14, 50). A small job on a large crew would leave slots
-without work, or all waiting for one. How many tasks there are is known only when the phase before is over.
-
-States and phases of a job, and its clocks: who may change what, always under the lock on the job's row.
+"""States, phases and clocks of a job; every change is made under the lock on the job's row.
 
 elapsed = finished_at − first_claim_at − stopped_seconds, on the database's clock; stopped_seconds are pauses that an
 operator asked for. A suspension is charged: an outage of the system under test is a part of what it takes.
+
+When a phase begins, its tasks are cut finer if there are too few of them for the live slots, or joined. Batches are cut
+for large jobs, where every task that publishes index segments costs a writer of its own and files that a search opens
+(decisions 14, 50). A small job on a large crew would leave slots without work, or all waiting for one. The number of
+tasks is known only when the phase before is over.
 """
 
 from __future__ import annotations
@@ -40,13 +39,13 @@ from sql.workers import WORKERS
 TASKS_A_SLOT = 3  # a phase that begins with fewer is cut finer
 ITEMS, FILES = "items", "files"
 LEAST = {ITEMS: 16, FILES: 16, FINALISE_LIST: 1}  # by the list in a payload: entries that a part has at least
-_MOST_JOINED = 100_000  # tasks; what they are to do is read into memory
+_MOST_JOINED = 100_000  # tasks whose payloads are read into memory
 
 
 def recut(conn: Connection, job: uuid.UUID, phase: Phase, at_a_time: int | None = None) -> None:
     """Divide pending tasks of the phase that has just begun, the heaviest most; entries are dealt out in turn, so that
-    the parts are about equally heavy. Does nothing where there are enough for the slots that live, or for `at_a_time`
-    tasks where no more may be out."""
+    the parts are about equally heavy. Nothing is done if there are enough for the live slots, or for `at_a_time` tasks
+    if no more may be out."""
     slots = WORKERS.live_slots(conn)
     wanted = TASKS_A_SLOT * (slots if at_a_time is None else min(slots, at_a_time))
     rows = QUERIES["pending_payloads"].run(conn, job=job, phase=phase.value, limit=wanted).all() if wanted > 1 else []
@@ -64,10 +63,10 @@ def recut(conn: Connection, job: uuid.UUID, phase: Phase, at_a_time: int | None 
 
 
 def join(conn: Connection, job: uuid.UUID, phase: Phase, most: int) -> None:
-    """Put pending tasks of the phase that has just begun together until there are at most so many, about equally heavy.
+    """Join pending tasks of the phase that has just begun until there are at most so many, about equally heavy.
 
-    Only what one parser set made comes together, so that it is known of each item: of more sets than that there
-    are as many tasks.
+    Only items of one parser set are joined, so that it is known for each item: there are at least as many tasks as
+    sets.
     """
     rows = QUERIES["pending_payloads"].run(conn, job=job, phase=phase.value, limit=_MOST_JOINED).all()
     rows = sorted((row for row in rows if "items" in row.payload), key=lambda row: -row.weight)
@@ -92,7 +91,7 @@ def join(conn: Connection, job: uuid.UUID, phase: Phase, most: int) -> None:
 
 
 def _dealt(rows: Sequence[Any], many: int) -> list[list[Any]]:
-    """Rows, the heaviest first, in so many lots of about one weight."""
+    """Distribute rows, the heaviest first, to so many lots of about equal weight."""
     lots: list[list[Any]] = [[] for _ in range(many)]
     lightest = [(0, number) for number in range(many)]
     for row in rows:
@@ -119,7 +118,7 @@ def _parts(payload: dict[str, Any], wanted: int) -> list[dict[str, Any]]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Demand:
-    """A job that is not at rest, as the dispatcher sees it."""
+    """A job that is not at rest, with the data that the dispatcher needs."""
 
     job: uuid.UUID
     state: JobState
@@ -127,15 +126,15 @@ class Demand:
     dispatched: int
     running: int
     pending: int  # of its phase; counted only up to the limit asked for
-    most_out: int = 0  # so many may be out in this phase, whatever the window; 0: no limit of its own
-    window_factor: int = 0  # so many for each live slot; 0: as the window has it
-    reserve_slots: int = 0  # that other jobs leave free: those of other clients, without a client of other types
+    most_out: int = 0  # most dispatched tasks of this phase, whatever the window; 0: no limit of its own
+    window_factor: int = 0  # tasks for each live slot; 0: the factor of the window
+    reserve_slots: int = 0  # slots that jobs of other clients leave free; without a client, jobs of other types
     client: str = ""
     type: str = ""
     priority: Priority = Priority.NORMAL
 
     def shares_with(self, other: Demand) -> bool:
-        """Whether the slots that are reserved for this job are for the other, too."""
+        """Whether the slots that are reserved for this job are also for the other one."""
         return other.client == self.client if self.client else other.type == self.type
 
 
@@ -154,15 +153,15 @@ def _lock(conn: Connection, job: uuid.UUID) -> tuple[JobState, Phase]:
 
 
 def hold_phase(conn: Connection, job: uuid.UUID) -> Phase | None:
-    """The job's phase, locked until the transaction's end; None when the job is gone."""
+    """The job's phase, locked until the transaction's end; None if the job does not exist."""
     phase = QUERIES["hold_phase"].run(conn, job=job).scalar_one_or_none()
     return None if phase is None else Phase(phase)
 
 
 def suspend(conn: Connection, job: uuid.UUID, reason: str) -> bool:
-    """Suspend the job after a fault of the system: dispatch nothing more until `resume`; its clocks keep running.
+    """Suspend the job after a fault of the system: dispatch nothing until `resume`; its clocks keep running.
 
-    False when it was not running or pausing (then nothing is changed). Messages on their way claim nothing.
+    Returns False if it was not running or pausing (then nothing is changed). Messages on their way claim nothing.
     """
     state, _ = _lock(conn, job)
     if state not in (JobState.RUNNING, JobState.PAUSING, JobState.HELD):
@@ -173,7 +172,7 @@ def suspend(conn: Connection, job: uuid.UUID, reason: str) -> bool:
 
 
 def request_pause(conn: Connection, job: uuid.UUID) -> JobState:
-    """Stop dispatching; paused once nothing runs. Raises UsageError when it does not run."""
+    """Stop dispatching; the job is paused once nothing runs. Raises UsageError if it does not run."""
     state, _ = _lock(conn, job)
     if state is JobState.PAUSING:
         return state
@@ -184,7 +183,7 @@ def request_pause(conn: Connection, job: uuid.UUID) -> JobState:
 
 
 def request_cancel(conn: Connection, job: uuid.UUID) -> JobState:
-    """End it for good; cancelled once nothing runs. Raises UsageError when it is over already."""
+    """End the job for good; it is cancelled once nothing runs. Raises UsageError if it is over already."""
     state, _ = _lock(conn, job)
     if state is JobState.CANCELLING:
         return settle(conn, job)
@@ -195,7 +194,7 @@ def request_cancel(conn: Connection, job: uuid.UUID) -> JobState:
 
 
 def request_resume(conn: Connection, job: uuid.UUID) -> JobState:
-    """Run again after a pause or once the system is fixed. Raises UsageError when the job's state does not allow it."""
+    """Continue after a pause or once the system is fixed. Raises UsageError if the job's state does not allow it."""
     state, _ = _lock(conn, job)
     if state not in (JobState.PAUSED, JobState.PAUSING, JobState.HELD, JobState.SUSPENDED):
         raise UsageError(f"job {job} is {state}; only a paused, held or suspended job can be resumed")
@@ -207,9 +206,9 @@ def request_resume(conn: Connection, job: uuid.UUID) -> JobState:
 
 
 def settle(conn: Connection, job: uuid.UUID) -> JobState:
-    """pausing → paused and cancelling → cancelled once nothing runs; the state afterwards.
+    """Change pausing to paused and cancelling to cancelled once nothing runs; return the state afterwards.
 
-    What was only dispatched goes back to pending at once, and leases that ran out do not count as running.
+    Dispatched tasks are pending again at once, and leases that ran out do not count as running.
     """
     state, _ = _lock(conn, job)
     if state not in (JobState.PAUSING, JobState.CANCELLING):
@@ -235,7 +234,7 @@ def _open(conn: Connection, job: uuid.UUID, phase: Phase) -> bool:
 
 
 def _note_ended(conn: Connection, job: uuid.UUID, options: JobOptions, state: JobState) -> None:
-    """A job whose package is not installed can be cancelled all the same."""
+    """Let the job's type record the end; a job whose package is not installed can still be cancelled."""
     with suppress(PackageMissing):
         types_of(options.of_type).ended(conn, job, options.of_type, state)
 
@@ -246,11 +245,11 @@ def _suspended(conn: Connection, job: uuid.UUID, reason: str) -> JobState:
 
 
 def advance(conn: Connection, job: uuid.UUID) -> Phase | JobState | None:
-    """The barrier: leave the phase when none of its tasks is open; call it in a durable transaction.
+    """The barrier: leave the phase if none of its tasks is open; call it in a durable transaction.
 
-    Returns the phase entered (a phase without tasks is entered and left at once), the final state after finalise, `suspended`
-    where the job's type refuses to leave the phase or its package is not installed, or None when there is nothing to change: a
-    task is open, or the job does not run.
+    Returns the phase entered (a phase without tasks is entered and left at once), the final state after finalise,
+    `suspended` if the job's type refuses to leave the phase or its package is not installed, or None if there is
+    nothing to change: a task is open, or the job does not run.
     """
     state, phase = _lock(conn, job)
     if state is not JobState.RUNNING or _open(conn, job, phase):

@@ -16,7 +16,7 @@ from sql.face import face
 
 
 class JobToObserve(NamedTuple):
-    """One that is not at rest, or has only just come to it."""
+    """A job that is not at rest, or has just reached it."""
 
     id: uuid.UUID
     at_rest: bool
@@ -60,21 +60,21 @@ class OpCalls:
 
 @dataclass(frozen=True, slots=True)
 class StepHistogram(OpCalls):
-    """Calls of one op of a known job in a step of some seconds, by its first."""
+    """Calls of one op of a known job in a step of some seconds, identified by the first one."""
 
     second: int
 
 
 @dataclass(frozen=True, slots=True)
 class StepCalls(StepHistogram):
-    """The same of any job and step."""
+    """Calls of one op of any job in a step."""
 
     job: uuid.UUID
     step: int
 
 
 class CallsNow(NamedTuple):
-    """Calls in the latest seconds, and how many there are of these."""
+    """Number of calls in the latest seconds, and of these seconds."""
 
     calls: int
     age: int
@@ -99,7 +99,7 @@ class AddedCalls:
 
 @dataclass(frozen=True, slots=True)
 class StepSums:
-    """Columns of what calls come to in longer steps."""
+    """Columns of the sums of calls in longer steps."""
 
     job: str
     step: str
@@ -130,7 +130,7 @@ class _Calls(Protocol):
 CALLS: _Calls = face(_Calls)
 
 
-Values = Mapping[str, Any]  # what was observed, with keys of its kind (monitoring.observations)
+Values = Mapping[str, Any]  # observed values, with keys of their kind (monitoring.observations)
 
 
 class JobClock(NamedTuple):
@@ -143,7 +143,7 @@ class JobClock(NamedTuple):
 
 
 class PhaseClock(NamedTuple):
-    """When a phase began and ended."""
+    """Begin and end of a phase."""
 
     phase: str
     started: float
@@ -151,7 +151,7 @@ class PhaseClock(NamedTuple):
 
 
 class Pause(NamedTuple):
-    """When a job was stopped, in which state and why."""
+    """A stop of a job with its state and reason."""
 
     state: str
     reason: str | None
@@ -175,7 +175,7 @@ class StepPercentiles(NamedTuple):
 
 
 class OpTotal(NamedTuple):
-    """Calls of one op so far."""
+    """Number of calls of one op so far."""
 
     op: int
     calls: int
@@ -183,7 +183,7 @@ class OpTotal(NamedTuple):
 
 
 class Tasks(NamedTuple):
-    """Those that are not done, means over a step."""
+    """Number of tasks that are not done, as means over a step."""
 
     second: int
     pending: float
@@ -192,7 +192,7 @@ class Tasks(NamedTuple):
 
 
 class Reading(NamedTuple):
-    """Of no job."""
+    """A reading that belongs to no job."""
 
     kind: str
     source: str
@@ -201,7 +201,7 @@ class Reading(NamedTuple):
 
 
 class ArrayReading(NamedTuple):
-    """Imported for a job."""
+    """A reading of an array that was imported for a job."""
 
     source: str
     second: int
@@ -209,21 +209,21 @@ class ArrayReading(NamedTuple):
 
 
 class ProgressReading(NamedTuple):
-    """Of a job's progress."""
+    """A reading of a job's progress."""
 
     second: int
     values: Values
 
 
 class WorkerReading(NamedTuple):
-    """Of one worker."""
+    """A reading of one worker."""
 
     source: str
     values: Values
 
 
 class Window(NamedTuple):
-    """First claim to the end, or to now."""
+    """Time from the first claim to the end, or to now."""
 
     start: float | None
     finish: float

@@ -1,4 +1,4 @@
-"""The registry of worker processes; a worker is live while it was seen lately and has not left."""
+"""The registry of worker processes; a worker is live if it was seen lately and has not left."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from core.services.shared_storage import Identity
 from sql.connection import Connection
 from sql.face import QUERIES, face
 
-LIVE_SECONDS = 10.0  # workers say that they live every second or two
+LIVE_SECONDS = 10.0  # workers report every second or two
 
 
 class NewWorker(NamedTuple):
@@ -23,7 +23,7 @@ class NewWorker(NamedTuple):
     boot_id: str
     slots: int
     version: str
-    box: str = ""  # what its sandboxes lack (worker.sandbox.lockdown); empty: nothing
+    box: str = ""  # features that its sandbox lacks, for people (worker.sandbox.lockdown); empty: none
 
 
 class WorkerRow(NamedTuple):
@@ -78,14 +78,14 @@ WORKERS: _Workers = face(_Workers)
 
 
 def register(conn: Connection, worker: NewWorker) -> None:
-    """A worker has started; its slots count from the commit on."""
+    """Register a worker that has started; its slots count from the commit on."""
     QUERIES["register_worker"].run(conn, **worker._asdict())
     QUERIES["notify"].run(conn)  # there may be tasks waiting for a window
 
 
 def stepped(conn: Connection, by: float, window: float) -> None:
-    """Correct for a clock that was put forward (back: negative) `by` seconds within the last `window`: whatever is
-    measured from a time noted before that continues as if the clock had not been moved."""
+    """Correct for a clock that was put forward (back: negative) `by` seconds within the last `window`: durations from a
+    time noted before continue as if the clock had not been moved."""
     WORKERS.fresh_terms(conn, stepped=True)
     QUERIES["move_clocks"].run(conn, by=by, window=window)
     QUERIES["unsee_workers"].run(conn)

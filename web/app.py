@@ -90,7 +90,7 @@ class _Application(FastAPI):
     """Adds the headers to every answer, including those for internal errors."""
 
     def build_middleware_stack(self) -> ASGIApp:
-        """Called once, at the first request."""
+        """Build the stack; called once, at the first request."""
         return SafeHeaders(super().build_middleware_stack())
 
 
@@ -141,7 +141,7 @@ class Silence:
         self._abandoned: set[asyncio.Task[None]] = set()  # until the database answers; their answers are dropped
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """One request."""
+        """Answer one request."""
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
@@ -168,7 +168,7 @@ class Silence:
             raise
 
     async def _fault(self) -> DatabaseFault | None:
-        """Why a database does not answer now; None if all do."""
+        """The reason why a database does not answer now; None if all do."""
         if self._asking is None or self._asking.done():
             self._asking = asyncio.get_running_loop().run_in_executor(self._executor, self._health.states)
         done, _ = await asyncio.wait({self._asking}, timeout=PATIENCE_SECONDS)
@@ -181,4 +181,4 @@ class Silence:
     def _abandon(self, task: asyncio.Task[None]) -> None:
         self._abandoned.add(task)
         task.add_done_callback(self._abandoned.discard)
-        task.add_done_callback(lambda ended: ended.cancelled() or ended.exception())  # seen, so that no log names it
+        task.add_done_callback(lambda ended: ended.cancelled() or ended.exception())  # read, so not logged

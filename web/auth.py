@@ -37,7 +37,7 @@ class SafeHeaders:
         self._app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """One request."""
+        """Answer one request."""
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
@@ -64,7 +64,8 @@ _SAFE = frozenset(("GET", "HEAD", "OPTIONS"))
 
 
 def cookie_name(request: Request) -> str:
-    """Of the session. It names the port, because browsers share cookies between all ports of a host."""
+    """The name of the session's cookie. It contains the port, because browsers share cookies between all ports of a
+    host."""
     server = request.scope.get("server")
     return f"edbench_session_{server[1] if server else 0}"
 
@@ -75,7 +76,7 @@ def caller(request: Request) -> str:
 
 
 def door_of(request: Request) -> Door:
-    """The application's."""
+    """The application's `Door`."""
     door: Door = request.app.state.door
     return door
 
@@ -88,7 +89,7 @@ class Guard:
         self._door = door
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """One request."""
+        """Answer one request."""
         if scope["type"] == "lifespan":
             await self._app(scope, receive, send)
         elif scope["type"] == "http":
@@ -130,12 +131,12 @@ def throttled(request: Request, error: Throttled) -> Response:
 
 
 def _well_addressed(request: Request) -> bool:
-    """Whether the Host header can be parsed, which the rest relies on."""
+    """Whether the Host header can be parsed, which later code relies on."""
     return _netloc(f"//{request.headers.get('host', '')}") is not None
 
 
 def _netloc(url: str) -> str | None:
-    """Host and port of a URL; None when it is none."""
+    """Host and port of a URL; None if it has none."""
     try:
         parts = urlsplit(url)
         parts.port  # noqa: B018 (raises for what is no number)
@@ -145,7 +146,7 @@ def _netloc(url: str) -> str | None:
 
 
 def _foreign(request: Request) -> Response | None:
-    """A refusal of a request from another site that changes something."""
+    """An answer that refuses a request from another site that changes something."""
     if request.method in _SAFE:
         return None
     site = request.headers.get("sec-fetch-site")

@@ -33,7 +33,7 @@ class BackgroundTask(Document):
 
     @property
     def ended(self) -> datetime:
-        """When it ended; the present moment while it runs."""
+        """Time of its end; now while it runs."""
         return self.begun + timedelta(seconds=self.seconds)
 
 
@@ -63,7 +63,7 @@ class BackgroundTasks:
         return self.of(job)[kind]
 
     def refuse(self) -> None:
-        """Raises UsageError while one runs."""
+        """Raise UsageError while a task runs."""
         if (running := self._running) is not None:
             raise UsageError(f"{running[1]} of job {running[0]} is still running; wait until it ends")
 
@@ -104,7 +104,7 @@ class Activities:
 
     @contextmanager
     def during(self, what: str, refuse: Callable[[], None]) -> Iterator[None]:
-        """Register the activity for the block. `refuse` raises where it must not start."""
+        """Register the activity for the block. `refuse` raises if it must not start."""
         with self._lock:
             refuse()
             self._all.append(what)
@@ -116,7 +116,7 @@ class Activities:
 
     @contextmanager
     def alone(self) -> Iterator[None]:
-        """No activity runs or starts during the block. Raises UsageError where one runs."""
+        """Keep activities from starting during the block. Raises UsageError if one runs."""
         with self._lock:
             if self._all:
                 raise UsageError(f"{self._all[0]}; it would distort the measurement: try again when it is done")

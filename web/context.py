@@ -31,16 +31,18 @@ _SILENT_SECONDS = 5.0  # after which a database that was asked counts as one tha
 
 
 class Runner:
-    """Starts workers for jobs where this server starts them (`web.runs`). This one starts none: others run the workers."""
+    """Starts workers for jobs if this server does so (`web.runs`). This base class starts none: others run the
+    workers."""
 
     creating = True  # jobs can be created and resumed here
 
     def room(self) -> int:
-        """Slots of all workers together that can still be started."""
+        """Number of slots, over all workers, that can still be started."""
         return 0
 
     def reserved(self, workers: int, slots: int, filer: str) -> AbstractContextManager[None]:
-        """Reserve workers for a job that the block creates or resumes. Raises FieldErrors when they cannot be started now."""
+        """Reserve workers for a job that the block creates or resumes. Raises FieldErrors if they cannot be started
+        now."""
         return nullcontext()
 
     def start(self, jobs: Jobs, *, workers: int, slots: int) -> None:
@@ -51,7 +53,7 @@ class Runner:
         return True
 
     def problem(self, identity: uuid.UUID) -> str | None:
-        """Why workers could not be started for this job or group, in one line; None without a problem."""
+        """The reason, in one line, why workers could not be started for this job or group; None without a problem."""
         return None
 
 
@@ -99,7 +101,7 @@ class Shown:
 
     path: str
     title: str
-    source: Any  # of its values
+    source: Any  # source of the page's values
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -118,7 +120,7 @@ class WebContext:
     hash_lists: tuple[Path, ...] = ()  # more directories with lists of known software files
     targets: tuple[Path, ...] = ()  # more directories that storage tests may use
     measurements: Measurements | None = None  # None where this server starts none
-    shown: Shown | None = None  # what the command that this server belongs to runs, if it is not a job
+    shown: Shown | None = None  # the work of the command that this server belongs to, if it is no job
     results: Path | None = None  # storage root of the results, if it is not that of the jobs
     health: DatabaseHealth = field(init=False)
     indexes: Indexes = field(init=False)  # shared by all searches
@@ -135,7 +137,7 @@ class WebContext:
         return self.results or self.settings.storage
 
     def refuse_measuring(self) -> None:
-        """Raises UsageError while a measurement runs, because it would be distorted."""
+        """Raise UsageError while a measurement runs, because it would be distorted."""
         if self.measurements is not None:
             self.measurements.refuse()
 
@@ -154,7 +156,8 @@ class WebContext:
         return find(self.databases, reference)
 
     def find_discovered(self, reference: str) -> Jobs:
-        """The same among discoveries; `last` is the newest discovery. Raises OtherType for a job of another type."""
+        """Like `find`, among discoveries; `last` is the newest discovery. Raises OtherType for a job of another
+        type."""
         self._refuse_none()
         return find_discovered(self.databases, reference)
 

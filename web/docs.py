@@ -25,7 +25,7 @@ def document(request: Request) -> JSONResponse:
 
 @router.get("/api/docs")
 def short() -> RedirectResponse:
-    """A shorter address."""
+    """Redirect from a shorter address."""
     return RedirectResponse(f"{PREFIX}/docs", 308)
 
 

@@ -34,7 +34,7 @@ class FieldErrors(EdbenchError):
 
 @contextmanager
 def at_field(usual: str) -> Iterator[None]:
-    """Report an error of an option at its field, and an error without one at the usual field."""
+    """Report the error of an option at its field, and an error without one at the usual field."""
     try:
         yield
     except UsageError as error:

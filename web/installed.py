@@ -81,8 +81,8 @@ def shown_address(address: str, given: str | None, token: str) -> str:
 def experiment_page(
     site: Site, settings: Settings, env: Mapping[str, str], port: int, say: Callable[[str], None]
 ) -> Iterator[None]:
-    """For the runs of an experiment, each with databases of its own. Between runs the web UI shows only results. Raises UsageError
-    when the port is taken."""
+    """Serve the web UI for the runs of an experiment, each with databases of its own. Between runs the web UI shows
+    only results. Raises UsageError if the port is taken."""
     with idle_page(settings, env, port, say) as (stage, door):
         site.show = partial(_shown, stage, settings.storage, door, env)
         yield
@@ -108,7 +108,7 @@ def idle_page(
 
 @contextlib.contextmanager
 def _shown(stage: Stage, results: Path, door: Door, env: Mapping[str, str], run: Settings) -> Iterator[None]:
-    """A run in the web UI while the block lasts. `run`: settings with its databases."""
+    """Show a run in the web UI while the block lasts. `run`: settings with its databases."""
     idle = stage.app
     with web_context(run, env, BesideCommand(), embedded=True, door=door, results=results) as context:
         stage.put(create_app(context))

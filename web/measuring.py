@@ -61,7 +61,7 @@ _OURS = frozenset(
 
 
 def some(of: type[Document], names: Iterable[str]) -> type[Document]:
-    """A document with these fields of another one."""
+    """A document type with these fields of another one."""
     fields: dict[str, Any] = {name: (of.model_fields[name].annotation, of.model_fields[name]) for name in names}
     return create_model(f"Some{of.__name__}", __base__=Document, **fields)
 
@@ -71,7 +71,7 @@ GivenPath = Annotated[str, Field(max_length=4_000, pattern=TEXT)]
 
 
 class NewCorpus(CorpusOrder):
-    """As `edbench corpus generate`, into a directory in `corpora` of the storage root."""
+    """Options of `edbench corpus generate`; the corpus is a directory in `corpora` of the storage root."""
 
     name: Annotated[str, Field(max_length=100, pattern="^[A-Za-z0-9][A-Za-z0-9_.-]*$")] = Field(
         description="name of its directory: letters, digits, dots, _ and -"
@@ -88,7 +88,7 @@ def _of_corpus(context: WebContext, order: Any) -> list[str]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Kind:
-    """One of them."""
+    """A kind of measurement."""
 
     name: str
     does: str
@@ -102,11 +102,11 @@ class Kind:
     template: str = "measure.html"
     shown: Callable[[WebContext, Overview, Mapping[str, str]], dict[str, Any]] = lambda *_: {}  # more values for it
     press: str = "Measure"  # on its button
-    leaves: str = ""  # where it has no result
+    leaves: str = ""  # what it leaves if it has no result
 
     @property
     def words(self) -> tuple[str, str]:
-        """Of the command."""
+        """The group and name of the command."""
         return self.group, self.command or self.name
 
     @property
@@ -135,7 +135,7 @@ def check_sizes(order: Any) -> None:
 
 
 def _checks(**parsed: Callable[[Any], object]) -> Callable[[Any], None]:
-    """Each field that is given is parsed as the command parses it; axes and sizes of every order."""
+    """Return a check that parses each given field as the command does; axes and sizes are checked in every order."""
 
     def check(order: Any) -> None:
         for field, parse in parsed.items():
@@ -243,8 +243,8 @@ def kinds() -> Mapping[str, Kind]:
 
 
 def command(kind: Kind, order: Document, arguments: Sequence[str] = ()) -> list[str]:
-    """The words of the command: each option that is not as usual, joined with its value so that no value is taken for an option,
-    then `arguments`."""
+    """The words of the command: each option that differs from its default, joined with its value so that no value is
+    taken for an option, then `arguments`."""
     out = [*kind.words]
     for name, value in order:
         usual = value is None or value is False or value == type(order).model_fields[name].default
@@ -281,7 +281,8 @@ class Measurements:
     """The measurements of one server. Its scratch directory contains their logs and clean-up records."""
 
     def __init__(self, settings: Settings, env: Mapping[str, str], *, embedded: bool = True) -> None:
-        """`embedded`: each measurement starts services of its own; else it uses those of this installation, and their workers."""
+        """Set up measurements. `embedded`: each starts services of its own; else it uses those of this installation,
+        and their workers."""
         self._storage = settings.storage.absolute()
         self._place = settings.scratch.absolute() / "measurements"
         left_out = (*_SECRET, *_SERVICES) if embedded else _SECRET
@@ -294,13 +295,13 @@ class Measurements:
         self._thread: threading.Thread | None = None
 
     def refuse(self) -> None:
-        """Raises UsageError while one runs, because it would be distorted."""
+        """Raise UsageError while a measurement runs, because it would be distorted."""
         running = next((each for each in self.every() if each.ended is None), None)
         if running is not None:
             raise UsageError(f"a measurement is running here ({running.kind}); wait for its end, or cancel it")
 
     def start(self, kind: str, words: Sequence[str]) -> Measurement:
-        """Begin one. Raises UsageError while one runs, here or in another server of the same scratch."""
+        """Start a measurement. Raises UsageError while one runs, here or in another server of the same scratch."""
         with self._lock:
             self.refuse()
             self._place.mkdir(mode=0o711, parents=True, exist_ok=True)
@@ -353,12 +354,12 @@ class Measurements:
             self._all[identity] = self._all[identity].model_copy(update=changes | {"ended": datetime.now(UTC)})
 
     def every(self) -> list[Measurement]:
-        """The newest first."""
+        """All measurements, the newest first."""
         with self._lock:
             return list(reversed(self._all.values()))
 
     def of(self, identity: uuid.UUID) -> Measurement:
-        """Raises NotFound."""
+        """The measurement with this id. Raises NotFound."""
         with self._lock:
             if identity not in self._all:
                 raise NotFound("this server has started no such measurement; GET /api/v1/measurements lists them")
@@ -378,7 +379,8 @@ class Measurements:
         return self._place / f"{identity}.log"
 
     def cancel(self, identity: uuid.UUID) -> Measurement:
-        """As Ctrl-C: it takes its things with it. A second time it is ended at once. Raises UsageError when it is over."""
+        """Stop a measurement as Ctrl-C does, which cleans up. The second time, kill it. Raises UsageError if it is
+        over."""
         with self._lock:
             one, process = self.of(identity), self._process
             if one.ended is not None or process is None:
@@ -392,7 +394,7 @@ class Measurements:
             return self._all[identity]
 
     def stop(self) -> None:
-        """End the one that runs, with the server."""
+        """Stop the running measurement, with the server."""
         with self._lock:
             process, thread = self._process, self._thread
         if process is not None:

@@ -60,7 +60,7 @@ def roots(context: WebContext) -> list[Path]:
 
 
 def list_corpora(context: WebContext) -> list[Corpus]:
-    """Corpora below the storage root, and the directories of EDBENCH_CORPORA with those directly in them."""
+    """Corpora below the storage root, and the directories of EDBENCH_CORPORA with their subdirectories."""
     out: dict[Path, Corpus] = {}
     for number, root in enumerate(roots(context)):
         directories = _manifests(root, _DEEPEST, _OURS) if number == 0 else _directories(root)
@@ -127,12 +127,12 @@ def allowed_path(context: WebContext, text: str) -> Path:
 
 
 def allowed_output(context: WebContext, text: str) -> Path:
-    """The same of a directory that a job writes to, which need not exist."""
+    """Like `allowed_path`, for a directory that a job writes to, which need not exist."""
     return _below_one([context.settings.storage, *context.productions], text, "out", PRODUCTIONS)
 
 
 def allowed_target(context: WebContext, text: str) -> Path:
-    """The same of a directory that a storage test uses."""
+    """Like `allowed_path`, for a directory that a storage test uses."""
     return _below_one([context.settings.storage, *context.targets], text, "paths", TARGETS)
 
 
@@ -204,7 +204,7 @@ class ResultFile:
 
     @property
     def media_type(self) -> str:
-        """By the name's end."""
+        """The media type by the extension of the name."""
         return mimetypes.guess_type(self.name)[0] or "application/octet-stream"
 
 
@@ -224,7 +224,8 @@ def runs(storage: Path) -> dict[str, Path]:
 
 
 def _is_result(directory: Path) -> bool:
-    """Whether it holds a result. One that this process may not read counts: a request for it reports that error."""
+    """Whether a directory has a result. One that this process may not read counts: a request for it reports that
+    error."""
     try:
         return (directory / FILE).is_file()
     except PermissionError:
@@ -232,7 +233,7 @@ def _is_result(directory: Path) -> bool:
 
 
 def run_directory(storage: Path, run: str) -> Path:
-    """The directory of the run with exactly this name; raises NotFound."""
+    """The directory of the run with exactly this name. Raises NotFound."""
     directory = runs(storage).get(run)
     if directory is None:
         raise NotFound("this result does not exist; GET /api/v1/results lists the results")
@@ -240,7 +241,7 @@ def run_directory(storage: Path, run: str) -> Path:
 
 
 def result_in(directory: Path) -> Result:
-    """The result of a run, read again only when its file has changed. Raises UsageError when it cannot be read."""
+    """The result of a run, read again only if its file has changed. Raises UsageError if it cannot be read."""
     try:
         status = os.stat(directory / FILE)
     except OSError as error:
@@ -254,7 +255,7 @@ def _read(directory: Path, _changed: int, _size: int) -> Result:
 
 
 def files_in(directory: Path) -> dict[str, ResultFile]:
-    """Every regular file of a run by its name; links are left out."""
+    """Every regular file of a run by its name; links are omitted."""
     out: dict[str, ResultFile] = {}
     for folder, folders, names in os.walk(directory):
         folders.sort()
@@ -268,7 +269,7 @@ def files_in(directory: Path) -> dict[str, ResultFile]:
 
 
 def file_in(directory: Path, name: str) -> ResultFile:
-    """The file of exactly this name; raises NotFound."""
+    """The file with exactly this name. Raises NotFound."""
     file = files_in(directory).get(name)
     if file is None:
         raise NotFound("this result has no such file")
@@ -292,7 +293,7 @@ class _Sink(io.RawIOBase):
 
 
 def zipped(directory: Path) -> Iterator[bytes]:
-    """All files of a run as one archive, a piece at a time, below a folder of the run's name."""
+    """All files of a run as one archive, a piece at a time, below a folder with the run's name."""
     sink = _Sink()
     with zipfile.ZipFile(sink, "w", zipfile.ZIP_DEFLATED) as archive:
         for file in files_in(directory).values():

@@ -31,7 +31,8 @@ from web.measuring import Measurements
 
 
 class SharedWorkers:
-    """The shared workers in one run. On request to stop, the run ends as a command does at Ctrl-C, which pauses the job."""
+    """The shared workers, as one run uses them. On request to stop, the run ends as a command does at Ctrl-C, which
+    pauses the job."""
 
     def __init__(self, bring: Callable[[], EmbeddedCluster], stop: threading.Event) -> None:
         self._bring = bring
@@ -39,8 +40,8 @@ class SharedWorkers:
         self._cluster: EmbeddedCluster | None = None
 
     def check(self) -> None:
-        """Start the workers, the first time. Raises KeyboardInterrupt when the run is to end, SystemFault when a worker does not
-        start or stay up."""
+        """Start the workers, the first time. Raises KeyboardInterrupt if the run must end, SystemFault if a worker does
+        not start or has ended."""
         if self._stop.is_set():
             raise KeyboardInterrupt
         if self._cluster is None:
@@ -87,19 +88,19 @@ class EmbeddedRunner(Runner):
         self._runs: dict[uuid.UUID, _Run] = {}
         self._reserved: list[int] = []  # workers of each job that is being created or resumed
         self._cluster: EmbeddedCluster | None = None
-        self._slots = 0  # a worker, of the cluster that is up
+        self._slots = 0  # slots of each worker of the running cluster
         self._filer = "none"
         self._problems: dict[uuid.UUID, str] = {}
 
     def room(self) -> int:
-        """Slots that can still be started."""
+        """Number of slots that can still be started."""
         return max(0, self._room - (self._workers() + sum(self._reserved)) * self._slots)
 
     def _workers(self) -> int:
         return sum(run.workers for run in list(self._runs.values()))
 
     def refuse(self, workers: int, slots: int, filer: str) -> None:
-        """Raises FieldErrors when these workers cannot be started now, UsageError while a measurement runs."""
+        """Raise FieldErrors if these workers cannot be started now, UsageError while a measurement runs."""
         if self._measurements is not None:
             self._measurements.refuse()
         if self._runs or self._reserved:
@@ -134,7 +135,7 @@ class EmbeddedRunner(Runner):
                 self._reserved.remove(workers)
 
     def start(self, jobs: Jobs, *, workers: int, slots: int) -> None:
-        """Follow the job in a thread of its own; one that it already has continues."""
+        """Follow the job in a thread of its own; a thread that it already has continues."""
         with self._lock:
             if jobs.id in self._runs:
                 self._runs[jobs.id].again = True
@@ -148,7 +149,7 @@ class EmbeddedRunner(Runner):
             run.thread.start()
 
     def problem(self, identity: uuid.UUID) -> str | None:
-        """Why workers could not be started for this job."""
+        """The reason why workers could not be started for this job."""
         return self._problems.get(identity)
 
     def tends(self, identity: uuid.UUID) -> bool:
@@ -180,11 +181,11 @@ class EmbeddedRunner(Runner):
             self._leave(run)
 
     def _goes_on(self, run: _Run) -> bool:
-        """Whether it was resumed in the meantime; if not, the run ends here."""
+        """Return whether the run continues because it was resumed in the meantime; if not, end it."""
         with self._lock:
             goes_on, run.again = run.again and not run.stop.is_set(), False
             if not goes_on:
-                self._problems.pop(run.jobs.id, None)  # under the lock: a new run would have problems of its own
+                self._problems.pop(run.jobs.id, None)  # under the lock, so that no problem of a new run is removed
                 self._leave(run)
             return goes_on
 
@@ -198,12 +199,12 @@ class EmbeddedRunner(Runner):
         self._collect(run.jobs, settings)
 
     def _note(self, identity: uuid.UUID, line: str) -> None:
-        """The latest remark of a run is what the page shows, until the run has ended well."""
+        """Store the latest remark of a run, which the page shows until the run has ended without error."""
         self._problems[identity] = one_line(line)
 
     def _collect(self, jobs: Jobs, settings: Settings) -> None:
-        """Collect the traces of ended jobs while the workers that recorded them still run. Raises UsageError where one cannot
-        be written."""
+        """Collect the traces of ended jobs while the workers that recorded them still run. Raises UsageError if one
+        cannot be written."""
         if not any(handle.job.options.trace for handle in jobs.each):
             return
         for handle in refresh(jobs).each:
@@ -212,7 +213,7 @@ class EmbeddedRunner(Runner):
                 collect_trace(handle, settings, self._clock, labels=labels, ours=False)
 
     def _brought(self, settings: Settings) -> EmbeddedCluster:
-        """The workers, as many as all runs need. Raises SystemFault when they cannot be started."""
+        """Start workers up to the number that all runs need. Raises SystemFault if they cannot be started."""
         with self._lock:
             if self._cluster is None:
                 self._cluster = EmbeddedCluster(settings, self._workers(), self._slots, env=self._env).start()
@@ -221,7 +222,7 @@ class EmbeddedRunner(Runner):
             return self._cluster
 
     def _leave(self, run: _Run) -> None:
-        """Stop its workers; a second call changes nothing."""
+        """Remove the run and stop its workers; a second call does nothing."""
         with self._lock:
             if self._runs.get(run.jobs.id) is not run:
                 return
@@ -236,11 +237,11 @@ class EmbeddedRunner(Runner):
 
 
 def _unseen(snapshot: Snapshot, at: float) -> None:
-    """The page looks for itself."""
+    """Ignore a snapshot: the page reads progress itself."""
 
 
 class OthersWork(Runner):
-    """Other processes run the workers (Compose), which take up every job."""
+    """A server whose workers are run by other processes (Compose), which take up every job."""
 
     def __init__(self, settings: Settings, clock: Clock) -> None:
         self._settings = settings
@@ -261,12 +262,12 @@ class OthersWork(Runner):
 
 
 class BesideCommand(Runner):
-    """The web UI belongs to a command that runs its own job and prints its problems, and ends with it."""
+    """The web UI of a command that runs its own job and prints its problems; it ends with the command."""
 
     creating = False
 
     def reserved(self, workers: int, slots: int, filer: str) -> AbstractContextManager[None]:
-        """Raises UsageError always."""
+        """Raise UsageError."""
         raise UsageError(
             "this web UI belongs to a running command and ends with it; use `edbench serve` to create and resume jobs"
         )

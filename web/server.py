@@ -26,7 +26,7 @@ class Stage:
         self.app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass a request to the present application."""
+        """Pass a request to the current application."""
         await self.app(scope, receive, send)
 
     def put(self, app: ASGIApp) -> None:
@@ -64,18 +64,18 @@ class Server(uvicorn.Server):
         self._stage = stage
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        """Called once in the server's loop."""
+        """Start; called once in the server's loop."""
         anyio.to_thread.current_default_thread_limiter().total_tokens = THREADS
         await super().startup(sockets)
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        """Called once when the server stops."""
+        """Stop; called once."""
         self._stage.close()
         await super().shutdown(sockets)
 
 
 def listening(host: str, port: int) -> socket.socket:
-    """A socket at this address; port 0 takes any free port. Raises UsageError when it is not available."""
+    """A socket at this address; port 0 takes any free port. Raises UsageError if it is not available."""
     try:
         return socket.create_server((host, port), family=socket.AF_INET6 if ":" in host else socket.AF_INET)
     except OSError as error:

@@ -34,8 +34,8 @@ class Listener:
         self._queue: asyncio.Queue[str | None] = asyncio.Queue(QUEUED)
 
     def send(self, text: str | None) -> None:
-        """Send it from any thread; None ends the stream."""
-        with contextlib.suppress(RuntimeError):  # its loop is gone, and it with it
+        """Send a text from any thread; None ends the stream."""
+        with contextlib.suppress(RuntimeError):  # its event loop has ended, and the stream with it
             self._loop.call_soon_threadsafe(self._put, text)
 
     def _put(self, text: str | None) -> None:
@@ -95,7 +95,7 @@ class _Reader:
         self.thread = threading.Thread(target=self._run, name="timeline", daemon=True)
 
     def stop(self) -> None:
-        """End at the next turn."""
+        """End the reader at the next turn."""
         self._over.set()
 
     def _run(self) -> None:
@@ -108,7 +108,7 @@ class _Reader:
             self._send(None)
 
     def _turn(self) -> bool:
-        """Read once; True if it was the last time."""
+        """Read once; return True after the last time."""
         self._looking = time.monotonic()
         try:
             seen = self._look(self._since)
@@ -123,7 +123,7 @@ class _Reader:
             return False
         finally:
             self._looking = math.inf
-        changed = seen.row != self._last_row or self._trouble is not None  # an event ends the notice of the trouble
+        changed = seen.row != self._last_row or self._trouble is not None  # an event removes the notice of the problem
         self._trouble = None
         self._last_row = seen.row
         if changed:
@@ -135,7 +135,7 @@ class _Reader:
         return False
 
     def complain_of_silence(self) -> None:
-        """Report a database that has not answered the present look, if that is so."""
+        """Report a database that does not answer the current read, if it has been silent for long."""
         if time.monotonic() - self._looking >= SILENT_SECONDS:
             self._complain(line_of(_SILENCE))
 
@@ -173,7 +173,7 @@ class Streams:
                 listener.send(None)
 
     async def events(self, job: uuid.UUID, look: Looker, since: float | None = None) -> AsyncIterator[str]:
-        """First the timeline (whole, or `since` a second) and the job's row, then increments until the job has ended."""
+        """Send the timeline (whole, or `since` a second) and the job's row, then increments until the job has ended."""
         listener = Listener()
         reader = self._join(job, look, listener, since)
         if reader is None:

@@ -49,7 +49,8 @@ class Door:
         ] = {}  # address → wrong tokens that still count, and the time of that count
 
     def knows(self, token: str, address: str) -> bool:
-        """Whether it is the token, in constant time. Raises Throttled, also for the right token, so that guessing stops."""
+        """Return whether this is the token, in constant time. Raises Throttled, also for the right token, so that
+        guessing stops."""
         return self._checked(address, lambda: hmac.compare_digest(_digest(token), self._digest))
 
     def new_code(self) -> str:
@@ -57,7 +58,8 @@ class Door:
         return _remember(self._codes, self._now() + CODE_SECONDS, MOST_CODES)
 
     def redeem(self, code: str, address: str) -> bool:
-        """Whether it is an unused code that has not expired; it is used now. Wrong codes count as wrong tokens: raises Throttled."""
+        """Return whether this is an unused code that has not expired; it is used now. Wrong codes count as wrong
+        tokens: raises Throttled."""
         return self._checked(address, lambda: self._now() < self._codes.pop(_digest(code), -math.inf))
 
     def _checked(self, address: str, check: Callable[[], bool]) -> bool:
@@ -78,7 +80,7 @@ class Door:
         return max(0.0, count - (self._now() - since) / SECONDS_A_TRY)
 
     def begin(self) -> str:
-        """Create a session; returns its random name."""
+        """Create a session; return its random name."""
         return _remember(self._sessions, self._now() + SESSION_SECONDS, MOST_SESSIONS)
 
     def admits(self, session: str) -> bool:
@@ -91,7 +93,7 @@ class Door:
 
 
 def _remember(names: dict[bytes, float], until: float, most: int) -> str:
-    """A new random name, whose digest is kept with the time that it ends at; the oldest is removed when there are too many."""
+    """Return a new random name and store its digest with its expiry; the oldest is removed if there are too many."""
     name = secrets.token_urlsafe(32)
     names[_digest(name)] = until
     if len(names) > most:
@@ -104,7 +106,7 @@ def _digest(text: str) -> bytes:
 
 
 def _who(address: str) -> str:
-    """The address for counting; of IPv6 the network, because a host can use all of its addresses."""
+    """The address for counting; for IPv6 the network, because a host can use all of its addresses."""
     try:
         ip = ipaddress.ip_address(address)
     except ValueError:
@@ -126,7 +128,7 @@ class Published:
 
     @property
     def loopback(self) -> bool:
-        """Whether only programs on the host reach it."""
+        """Whether only programs on the host can reach it."""
         try:
             return self.host == "localhost" or ipaddress.ip_address(self.host).is_loopback
         except ValueError:
@@ -134,13 +136,13 @@ class Published:
 
     @property
     def url(self) -> str:
-        """To open in a browser; where the port is not known, as a shell completes it."""
+        """The URL to open in a browser; if the port is unknown, with a command that a shell replaces."""
         host = "SERVER" if self.host in ("0.0.0.0", "::") else f"[{self.host}]" if ":" in self.host else self.host
         return f"http://{host}:{self.port}/" if self.port else f"http://$(docker compose port {self.service})/"
 
     @property
     def forward(self) -> str:
-        """The option of ssh that brings it to the same port of another machine; empty where the port is not known."""
+        """The option of ssh that forwards it to the same port of another machine; empty if the port is unknown."""
         host = f"[{self.host}]" if ":" in self.host else self.host
         return f"-L {self.port}:{host}:{self.port}" if self.port else ""
 
@@ -150,7 +152,7 @@ class Published:
         return f"{self.url}login#code={code}"
 
     def refuse_link(self) -> None:
-        """Raises UsageError where other machines reach it: the link would cross the network unencrypted."""
+        """Raise UsageError if other machines can reach it: the link would cross the network unencrypted."""
         if not self.loopback:
             raise UsageError(
                 f"the web UI is published at {self.host}, not on loopback: links are not printed, because others could read them"
@@ -159,7 +161,7 @@ class Published:
 
 
 def published(env: Mapping[str, str], variable: str) -> Published | None:
-    """The address that the variable names as `ADDRESS:PORT`; None where it is not set. Raises UsageError."""
+    """The address that the variable names as `ADDRESS:PORT`; None if it is not set. Raises UsageError."""
     text = env.get(variable, "").strip()
     if not text:
         return None
@@ -171,13 +173,14 @@ def published(env: Mapping[str, str], variable: str) -> Published | None:
 
 
 def headless_line(*addresses: Published | None) -> str:
-    """The command that brings the ports to the user's own machine; empty where no port is known."""
+    """The command that forwards the ports to the user's own machine; empty if no port is known."""
     options = " ".join(filter(None, (each.forward for each in addresses if each is not None and each.loopback)))
     return f"from another machine, first: ssh {options} SERVER" if options else ""
 
 
 def start_lines(web: Published, grafana: Published | None, code: str, storage: Path) -> list[str]:
-    """What the controller prints when it serves: sign in, sign in again, Grafana, storage. Raises StorageFault."""
+    """The lines that the controller prints when it serves: sign in, sign in again, Grafana, storage. Raises
+    StorageFault."""
     headless = headless_line(web, grafana)
     lines = [f"storage: {storage_line(storage)}"]
     if grafana is not None:
@@ -193,7 +196,7 @@ def start_lines(web: Published, grafana: Published | None, code: str, storage: P
 
 
 def storage_line(root: Path) -> str:
-    """Type, server, path and free space of the storage root, and the user that writes there. Raises StorageFault."""
+    """Type, server, path and free space of the storage root, and the user that writes to it. Raises StorageFault."""
     try:
         space = os.statvfs(root)
     except OSError as error:
@@ -212,8 +215,8 @@ _WRITE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
 
 
 def given_token(env: Mapping[str, str]) -> str | None:
-    """The token of EDBENCH_TOKEN, or the one in the file of EDBENCH_TOKEN_FILE; None if neither is set. Raises UsageError when it
-    is too short or cannot be read."""
+    """The token of EDBENCH_TOKEN, or the one in the file of EDBENCH_TOKEN_FILE; None if neither is set. Raises
+    UsageError if it is too short or cannot be read."""
     token, name = env.get(VARIABLE, "").strip(), VARIABLE
     if not token and (file := env.get(FILE_VARIABLE)):
         token, name = read_secret(Path(file)), file
@@ -223,7 +226,7 @@ def given_token(env: Mapping[str, str]) -> str | None:
 
 
 def read_secret(path: Path) -> str:
-    """The text of a file, without the space around it. Raises UsageError."""
+    """The text of a file, without surrounding white space. Raises UsageError."""
     try:
         return path.read_text(encoding="ascii").strip()
     except (OSError, ValueError) as error:
@@ -231,7 +234,7 @@ def read_secret(path: Path) -> str:
 
 
 def kept_token(scratch: Path) -> str:
-    """The token in scratch, generated where there is none that only this user can read. Raises UsageError."""
+    """The token in scratch; generated if there is none that only this user can read. Raises UsageError."""
     path = scratch / FILE
     try:
         scratch.mkdir(parents=True, exist_ok=True)

@@ -21,7 +21,7 @@ from core.filer.use import attach, let_go
 from core.operations import Op
 
 _MAGIC = 0x45_44_46_49_4C_45_52_03  # "EDFILER", layout 3
-_LOCK_BYTE = 0  # of the record lock of a booking; the next one is that of being in use (`core.filer.use`)
+_LOCK_BYTE = 0  # locked during a booking; the next byte is locked while in use (`core.filer.use`)
 _BUSY, _WAITED, _CALLS, _OPS = range(4)
 _COUNTS = 4
 _FIRST = 1  # word 0 is the magic number
@@ -30,7 +30,7 @@ OPS_UNIT = 1000  # filer ops are counted in thousandths: their numbers are means
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StationCounts:
-    """Of one station since it was made."""
+    """Counters of one station since it was created."""
 
     servers: int
     calls: int
@@ -46,7 +46,7 @@ class SharedQueues:
     """
 
     def __init__(self, path: Path, servers: Sequence[int], more_words: int = 0) -> None:
-        """`servers`: of each station; `more_words`: extra words from `more` on, initially zero."""
+        """Open the stations. `servers`: of each station; `more_words`: extra words from `more` on, initially zero."""
         self.path = path
         self.servers = tuple(servers)
         places = [_FIRST + _COUNTS * len(self.servers)]
@@ -61,7 +61,7 @@ class SharedQueues:
         self.words[0] = _MAGIC
 
     def lock(self) -> None:
-        """Before any booking; `unlock` after it, whatever happens."""
+        """Take the lock, which every booking needs. The caller must `unlock` it, even after an error."""
         fcntl.lockf(self._fd, fcntl.LOCK_EX, 1, _LOCK_BYTE)
 
     def unlock(self) -> None:
@@ -77,7 +77,8 @@ class SharedQueues:
             self.unlock()
 
     def book(self, station: int, service: int, arrived: int, ready: int, ops: int = 0) -> int:
-        """Book `service` at a station from `arrived` on, for work that ends no sooner than `ready` + service; its end.
+        """Book `service` at a station from `arrived` on, for work that ends no sooner than `ready` + service; return
+        its end.
 
         It is booked from the arrival, whatever else the work has to wait for: a gap before it that no work could use
         would take away from the station's ceiling. Times are monotonic nanoseconds, `ops` in thousandths. Only under
@@ -102,14 +103,14 @@ class SharedQueues:
         return end
 
     def pass_by(self, station: int, ops: int) -> None:
-        """Count a call that takes no time there: without service there is no queue, not even behind a call that came a
-        moment later. Only under the lock."""
+        """Count a call that takes no time at a station: without service there is no queue, not even for a call that
+        came a moment later. Only under the lock."""
         at = _FIRST + station * _COUNTS
         self.words[at + _CALLS] += 1
         self.words[at + _OPS] += ops
 
     def counts(self, station: int) -> StationCounts:
-        """Now; without the lock, so work under way may be half in them."""
+        """The counters now, read without the lock: a booking in progress may be half included."""
         at = _FIRST + station * _COUNTS
         busy, waited, calls, ops = self.words[at : at + _COUNTS].tolist()
         return StationCounts(
@@ -117,11 +118,11 @@ class SharedQueues:
         )
 
     def close(self) -> None:
-        """Let go of it; it stays while others use it."""
+        """Release the stations; they stay while others use them."""
         self._close(remove=False)
 
     def close_and_remove(self) -> None:
-        """Let go of it, and remove it unless another process uses it still."""
+        """Release the stations, and remove them unless another process uses them."""
         self._close(remove=True)
 
     def _close(self, *, remove: bool) -> None:
@@ -135,7 +136,7 @@ _CLIENT_CACHE_SETS = 1 << 15
 FILES = _WAYS * _CLIENT_CACHE_SETS
 _KEY, _STAMP, _EXTENT = range(3)
 _CLIENT_CACHE_WORDS = 3
-_CAME, _ANSWERED, _TABLE = 0, 1, 3  # bytes taken in so far; reads answered and their bytes
+_CAME, _ANSWERED, _TABLE = 0, 1, 3  # bytes cached so far; reads answered and their bytes
 
 
 class _ClientCachePlace(NamedTuple):
@@ -145,20 +146,20 @@ class _ClientCachePlace(NamedTuple):
 
 
 class ClientCache:
-    """The words that all slots have in common; every method only under the lock of the queues."""
+    """The emulated client cache, in words of shared memory. Call every method only under the lock of the queues."""
 
     def __init__(self, words: memoryview, at: int, size: int) -> None:
-        """`words[at:]` has `words()` of them, all nought at first; `size` in bytes."""
+        """Use `words()` words from `words[at:]` on, initially zero; `size` in bytes."""
         self._words, self._at, self._size = words, at, size
         self._came = at + _CAME
 
     @staticmethod
     def words(size: int) -> int:
-        """What a cache of so many bytes needs."""
+        """Number of words that a cache of this size needs."""
         return _TABLE + FILES * _CLIENT_CACHE_WORDS if size else 0
 
     def wire_bytes(self, op: Op, path: bytes, offset: int, nbytes: int, other: bytes) -> int:
-        """How many of the bytes that a call moved went over the wire; keeps what the cache learns of the call."""
+        """Return how many of a call's bytes went over the wire, and update the cache."""
         if op is Op.READ and nbytes:
             return self._read(path, offset, nbytes)
         if op is Op.WRITE and nbytes:
@@ -174,7 +175,7 @@ class ClientCache:
         return nbytes
 
     def answered(self) -> tuple[int, int]:
-        """Reads that no byte of went over the wire, and the bytes of all reads that did not."""
+        """Number of reads of which no byte went over the wire, and the bytes of all reads that did not go over it."""
         at = self._at + _ANSWERED
         return self._words[at], self._words[at + 1]
 
@@ -189,8 +190,8 @@ class ClientCache:
         return missing
 
     def _keep(self, at: _ClientCachePlace, offset: int, end: int, came: int) -> None:
-        """From `offset` to `end`, of which `came` bytes are new here. After a gap nothing is kept, and nothing of a file
-        that is larger than the cache: read to its end, its beginning has been pushed out."""
+        """Cache the file from `offset` to `end`, of which `came` bytes are new. Nothing is kept after a gap, or of a
+        file that is larger than the cache: by its end, its beginning has been pushed out."""
         words = self._words
         words[self._came] += came
         if offset > at.known:
@@ -204,14 +205,14 @@ class ClientCache:
         words[at.place + _EXTENT] = max(at.known, end)
 
     def _forget(self, path: bytes) -> int:
-        """What was known of it."""
+        """Drop a file from the cache; return how many bytes were cached."""
         at = self._look(path)
         if self._words[at.place + _KEY] == at.key:
             self._words[at.place + _KEY] = 0
         return at.known
 
     def _look(self, path: bytes) -> _ClientCachePlace:
-        """The file's entry, or the one that it may take: in its set the one that is free, or was used longest ago."""
+        """The file's entry, or the one that it may take: the free or the least recently used one of its set."""
         digest = hashlib.blake2b(path, digest_size=8).digest()
         key = int.from_bytes(digest, "little", signed=True) or 1
         words = self._words
@@ -237,19 +238,21 @@ class _Place(NamedTuple):
 
 
 class Directories:
-    """In words that all have in common; every method only under the lock of the queues."""
+    """Sizes of directories, in words of shared memory. Call every method only under the lock of the queues."""
 
     def __init__(self, words: memoryview, at: int, entry_ns: float) -> None:
-        """`words[at:]` has `words()` of them, all nought at first; `entry_ns`: what an entry that is there adds to making one."""
+        """Use `words()` words from `words[at:]` on, initially zero; `entry_ns`: time that each existing entry adds to
+        the creation of one."""
         self._words, self._at, self._entry_ns = words, at, entry_ns
 
     @staticmethod
     def words(entry_us: float) -> int:
-        """What the table needs; none where directories do not slow."""
+        """Number of words that the table needs; 0 where the size of a directory costs nothing."""
         return MOST * _WORDS if entry_us else 0
 
     def asked_ns(self, op: Op, path: bytes, other: bytes) -> int:
-        """What the size of the directory adds to a call, of its record; keeps what is learnt of it."""
+        """Return the time that the size of the directory adds to a call, and update the table. The arguments are those
+        of the call's record."""
         if op in _MAKES:
             return self._made(path)
         if op is Op.REMOVE:
@@ -271,7 +274,7 @@ class Directories:
             self._words[at.place + 1] = at.entries - 1
 
     def _look(self, path: bytes) -> _Place:
-        """The entry of a name's directory, or the one that it may take: in its set the free or the smallest one."""
+        """The entry of a name's directory, or the one that it may take: the free or the smallest one of its set."""
         digest = hashlib.blake2b(path.rpartition(b"/")[0], digest_size=8).digest()
         key = int.from_bytes(digest, "little", signed=True) or 1
         words = self._words
@@ -297,7 +300,7 @@ _Asked = tuple[
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ArbiterCounts:
-    """A look at all stations."""
+    """The counters of all stations."""
 
     stations: dict[str, StationCounts]
     misses: int
@@ -340,15 +343,16 @@ class Arbiter:
         self.waited_ns = 0  # in queues, of the call that was booked last
 
     def tell_phase(self, *, indexing: bool) -> None:
-        """Calls that this process books from now on are of phase index, or of any other."""
+        """Set whether the calls that this process books from now on are of phase index."""
         self._costs = self._costs_of[indexing]
 
     def book(
         self, op: Op, nbytes: int, arrived_ns: int, path: bytes = b"", argument: int = 0, other: bytes = b""
     ) -> int:
-        """Book a call that came at `arrived_ns` (monotonic); when it ends, in the same time.
+        """Book a call that came at `arrived_ns` (monotonic); return when it ends, on the same clock.
 
-        `path`, `argument`, `other` are those of its record: an offset of reads and writes, entries found of a scan.
+        `path`, `argument`, `other` are those of its record: the offset of reads and writes, the entries found by a
+        scan.
         """
         self._queues.lock()
         try:
@@ -370,9 +374,9 @@ class Arbiter:
             self._queues.unlock()
 
     def _book_units(self, op: Op, wire: int, arrived: int, entries: int, grown: int) -> tuple[int, int, int]:
-        """When both units have had it, nanoseconds of their servers, round trips in thousandths: one for each metadata op,
-        which the next one waits for, and one for all data ops, which go out together. `grown`: of the metadata unit's, for
-        the size of a directory."""
+        """Book a call at both units. Return when it ends, nanoseconds of their servers, and round trips in thousandths:
+        one for each metadata op, which the next one waits for, and one for all data ops, which are sent together.
+        `grown`: nanoseconds that the size of a directory adds at the metadata unit."""
         begun = -(-wire // self._transfer_bytes) if self._transfer_bytes else 0
         end, worked, trips = arrived, 0, 0
         for station, each_ns, entry_ns, transfer_ns, each, entry, transfer in self._costs[op]:
@@ -387,7 +391,7 @@ class Arbiter:
         return end, worked, trips
 
     def _miss(self, kind: int, share: int, delay: int) -> int:
-        """Every so many calls one misses: spread evenly, the same share in every run."""
+        """Return the delay of a call that misses, else 0. Misses are spread evenly: the same share in every run."""
         words, debt, disk = self._words, self._more + _MISS_DEBT + kind, self._more + _DISK
         due = words[debt] + share
         if due < _WHOLE:
@@ -399,7 +403,7 @@ class Arbiter:
         return delay
 
     def snapshot(self) -> ArbiterCounts:
-        """The counters now; without the lock, so a call under way may be half in them."""
+        """The counters now, read without the lock: a call in progress may be half included."""
         answered = (0, 0) if self._cache is None else self._cache.answered()
         return ArbiterCounts(
             stations={name: self._queues.counts(number) for number, name in enumerate(self._stations)},
@@ -410,11 +414,11 @@ class Arbiter:
         )
 
     def close(self) -> None:
-        """Let go of it; it stays while others use it."""
+        """Release the arbiter; it stays while others use it."""
         self._queues.close()
 
     def close_and_remove(self) -> None:
-        """Let go of it, and remove it unless another process uses it still."""
+        """Release the arbiter, and remove it unless another process uses it."""
         self._queues.close_and_remove()
 
     def __enter__(self) -> Self:
@@ -425,7 +429,7 @@ class Arbiter:
 
 
 def _units(cost: CallCost) -> tuple[_Asked, ...]:
-    """What a call asks of each unit that it needs."""
+    """The demand of a call at each unit that it needs."""
     asked = ((_METADATA, cost.metadata_ns, cost.metadata_ops), (_DATA, cost.data_ns, cost.data_ops))
     return tuple(
         (station, ns.each, ns.entry, ns.transfer, ops.each * OPS_UNIT, ops.entry * OPS_UNIT, ops.transfer * OPS_UNIT)

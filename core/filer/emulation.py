@@ -20,22 +20,22 @@ from core.settings import Settings
 _PR_SET_TIMERSLACK = 29  # linux/prctl.h
 _PROBE_NS = 200_000
 _PROBES = 15
-_SPIN_NS = 10_000  # the rest that is cheaper to spin away than to sleep through
-_MOST_SPIN_NS = 100_000  # where a sleep is too coarse; beyond it the measurement is put to the test
-_MOST_OVERSHOOT_NS = 500_000  # on a busy machine the measurement shows more of the neighbours
+_SPIN_NS = 10_000  # below this, spinning is cheaper than sleeping
+_MOST_SPIN_NS = 100_000  # the longest spin if a sleep is too coarse; beyond it the process sleeps for half
+_MOST_OVERSHOOT_NS = 500_000  # on a busy machine, the measurement mostly shows other processes
 
 _libc = ctypes.CDLL(None, use_errno=True)
 
 
 class Pacer:
-    """One process's waiting; calibrated when made, which takes a few milliseconds."""
+    """Accurate waiting of one process; calibrated when created, which takes a few milliseconds."""
 
     def __init__(self) -> None:
         _libc.prctl(_PR_SET_TIMERSLACK, ctypes.c_ulong(1), 0, 0, 0)  # of this thread; refusal only costs exactness
         self.overshoot_ns = min(_MOST_OVERSHOOT_NS, round(statistics.median(_overshoot() for _ in range(_PROBES))))
 
     def wait_until(self, end_ns: int) -> int:
-        """Return at that monotonic time, never before, or at once when it is over; the time now."""
+        """Return at that monotonic time, never before, or at once if it has passed; return the time now."""
         now = time.monotonic_ns()
         while (left := end_ns - now) > _SPIN_NS and (asked := self._sleep_for(left)):
             time.sleep(asked / 1e9)
@@ -47,7 +47,7 @@ class Pacer:
         return now
 
     def _sleep_for(self, left: int) -> int:
-        """How long to sleep of what is left; 0: spin."""
+        """Nanoseconds to sleep of the remaining time; 0: spin."""
         if left > self.overshoot_ns:
             return left - self.overshoot_ns
         return left // 2 if left > _MOST_SPIN_NS else 0
@@ -64,12 +64,13 @@ SERVED_WORDS = 2 + (max(Op) + 1) * OCTAVES  # waited in queues, overshoot, then 
 
 
 def octave(duration_ns: int) -> int:
-    """The exponent of the smallest power of two above a duration; a histogram's first bucket has one in all."""
+    """The exponent of the smallest power of two above a duration. All durations in a histogram's first bucket have the
+    same."""
     return min(max(duration_ns.bit_length(), FIRST_BITS), OCTAVES - 1)
 
 
 def mostly_over(served: Sequence[int]) -> dict[str, dict[str, int]]:
-    """What `EmulatedFiler.served` has of calls that are mostly overshoot: op label → octave → calls, where there are any."""
+    """Calls in `EmulatedFiler.served` that are mostly overshoot: op label → octave → number, without zeros."""
     out: dict[str, dict[str, int]] = {}
     for op in Op:
         begin = 2 + op * OCTAVES
@@ -95,7 +96,7 @@ class EmulatedFiler:
         self.served = memoryview(bytearray(8 * SERVED_WORDS)).cast("q") if served is None else served
 
     def works_on(self, phase: Phase) -> None:
-        """The calls that follow are of a task of that phase: a protocol may have other filer ops for those of phase index."""
+        """Set the phase of the calls that follow: a protocol may have other filer ops for those of phase index."""
         self._arbiter.tell_phase(indexing=phase is Phase.INDEX)
 
     def serve(

@@ -1,4 +1,4 @@
-"""Models of emulated filers, from TOML profiles: ours by name, a user's own by path."""
+"""Models of emulated filers, from TOML profiles: built-in ones by name, a user's own by path."""
 
 from __future__ import annotations
 
@@ -23,19 +23,19 @@ MAX_OPS = 10_000.0  # of one kind, for one call, entry or transfer
 MAX_TRANSFER_BYTES = 1 << 30
 _MAX_TEXT = 400
 _PER = ("entry", "transfer")
-_DEFAULT = "default"  # in service times: of every op that is not named
+_DEFAULT = "default"  # in service times: for every op that is not named
 _LABELS = [op.label for op in Op]
 
-Ops = Mapping[str, float]  # filer ops by name; means, so broken numbers
+Ops = Mapping[str, float]  # filer ops by name; means, so not whole numbers
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Expansion:
     """The filer ops of one call."""
 
-    each: Ops  # whatever it requests
+    each: Ops  # for each call
     entry: Ops  # and for each entry of a listing
-    transfer: Ops  # and for each `transfer_bytes` begun of what it moves
+    transfer: Ops  # and for each `transfer_bytes` begun of the bytes that it moves
 
     @property
     def names(self) -> set[str]:
@@ -44,18 +44,18 @@ class Expansion:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Protocol:
-    """One way from calls to filer ops."""
+    """One mapping from calls to filer ops."""
 
     name: str
     origin: str  # how it is known: "measured …" or "assumed …"
-    transfer_bytes: int  # what one read or write on the wire moves at most
+    transfer_bytes: int  # most bytes of one read or write on the wire
     data: frozenset[str]  # the ops of the filer's data unit; all others are its metadata unit's
     calls: Mapping[Op, Expansion]
-    index_calls: Mapping[Op, Expansion] = field(default_factory=dict)  # of phase index, where they are other ones there
+    index_calls: Mapping[Op, Expansion] = field(default_factory=dict)  # of phase index, if they differ there
     server: Mapping[Op, Expansion] = field(
         default_factory=dict
     )  # of `calls`, by what the server's own counters called them
-    source: str = field(compare=False)  # what a user gives to get it again: a name of ours, or the path of a file
+    source: str = field(compare=False)  # how a user selects it: a built-in name, or the path of a file
 
     @property
     def ops(self) -> set[str]:
@@ -63,11 +63,11 @@ class Protocol:
         return set().union(*(found.names for found in (*self.calls.values(), *self.index_calls.values())))
 
     def transfers(self, nbytes: int) -> int:
-        """How many transfers begin for so many bytes."""
+        """Number of transfers for so many bytes."""
         return -(-nbytes // self.transfer_bytes)
 
     def to_plain(self) -> dict[str, Any]:
-        """As `protocol_of` takes it."""
+        """The protocol as plain data; `protocol_of` is the inverse."""
         head = {"name": self.name, "origin": self.origin, "transfer_bytes": self.transfer_bytes}
         head |= {"data": sorted(self.data), "call": _plain(self.calls)}
         more = {"index_call": self.index_calls, "server": self.server}
@@ -75,7 +75,7 @@ class Protocol:
 
 
 def protocol_names() -> list[str]:
-    """Those that come with the product."""
+    """The names of the built-in protocols."""
     return sorted(path.stem for path in PROTOCOLS.glob("*.toml"))
 
 
@@ -91,7 +91,7 @@ def load_protocol(name_or_path: str, beside: Path | None = None) -> Protocol:
 
 
 def protocol_of(table: Mapping[str, Any], what: str, source: str) -> Protocol:
-    """Out of plain data; raises UsageError that begins with `what`."""
+    """Parse a protocol from plain data. Raises UsageError that begins with `what`."""
     top = TomlTable(what, "", dict(table))
     origin = top.text("origin", "")
     if not origin.startswith(("measured", "assumed")) or len(origin) > _MAX_TEXT:
@@ -114,7 +114,7 @@ def protocol_of(table: Mapping[str, Any], what: str, source: str) -> Protocol:
 
 
 def _name(table: TomlTable) -> str:
-    """A printable text for labels."""
+    """The name in a table, a printable text for labels."""
     name = table.text("name", "")
     if not name or len(name) > MAX_NAME or not name.isprintable() or name != name.strip():
         raise table.refuse("name", f"must be a printable text of at most {MAX_NAME} characters")
@@ -130,7 +130,7 @@ def _plain(calls: Mapping[Op, Expansion]) -> dict[str, Any]:
 
 
 def _expansions(table: TomlTable, *, every: bool) -> dict[Op, Expansion]:
-    """Of every op, or of those that are named."""
+    """The expansions of `every` op, or of those that the table names."""
     named = table.names(_LABELS)
     return {op: _expansion(table.table(op.label)) for op in Op if every or op.label in named}
 
@@ -167,12 +167,13 @@ class Processor:
     """One station of `servers` equal servers with one queue."""
 
     servers: int
-    service_us: Mapping[str, float]  # of a filer op by its name, without a protocol of a call by its op's; unscaled
+    service_us: Mapping[str, float]  # by name of a filer op, without a protocol by name of a call; unscaled
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Disk:
-    """What a miss of the filer's cache adds to a call; a delay, not a queue. Not divided by the scale factor."""
+    """The delay that a miss of the filer's cache adds to a call. It is no queue, and the scale factor does not divide
+    it."""
 
     read_ms: Annotated[float, Within(high=MAX_DISK_MS)] = 0.0
     read_miss: Share = 0.0  # share of read calls
@@ -182,9 +183,9 @@ class Disk:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Directory:
-    """What the size of a directory costs."""
+    """The cost of a directory's size."""
 
-    # Of the metadata unit, unscaled, to make a name: for each that its directory has.
+    # Unscaled time of the metadata unit that each existing entry adds to the creation of another one.
     entry_us: Annotated[float, Within(high=MAX_ENTRY_US)] = 0.0
 
 
@@ -192,16 +193,16 @@ class Directory:
 class Client:
     """The client's cache and round trips, between a call and the wire. The scale factor divides neither."""
 
-    # Of what was read or written last, kept by each client; 0: every read reaches the filer.
+    # Bytes read or written last that each client keeps; 0: every read reaches the filer.
     cache_bytes: Annotated[int, Within(high=MAX_CACHE_BYTES)] = 0
-    reread_us: Annotated[float, Within(high=MAX_SERVICE_US)] = 0.0  # what a read that the cache answers costs
-    # That each metadata op adds to its call, and all its data ops together; a delay, not a queue.
+    reread_us: Annotated[float, Within(high=MAX_SERVICE_US)] = 0.0  # cost of a read that the cache answers
+    # Added to a call for each metadata op, and once for all data ops; a delay, not a queue.
     round_trip_us: Annotated[float, Within(high=MAX_SERVICE_US)] = 0.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sizes:
-    """Of a call of the mix that a ceiling is stated for."""
+    """Sizes of a call in the mix for which a ceiling is stated."""
 
     entries: Annotated[float, Within(high=MAX_CALL_BYTES)] = 10.0  # of a listing
     read_bytes: Annotated[float, Within(high=MAX_CALL_BYTES)] = 65_536.0
@@ -210,7 +211,8 @@ class Sizes:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Demand:
-    """What a call asks of one unit: so much, and for each entry of a listing, and for each transfer begun."""
+    """The demand of a call at one unit: a constant, an amount for each entry of a listing, and one for each
+    transfer."""
 
     each: float = 0.0
     entry: float = 0.0
@@ -222,7 +224,7 @@ class Demand:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CallCost:
-    """What a call costs at the filer's two units, in scaled nanoseconds of a server, and in filer ops."""
+    """The cost of a call at the filer's two units, in scaled nanoseconds of a server and in filer ops."""
 
     metadata_ns: Demand
     data_ns: Demand
@@ -242,7 +244,7 @@ class FilerModel:
     link_bytes_per_s: float  # unscaled; 0: no link is modelled
     disk: Disk
     mix: Mapping[Op, float]  # share of each op in the calls that ceilings are stated for; sums to 1
-    source: str  # what a user gives to get it again: a profile's name, or the path of a file
+    source: str  # what a user gives to select it: a profile's name, or the path of a file
     protocol: Protocol | None = None  # None: every call is one filer op
     client: Client = field(default_factory=Client)
     sizes: Sizes = field(default_factory=Sizes)
@@ -254,7 +256,7 @@ class FilerModel:
         return tuple(zip(STATIONS, (self.metadata.servers, self.data.servers, 1), strict=True))
 
     def cost(self, op: Op, *, indexing: bool = False) -> CallCost:
-        """Of a call of that op, made in phase index or in any other."""
+        """The cost of a call of that op; `indexing`: in phase index."""
         if self.protocol is None:
             data = op in DATA_OPS
             one, none = Demand(each=1.0), Demand()
@@ -274,7 +276,7 @@ class FilerModel:
         )
 
     def _demand(self, parts: tuple[Ops, Ops, Ops], names: set[str] | frozenset[str], at: Processor | None) -> Demand:
-        """Over the filer ops of these names: their nanoseconds `at` a unit, or their number."""
+        """Sum the filer ops of these names: their nanoseconds `at` a unit, or their number."""
         each, entry, transfer = (
             sum(
                 number * (1.0 if at is None else self._service_ns(at, name))
@@ -289,24 +291,24 @@ class FilerModel:
         return round(processor.service_us[name] * 1000 * self.scale)
 
     def transfers(self, nbytes: int) -> int:
-        """How many transfers a call of so many bytes begins."""
+        """Number of transfers that a call of so many bytes begins."""
         return 0 if self.protocol is None else self.protocol.transfers(nbytes)
 
     @property
     def link_ns_per_byte(self) -> float:
-        """Scaled; 0 where no link is modelled."""
+        """Scaled nanoseconds of the link for one byte; 0 if no link is modelled."""
         return 1e9 * self.scale / self.link_bytes_per_s if self.link_bytes_per_s else 0.0
 
     @property
     def filer_ops_per_call(self) -> float:
-        """Of the mix."""
+        """Mean filer ops of a call in the mix."""
         return sum(
             share * (self._mean(op, "metadata_ops") + self._mean(op, "data_ops")) for op, share in self.mix.items()
         )
 
     @property
     def server_ops_per_call(self) -> float | None:
-        """Of the mix, by what the server's own counters say of the protocol; None where they were not looked at."""
+        """Mean ops of a call in the mix as the server's own counters count them; None if they were not read."""
         if self.protocol is None or not self.protocol.server:
             return None
         every = self.protocol.server
@@ -317,9 +319,9 @@ class FilerModel:
 
     @property
     def ceiling_calls_per_s(self) -> float:
-        """Calls a second that the busier unit allows for calls of `mix`, scaled; infinite at no service time.
+        """Calls a second that the busier unit allows for calls of `mix`, scaled; infinite without service time.
 
-        The link is left out: it bounds bytes.
+        The link is not included: it bounds bytes.
         """
         demand = [sum(share * self._mean(op, unit) for op, share in self.mix.items()) / 1e9 for unit in _UNITS]
         busiest = max(demand[0] / self.metadata.servers, demand[1] / self.data.servers)
@@ -327,16 +329,17 @@ class FilerModel:
 
     @property
     def ceiling_filer_ops_per_s(self) -> float:
-        """The same in filer ops."""
+        """Filer ops a second that the busier unit allows for calls of `mix`, scaled."""
         return self.ceiling_calls_per_s * self.filer_ops_per_call
 
     def _mean(self, op: Op, what: str) -> float:
-        """Of a call of the mix's sizes."""
+        """Mean of a demand (a field of CallCost) for a call of the mix's sizes."""
         demand: Demand = getattr(self.cost(op), what)
         return demand.of(*self._usual(op))
 
     def _usual(self, op: Op) -> tuple[float, float]:
-        """Entries and transfers: a call begins half a transfer more than its bytes fill, on average."""
+        """Entries and transfers of a call in the mix: a call begins half a transfer more than its bytes fill, on
+        average."""
         moved = {Op.READ: self.sizes.read_bytes, Op.WRITE: self.sizes.write_bytes}.get(op, 0.0)
         begun = 0.0 if self.protocol is None or not moved else moved / self.protocol.transfer_bytes + 0.5
         return self.sizes.entries, begun
@@ -348,7 +351,7 @@ class FilerModel:
 
     @property
     def digest(self) -> str:
-        """Differs for filers that behave differently."""
+        """A hash that differs for filers that behave differently."""
         return hashlib.sha256(repr(self._numbers()).encode()).hexdigest()[:16]
 
     def _numbers(self) -> list[Any]:
@@ -370,7 +373,7 @@ _PARTS = ("each", "entry", "transfer")
 
 
 def read_table(path: Path, what: str, known: Collection[str]) -> dict[str, Any]:
-    """The whole file; `what` names it in errors, `known` what else there is. Raises UsageError."""
+    """Read a whole TOML file. `what` names it in errors, which list the `known` names. Raises UsageError."""
     try:
         with path.open("rb") as file:
             raw = file.read(MAX_FILE_BYTES + 1)
@@ -384,7 +387,7 @@ def read_table(path: Path, what: str, known: Collection[str]) -> dict[str, Any]:
 
 
 def profile_names() -> list[str]:
-    """Profiles that come with the product, `none` last."""
+    """The names of the built-in profiles, `none` last."""
     return [*sorted(path.stem for path in PROFILES.glob("*.toml")), "none"]
 
 
@@ -409,7 +412,8 @@ def load_filer(name_or_path: str) -> FilerModel | None:
 
 
 def copied_filer(file: Path, directory: Path) -> Path:
-    """Copy the file of a filer, with that of a protocol next to it, into a directory; the copy. Raises UsageError, StorageFault."""
+    """Copy a filer's file, and that of its protocol, into a directory; return the copy. Raises UsageError,
+    StorageFault."""
     model, here = load_filer(str(file)), file.absolute().parent
     files = [file.absolute()]
     if model is not None and model.protocol is not None and Path(model.protocol.source).is_relative_to(here):
@@ -458,7 +462,7 @@ def _model(top: TomlTable, source: str, directory: Path) -> FilerModel:
 
 
 def _served(protocol: Protocol | None, calls: Collection[Op], *, data: bool) -> list[str]:
-    """What one unit serves, by name."""
+    """The names of what one unit serves."""
     if protocol is None:
         return sorted(op.label for op in calls)
     return sorted(name for name in protocol.ops if (name in protocol.data) == data)

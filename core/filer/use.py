@@ -27,18 +27,18 @@ _File = tuple[int, int, int]  # process, device, inode
 
 # Record locks belong to the process: a second look at a file of its own would find it unlocked, and closing it unlocks it.
 _open_here: dict[_File, int] = {}
-_turn = threading.Lock()  # of this process's threads, which no record lock parts
+_turn = threading.Lock()  # between threads of this process, which share record locks
 
 
 def arbiter_path(digest: str, home: Path | str, directory: Path | None = None) -> Path:
-    """One file for each emulated filer and `home`: a run, whose members may have scratch of their own, or an installation's scratch.
-    `directory` belongs to one installation, whose processes share it."""
+    """The file for each emulated filer and `home`: a run, whose members may have scratch of their own, or an
+    installation's scratch. `directory` belongs to one installation, whose processes share it."""
     key = hashlib.sha256(f"{os.geteuid()} {'' if directory else home} {digest}".encode()).hexdigest()[:24]
     return (directory or SHARED_MEMORY) / f"{PREFIX}{key}"
 
 
 def no_common_arbiter(database: str, hosts: Collection[tuple[str, str]], arbiter: str) -> str | None:
-    """Why workers on these (host name, boot id) have no arbiter in common, with what to do; None where they have.
+    """The reason why workers on these (host name, boot id) share no arbiter, and what to do; None if they share one.
 
     Workers of one kernel share its memory; containers do not unless `arbiter` (EDBENCH_FILER_ARBITER) names a
     directory that is the same for all of them.
@@ -57,7 +57,7 @@ def no_common_arbiter(database: str, hosts: Collection[tuple[str, str]], arbiter
 
 
 def attach(path: Path, size: int) -> int:
-    """Open the file of `size` bytes, marked as in use: empty where no other process uses it. Raises StorageFault."""
+    """Open the file of `size` bytes, marked as in use: empty if no other process uses it. Raises StorageFault."""
     with _turn:
         return _attach(path, size)
 
@@ -83,7 +83,7 @@ def _attach(path: Path, size: int) -> int:
 
 
 def let_go(path: Path, fd: int, *, remove: bool) -> None:
-    """Close it; `remove`: unless another process uses it still. Raises StorageFault."""
+    """Close the file; `remove`: delete it too unless another process uses it. Raises StorageFault."""
     with _turn:
         _let_go(path, fd, remove=remove)
 
@@ -102,7 +102,8 @@ def _let_go(path: Path, fd: int, *, remove: bool) -> None:
 
 
 def _taken_alone(fd: int) -> bool:
-    """Whether no other process uses it; then it is locked exclusively, until it is locked otherwise or closed."""
+    """Return whether no other process uses the file. Then it is locked exclusively, until it is locked otherwise or
+    closed."""
     try:
         fcntl.lockf(fd, fcntl.LOCK_EX | fcntl.LOCK_NB, 1, _USE_BYTE)
     except OSError as e:
@@ -113,13 +114,14 @@ def _taken_alone(fd: int) -> bool:
 
 
 def _remove(path: Path, fd: int) -> None:
-    """A file that is locked for us alone; removed already, its name may be another's."""
+    """Remove a file that only this process has locked; if it is removed already, its name may belong to another
+    file."""
     if os.fstat(fd).st_nlink:
         path.unlink(missing_ok=True)
 
 
 def _sweep(beside: Path) -> None:
-    """Remove the arbiters there that killed processes of this user left."""
+    """Remove the arbiters in a directory that killed processes of this user left."""
     try:
         names = os.listdir(beside.parent)
     except OSError:
@@ -131,7 +133,7 @@ def _sweep(beside: Path) -> None:
                 continue
             fd = _open(path, create=False)
         except (OSError, StorageFault):
-            continue  # gone meanwhile, or no arbiter of ours
+            continue  # removed meanwhile, or not ours
         try:
             if _taken_alone(fd):
                 _remove(path, fd)
@@ -160,7 +162,7 @@ def _open(path: Path, *, create: bool = True) -> int:
 
 
 def _new_turn() -> None:
-    """In a fork: the thread that had its turn is in the other process."""
+    """Replace the lock in a forked child: the thread that held it is in the parent."""
     global _turn
     _turn = threading.Lock()
 

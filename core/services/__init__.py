@@ -1,4 +1,4 @@
-"""Embedded PostgreSQL and broker (design §2): `embedded_services` is the way in."""
+"""Embedded PostgreSQL and broker (design §2); use `embedded_services`."""
 
 from core.services.address import Addresses, BrokerAddress, ServerAddress
 from core.services.embedded import (

@@ -26,17 +26,17 @@ from core.roles import CONTROLLER, Login, login_name
 
 
 class FileLock:
-    """One open description of a lock file; closing it, or dying, gives the lock up."""
+    """One open description of a lock file; closing it, or the end of the process, releases the lock."""
 
     def __init__(self, path: Path) -> None:
         self._descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
 
     def try_shared(self) -> bool:
-        """Whether the lock is now held together with others."""
+        """Return whether the lock is now held together with others."""
         return self._try(fcntl.LOCK_SH)
 
     def try_alone(self) -> bool:
-        """Whether the lock is now held alone. On failure a shared lock held before may be lost (flock(2))."""
+        """Return whether the lock is now held alone. On failure, a shared lock that was held may be lost (flock(2))."""
         return self._try(fcntl.LOCK_EX)
 
     def _try(self, mode: int) -> bool:
@@ -47,19 +47,19 @@ class FileLock:
         return True
 
     def wait_alone(self, seconds: float) -> bool:
-        """Try for so long; whether it worked."""
+        """Try `try_alone` for so long; return whether it worked."""
         return _until(self.try_alone, seconds)
 
     def wait_shared(self, seconds: float) -> bool:
-        """Try for so long; whether it worked."""
+        """Try `try_shared` for so long; return whether it worked."""
         return _until(self.try_shared, seconds)
 
     def release(self) -> None:
-        """Give it up but stay ready to take it again."""
+        """Release the lock; it can be taken again."""
         fcntl.flock(self._descriptor, fcntl.LOCK_UN)
 
     def close(self) -> None:
-        """Give it up for good."""
+        """Release the lock and close the file."""
         os.close(self._descriptor)
 
 
@@ -73,17 +73,17 @@ def _until(attempt: Callable[[], bool], seconds: float) -> bool:
 
 
 def is_held(path: Path) -> bool:
-    """Whether some other process holds the lock alone."""
+    """Whether another process holds the lock alone."""
     with contextlib.closing(FileLock(path)) as lock:
         return not lock.try_shared()
 
 
-SUPERUSER = "edbench"  # of the database servers; only the keeper comes as this
+SUPERUSER = "edbench"  # of the database servers; only the keeper uses it
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ServerAddress:
-    """One PostgreSQL server. Others than its own may be made on it, for tests say."""
+    """One PostgreSQL server. It may hold other databases than its own, for instance in tests."""
 
     name: str  # of the database that it is for
     pid: int
@@ -95,18 +95,18 @@ class ServerAddress:
     port: int = 5432
 
     def url(self, database: str) -> str:
-        """The address of one of its databases as SQLAlchemy wants it."""
+        """The URL of one of its databases for SQLAlchemy."""
         where = f"host={quote(self.socket_dir, safe='')}&port={self.port}"
         return f"postgresql+psycopg2://{login_name(CONTROLLER)}:{self.password}@/{database}?{where}"
 
     def url_from_afar(self, database: str) -> str:
-        """The same for other hosts."""
+        """The URL for other hosts."""
         return f"postgresql+psycopg2://{login_name(CONTROLLER)}:{self.password}@{in_url(self.listen)}:{self.port}/{database}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BrokerAddress:
-    """The broker."""
+    """The address and password of the broker."""
 
     pid: int  # 0: no command has needed one yet
     port: int
@@ -116,18 +116,18 @@ class BrokerAddress:
 
     @property
     def url(self) -> str:
-        """For Celery and redis-py alike."""
+        """The URL for Celery and redis-py."""
         return f"redis://{login_name(CONTROLLER)}:{self.password}@127.0.0.1:{self.port}/0"
 
     @property
     def url_from_afar(self) -> str:
-        """The same for other hosts."""
+        """The URL for other hosts."""
         return f"redis://{login_name(CONTROLLER)}:{self.password}@{in_url(self.listen)}:{self.port}/0"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Addresses:
-    """Everything the keeper runs: a server for each database."""
+    """All services of the keeper: a server for each database, and the broker."""
 
     keeper: int  # process id
     servers: tuple[ServerAddress, ...]
@@ -135,17 +135,17 @@ class Addresses:
     logins: tuple[Login, ...]  # of every role
 
     def server_of(self, database: str) -> ServerAddress:
-        """The server that holds, or is to hold, this database: the one of that name, else the first."""
+        """The server that holds, or will hold, this database: the one of that name, else the first."""
         return next((s for s in self.servers if s.name == database), self.servers[0])
 
 
 def in_url(address: str) -> str:
-    """An IP address or name as a URL has it."""
+    """An IP address or name as it is written in a URL."""
     return f"[{address}]" if ":" in address else address
 
 
 def write_private(path: Path, text: str) -> None:
-    """Write a 0600 file that is there whole or not at all."""
+    """Write a 0600 file completely or not at all."""
     draft = path.with_name(f"{path.name}.{secrets.token_hex(4)}")
     try:
         descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
@@ -158,12 +158,12 @@ def write_private(path: Path, text: str) -> None:
 
 
 def write_addresses(path: Path, addresses: Addresses) -> None:
-    """Publish; replaces what was there in one step. Raises OSError."""
+    """Publish the addresses in one step; replaces the old file. Raises OSError."""
     write_private(path, json.dumps(dataclasses.asdict(addresses), indent=1) + "\n")
 
 
 def read_addresses(path: Path) -> Addresses | None:
-    """What was published last; None when there is none, or only something no keeper of this version wrote."""
+    """The published addresses; None if there are none, or the file was not written by a keeper of this version."""
     try:
         data: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
         return Addresses(

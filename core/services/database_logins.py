@@ -1,7 +1,7 @@
-"""The roles' logins at a database server, made by the one who may: the superuser, who does nothing else.
+"""The roles' logins at a database server, created by the superuser, who does nothing else.
 
-The controller's login owns the database and its tables and so may change the schema; the others get what
-`sql.migrate` gives them. None is a superuser, makes databases or other logins, or runs programs on the server.
+The controller's login owns the database and its tables and so may change the schema; the others get the rights of
+`sql.migrate`. None is a superuser, creates databases or other logins, or runs programs on the server.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _WATCHING = (CONTROLLER, QUEUE_MANAGER)
 
 
 def make_logins(connection: Any, logins: Iterable[Login]) -> None:
-    """Make the logins, or give those that are there these passwords. `connection`: the superuser's, in a transaction.
+    """Create the logins, or set the passwords of existing ones. `connection`: the superuser's, in a transaction.
 
     Raises psycopg2.Error.
     """
@@ -40,8 +40,8 @@ def make_logins(connection: Any, logins: Iterable[Login]) -> None:
 
 
 def make_database(connection: Any, name: str) -> None:
-    """Make the database unless it is there; it is the superuser's until it is given. `connection`: his, in no transaction.
-    Raises psycopg2.Error."""
+    """Create the database unless it exists; the superuser owns it until it is given. `connection`: the superuser's, in
+    no transaction. Raises psycopg2.Error."""
     with connection.cursor() as cursor:
         cursor.execute("SELECT 1 FROM pg_database WHERE datname = %s", (name,))
         if cursor.fetchone() is None:
@@ -61,7 +61,7 @@ def give_database(connection: Any, name: str) -> None:
 
 def give_tables(connection: Any) -> None:
     """Give the tables that an earlier version made as the superuser to the controller. `connection`: the superuser's,
-    to the database that has them. Raises psycopg2.Error."""
+    to the database with these tables. Raises psycopg2.Error."""
     owner = login_name(CONTROLLER)
     with connection.cursor() as cursor:
         cursor.execute(
@@ -75,8 +75,8 @@ def give_tables(connection: Any) -> None:
 
 
 def prepare_server(address: dict[str, Any], database: str, logins: Iterable[Login]) -> None:
-    """All of this on one server. `address`: keyword arguments for psycopg2.connect, without the database, for the
-    superuser. Raises psycopg2.Error."""
+    """Prepare logins, the database and its tables on one server. `address`: keyword arguments for psycopg2.connect as
+    the superuser, without the database. Raises psycopg2.Error."""
     connection = psycopg2.connect(dbname="postgres", **address)
     try:
         connection.autocommit = True

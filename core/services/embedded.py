@@ -1,4 +1,4 @@
-"""A command's way to the embedded services: the first one starts them, others attach, the last one out stops them."""
+"""Use of the embedded services: the first command starts them, others attach, the last one stops them."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _NAME = re.compile(r"[a-z][a-z0-9_]{0,62}")
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
 class _Wanted:
-    """Of services: as `embedded_services` takes it."""
+    """The requested services, as the arguments of `embedded_services`."""
 
     databases: Sequence[str]
     slots: int
@@ -81,14 +81,14 @@ def embedded_services(
 
 
 def running_services(scratch: Path) -> Addresses | None:
-    """Addresses and process ids of what runs for this scratch directory now; None when nothing does."""
+    """Addresses and process ids of the services that run for this scratch directory; None if none do."""
     home = Home(scratch)
     return read_addresses(home.address_file) if _kept(home) else None
 
 
 def from_afar(settings: Settings) -> Settings:
-    """What a worker of another host is given: databases and broker at the address at which embedded services listen, with the
-    workers' login and no other. Raises DatabaseFault when they are gone."""
+    """The settings for a worker of another host: databases and broker at the address at which embedded services listen,
+    with the workers' login and no other. Raises DatabaseFault if the services have ended."""
     running = running_services(settings.scratch)
     if running is None:
         raise DatabaseFault(
@@ -99,7 +99,7 @@ def from_afar(settings: Settings) -> Settings:
 
 
 def check_kept(settings: Settings) -> None:
-    """Raises DatabaseFault when embedded services have lost their keeper: they ended with it and are not restarted."""
+    """Raise DatabaseFault if embedded services have lost their keeper: they ended with it and are not restarted."""
     home = Home(settings.scratch)
     if settings.handed and home.lock("keeper").exists() and not is_held(home.lock("keeper")):
         raise DatabaseFault(
@@ -131,8 +131,8 @@ def _attached(home: Home, wanted: _Wanted) -> Iterator[Addresses]:
 
 
 def _join(home: Home, wanted: _Wanted, keepers: list[subprocess.Popen[bytes]]) -> Addresses:
-    """Addresses of services that answer and hold the databases. A keeper that is there may be starting still, or
-    have been killed a moment ago, and its database may be recovering: look again until the time is over."""
+    """Addresses of services that answer and hold the databases. An existing keeper may still be starting, or may just
+    have been killed, and its database may be recovering: retry until the time is over."""
     deadline = time.monotonic() + ATTACH_SECONDS
     while True:
         if not _kept(home):
@@ -158,7 +158,8 @@ def _join(home: Home, wanted: _Wanted, keepers: list[subprocess.Popen[bytes]]) -
 
 
 def _start_keeper(home: Home, wanted: _Wanted) -> subprocess.Popen[bytes]:
-    """Start it and wait for its line. It gets no terminal and only one of our pipes, so no process waits for it."""
+    """Start the keeper and wait for its line. It gets no terminal and only one of our pipes, so no process waits for
+    it."""
     log = home.keeper_log
     rotate(log)
     names = sorted({*home.databases(), *wanted.databases}, key=natural)
@@ -214,7 +215,7 @@ def _check_servers(addresses: Addresses, databases: Sequence[str]) -> None:
 
 
 def _leave(home: Home, users: FileLock, keepers: Sequence[subprocess.Popen[bytes]]) -> None:
-    """Release our shared lock; if no other process has one, wait until the services are gone."""
+    """Release our shared lock; if no other process has one, wait until the services have ended."""
     users.release()
     deadline = time.monotonic() + LEAVE_SECONDS
     while is_held(home.lock("keeper")) and time.monotonic() < deadline:
@@ -231,7 +232,7 @@ def _leave(home: Home, users: FileLock, keepers: Sequence[subprocess.Popen[bytes
 
 
 def _check_answers(server: ServerAddress) -> None:
-    """Raises DatabaseFault unless the server lets the controller into its database."""
+    """Raise DatabaseFault unless the server lets the controller into its database."""
     import psycopg2  # it comes while the services start
 
     url = server.url(server.name).replace("+psycopg2", "")
@@ -245,14 +246,14 @@ BROKER_LOGIN = "login"  # the keeper's, in the broker's directory
 
 
 def superuser_url(scratch: Path, server: str = "db1", database: str = "postgres") -> str:
-    """For psycopg2: a database of the server that is for database `server`. Raises UsageError when nothing runs."""
+    """The URL (psycopg2) of a database on the server of database `server`. Raises UsageError if nothing runs."""
     at = _running(scratch).server_of(server)
     password = (postgres_place(Home(scratch), at.name) / "password").read_text(encoding="ascii").strip()
     return f"postgresql://{SUPERUSER}:{password}@/{database}?host={quote(at.socket_dir, safe='')}&port={at.port}"
 
 
 def broker_keeper_url(scratch: Path) -> str:
-    """For redis-py: the broker. Raises UsageError when nothing runs."""
+    """The URL (redis-py) of the broker with the keeper's login. Raises UsageError if nothing runs."""
     port = _running(scratch).broker.port
     login = (Home(scratch).directory / "broker" / BROKER_LOGIN).read_text(encoding="ascii").strip()
     return f"redis://{login}@127.0.0.1:{port}/0"

@@ -40,10 +40,11 @@ _STOP = ((signal.SIGTERM, 5.0),)
 
 
 class BrokerServer:
-    """Belongs to the keeper. The port and the passwords stay the same when it is started again."""
+    """The broker of the keeper. The port and the passwords stay the same when it is started again."""
 
     def __init__(self, home: Home, max_clients: int, logins: Sequence[Login], listen: str) -> None:
-        """`listen`: an address of this host at which it answers, as well as loopback; empty: at loopback alone."""
+        """Choose its directory. `listen`: an address of this host at which it listens in addition to loopback; empty:
+        only loopback."""
         self._listen = listen or LOOPBACK
         self._directory = home.directory / "broker"
         self._log = home.logs / "broker.log"
@@ -55,16 +56,16 @@ class BrokerServer:
 
     @property
     def pid(self) -> int:
-        """Process id; 0 when it was never started, or is stopped."""
+        """Process id; 0 if it was never started, or is stopped."""
         return self._process.pid if self._process else 0
 
     def address(self) -> BrokerAddress:
-        """Where it listens."""
+        """The address at which it listens."""
         password = next(login.password for login in self._logins if login.role == CONTROLLER)
         return BrokerAddress(pid=self.pid, port=self._port, password=password, log=str(self._log), listen=self._listen)
 
     def begin(self) -> None:
-        """Start it on a port that is free. Raises StorageFault or BrokerFault."""
+        """Start it on a free port. Raises StorageFault or BrokerFault."""
         rotate(self._log)
         self._port = free_port(self._listen)
         try:
@@ -75,7 +76,7 @@ class BrokerServer:
         self._spawn()
 
     def open(self) -> None:
-        """Wait until it answers; where it does not, another port is tried. Raises as `begin`."""
+        """Wait until it answers; if it does not, try another port. Raises as `begin`."""
         for attempt in range(_ATTEMPTS):
             if attempt:
                 self.begin()
@@ -108,7 +109,7 @@ class BrokerServer:
         )
 
     def _spawn(self) -> None:
-        (self._directory / "dump.rdb").unlink(missing_ok=True)  # nothing of an earlier life may come back
+        (self._directory / "dump.rdb").unlink(missing_ok=True)  # no message of an earlier start may be loaded
         self._process = spawn(
             [valkey_server(), self._directory / "valkey.conf"],
             env={"PATH": "/usr/bin:/bin", "LC_ALL": "C", "TZ": "UTC"},
@@ -126,27 +127,27 @@ class BrokerServer:
         return False
 
     def tend(self) -> bool:
-        """Start it again, empty, if it died; whether that was needed. Raises OSError."""
+        """Start it again, empty, if it died; return whether that was necessary. Raises OSError."""
         if self._process is not None and self._process.poll() is None:
             return False
         self._spawn()
         return True
 
     def close(self) -> None:
-        """Stop it; what it held is gone."""
+        """Stop it and remove its process; its messages are lost."""
         if self._process is not None:
             stop(self._process, _STOP)
             self._process = None
 
 
 def _quoted(path: Path) -> str:
-    """A path as valkey.conf takes it: every byte that is not plain as \\xNN."""
+    """A path as valkey.conf takes it: special bytes are written in hexadecimal."""
     plain = b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789/._-"
     return '"' + "".join(chr(b) if b in plain else f"\\x{b:02x}" for b in os.fsencode(path)) + '"'
 
 
 def answers(port: int, login: Login) -> bool:
-    """Whether a broker that knows this login listens there."""
+    """Whether a broker that accepts this login listens there."""
     try:
         with socket.create_connection((LOOPBACK, port), timeout=2) as connection:
             connection.sendall(f"AUTH {login_name(login.role)} {login.password}\r\nPING\r\n".encode())
@@ -162,7 +163,7 @@ def answers(port: int, login: Login) -> bool:
 
 
 TEND_SECONDS = 0.1
-_LOCK_SECONDS = 30.0  # for a predecessor to finish stopping
+_LOCK_SECONDS = 30.0  # for an earlier keeper to finish stopping
 _BACKOFF_SECONDS = (0.0, 0.2, 0.5, 1.0, 2.0, 5.0)  # between starts of one service that keeps dying
 _CALM_SECONDS = 30.0  # after which a death counts as the first again
 
@@ -186,17 +187,17 @@ class Keeper:
             self._tended.append(Tended(self._broker))
 
     def ask_to_stop(self, signum: int, frame: FrameType | None) -> None:
-        """Signal handler: end in good order at the next turn."""
+        """Signal handler: stop the services at the next turn."""
         self._stopping = True
 
     def open(self) -> None:
-        """Start everything and publish the addresses. Raises EdbenchError; what was started is stopped again."""
+        """Start everything and publish the addresses. Raises EdbenchError, after it stopped what was started."""
         stale = read_addresses(self._home.address_file)
         for server in stale.servers if stale else ():
             remove_socket_dir(Path(server.socket_dir))
         for request in (self._home.broker_request, self._home.provisioner_request):
             with contextlib.suppress(OSError):
-                request.unlink()  # of another keeper's life
+                request.unlink()  # left by an earlier keeper
         try:
             for service in self._tended:  # all of them come up at the same time
                 service.service.begin()
@@ -208,8 +209,8 @@ class Keeper:
             raise
 
     def _add_broker(self) -> None:
-        """Start the broker when a command that needs one has come. A failure to start is logged; the command that waits
-        for the broker requests it again."""
+        """Start the broker if a command has requested it. A failure is logged; the command that waits for the broker
+        requests it again."""
         if self._has_broker or not self._home.broker_request.exists():
             return
         try:
@@ -225,7 +226,7 @@ class Keeper:
             self._tended.append(Tended(self._broker))
 
     def _add_provisioner(self) -> None:
-        """Start it when an experiment has come that needs databases for its runs."""
+        """Start the provisioner if an experiment that needs databases for its runs has requested it."""
         if self._provisioning is not None or not self._has_broker or not self._home.provisioner_request.exists():
             return
         from core.services.provisioner import client_of, provision  # few need it, and it brings the broker's client
@@ -255,7 +256,7 @@ class Keeper:
         while not self._stopping and not users.try_alone():
             self._add_broker()
             self._add_provisioner()
-            started = [service.tend() for service in self._tended]  # a list: every one gets its turn
+            started = [service.tend() for service in self._tended]  # a list: `any` would stop at the first
             for log in logs:
                 trim(log)
             if any(started):
@@ -266,7 +267,7 @@ class Keeper:
             time.sleep(TEND_SECONDS)
 
     def close(self) -> None:
-        """Stop everything; no address is left behind."""
+        """Stop everything and remove the address file."""
         self._provisions.set()
         if self._provisioning is not None:
             self._provisioning.join()
@@ -280,7 +281,7 @@ class Keeper:
 
 @dataclass(slots=True)
 class Tended:
-    """One service and how often it died lately; it is started again for as long as a process needs it."""
+    """One service with its recent deaths; it is started again as long as a process needs it."""
 
     service: PostgresServer | BrokerServer
     deaths: int = 0
@@ -288,7 +289,7 @@ class Tended:
     next_start: float = 0.0
 
     def tend(self) -> bool:
-        """Start it again when it died and is due; whether it was started."""
+        """Start it again if it died and is due; return whether it was started."""
         now = time.monotonic()
         if now < self.next_start:
             return False
@@ -311,7 +312,7 @@ def _say(text: str) -> None:
 
 
 def _report(message: dict[str, object]) -> None:
-    """Report to the process that started us, which may be gone already; then close the pipe."""
+    """Report to the process that started us, which may have ended; then close the pipe."""
     with contextlib.suppress(BrokenPipeError):
         sys.stdout.write(json.dumps(message) + "\n")
         sys.stdout.flush()

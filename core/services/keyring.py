@@ -32,11 +32,11 @@ from core.settings import read_login
 
 # Commands that a client library sends before anything else; they name no key.
 _HELLO = "+ping +hello +auth +select +client|setinfo +client|setname"
-# Celery's queues, one a database (core.celery_app.queue_name), each with its priorities; where Celery notes them; and
+# Celery's queues, one for each database (core.celery_app.queue_name), each with its priorities; Celery's list of them; and
 # the frames of the call record (monitoring.broker.STREAM).
 _QUEUES, _BINDINGS, _FRAMES = "~edbench.*", "~_kombu.binding*", "~edbench:frames*"
 _DECLARE = f"+multi +exec +discard ({_QUEUES} +llen) ({_BINDINGS} +sadd +smembers)"
-_ANSWERED = "+client|id +client|unblock"  # a slot that is to stop waits for no message any more (worker.app)
+_ANSWERED = "+client|id +client|unblock"  # a slot that is stopping waits for no message (worker.app)
 # The crew (core.crew): members report and take orders, only the controller gives any.
 _CREW = "edbench:crew"
 _ANSWER = f"(~{_CREW}:answers:* +rpush +expire)"
@@ -65,13 +65,13 @@ def user_lines(logins: Iterable[Login]) -> list[str]:
 
 
 def digest(login: Login) -> str:
-    """What the broker checks a password by; the password is too long to be guessed from it."""
+    """The hash with which the broker checks a password, which is too long to be guessed from it."""
     return hashlib.sha256(login.password.encode()).hexdigest()
 
 
 LOGIN, PASSWORD, TOKEN, USERS = "login", "password", "token", "users.acl"
 DATABASE, BROKER, GRAFANA = "database", "broker", "grafana"
-# As whom the public images work.
+# The users of the public images.
 SERVER_USERS = {DATABASE: 999, BROKER: 999, GRAFANA: 472}
 _LOGINS = (*ROLES, PROVISIONER)
 _GIVEN = {"EDBENCH_DB_PASSWORD": "the superuser's password", "EDBENCH_TOKEN": "the web UI token"}
@@ -88,7 +88,7 @@ class Given:
 
 
 def read_given(env: Mapping[str, str]) -> Given:
-    """From the environment; raises UsageError for a value that cannot be one."""
+    """Read the values from the environment. Raises UsageError for an invalid value."""
     for key in ("EDBENCH_UID", "EDBENCH_GID"):
         if not re.fullmatch(r"[0-9]{1,10}", env.get(key) or "1000"):
             raise UsageError(f"{key} is {env[key]!r}; it must be a number")
@@ -104,7 +104,8 @@ def read_given(env: Mapping[str, str]) -> Given:
 
 
 def make_secrets(directory: Path, given: Given) -> None:
-    """Make what is missing below `directory`. Raises StorageFault, UsageError for a file that holds no secret."""
+    """Generate the missing secrets below `directory`. Raises StorageFault, UsageError for a file that holds no
+    secret."""
     try:
         for part in (*_LOGINS, *SERVER_USERS):
             (directory / part).mkdir(exist_ok=True)
@@ -120,7 +121,7 @@ def make_secrets(directory: Path, given: Given) -> None:
 
 
 def give_away(directory: Path, given: Given) -> None:
-    """Each part's directory and files to the user that the part works as, to be read by it alone. As root.
+    """Give each part's directory and files to the user that the part runs as; only that user can read them. Needs root.
 
     Raises StorageFault.
     """
@@ -135,7 +136,7 @@ def give_away(directory: Path, given: Given) -> None:
 
 
 def read_logins(directory: Path, roles: Sequence[str] = ROLES) -> list[Login]:
-    """The roles' logins as they were made. Raises UsageError when they were not."""
+    """The roles' logins as they were generated. Raises UsageError if they were not."""
     out = []
     for role in roles:
         path = directory / role / LOGIN
@@ -148,7 +149,7 @@ def read_logins(directory: Path, roles: Sequence[str] = ROLES) -> list[Login]:
 
 
 def own_storage(directory: Path, given: Given) -> None:
-    """Give a storage root that still belongs to root to the user who works in it. Raises StorageFault."""
+    """Give a storage root that still belongs to root to the user of controller and workers. Raises StorageFault."""
     try:
         if directory.stat().st_uid == 0:
             os.chown(directory, given.user, given.group)
@@ -177,7 +178,7 @@ def _give(directory: Path, user: int, group: int) -> None:
 
 
 def main(arguments: list[str], env: Mapping[str, str]) -> int:
-    """Exit status: 0 when everything is there."""
+    """Run the command; return 0 when all secrets exist."""
     try:
         given = read_given(env)
         make_secrets(Path(arguments[0]), given)

@@ -20,7 +20,7 @@ CANNOT_START = 126  # exit status
 
 
 def _limit(what: int, wanted: int) -> None:
-    """At most so much, or less where less is allowed already."""
+    """Set a resource limit, or the hard limit if that is lower."""
     _, hard = resource.getrlimit(what)
     if hard != resource.RLIM_INFINITY:
         wanted = min(wanted, hard)
@@ -28,7 +28,7 @@ def _limit(what: int, wanted: int) -> None:
 
 
 def main(argv: list[str]) -> None:
-    """Change user, ask for the signal, make sure that the parent still lives, set limits, and become the program."""
+    """Change user, request the signal, check that the parent is alive, set limits, and execute the program."""
     parent, signum, uid, gid = (int(text) for text in argv[1:5])
     limits, program = argv[5], argv[6:]
     if uid != KEEP:

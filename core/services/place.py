@@ -1,4 +1,4 @@
-"""Where the services keep their things: everything under scratch, unless PostgreSQL's user cannot get there.
+"""Location of the services' files: everything under scratch, unless PostgreSQL's user cannot reach it.
 
 scratch/services/            lock files, address file, keeper.log, broker/
 scratch/services/postgres/   the server of database db1: `data`, `password`; or, in a closed place, a pointer file
@@ -51,11 +51,11 @@ class Home:
         return self.directory / "address.json"
 
     def inside(self, database: str) -> Path:
-        """Where the server of that database has its files, if it can reach them here."""
+        """The directory of that database's server in scratch."""
         return self.directory / (_POSTGRES if database == FIRST_DATABASE else f"{_POSTGRES}-{database}")
 
     def pointer(self, database: str) -> Path:
-        """The file with their location if they cannot be here."""
+        """The file that names the directory of a server elsewhere."""
         return self.inside(database).with_suffix(".place")
 
     def databases(self) -> list[str]:
@@ -72,12 +72,12 @@ class Home:
 
     @property
     def broker_request(self) -> Path:
-        """A file that a command makes which needs a broker, for a keeper that was started by one which needs none."""
+        """The file by which a command requests a broker from a keeper that was started without one."""
         return self.directory / "broker.wanted"
 
     @property
     def provisioner_request(self) -> Path:
-        """A file that an experiment makes, whose runs need databases of their own."""
+        """The file by which an experiment requests the provisioner, because its runs need databases of their own."""
         return self.directory / "provisioner.wanted"
 
     @property
@@ -90,7 +90,7 @@ class Home:
         return self.directory / f"{name}.lock"
 
     def prepare(self) -> None:
-        """Make the directories. Raises UsageError when scratch cannot be used, StorageFault when it is full."""
+        """Make the directories. Raises UsageError if scratch cannot be used, StorageFault if it is full."""
         try:
             for directory in (self.scratch, self.directory, self.logs):
                 if not directory.is_dir():
@@ -104,12 +104,12 @@ class Home:
 
 
 def natural(name: str) -> list[tuple[int, str]]:
-    """Orders db2 before db10."""
+    """A sort key that puts db2 before db10."""
     return [(int(part), "") if part.isdigit() else (-1, part) for part in re.split(r"([0-9]+)", name)]
 
 
 def scratch_error(scratch: Path, error: OSError) -> UsageError | StorageFault:
-    """One line for what is wrong with scratch."""
+    """One line for an error of scratch."""
     if error.errno in (errno.ENOSPC, errno.EDQUOT):
         return StorageFault(f"scratch {scratch} is full; free space there or set EDBENCH_SCRATCH to another directory")
     return UsageError(
@@ -119,8 +119,8 @@ def scratch_error(scratch: Path, error: OSError) -> UsageError | StorageFault:
 
 
 def server_user(place: Path | None = None) -> RunAs | None:
-    """The user that PostgreSQL runs as; None means the current one. It refuses root, so root starts it as the owner of
-    the existing data, else as the unprivileged user. Raises UsageError when the data belong to another user."""
+    """The user that PostgreSQL runs as; None means the current one. PostgreSQL refuses root, so root starts it as the
+    owner of the existing data, else as the unprivileged user. Raises UsageError if the data belong to another user."""
     data = None if place is None else place / "data"
     owner = data.stat() if data is not None and data.exists() else None
     if os.geteuid() != 0:
@@ -153,7 +153,7 @@ def give_to(path: Path, run_as: RunAs | None) -> None:
 
 
 def postgres_place(home: Home, database: str) -> Path:
-    """The directory for the `data` and `password` of the server of `database`, made when there is none yet.
+    """The directory with `data` and `password` of the server of `database`; it is made if it does not exist.
 
     Raises UsageError when the pointer leads nowhere, StorageFault when nothing can be made.
     """
@@ -177,8 +177,8 @@ def postgres_place(home: Home, database: str) -> Path:
 
 
 def _takes(place: Path, run_as: RunAs | None) -> bool:
-    """Whether that user can really have a directory of its own in there, now and later: a FUSE client that leaves
-    rights to its servers (MooseFS) lets every user through a directory while the kernel caches its entries."""
+    """Return whether that user can have a directory of its own in there, now and later: a FUSE client that leaves
+    permissions to its servers (MooseFS) lets every user through a directory while the kernel caches its entries."""
     if run_as is None:
         return True
     if not all(_lets_through(above.stat(), run_as) for above in (place, *place.absolute().parents)):
@@ -200,7 +200,7 @@ def _lets_through(directory: os.stat_result, run_as: RunAs) -> bool:
 
 
 def refuse_weak_root(place: Path, run_as: RunAs | None) -> None:
-    """Raises UsageError for a root that cannot get at what belongs to PostgreSQL's user, its socket above all."""
+    """Raise UsageError for a root user that cannot access files of PostgreSQL's user, above all its socket."""
     if run_as is None:
         return
     probe = Path(tempfile.mkdtemp(dir=place))
@@ -219,7 +219,8 @@ def refuse_weak_root(place: Path, run_as: RunAs | None) -> None:
 
 
 def _outside(pointer: Path) -> Path:
-    """A private directory elsewhere; the pointer comes first, so that a start cut short leaves nothing lost."""
+    """Make a private directory elsewhere. The pointer is written first, so that an interrupted start leaves no unknown
+    directory."""
     place = Path(tempfile.mkdtemp(prefix=_PREFIX, dir=_OUTSIDE))
     try:
         place.chmod(0o711)
@@ -244,7 +245,7 @@ def remove_data(home: Home) -> None:
 
 
 def make_socket_dir(run_as: RunAs | None) -> Path:
-    """A private directory with a path short enough for a unix socket (108 bytes), away from long scratch paths."""
+    """Make a private directory outside of scratch, whose path is short enough for a unix socket (108 bytes)."""
     for base in _SOCKET_PLACES:
         try:
             directory = Path(tempfile.mkdtemp(prefix=_PREFIX, dir=base))
@@ -259,6 +260,6 @@ def make_socket_dir(run_as: RunAs | None) -> Path:
 
 
 def remove_socket_dir(directory: Path) -> None:
-    """Clear away a socket directory, also one that a killed keeper left."""
+    """Remove a socket directory, also one that a killed keeper left."""
     if directory.parent in _SOCKET_PLACES and directory.name.startswith(_PREFIX):
         shutil.rmtree(directory, ignore_errors=True)

@@ -1,4 +1,4 @@
-"""One embedded PostgreSQL server: made with initdb, started, kept, stopped."""
+"""One embedded PostgreSQL server: created with initdb, started, kept, stopped."""
 
 from __future__ import annotations
 
@@ -21,27 +21,27 @@ from core.services.binaries import postgres_for, postgres_version
 from core.services.place import Home, give_to, make_socket_dir, postgres_place, refuse_weak_root, server_user
 from core.services.process import RunAs, last_line, rotate, spawn, stop
 
-# Who is let in: over the socket every role that has a password, from other hosts the workers alone.
+# Permitted logins: over the socket every role with its password, from other hosts only the workers.
 ADMISSION = f"local all all scram-sha-256\nhost all {login_name(WORKER)} all scram-sha-256\n"
 _SPARE = 50  # connections in addition to the slots': queue manager, workers' supervisors, controller, web UI, people
 _LEAST = 200  # a second command with more slots may attach; an unused connection costs next to nothing
 
 
 def connections_for(slots: int) -> int:
-    """`max_connections` for so many slots: two each, and some to spare."""
+    """`max_connections` for so many slots: two for each, and some spare ones."""
     return max(_LEAST, 2 * slots + _SPARE)
 
 
 def listening(address: str, port: int, admission: Path) -> dict[str, str]:
-    """Settings of a server that other hosts reach, too; `admission`: a file that has `ADMISSION`."""
+    """Settings of a server that other hosts can reach; `admission`: a file with `ADMISSION`."""
     return {"listen_addresses": address, "port": str(port), "hba_file": str(admission)}
 
 
 def server_arguments(socket_dir: Path, max_connections: int, afar: Mapping[str, str] | None = None) -> list[str]:
-    """The command-line settings of the server. `fsync`, `full_page_writes` and `synchronous_commit` keep their
-    safe defaults: a crash loses nothing that was committed, except where a transaction chooses weaker settings.
+    """The command-line settings of the server. `fsync`, `full_page_writes` and `synchronous_commit` keep their safe
+    defaults: a crash loses nothing that was committed, except where a transaction chooses weaker settings.
 
-    `afar`: what `listening` gives, for a server that other hosts reach.
+    `afar`: the result of `listening`, for a server that other hosts can reach.
     """
     settings = {
         "listen_addresses": "",
@@ -49,7 +49,7 @@ def server_arguments(socket_dir: Path, max_connections: int, afar: Mapping[str, 
         "unix_socket_permissions": "0700",
         "max_connections": str(max_connections),
         "password_encryption": "scram-sha-256",
-        "scram_iterations": "1",  # they slow down who guesses; these passwords are 192 random bits, new with each keeper
+        "scram_iterations": "1",  # more would slow down guessing; these passwords are 192 random bits, new with each keeper
         # memory: modest, the machine's page cache belongs to the files being measured
         "shared_buffers": "256MB",
         "work_mem": "16MB",
@@ -86,8 +86,9 @@ LOOPBACK = "127.0.0.1"
 
 
 def free_port(listen: str = LOOPBACK) -> int:
-    """A port that is free now, on loopback and at `listen`, and that the kernel gives to no outgoing connection, so that a
-    server which dies finds it free again. Raises SystemFault when there is none, UsageError for an address of others."""
+    """A port that is free now, on loopback and at `listen`, and that the kernel gives to no outgoing connection, so
+    that it is still free for a server that is started again. Raises SystemFault if there is none, UsageError for an
+    address of another host."""
     low, high = _ephemeral_range()
     choices = [port for port in range(10_000, 61_000) if not low <= port <= high] or list(range(20_000, 61_000))
     for _ in range(200):
@@ -122,19 +123,20 @@ def _ephemeral_range() -> tuple[int, int]:
 _PORT = 5432  # of a socket in a directory of its own
 _ADMISSION = "admission.conf"
 START_SECONDS = 120.0  # crash recovery of a large log included
-_LEFTOVER_SECONDS = 60.0  # how long a predecessor may take to go, on a machine whose CPUs are all busy …
-_HURRY_SECONDS = 5.0  # … and how long it is left to it
+_LEFTOVER_SECONDS = 60.0  # how long an earlier server may take to end, on a busy machine …
+_HURRY_SECONDS = 5.0  # … and how long it is not killed
 _ROOM = 100_000_000  # bytes of a fresh database with its first log, rounded up
 _STOP = ((signal.SIGINT, 60.0), (signal.SIGQUIT, 10.0))  # fast, then immediate; both are crash-safe
 _TROUBLE = ("FATAL", "PANIC", "could not", "error:", "cannot")
 
 
 class PostgresServer:
-    """Belongs to the keeper. `begin` prepares and starts it, `open` waits for it; afterwards `tend` brings it back when it
-    dies."""
+    """A PostgreSQL server of the keeper. `begin` prepares and starts it, `open` waits for it; afterwards `tend` starts
+    it again if it dies."""
 
     def __init__(self, name: str, home: Home, max_connections: int, logins: Sequence[Login], listen: str = "") -> None:
-        """`listen`: an address of this host at which workers of other hosts reach it; empty: none does."""
+        """Choose its directory. `listen`: an address of this host at which workers of other hosts reach it; empty: none
+        does."""
         self.name = name  # of the database that it is for
         self._listen = listen
         self._port = _PORT
@@ -151,11 +153,11 @@ class PostgresServer:
 
     @property
     def pid(self) -> int:
-        """Process id of the postmaster; 0 when it was never started."""
+        """Process id of the postmaster; 0 if it was never started."""
         return self._process.pid if self._process else 0
 
     def address(self) -> ServerAddress:
-        """Where it listens."""
+        """The address at which it listens."""
         return ServerAddress(
             name=self.name,
             pid=self.pid,
@@ -168,8 +170,8 @@ class PostgresServer:
         )
 
     def begin(self) -> None:
-        """Make the data if there are none, and start. Raises UsageError for data it must not touch, StorageFault,
-        DatabaseFault."""
+        """Create the data if there are none, and start. Raises UsageError for data that it must not touch,
+        StorageFault, DatabaseFault."""
         self._place = postgres_place(self._home, self.name)
         self._run_as = server_user(self._place)
         refuse_weak_root(self._place, self._run_as)
@@ -185,7 +187,7 @@ class PostgresServer:
         self._spawn()
 
     def open(self) -> None:
-        """Wait until it answers, and let the roles in. Raises UsageError or DatabaseFault when it will not start."""
+        """Wait until it answers, and let the roles in. Raises UsageError or DatabaseFault if it does not start."""
         self._wait()
         self._let_in()
 
@@ -226,7 +228,7 @@ class PostgresServer:
             ) from error
 
     def _make_data(self) -> None:
-        """Run initdb in a draft directory, renamed when it is whole: a killed initdb leaves nothing half made."""
+        """Run initdb in a draft directory and rename it afterwards: a killed initdb leaves no incomplete data."""
         free = shutil.disk_usage(self._place).free
         if free < _ROOM:
             raise StorageFault(f"{self._place} has {free // 10**6} MB free; a new database needs {_ROOM // 10**6} MB")
@@ -296,7 +298,7 @@ class PostgresServer:
         start = time.monotonic()
         while not self._answers():
             if self._exited():
-                self._check_version()  # it refuses others' data itself; to ask beforehand would cost every start
+                self._check_version()  # it refuses data of another version itself; a check before each start would cost time
                 why = last_line(self._log, containing=_TROUBLE)
                 in_the_way = "lock file" in why or "shared memory block" in why
                 if not in_the_way or time.monotonic() - start > _LEFTOVER_SECONDS:
@@ -325,13 +327,13 @@ class PostgresServer:
         return True
 
     def superuser(self) -> dict[str, Any]:
-        """How psycopg2 connects as the superuser; the database is to be added."""
+        """Arguments of psycopg2.connect for the superuser, without the database."""
         password = self._password
         place = {"host": str(self._socket_dir), "port": self._port}
         return {**place, "user": SUPERUSER, "password": password, "connect_timeout": 30}
 
     def _let_in(self) -> None:
-        """The database and the logins of the roles, with the passwords of this keeper's life."""
+        """Create the database and the logins of the roles, with the passwords of this keeper."""
         import psycopg2
 
         from core.services.database_logins import prepare_server
@@ -345,7 +347,7 @@ class PostgresServer:
             raise DatabaseFault(f"cannot create the logins of database {self.name}: {why}; see {self._log}") from error
 
     def _end_leftover(self, hard: bool) -> None:
-        """A server that a killed keeper left over our data: it is going already; help it along in the end."""
+        """End the server that a killed keeper left in our data. It is shutting down already; `hard`: kill it."""
         try:
             pid = int((self._place / "data" / "postmaster.pid").read_text().split("\n", 1)[0])
             same = os.path.samefile(f"/proc/{pid}/cwd", self._place / "data")
@@ -358,14 +360,15 @@ class PostgresServer:
                 return
 
     def tend(self) -> bool:
-        """Start it again if it died, without waiting for it to answer; whether that was needed. Raises OSError."""
+        """Start it again if it died, without waiting for it to answer; return whether that was necessary. Raises
+        OSError."""
         if not self._exited():
             return False
         self._spawn()
         return True
 
     def close(self) -> None:
-        """Stop it in good order, hard in the end; its data stay."""
+        """Shut it down, by force in the end; its data stay."""
         if self._process is not None:
             stop(self._process, _STOP)
 

@@ -28,7 +28,8 @@ _FLAGS = os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW
 
 
 def open_log(log: Path, *, afresh: bool = False) -> IO[bytes]:
-    """For appending; whatever the umask and whatever made it, others than owner and group cannot read it."""
+    """Open a log for appending. Only owner and group can read it, whatever the umask and the process that created
+    it."""
     descriptor = os.open(log, _FLAGS | (os.O_TRUNC if afresh else os.O_APPEND), _MODE)
     os.fchmod(descriptor, _MODE)
     return open(descriptor, "wb")
@@ -37,19 +38,20 @@ def open_log(log: Path, *, afresh: bool = False) -> IO[bytes]:
 def rotate(log: Path) -> None:
     """Keep one older log next to a new empty one; for a log that no process writes to."""
     with contextlib.suppress(FileNotFoundError):
-        with contextlib.suppress(PermissionError):  # root wrote it, in a directory that is not his
+        with contextlib.suppress(PermissionError):  # written by root, in another user's directory
             log.chmod(_MODE)
         log.replace(_older(log))
 
 
 def trim(log: Path) -> None:
-    """The same while it is written to, once it has grown too large. Full disks do not keep it from being emptied."""
+    """Like `rotate`, for a log that is written to, and only if it is too large. It is emptied even when the disk is
+    full."""
     try:
         if log.stat().st_size <= MOST_BYTES:
             return
         with log.open("r+b") as file:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            if os.fstat(file.fileno()).st_size > MOST_BYTES:  # no other process was quicker
+            if os.fstat(file.fileno()).st_size > MOST_BYTES:  # no other process has truncated it meanwhile
                 with contextlib.suppress(OSError):
                     _copy(file, _older(log))
                 os.ftruncate(file.fileno(), 0)
@@ -86,7 +88,8 @@ def tied(
     death_signal: signal.Signals = signal.SIGKILL,
     limits: Mapping[int, int] | None = None,
 ) -> list[str]:
-    """`command` as it is started so that it does not outlive who starts it, under `limits` (RLIMIT_… → value).
+    """Return the command line that starts `command` so that it does not outlive its starter, under `limits` (RLIMIT_… →
+    value).
 
     The kernel sends it `death_signal` when the *thread* that starts it ends. Exit status `launch.CANNOT_START` when it
     cannot be started.
@@ -118,8 +121,8 @@ def spawn(
 ) -> subprocess.Popen[bytes]:
     """Start `command` in a session of its own with its output appended to `log`.
 
-    The kernel sends it `death_signal` when the *thread* that called this ends, so call it from one that lives
-    as long as the child shall. Raises OSError when it cannot be started.
+    The kernel sends it `death_signal` when the *thread* that called this ends, so call it from a thread that lives as
+    long as the child has to. Raises OSError if it cannot be started.
     """
     with open_log(log) as output:
         return subprocess.Popen(
@@ -134,13 +137,13 @@ def spawn(
 
 
 def signal_group(process: subprocess.Popen[bytes], signum: signal.Signals) -> None:
-    """Signal everything in the session that `spawn` made; nothing happens when it is gone already."""
+    """Signal all processes in the session that `spawn` made; do nothing if it has ended."""
     with contextlib.suppress(ProcessLookupError, PermissionError):
         os.killpg(process.pid, signum)
 
 
 def stop(process: subprocess.Popen[bytes], steps: Sequence[tuple[signal.Signals, float]]) -> None:
-    """Signal the process, giving it so many seconds after each, then SIGKILL whatever is left of its group."""
+    """Send each signal and wait so many seconds after it, then SIGKILL the rest of the process's group."""
     for signum, seconds in steps:
         if process.poll() is not None:
             break
@@ -152,7 +155,7 @@ def stop(process: subprocess.Popen[bytes], steps: Sequence[tuple[signal.Signals,
 
 
 def last_line(log: Path, *, containing: tuple[str, ...] = ()) -> str:
-    """The last line of a log that holds one of the words (any line if there are none); "" if there is none."""
+    """The last line of a log that contains one of the words, else its last line; "" if it has none."""
     try:
         with log.open("rb") as source:
             source.seek(max(0, source.seek(0, os.SEEK_END) - 16_384))
@@ -170,7 +173,7 @@ _SIZE = 1 << 20
 
 
 class LineProcess:
-    """The parent's side of one; `what` names it in errors."""
+    """The parent's side of a process that reads and writes JSON lines; `what` names it in errors."""
 
     def __init__(self, module: str, what: str, env: Mapping[str, str] | None = None) -> None:
         self._what = what
@@ -182,12 +185,12 @@ class LineProcess:
 
     @property
     def out(self) -> IO[bytes]:
-        """Its standard output."""
+        """The standard output of the process."""
         assert self.process.stdout is not None
         return self.process.stdout
 
     def tell(self, what: object) -> None:
-        """One line. Raises RunFailed where it has died."""
+        """Send one line. Raises RunFailed if the process has died."""
         import msgspec  # not at the start of every command
 
         assert self.process.stdin is not None
@@ -198,7 +201,7 @@ class LineProcess:
             raise self._died() from error
 
     def hear(self) -> bytes | None:
-        """A whole line, when there is one. Raises RunFailed where it has died."""
+        """Return a whole line, if there is one. Raises RunFailed if the process has died."""
         more = os.read(self.out.fileno(), _SIZE)
         if not more:
             raise self._died()
@@ -214,7 +217,7 @@ class LineProcess:
         return RunFailed(f"a process of {self._what} died (status {self.process.returncode}); the run has ended")
 
     def end(self, seconds: float = 0.0) -> None:
-        """By force, with the processes that it has forked; after so many seconds to end by itself on SIGTERM."""
+        """End the process and its children by force, after so many seconds in which it may end by itself on SIGTERM."""
         stop(self.process, [(signal.SIGTERM, seconds)] if seconds else [])
         for pipe in (self.process.stdin, self.process.stdout):
             with contextlib.suppress(OSError):
@@ -223,7 +226,8 @@ class LineProcess:
 
 
 def heard(processes: Sequence[LineProcess], between: Callable[[], None] = lambda: None) -> list[bytes]:
-    """A line of each, in their order; `between` is called about once a second meanwhile. Raises RunFailed, what `between` raises."""
+    """Wait for a line of each process and return them in order. `between` is called about once a second meanwhile.
+    Raises RunFailed, and what `between` raises."""
     said: dict[int, bytes] = {}
     with selectors.DefaultSelector() as waiting:
         for number, process in enumerate(processes):
@@ -239,7 +243,8 @@ def heard(processes: Sequence[LineProcess], between: Callable[[], None] = lambda
 
 
 def answers(processes: Sequence[LineProcess], between: Callable[[], None] = lambda: None) -> list[Any]:
-    """The lines that `heard` returns, decoded. Raises the error that a process reported, and what `heard` raises."""
+    """Wait for the lines of the processes (`heard`) and decode them. Raises the error that a process reported, and what
+    `heard` raises."""
     import msgspec
 
     found = [msgspec.json.decode(line) for line in heard(processes, between)]

@@ -37,8 +37,8 @@ Server = Mapping[str, Any]  # keyword arguments for psycopg2.connect, to any dat
 
 
 def provision(servers: Sequence[Server], client: Any, stop: Stop) -> None:
-    """Carry out orders until stopped. `servers`: in the order of the databases of the system; `client`: of the broker, with the
-    provisioner's login."""
+    """Carry out orders until stopped. `servers`: in the order of the databases of the system; `client`: of the broker,
+    with the provisioner's login."""
     OrderTaker(client, PROVISIONER, ProvisionerOrder, partial(_carry_out, servers), log, psycopg2.Error).run(stop)
 
 
@@ -51,7 +51,8 @@ def _carry_out(servers: Sequence[Server], order: Make) -> None:
 
 
 def make(server: Server, name: str) -> None:
-    """A run's database on one server: the controller's, and the roles may connect. Raises psycopg2.Error."""
+    """Create a run's database on one server and give it to the controller; the roles may connect. Raises
+    psycopg2.Error."""
     with contextlib.closing(psycopg2.connect(**server)) as connection:
         connection.autocommit = True
         with connection.cursor() as cursor:
@@ -64,7 +65,7 @@ def make(server: Server, name: str) -> None:
 
 
 def remove(server: Server, name: str) -> None:
-    """Its sessions are ended; one that is not there is removed already. Raises psycopg2.Error."""
+    """Remove a run's database, if it exists, and end its sessions. Raises psycopg2.Error."""
     with contextlib.closing(psycopg2.connect(**server)) as connection:
         connection.autocommit = True
         with connection.cursor() as cursor:
@@ -72,8 +73,9 @@ def remove(server: Server, name: str) -> None:
 
 
 def servers_of(env: Mapping[str, str], directory: Path | None) -> list[Server]:
-    """Those of EDBENCH_DATABASES, in order. A URL without a login gets that of the superuser, whose password is in `directory`, or
-    else that of EDBENCH_LOGIN_FILE, which has to be one that may make databases (docs/logins.md). Raises UsageError."""
+    """The servers of EDBENCH_DATABASES, in order. A URL without a login gets that of the superuser, whose password is
+    in `directory`, or else that of EDBENCH_LOGIN_FILE, which must be allowed to create databases (docs/logins.md).
+    Raises UsageError."""
     if directory is None:
         databases = read_settings(env).databases
     else:
@@ -89,7 +91,7 @@ def servers_of(env: Mapping[str, str], directory: Path | None) -> list[Server]:
 
 
 def main(arguments: list[str], env: Mapping[str, str]) -> int:
-    """Exit status: 0 after a signal, 1 with one line when it cannot begin."""
+    """Run the command; return 0 after a signal, 1 with one line if it cannot start."""
     stop = Stop()
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: stop.set())

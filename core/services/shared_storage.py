@@ -27,16 +27,16 @@ _OPPOSITE = {"hard": "soft", "soft": "hard", "ro": "rw", "rw": "ro", "lock": "no
 
 @dataclass(frozen=True, slots=True)
 class Identity:
-    """Which storage it is."""
+    """The identity of a storage."""
 
     kind: str  # file system type
     source: str  # of the mount: device, server and export
     token: str
 
     def differs(self, other: Identity) -> str | None:
-        """The difference between `other` and this storage, as "it has …, not …"; None where they are the same.
+        """The difference between `other` and this storage, as "it has …, not …"; None if they are the same.
 
-        Network storage may be mounted from several addresses of one server, so of its source only what follows the
+        Network storage may be mounted from several addresses of one server, so of its source only the part after the
         server is compared.
         """
         for what, ours, theirs in (
@@ -56,7 +56,7 @@ def _export(kind: str, source: str) -> str:
 
 
 def identify(root: Path, *, mark: bool) -> Identity:
-    """The storage at `root`; `mark`: write its token where there is none. Raises StorageFault."""
+    """The identity of the storage at `root`; `mark`: write its token if there is none. Raises StorageFault."""
     entry = holding(os.path.realpath(root), read_mountinfo())
     if entry is None:
         raise StorageFault(f"the mount table does not say what {root} is on")
@@ -74,7 +74,7 @@ def identify(root: Path, *, mark: bool) -> Identity:
 
 
 def _write_token(file: Path) -> None:
-    """Whole, by one process of those that try."""
+    """Write a complete token; if several processes try, one of them succeeds."""
     with tempfile.NamedTemporaryFile("w", dir=file.parent, prefix=TOKEN, delete=False) as new:
         new.write(f"{secrets.token_hex(16)}\n")
     try:
@@ -91,9 +91,10 @@ def _write_token(file: Path) -> None:
 
 
 def check(root: Path, env: Mapping[str, str]) -> str:
-    """A line on the storage at `root`, which is writable and mounted as EDBENCH_SHARED, _TYPE and _OPTIONS say.
+    """Check that the storage at `root` is writable and mounted as EDBENCH_SHARED, _TYPE and _OPTIONS say; return a line
+    about it.
 
-    Raises StorageFault with the command that a user has to type.
+    Raises StorageFault with the command that the user has to run.
     """
     shared = env.get("EDBENCH_SHARED", "")
     entry = holding(os.path.realpath(root), read_mountinfo())
@@ -131,7 +132,7 @@ def _owner(root: Path) -> str:
 
 
 def mismatch(entry: MountEntry | None, source: str, kind: str, options: str) -> str | None:
-    """How a mount differs from the type, source and options that were asked for (nfs(5)); None where it does not."""
+    """The difference between a mount and the requested type, source and options (nfs(5)); None if there is none."""
     if entry is None:
         return "nothing is mounted there"
     if entry.kind.rstrip("4") != kind.rstrip("4"):
@@ -147,14 +148,14 @@ def mismatch(entry: MountEntry | None, source: str, kind: str, options: str) -> 
         if not equals or key in _NEGOTIATED or key not in given:
             continue
         if key == "addr" and not re.fullmatch(r"[0-9.]+|[0-9a-fA-F:]*:[0-9a-fA-F:.]*", value):
-            continue  # the engine resolves a name, and the mount table has its address
+            continue  # the engine resolves a name; the mount table shows the address
         if given[key] != value and not (key == "vers" and given[key].startswith(f"{value}.")):
             return f"it is mounted with {key}={given[key]}, not {key}={value}"
     return None
 
 
 def main(env: Mapping[str, str]) -> int:
-    """Exit status: 0 when the storage can be used, 1 with one line when not."""
+    """Run the check; return 0 if the storage can be used, 1 with one line if not."""
     try:
         if not env.get("EDBENCH_STORAGE"):
             raise UsageError("EDBENCH_STORAGE is not set")

@@ -1,1 +1,1 @@
-"""The storage layer: what touches corpora, items and published index files (design §4)."""
+"""The storage layer: it makes all calls on corpora, items and published index files (design §4)."""

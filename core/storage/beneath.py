@@ -1,7 +1,7 @@
-"""The system calls that name a file: anywhere, or only below given directories and never through a link.
+"""System calls that name a file: anywhere, or only below given directories and never through a link.
 
-openat2(2) checks and uses a path in one step, so no process can put a link in its place between the two. Where the
-kernel lacks it, each component is opened by itself without following a link, which is as safe and slower.
+openat2(2) checks and uses a path in one step, so no process can put a link in its place in between. On a kernel without
+it, each component is opened by itself without following a link, which is as safe and slower.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from typing import NamedTuple
 
 
 class EntryKind(enum.Enum):
-    """What a directory entry is; a link is never followed to find out."""
+    """The type of a directory entry; links are not followed."""
 
     FILE = "file"
     DIRECTORY = "directory"
@@ -42,7 +42,7 @@ class Space(NamedTuple):
 
 
 def entry_kind(entry: os.DirEntry[bytes] | os.DirEntry[str]) -> EntryKind:
-    """By the directory's own type field; only a file system without one costs an lstat(2).
+    """The type of a directory entry from its own type field. Only a file system without one costs an lstat(2).
 
     An entry whose lstat(2) is refused counts as a file: the caller's own `stat` of it reports why, and the other
     entries of the directory are read.
@@ -71,7 +71,7 @@ _MOST_TRIES = 100  # of a call that the kernel asks to be made again (EAGAIN: so
 
 
 class _How(ctypes.Structure):
-    """struct open_how."""
+    """The C structure `open_how`."""
 
     _fields_ = (("flags", ctypes.c_uint64), ("mode", ctypes.c_uint64), ("resolve", ctypes.c_uint64))
 
@@ -84,7 +84,7 @@ _HOW_SIZE = ctypes.sizeof(_How)
 
 @functools.cache
 def _how(flags: int, mode: int) -> bytes:
-    """The structure's bytes; a process uses a handful of them."""
+    """The bytes of the structure; a process uses only a few different ones."""
     return bytes(_How(flags, mode, _NO_SYMLINKS | _BENEATH))
 
 
@@ -102,7 +102,7 @@ def _openat2(directory: int, relative: bytes, flags: int, mode: int) -> int:
 
 @functools.cache
 def kernel_has_openat2() -> bool:
-    """Whether this kernel, and what filters its calls, let openat2 through."""
+    """Whether this kernel, and any filter of its calls, permits openat2."""
     try:
         os.close(_openat2(-100, b".", os.O_PATH | os.O_CLOEXEC, 0))  # -100: AT_FDCWD
     except OSError:
@@ -162,7 +162,7 @@ class UnsafePath(OSError):
 
 
 class Anywhere:
-    """The unrestricted calls, for paths that the user who started us named. All raise OSError."""
+    """The unrestricted calls, for paths that the user of the process named. All raise OSError."""
 
     open = staticmethod(os.open)
     lstat = staticmethod(os.lstat)
@@ -185,7 +185,7 @@ class Anywhere:
 
 
 class Root:
-    """One directory that calls are kept below. It may be a link itself, or be reached through one: a user named it."""
+    """A directory that calls are kept below. It may be a link itself, or be reached through one: a user named it."""
 
     __slots__ = ("_hold", "held", "own", "path")
 
@@ -196,7 +196,7 @@ class Root:
         self._hold = hold
 
     def identify(self) -> os.stat_result:
-        """What its name leads to now; if it is to be held, that is it from now on."""
+        """Return stat(2) of the directory that the name leads to now. A held root is this directory from now on."""
         descriptor = os.open(self.path, _DIRECTORY)
         try:
             return os.fstat(descriptor)
@@ -217,7 +217,7 @@ class Root:
             os.close(held)
 
     def open(self, relative: bytes, flags: int, mode: int = 0) -> int:
-        """A new descriptor of something below; raises OSError, UnsafePath."""
+        """Open something below the directory. Raises OSError, UnsafePath."""
         held = self.held != _NOT_HELD
         descriptor = self.held if held else os.open(self.path, _DIRECTORY)
         try:
@@ -231,7 +231,8 @@ class Root:
                 self._keep_or_close(descriptor)
 
     def _refuse(self, descriptor: int, relative: bytes, error: OSError) -> None:
-        """UnsafePath, unless it is a link itself that a caller met in a source: that is an item like any other."""
+        """Raise UnsafePath, unless the path itself is a link that a caller found in a source: that is an item like any
+        other."""
         if error.errno == errno.EXDEV:
             raise _unsafe(errno.EXDEV, "it leads out of its root directory", self.own) from error
         try:
@@ -245,15 +246,15 @@ class Root:
 
 
 class Beneath:
-    """The same calls, for paths below some roots: no component below the root may be a link, none may be `..`, and a
-    path below no root is refused. All raise OSError, UnsafePath among them."""
+    """The same calls for paths below some roots: no component below the root may be a link or `..`, and a path below no
+    root is refused. All raise OSError, UnsafePath among them."""
 
     def __init__(self) -> None:
         self._added: set[bytes] = set()
         self._roots: list[Root] = []  # longest path first: one may be inside another
 
     def add(self, path: bytes, *, own: bool, hold: bool) -> None:
-        """Calls below this directory are let through from now on."""
+        """Permit calls below this directory from now on."""
         if path in self._added:  # by every file of a directory
             return
         self._added.add(path)
@@ -268,12 +269,13 @@ class Beneath:
         return os.stat(path) if root is None else root.identify()
 
     def close(self) -> None:
-        """Let go of all roots; they are still let through."""
+        """Release the held directories of all roots, which stay permitted."""
         for root in self._roots:
             root.release()
 
     def _find(self, path: bytes, *, itself: bool = True) -> tuple[Root, bytes]:
-        """The root that contains the path (or is it: `itself`), and the path relative to it; raises UnsafePath."""
+        """The root that contains the path (or is the path: `itself`), and the path relative to it. Raises
+        UnsafePath."""
         for root in self._roots:
             top = root.path
             if path.startswith(top):
@@ -288,7 +290,7 @@ class Beneath:
         raise _unsafe(errno.EXDEV, "it is outside the job's source and storage", False)
 
     def _above(self, path: bytes) -> bool:
-        """Whether it is a root or above one: named by a user, created when it is missing, and synced then."""
+        """Whether a path is a root or above one: a user named it, and it may be created and synced."""
         return any(root.path == path or root.path.startswith(path.rstrip(b"/") + b"/") for root in self._roots)
 
     def open(self, path: bytes, flags: int, mode: int = 0) -> int:
@@ -302,7 +304,7 @@ class Beneath:
         return root.open(relative, flags, mode)
 
     def lstat(self, path: bytes) -> os.stat_result:
-        """lstat(2); of a root, or of a directory above one, stat(2): a user named those."""
+        """lstat(2); for a root, or a directory above one, stat(2), because a user named those."""
         try:
             root, relative = self._find(path)
         except UnsafePath:
@@ -327,7 +329,7 @@ class Beneath:
             os.close(descriptor)
 
     def _parent(self, path: bytes) -> tuple[int, bytes]:
-        """A descriptor of the directory that holds `path`, for the caller to close, and the name in it."""
+        """Return a descriptor of the directory that holds `path`, which the caller closes, and the name in it."""
         root, relative = self._find(path, itself=False)
         above, _, name = relative.rpartition(b"/")
         if name in (b"", b".", b".."):

@@ -1,4 +1,4 @@
-"""What the system's error numbers mean for a job: this one file's trouble, or the storage's."""
+"""Meaning of the system's error numbers for a job: an error of one file, or of the storage."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ _ADVICE_UNSAFE = {
 
 
 def storage_fault(doing: str, path: bytes, error: OSError) -> StorageFault:
-    """The storage is in trouble: one line with the path, the system's words and what to do."""
+    """A fault of the storage: one line with the path, the system's message and what to do."""
     number = error.errno or 0
     advice = (_ADVICE_UNSAFE if isinstance(error, UnsafePath) else _ADVICE).get(number, _ADVICE_GONE)
     return StorageFault(f"cannot {doing} {display_name(path)}: {_words(error)}; {advice}", errno=number)
@@ -79,8 +79,8 @@ def _words(error: OSError) -> str:
 def reading_error(doing: str, path: bytes, error: OSError) -> SourceFileError | StorageFault:
     """The error for a failed scan, stat, open or read of `path`.
 
-    Gone: `vanished`; refused or broken: `unreadable`; anything that speaks of the storage: a fault. A lone
-    EIO is `unreadable`, and the caller decides by the source root whether it was really the file.
+    `vanished` if it is gone; `unreadable` if it is refused or broken; a fault for any error of the storage. A lone EIO
+    is `unreadable`; the caller finds out by the source root whether it was really the file.
     """
     number = error.errno or 0
     if number in _FAULTS or (isinstance(error, UnsafePath) and error.own):
@@ -91,7 +91,7 @@ def reading_error(doing: str, path: bytes, error: OSError) -> SourceFileError | 
 
 
 def opening_error(path: bytes, error: OSError) -> SourceFileError | StorageFault:
-    """As `reading_error` for an open: a link was not followed, a socket or a device without driver not opened."""
+    """Like `reading_error`, for an open, which refuses a link, and a socket or device without driver."""
     if error.errno == errno.ELOOP and not isinstance(error, UnsafePath):
         return _source_error(ExceptionCode.SYMLINK, "open", path, error)
     if error.errno == errno.ENXIO:
@@ -100,7 +100,7 @@ def opening_error(path: bytes, error: OSError) -> SourceFileError | StorageFault
 
 
 def listing_error(path: bytes, error: OSError) -> SourceFileError | StorageFault:
-    """As `reading_error` for a scan: a directory that has become a link was not followed."""
+    """Like `reading_error`, for a scan, which refuses a directory that has become a link."""
     if error.errno == errno.ELOOP and not isinstance(error, UnsafePath):
         return _source_error(ExceptionCode.SYMLINK, "list", path, error)
     return reading_error("list", path, error)
@@ -112,7 +112,7 @@ def _source_error(code: ExceptionCode, doing: str, path: bytes, error: OSError) 
 
 
 def not_regular(path: bytes, mode: int) -> SourceFileError:
-    """What an open file of such a mode is refused with."""
+    """The error for an open file of this mode, which is no regular file."""
     if stat.S_ISDIR(mode):
         return SourceFileError(ExceptionCode.UNREADABLE, f"{display_name(path)} is a directory now", errno=errno.EISDIR)
     return SourceFileError(

@@ -59,15 +59,15 @@ def local_chunks(path: str | bytes, alive: Callable[[], None] | None = None) -> 
 
 
 class Station(Protocol):
-    """What delays a call."""
+    """An object that delays calls."""
 
     def works_on(self, phase: Phase) -> None:
-        """The calls that follow are of a task of that phase."""
+        """Set the phase of the calls that follow."""
 
     def serve(
         self, op: Op, nbytes: int, arrived_ns: int, path: bytes = b"", argument: int = 0, other: bytes = b""
     ) -> int:
-        """Return when the call would have ended, with the monotonic time in nanoseconds then. `path`, `argument` and
+        """Return when the call would have ended, with that monotonic time in nanoseconds. `path`, `argument` and
         `other` are those of the call's record."""
 
 
@@ -100,8 +100,8 @@ _NOWHERE = os.devnull
 
 
 def lead_nowhere(descriptor: int) -> None:
-    """What is written through it from now on is discarded by the kernel, a call each as before; the file that it was
-    opened as keeps its name and stays as it is. It cannot be synced any more. Raises OSError."""
+    """Discard all further writes through this descriptor, one call each as before. The opened file keeps its name and
+    content. The descriptor cannot be synced any more. Raises OSError."""
     nowhere = os.open(_NOWHERE, os.O_WRONLY | os.O_CLOEXEC)
     try:
         os.dup2(nowhere, descriptor, inheritable=False)
@@ -118,7 +118,7 @@ _READ, _WRITE, _FSYNC, _CLOSE = Op.READ, Op.WRITE, Op.FSYNC, Op.CLOSE
 
 
 class RecordCall(Protocol):
-    """`Recorder.record`, bound."""
+    """The type of a bound `Recorder.record`."""
 
     def __call__(
         self, op: Op, start_ns: int, duration_ns: int, nbytes: int, path: bytes, error: int, argument: int = 0, /
@@ -165,7 +165,7 @@ class ReadFile(io.RawIOBase):
         raise io.UnsupportedOperation("files on storage are read through the recorder only")
 
     def readinto(self, buffer: Buffer, /) -> int:
-        """One read(2) at the position; 0 at the end of the file."""
+        """Read by one read(2) at the position; return 0 at the end of the file."""
         start = self._now()
         try:
             n = os.preadv(self._fd, (buffer,), self._position)
@@ -177,7 +177,7 @@ class ReadFile(io.RawIOBase):
         return n
 
     def pread(self, size: int, offset: int) -> bytes:
-        """At most `size` bytes from `offset` by one read(2); the position stays."""
+        """Read at most `size` bytes from `offset` by one read(2); the position does not change."""
         start = self._now()
         try:
             data = os.pread(self._fd, size, offset)
@@ -188,15 +188,15 @@ class ReadFile(io.RawIOBase):
         return data
 
     def _failed(self, error: OSError) -> SourceFileError | StorageFault:
-        """The error of a read. NFS returns ESTALE for a file that another client has removed or replaced: an error of
-        this file alone, where its name no longer leads to it."""
+        """The error for a failed read. NFS returns ESTALE for a file that another client has removed or replaced: an
+        error of this file alone if its name no longer leads to it."""
         if error.errno != errno.ESTALE or self._stands():
             return reading_error("read", self.path, error)
         detail = f"cannot read {display_name(self.path)}: it was removed or replaced while it was read"
         return SourceFileError(ExceptionCode.VANISHED, detail, errno=errno.ESTALE)
 
     def read(self, size: int | None = -1, /) -> bytes:
-        """At most `size` bytes by one read(2), or all that is left."""
+        """Read at most `size` bytes by one read(2), or all the rest."""
         if size is None or size < 0:
             return self.readall()
         data = self.pread(min(size, MAX_READ), self._position)
@@ -204,7 +204,7 @@ class ReadFile(io.RawIOBase):
         return data
 
     def readall(self) -> bytes:
-        """From the position to the end as it was at the open (a file that has become shorter ends sooner)."""
+        """Read from the position to the end of the file at the open (or sooner if it has become shorter)."""
         pieces: list[bytes] = []
         while self._position < self.size and (piece := self.read(self.size - self._position)):
             pieces.append(piece)
@@ -235,9 +235,9 @@ class ReadFile(io.RawIOBase):
 
 
 class WriteFile:
-    """A new file being written. As a context manager: closed if all went well, else aborted.
+    """A new file being written. As a context manager, it is closed after success, else aborted.
 
-    Every method raises StorageFault; after one the file should be aborted.
+    Every method raises StorageFault; abort the file after one.
     """
 
     def __init__(
@@ -259,7 +259,7 @@ class WriteFile:
         self._open = True
 
     def write(self, data: Buffer) -> int:
-        """All of `data`, by as many write(2) as the system makes of it; returns its length in bytes."""
+        """Write all of `data`, by as many write(2) as the system requires; return its length in bytes."""
         view = memoryview(data)
         if view.ndim != 1 or view.itemsize != 1:
             view = view.cast("B")
@@ -287,7 +287,7 @@ class WriteFile:
         sync_fd(os.fsync, self._fd, self.path, self._record, self._now)
 
     def close(self) -> None:
-        """Ends the file; on NFS this is where a full or broken filer shows, so an error here counts."""
+        """Close the file. NFS may report a full or broken filer only here, so an error counts."""
         if not self._open:
             return
         if self._sync_on_close:
@@ -296,11 +296,11 @@ class WriteFile:
         close_fd(self._fd, self.path, self._record, self._now)
 
     def keep(self) -> None:
-        """From now on an abort leaves it as it is: another may have given its name to a file of theirs by then."""
+        """Make an abort leave the file: another process may have given its name to a file of its own by then."""
         self._remove = _leave
 
     def abort(self) -> None:
-        """Close and remove it. Silent: there is an error on its way up already, and the calls are recorded."""
+        """Close and remove the file. Errors are ignored: another one is being raised, and the calls are recorded."""
         with contextlib.suppress(StorageFault):
             if self._open:
                 self._open = False
@@ -323,7 +323,7 @@ class WriteFile:
 
 
 def _leave(_path: bytes) -> None:
-    """What is kept is not removed."""
+    """Do not remove the file, which is to be kept."""
 
 
 def close_fd(fd: int, path: bytes, record: RecordCall, now: Callable[[], int]) -> None:

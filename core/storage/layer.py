@@ -1,9 +1,9 @@
 """The only code that touches corpus, items and published index files (design §4).
 
-Every call gives one call record, also when it fails. Paths are absolute `bytes`. On reading, what is wrong
-with one file is SourceFileError and what is wrong with the storage is StorageFault; on writing everything is
-StorageFault, because what we write ourselves has no excuse. Recording is spelled out in each method: a
-wrapper or a closure would cost as much as the record itself.
+Every call makes one call record, also when it fails. Paths are absolute `bytes`. On reading, an error of one file is
+SourceFileError and an error of the storage is StorageFault; on writing everything is StorageFault, because files of our
+own have no reason to fail. Recording is written out in each method: a wrapper or a closure would cost as much as the
+record itself.
 """
 
 from __future__ import annotations
@@ -53,11 +53,11 @@ _KINDS = {letter[0]: kind for kind, letter in _LETTERS.items()}
 
 
 class Listing:
-    """Iterate over it once for lists of at most AT_ONCE entries, each list sorted by name, of which none is in a list twice;
-    close it afterwards.
+    """A listing of a directory. Iterate over it once for lists of at most AT_ONCE entries, each sorted by name and
+    without duplicates; close it afterwards.
 
-    `spill`: where the file for what does not fit into memory is made; it has no name and goes with the process.
-    `only`: entries of other kinds are counted and forgotten.
+    `spill`: the directory for a file of entries that do not fit into memory; it has no name and ends with the process.
+    `only`: entries of other kinds are only counted.
     """
 
     def __init__(self, spill: Path | None = None, only: EntryKind | None = None) -> None:
@@ -69,7 +69,7 @@ class Listing:
         self._file: IO[bytes] | None = None
 
     def fill(self, entries: Iterator[Entry], alive: Callable[[], None] | None = None) -> None:
-        """Read all entries, calling `alive` at times. Raises OSError for the directory, StorageFault for scratch."""
+        """Read all entries; call `alive` now and then. Raises OSError for the directory, StorageFault for scratch."""
         while batch := list(islice(entries, AT_ONCE)):
             if alive is not None:
                 alive()
@@ -105,7 +105,7 @@ class Listing:
             yield _sorted(Entry(part[1:], _KINDS[part[0]]) for part in text.split(b"/"))
 
     def close(self) -> None:
-        """Give the file up."""
+        """Delete the file."""
         if self._file is not None:
             self._file.close()
 
@@ -117,7 +117,7 @@ class Listing:
 
 
 def _sorted(entries: Iterable[Entry]) -> list[Entry]:
-    """GlusterFS lists a file twice while it is renamed from brick to brick."""
+    """Sort entries by name, each once: GlusterFS lists a file twice while it is renamed from brick to brick."""
     return sorted({entry.name: entry for entry in entries}.values(), key=_NAME)
 
 
@@ -135,9 +135,9 @@ _RENAME, _REMOVE, _MKDIR = Op.RENAME, Op.REMOVE, Op.MKDIR
 
 
 class Storage:
-    """The storage under test, as one process uses it. Not for use by several threads at once.
+    """The storage under test, as one process uses it. Not thread-safe.
 
-    `filer`: the emulated filer that calls are delayed by (design §4).
+    `filer`: the emulated filer that delays calls (design §4).
     """
 
     def __init__(
@@ -157,11 +157,11 @@ class Storage:
         self._paths: Anywhere | Beneath = Anywhere()
 
     def keep_below(self, path: bytes, *, own: bool = False, hold: bool = False) -> None:
-        """From the first time on, calls work only below such directories, and through no link in them.
+        """Restrict calls to this directory, and those of earlier calls, and follow no link below them.
 
-        What would lead elsewhere is `unreadable`, or a StorageFault where the directory is our `own` storage root. The
-        directory itself may be a link, and need not be there yet. With `hold`, what its name led to at the first call,
-        or at the last `root_identity`, is the directory until `let_go`.
+        A path that leads elsewhere is `unreadable`, or a StorageFault if the directory is our `own` storage root. The
+        directory itself may be a link, and need not exist yet. With `hold`, the directory is the one that its name led
+        to at the first call, or at the last `root_identity`, until `let_go`.
         """
         if not isinstance(self._paths, Beneath):
             self._paths = Beneath()
@@ -174,13 +174,14 @@ class Storage:
         self._paths = Anywhere()
 
     def record_to(self, recorder: Recorder) -> None:
-        """Record calls there from now on; a file that is open already keeps its recorder."""
+        """Record later calls there; an open file keeps its recorder."""
         self._record = (recorder if self._filer is None else DelayingRecorder(recorder, self._filer)).record
 
     # Reading
 
     def scan(self, path: bytes, at_most: int | None = None) -> list[Entry]:
-        """The directory's entries (or the first so many) in no particular order, without a stat each; raises as `stat`."""
+        """The directory's entries (or the first so many) in no particular order, without a stat for each. Raises as
+        `stat`."""
         start = self._now()
         try:
             with self._paths.scan(path) as scanned:
@@ -198,7 +199,7 @@ class Storage:
         alive: Callable[[], None] | None = None,
         only: EntryKind | None = None,
     ) -> Listing:
-        """As `scan`, for a directory of any size; `spill`: a local directory, for what does not fit into memory;
+        """Like `scan`, for a directory of any size. `spill`: a local directory for entries that do not fit into memory;
         `alive` is called now and then as a sign of progress; entries of other kinds than `only` are only counted."""
         listing = Listing(spill, only)
         start = self._now()
@@ -213,7 +214,8 @@ class Storage:
         return listing
 
     def stat(self, path: bytes) -> os.stat_result:
-        """lstat(2): a link's own. Raises SourceFileError (vanished, unreadable) or StorageFault."""
+        """lstat(2), which returns a link's own status. Raises SourceFileError (vanished, unreadable) or
+        StorageFault."""
         start = self._now()
         try:
             result = self._paths.lstat(path)
@@ -224,10 +226,10 @@ class Storage:
         return result
 
     def open(self, path: bytes) -> ReadFile:
-        """A regular file for reading; the fstat(2) that finds its size is part of this call.
+        """Open a regular file for reading; the fstat(2) for its size is part of this call.
 
-        Raises SourceFileError: `symlink` for a link, `special_file` for a FIFO, socket or device (never waits
-        for one), `vanished`, `unreadable`; StorageFault.
+        Raises SourceFileError: `symlink` for a link, `special_file` for a FIFO, socket or device (never waits for one),
+        `vanished`, `unreadable`; StorageFault.
         """
         start = self._now()
         try:
@@ -248,14 +250,14 @@ class Storage:
         return ReadFile(fd, path, info.st_size, info.st_mtime_ns, info.st_ctime_ns, self._record, self._now, stands)
 
     def _stands(self, path: bytes, inode: int) -> bool:
-        """Whether the name leads there, or cannot be asked. Raises StorageFault."""
+        """Return whether the name leads to this inode, or its status cannot be read. Raises StorageFault."""
         try:
             return self.stat(path).st_ino == inode
         except SourceFileError as e:
             return e.code is not ExceptionCode.VANISHED
 
     def root_identity(self, path: bytes) -> tuple[int, int]:
-        """(device, inode) of a root directory, links followed; StorageFault when it is not there."""
+        """(device, inode) of a root directory, links followed. Raises StorageFault if it does not exist."""
         start = self._now()
         try:
             info = self._paths.identify(path)
@@ -279,7 +281,7 @@ class Storage:
     # Writing
 
     def create(self, path: bytes) -> WriteFile:
-        """A new file, which must not exist; its directory must. Raises StorageFault."""
+        """Create a file, which must not exist; its directory must. Raises StorageFault."""
         try:
             file = self._create(path)
         except OSError as e:
@@ -304,7 +306,7 @@ class Storage:
         return WriteFile(fd, path, self._record, self._now, self.remove, sync_on_close)
 
     def write_file(self, path: bytes, chunks: Iterable[Buffer], *, private: bool = False, hollow: bool = False) -> int:
-        """Writes the whole file under a temporary name, then renames it; returns its bytes.
+        """Write a whole file under a temporary name, then rename it; return its size in bytes.
 
         Directories above it are made if they are missing. Only its owner may read a `private` one. A `hollow` one
         makes every call and holds nothing. Whatever goes wrong, also inside `chunks`, the temporary file is removed and
@@ -317,7 +319,8 @@ class Storage:
 
     @contextmanager
     def writing(self, path: bytes, *, private: bool = False, hollow: bool = False) -> Iterator[WriteFile]:
-        """The same for callers that write several at once: the file has its own name when the block has ended well."""
+        """Like `write_file`, for callers that write several at once: the file gets its own name when the block ends
+        without error."""
         temporary = b"%s.%s.tmp" % (path, secrets.token_hex(6).encode())
         mode = _PRIVATE_MODE if private else _FILE_MODE
         with self._create_making_parents(temporary, mode, hollow) as file:
@@ -340,14 +343,15 @@ class Storage:
             raise storage_fault("create", path, e) from e
 
     def copy_in(self, local_path: str | bytes, path: bytes, alive: Callable[[], None] | None = None) -> int:
-        """Publishes a file from local scratch, read unrecorded; returns its bytes. `alive` is called for each piece."""
+        """Publish a file from local scratch, whose reads are not recorded; return its size in bytes. `alive` is called
+        for each piece."""
         try:
             return self.write_file(path, local_chunks(local_path, alive), hollow=self.discards)
         except OSError as e:
             raise storage_fault("read scratch file", os.fsencode(local_path), e) from e
 
     def rename(self, old: bytes, new: bytes) -> None:
-        """rename(2), replacing; made safe according to the fsync policy. Raises StorageFault."""
+        """rename(2), replacing the target; made durable according to the fsync policy. Raises StorageFault."""
         start = self._now()
         try:
             self._paths.rename(old, new)
@@ -377,7 +381,7 @@ class Storage:
         self._record(_REMOVE, start, self._now() - start, 0, path, 0)
 
     def mkdir(self, path: bytes, *, parents: bool = True, exist_ok: bool = True) -> None:
-        """A directory and those above it, as asked, but never `floor`; raises StorageFault."""
+        """Make a directory and, if requested, those above it, but never `floor`. Raises StorageFault."""
         if self.floor and (path == self.floor or self.floor.startswith(path.rstrip(b"/") + b"/")):
             self.stat_floor()
             return
@@ -401,7 +405,7 @@ class Storage:
             self._open_and_sync(os.fsync, os.path.dirname(path))
 
     def stat_floor(self) -> None:
-        """Raises StorageFault unless `floor` exists: writes to an unmounted mount point would fill the local disk."""
+        """Raise StorageFault unless `floor` exists: writes to an unmounted mount point would fill the local disk."""
         try:
             self.stat(self.floor)
         except SourceFileError as e:
@@ -417,11 +421,11 @@ class Storage:
             return False
 
     def remove_empty(self, path: bytes) -> None:
-        """rmdir(2), also of what is not there; raises StorageFault, with ENOTEMPTY where it holds something."""
+        """rmdir(2); a missing directory is no error. Raises StorageFault, with ENOTEMPTY if it has entries."""
         self._remove(self._paths.rmdir, path, True)
 
     def remove_tree(self, path: bytes) -> None:
-        """A directory with everything in it, or nothing if it is not there; links are removed, not followed.
+        """Remove a directory with everything in it, if it exists; links are removed, not followed.
 
         Others may remove at the same time. Raises StorageFault.
         """
@@ -449,12 +453,12 @@ class Storage:
         self._open_and_sync(syncfs, path)
 
     def sync_beside(self, path: bytes) -> SyncBeside:
-        """The same, begun here and waited for later. Raises StorageFault."""
+        """Begin a syncfs(2) as `sync_tree`, to be waited for later. Raises StorageFault."""
         return SyncBeside(self._open_to_sync(path), path, self._record, self._now)
 
     def sync_written(self) -> None:
-        """fsync of every file written and directory changed since the last time (policy `task`; else nothing). A file that
-        is gone by now needs none. Raises StorageFault."""
+        """fsync(2) every file written and directory changed since the last call (policy `task`; else nothing). A
+        removed file needs none. Raises StorageFault."""
         files, directories = self._unsynced.take()
         if self.fsync is not FsyncPolicy.TASK:  # left over from a job with another policy
             return

@@ -1,4 +1,4 @@
-"""syncfs(2), and what has been written since the last sync (fsync policy `task`)."""
+"""syncfs(2), and the files written since the last sync (fsync policy `task`)."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ class Unsynced:
         self._directories: set[bytes] = set()
 
     def wrote(self, path: bytes) -> None:
-        """A new file: its bytes and its directory's entry are not yet safe."""
+        """Record a new file: its bytes and its directory's entry are not yet safe."""
         self._files.add(path)
         self._directories.add(os.path.dirname(path))
 
     def made(self, directory: bytes) -> None:
-        """A new directory: its entry in the one above is not yet safe."""
+        """Record a new directory: its entry in the parent is not yet safe."""
         self._directories.add(os.path.dirname(directory))
 
     def renamed(self, old: bytes, new: bytes) -> None:
@@ -34,11 +34,11 @@ class Unsynced:
         self.wrote(new)
 
     def removed(self, path: bytes) -> None:
-        """Nothing of it needs to be kept."""
+        """Record that the file was removed: it needs no sync."""
         self._files.discard(path)
 
     def take(self) -> tuple[list[bytes], list[bytes]]:
-        """Files and directories to sync, in order of name; forgets them."""
+        """Return the files and directories to sync, in order of name, and forget them."""
         out = sorted(self._files), sorted(self._directories)
         self._files, self._directories = set(), set()
         return out
@@ -55,8 +55,8 @@ def syncfs(fd: int) -> None:
 
 
 class SyncBeside:
-    """syncfs(2) in a thread, concurrent with its caller's writes, any of which it may omit. A context manager:
-    when the block has ended well it waits for the call, and raises StorageFault where that failed.
+    """syncfs(2) in a thread, concurrent with its caller's writes; it may omit any of these. A context manager: when the
+    block ends without error it waits for the call, and raises StorageFault if that failed.
 
     The thread that waits for the call records it, with the call's own times: a recorder belongs to one thread.
     """
@@ -80,7 +80,7 @@ class SyncBeside:
         self._ended = self._now()
 
     def wait(self) -> None:
-        """Until it is over. Raises StorageFault."""
+        """Wait until the call has ended. Raises StorageFault."""
         self._thread.join()
         moments = iter((self._began, self._ended))
         try:
@@ -101,5 +101,5 @@ class SyncBeside:
             return
         try:
             self.wait()
-        except StorageFault as fault:  # of two errors the graver one: the kernel reports it once
+        except StorageFault as fault:  # the graver of two errors, which the kernel reports only once
             raise fault from error

@@ -52,7 +52,7 @@ _WRITTEN, _OTHER_CASE = "Name", "nAME"
 
 @dataclass(frozen=True, slots=True)
 class Naming:
-    """What storage made of a name with capitals."""
+    """The name that storage listed for a file with capitals in its name."""
 
     written: str
     listed: str
@@ -60,12 +60,12 @@ class Naming:
 
     @property
     def kept(self) -> bool:
-        """Each name stays what it is, and is one of its own."""
+        """Whether storage keeps each name, and names that differ in case are different files."""
         return self.listed == self.written and self.case_matters
 
 
 def naming_of(empty: Path) -> Naming:
-    """How the storage of an empty directory treats names; leaves it empty. Raises OSError."""
+    """Test how the storage of an empty directory treats names; leaves it empty. Raises OSError."""
     path = empty / _WRITTEN
     path.touch()
     try:
@@ -76,15 +76,15 @@ def naming_of(empty: Path) -> Naming:
 
 
 def strays(listed: AbstractSet[str], known: AbstractSet[str]) -> set[str]:
-    """The listed files that are none of the known ones. Case-insensitive storage may list a file in another case than
-    it was created in: such a name counts as the known one that is not listed itself."""
+    """The listed files that are not known. Case-insensitive storage may list a file in another case than it was created
+    in: such a name counts as the known one that is not listed itself."""
     missing = {path.lower() for path in known - listed}
     return {path for path in listed - known if path.lower() not in missing}
 
 
 _KIND = "fuse.glusterfs"
 _GRAPH = ".meta/graphs/active"
-_DISTRIBUTES = "-dht"  # how the translator is called that spreads files: VOLUME-dht
+_DISTRIBUTES = "-dht"  # suffix of the translator that distributes files: VOLUME-dht
 _STATUS = re.compile(r"^subvolume_status\[(\d+)\] = (\d+)$", re.MULTILINE)
 _NAME = re.compile(r"^subvolumes\[(\d+)\] = (?:[^\s/]+/)?(\S+)$", re.MULTILINE)
 _GENERATION = re.compile(r"^gen = (\d+)$", re.MULTILINE)
@@ -94,17 +94,16 @@ _GENERATION = re.compile(r"^gen = (\d+)$", re.MULTILINE)
 class Parts:
     """The state of a volume's parts, as the client reports it."""
 
-    away: tuple[str, ...] = ()  # by its names for them
-    changes: tuple[int, ...] = ()  # how often any came or went: two that differ had something between them
+    away: tuple[str, ...] = ()  # names of the absent parts
+    changes: tuple[int, ...] = ()  # generation numbers: they differ if a part came or went in between
 
 
 WHOLE = Parts()
 
 
 def parts_of(device: int) -> Parts:
-    """The parts of the file system of that number (st_dev) on this host. `WHOLE` where no client reports parts: another
-    kind of file system, or one of which only a folder is mounted here. Raises OSError where the client does not
-    answer."""
+    """The parts of the file system with that number (st_dev) on this host. `WHOLE` if no client reports parts: another
+    kind of file system, or one of which only a folder is mounted here. Raises OSError if the client does not answer."""
     point = _mount_point(f"{os.major(device)}:{os.minor(device)}")
     if point is None:
         return WHOLE
@@ -124,7 +123,8 @@ def parts_of(device: int) -> Parts:
 
 
 def parts_below(root: bytes, device: int) -> Parts:
-    """The same of a source's or storage's root that has this number. No call: no server is asked. Raises StorageFault."""
+    """The parts of the file system of a source's or storage's root. It is no call: no server is asked. Raises
+    StorageFault."""
     try:
         return parts_of(device)
     except OSError as error:
@@ -139,5 +139,5 @@ def read_parts(text: str) -> Parts:
 
 
 def _mount_point(device: str) -> str | None:
-    """Where a volume of such a client is mounted that has this number; None for any other file system."""
+    """The mount point of such a client's volume with this number; None for any other file system."""
     return next((mount.point for mount in read_mountinfo() if mount.kind == _KIND and mount.device == device), None)

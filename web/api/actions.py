@@ -68,7 +68,8 @@ def create(context: Context, order: NewJob, response: Response) -> JobId:
 
 
 def crew(context: WebContext, workers: int | None, slots: int | None) -> tuple[int, int]:
-    """Number of workers and slots: as requested where this server starts them, else those that run now. Raises FieldErrors."""
+    """Number of workers and slots: as requested if this server starts them, else those that run now. Raises
+    FieldErrors."""
     if context.embedded:
         return workers or DEFAULT_WORKERS, slots or context.settings.slots
     theirs = "this server does not start the workers (use make scale N=…); leave the field empty"
@@ -79,7 +80,7 @@ def crew(context: WebContext, workers: int | None, slots: int | None) -> tuple[i
 
 
 def server_settings(context: WebContext, filer: str | None, index_engine: str | None = None) -> Settings:
-    """The server's settings with what was given instead. Raises FieldErrors."""
+    """The server's settings with the given values instead. Raises FieldErrors."""
     engine = index_engine or context.settings.index_engine
     wrong: dict[str, str] = {}
     if engine not in INDEX_ENGINES:
@@ -150,8 +151,8 @@ def requeue(
 
 @contextmanager
 def _planned(context: WebContext, jobs: Jobs) -> Iterator[tuple[int, int]]:
-    """Reserve the workers and slots that the job was created with for the block. Raises FieldErrors when they cannot be started
-    now."""
+    """Reserve, for the block, the workers and slots that the job was created with. Raises FieldErrors if they cannot be
+    started now."""
     handles = those_there(jobs)
     with handles[0].database.transaction() as conn:
         planned = summary(conn, handles[0].id)

@@ -30,8 +30,8 @@ def csv_answer(
 
 
 def spooled(name: str, media_type: str, pieces: Iterable[str]) -> StreamingResponse:
-    """A download of this name, written to a temporary file before the first byte is sent: a slow reader then holds no database
-    connection, and a failure is an error instead of a truncated file."""
+    """A download of this name, written to a temporary file before the first byte is sent: so a slow reader holds no
+    database connection, and a failure is an error instead of a truncated file."""
     with ExitStack() as stack:
         spool = stack.enter_context(tempfile.SpooledTemporaryFile(max_size=_IN_MEMORY))
         spool.writelines(piece.encode("utf-8", "replace") for piece in pieces)

@@ -87,7 +87,7 @@ Filtered = Annotated[ItemFilter, Depends(item_filter)]
 
 
 def checked(context: WebContext, jobs: Jobs, wanted: ItemFilter) -> Sequence[JobHandle]:
-    """The jobs. Raises UsageError, FieldErrors where a review that the filter needs has not run."""
+    """The jobs. Raises UsageError, or FieldErrors if a review that the filter needs has not run."""
     used = {"duplicates": wanted.duplicate, "near": wanted.near, "system": wanted.system}
     try:
         refuse_unknown_filter(jobs.each, wanted)

@@ -1,4 +1,4 @@
-"""Background tasks of the server, one at a time; of these, verification."""
+"""Background tasks of the server, one at a time; one of them is verification."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def start_verify(context: Context, jobs: Found, order: VerifyOrder) -> Backgroun
     work = verification(jobs, context.settings, None, internal=order.internal, examples=_EXAMPLES)
 
     def noted() -> dict[str, Any]:
-        """The outcome as JSON, after it was added to the chain of custody of each job."""
+        """Add the outcome to the chain of custody of each job and return it as JSON."""
         note_verified(jobs.each, done := work())
         return dict(done.to_json())
 

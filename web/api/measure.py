@@ -29,7 +29,7 @@ router = APIRouter(tags=["measurements"])
 
 
 def why_not(context: WebContext) -> str:
-    """Why this server cannot measure; empty where it can."""
+    """The reason why this server cannot measure; empty if it can."""
     if not context.runner.creating:
         return "this web UI belongs to a running command and ends with it; use `edbench serve` to start measurements"
     if context.measurements is None:
@@ -106,7 +106,8 @@ def _starting(kind: Kind) -> Callable[..., Measurement]:
 
 
 def starts() -> APIRouter:
-    """A route for each kind. The kinds of packages are known when the application is made, not when this module is imported."""
+    """Make a route for each kind. The kinds of packages are known when the application is made, not when this module is
+    imported."""
     out = APIRouter(tags=["measurements"])
     for kind in kinds().values():
         out.add_api_route(

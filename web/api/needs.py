@@ -36,7 +36,7 @@ def counts_of(database: str, counts: JobCounts) -> Counts:
 
 
 def pieces(snippet: str, start: str, stop: str) -> list[Piece]:
-    """A snippet cut at its marks; white space is one blank."""
+    """A snippet split at its marks; white space is one blank."""
     out: list[Piece] = []
     for number, part in enumerate(" ".join(snippet.split()).split(start)):
         marked, mark, rest = part.partition(stop)
@@ -49,7 +49,7 @@ def pieces(snippet: str, start: str, stop: str) -> list[Piece]:
 
 
 def cut(text: str, matches: Sequence[tuple[int, int]]) -> list[Piece]:
-    """A text cut where its matches begin and end."""
+    """A text split where its matches begin and end."""
     out, done = [], 0
     for first, last in matches:
         out += [Piece(text=text[done:first], match=False), Piece(text=text[first:last], match=True)]

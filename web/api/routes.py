@@ -52,7 +52,7 @@ def api_router() -> APIRouter:
 
 
 def refuse_unknown_parameters(request: Request) -> None:
-    """Raises FieldErrors for unknown query parameters, because a misspelt filter would have no effect."""
+    """Raise FieldErrors for unknown query parameters, because a misspelt filter would have no effect."""
     known = set(_parameters(request.scope["route"].dependant))
     if unknown := sorted(set(request.query_params) - known):
         there = f"; known are {', '.join(sorted(known))}" if known else ""

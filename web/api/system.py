@@ -31,7 +31,7 @@ class Health(Document):
 
 
 class SignIn(Document):
-    """What opens a web interface: a link that signs in, or an address with a user and a password."""
+    """Access to a web interface: a link that signs in, or an address with a user and a password."""
 
     url: str = Field(description="To open in a browser; a link that signs in contains a code after its `#`.")
     seconds: int | None = Field(default=None, description="How long the link is valid; it is valid once.")

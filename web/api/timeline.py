@@ -51,7 +51,7 @@ async def events(request: Request, context: Context, rows: Rows, jobs: Found, si
 
 
 def looker(context: WebContext, rows: Overview, jobs: Jobs) -> Looker:
-    """Looks at this job or group."""
+    """Return a function that reads this job or group."""
 
     def look(since: float | None) -> Look:
         row = with_problem(context, rows.row_of(jobs))

@@ -66,7 +66,8 @@ class Input:
 def inputs(
     model: type[Document], choices: Choices, *, but: Collection[str] = (), common: Collection[str] | None = None
 ) -> list[Input]:
-    """The inputs of the model's fields with the choices of this server, except `but`; all but `common` are advanced."""
+    """The inputs for the model's fields with the choices of this server, except `but`; all except `common` are
+    advanced."""
     hidden = {*_TEMPLATES, *but} if choices.embedded else {*_TEMPLATES, *_WORKERS, *but}
     common = set(model.model_fields) - _TUNING if common is None else common
     fields = [
@@ -153,7 +154,7 @@ def measure(
 
 
 def connected(fields: Sequence[Input], workers: int) -> list[Input]:
-    """Of numbers of workers that are increased, by default those that are connected, all of them last."""
+    """Limit the default numbers of workers of an experiment to the connected ones, whose number comes last."""
 
     def points(text: str) -> str:
         given = text.split(",")
@@ -169,7 +170,8 @@ def connected(fields: Sequence[Input], workers: int) -> list[Input]:
 
 
 def _any(choices: Choices) -> Choices:
-    """The choices with any number of workers and any emulated filer: an experiment sets both, a server in a container neither."""
+    """The choices with any number of workers and any emulated filer: an experiment sets both, a server in a container
+    neither."""
     return choices.model_copy(update={"embedded": True, "filers": system.filers()})
 
 

@@ -31,7 +31,7 @@ _checked = validate_call(api.item_filter)  # of the texts of a form: "yes" is tr
 
 
 def _chosen(request: Request) -> dict[str, str]:
-    """All filters; empty where there is none, as forms send them."""
+    """The values of all filters; empty if not set, as forms send them."""
     return {name: request.query_params.get(name, "").replace("\0", " ") for name in FILTERS}
 
 
@@ -39,12 +39,12 @@ Chosen = Annotated[dict[str, str], Depends(_chosen)]
 
 
 def given_of(chosen: Mapping[str, str]) -> dict[str, str]:
-    """Those that are not empty."""
+    """The filters that are not empty."""
     return {name: value for name, value in chosen.items() if value.strip()}
 
 
 def filter_of(given: Mapping[str, Any]) -> ItemFilter:
-    """The filter of those that are given. Raises FieldErrors, RequestValidationError."""
+    """The filter from the values that are set. Raises FieldErrors, RequestValidationError."""
     try:
         return _checked(**given)
     except ValidationError as error:
@@ -99,7 +99,7 @@ def _languages(context: Context, jobs: Found, chosen: str) -> list[str]:
 def _listed(
     context: Context, jobs: Found, given: dict[str, str], after: uuid.UUID | None
 ) -> tuple[ItemPage, dict[str, str]]:
-    """The page of items, or none and what is wrong with which filter."""
+    """The page of items, or an empty one and the errors of the filters."""
     try:
         return api.items(context, jobs, filter_of(given), limit=PAGE_ROWS, after=after), {}
     except FieldErrors as error:

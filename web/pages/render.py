@@ -55,7 +55,7 @@ class Label:
 
     @property
     def anchor(self) -> str:
-        """As a fragment of an address."""
+        """The anchor, for the fragment of an address."""
         return self.name.lower().replace(" ", "-")
 
 
@@ -68,7 +68,7 @@ def explained() -> list[Label]:
 
 
 def short_label(text: str) -> str:
-    """The text of a label as far as there is room; its tooltip has all of it."""
+    """The beginning of a label that fits; its tooltip has all of it."""
     return re.split("[:,(]", text, maxsplit=1)[0].strip() if len(text) > MOST_LETTERS else text
 
 
@@ -87,22 +87,22 @@ def plain(value: object) -> str:
 
 
 def spaced(value: object) -> str:
-    """`completed_with_exceptions` as words."""
+    """A name such as `completed_with_exceptions` as words."""
     return str(value).replace("_", " ")
 
 
 def count(value: float | None) -> str:
-    """12,346"""
+    """A number such as 12,346."""
     return MISSING if value is None else words.count(value)
 
 
 def figure(value: float | None) -> str:
-    """Three significant digits."""
+    """A number with three significant digits."""
     return MISSING if value is None else words.figure(value)
 
 
 def size(value: float | None) -> str:
-    """Bytes in the unit that suits."""
+    """Bytes in a suitable unit."""
     return MISSING if value is None else words.size(value)
 
 
@@ -112,7 +112,7 @@ def duration(value: float | None) -> str:
 
 
 def share(value: float | None) -> str:
-    """0.43 as `43 %`, rounded down, so that only completed work shows 100 %."""
+    """A share such as 0.43 as `43 %`, rounded down, so that only completed work shows 100 %."""
     return MISSING if value is None else progress.percent(value)
 
 
@@ -216,7 +216,7 @@ def page(request: Request, template: str, *, status: int = 200, **values: object
 
 
 def error_page(request: Request, status: int, line: str) -> Response:
-    """The page for an error; where waiting helps (503) the browser reloads it every few seconds."""
+    """The page for an error; if waiting helps (503), the browser reloads it every few seconds."""
     passing = status == HTTPStatus.SERVICE_UNAVAILABLE
     title = "One moment" if passing else HTTPStatus(status).phrase
     return page(request, "error.html", status=status, title=title, line=line, passing=passing)

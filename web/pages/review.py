@@ -28,7 +28,7 @@ def login(
     next: Annotated[str, Query(max_length=4_000)] = "/",
     failed: Literal["", "token", "code"] = "",
 ) -> Response:
-    """The form. It redeems no code: a browser that fetches links in advance spends nothing."""
+    """The sign-in form. It redeems no code, so that a browser that fetches links in advance does not use it up."""
     container = request.app.state.context.env.get(WEB, "") != ""
     return page(request, "login.html", next=next, failed=failed, command=COMMAND if container else "", signed_in=False)
 
@@ -41,7 +41,7 @@ def results(request: Request, context: Context) -> Response:
 
 @router.get("/labels")
 def labels(request: Request) -> Response:
-    """What each label means and what to do about it."""
+    """Show the meaning of each label and what to do about it."""
     return page(request, "labels.html", labels=explained())
 
 
@@ -61,7 +61,7 @@ def compare(
     run: Annotated[list[str] | None, Query(max_length=api.MOST_COMPARED)] = None,
     force: bool = False,
 ) -> Response:
-    """Results side by side; of those that may not be compared what differs, and the figures only with `force`."""
+    """Results in columns; for results that may not be compared the differences, and the figures only with `force`."""
     runs = list(dict.fromkeys(run or ()))
     if len(runs) < 2:
         return page(request, "compare.html", comparison=None, differences=[], chosen=len(runs), method=METHOD)

@@ -1,4 +1,4 @@
-"""Search: what matches, page by page, and what may be done with it; one item to be read, with its family and the next match."""
+"""Search: the hits, page by page, and actions on them; one item with its text, its family and the next hit."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def search(
     families: bool = False,
     number: Annotated[int, Query(ge=1, le=PAGES, alias="page")] = 1,
 ) -> Response:
-    """The hits with their snippets, and all that match counted."""
+    """The hits with their snippets, and counts of all."""
     answer: SearchAnswer | None = None
     wrong = ""
     status = 200
@@ -84,7 +84,7 @@ class Node:
 
 
 def tree(family: Family) -> list[Node]:
-    """The outermost items, usually one, with everything that is drawn below them."""
+    """The outermost items, usually one, with all nodes below them."""
     nodes = {member.id: Node(member) for member in (*family.ancestors, *family.members)}
     roots: list[Node] = []
     for node in nodes.values():
@@ -159,7 +159,7 @@ def one_item(
 
 
 def _text(context: Context, jobs: Found, item: uuid.UUID, offset: int, q: str) -> tuple[ItemText | None, str]:
-    """A portion of it, or none and why."""
+    """A portion of the text, or None and the reason."""
     try:
         return items.text(context, jobs, item, offset=offset, limit=TEXT_SHOWN, q=q), ""
     except FieldErrors:  # a query that cannot be read marks nothing
@@ -187,7 +187,7 @@ class Way:
 
 
 def _in_list(context: Context, jobs: Found, item: uuid.UUID, given: dict[str, str]) -> Way:
-    """Among the items that pass the filters."""
+    """The way among the items that pass the filters."""
     here, carried_on = f"/jobs/{jobs.id}/items", f"?{urlencode(given)}" if given else ""
     try:
         around = items.neighbours(context, jobs, item, filter_of(given))
@@ -198,7 +198,7 @@ def _in_list(context: Context, jobs: Found, item: uuid.UUID, given: dict[str, st
 
 
 def _in_search(context: Context, jobs: Found, item: uuid.UUID, carried_on: dict[str, str], at: int | None) -> Way:
-    """Among the hits, by its place there; without one, or where the hits have changed, only back."""
+    """The way among the hits, from a place there; without one, or if the hits have changed, only back."""
     page = {} if not at else {"page": at // HITS + 1}
     back = f"/jobs/{jobs.id}/search?{urlencode(carried_on | page)}"
     if at is None:

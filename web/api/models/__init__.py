@@ -1,1 +1,1 @@
-"""What the API takes and gives, as its OpenAPI document describes it."""
+"""Requests and answers of the API, as its OpenAPI document describes them."""

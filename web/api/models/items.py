@@ -1,4 +1,4 @@
-"""Items, families, text, exceptions and what a search finds."""
+"""Items, families, text, exceptions and results of searches."""
 
 from __future__ import annotations
 

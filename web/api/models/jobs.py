@@ -18,7 +18,7 @@ from web.background import BackgroundTask
 
 
 class VerifyOrder(Document):
-    """As `edbench verify`."""
+    """Options of a verification, as of `edbench verify`."""
 
     internal: bool | None = Field(
         None,
